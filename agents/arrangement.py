@@ -108,9 +108,12 @@ class Arrangement(NamedTuple):
             return advice
         preference, expected = np.empty_like(advice.preference), np.empty_like(advice.expected)
         preference[:, self.acquisitions], expected[:, self.acquisitions] = advice.preference, advice.expected
+        unused = np.empty_like(advice.unused)
+        unused[:, self.features] = advice.unused
         return advice._replace(
             actions=self.actions(advice.actions),
             beyond=self.actions(advice.beyond),
             preference=preference,
             expected=expected,
+            unused=unused,
         )

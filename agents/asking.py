@@ -162,7 +162,7 @@ class AskingAgent(AskingMixin):
         if X is None and y is not None:
             raise ValueError("X must be given where y is, got labels without rows")
         structure, ways = self._found_chart()
-        cases = "training cases that were held out when the chart was made"
+        cases = "training cases that the chart was not made from, but the policy was (so its loss is too low)"
         if X is not None:
             labelled = y is not None or isinstance(X, Dataset)
             rows = self.labelled_dataset(X, y) if labelled else None

@@ -207,7 +207,7 @@ def complete_advice(
     rules: Rules,
     probabilities: NDArray[np.float64] | None,
 ) -> Advice:
-    """Advice without estimates of going on.
+    """Advice without estimates of going on, where every known value is used.
 
     ``beyond`` are actions with ``continue_after_stop``; ``preference`` (n, J) may be anything where not legal. Stopping
     costs what the probabilities let expect of the answers, if there are any.
@@ -217,5 +217,5 @@ def complete_advice(
     stop_cost = np.full(n, np.nan)
     if probabilities is not None:
         stop_cost = (probabilities * rules.error_costs[answers]).sum(axis=1)
-    beyond = np.where(beyond < J, beyond, -1)
-    return Advice(actions, beyond, answers, ranked, np.full((n, J), np.nan), stop_cost, probabilities)
+    beyond, unused = np.where(beyond < J, beyond, -1), np.zeros((n, rules.n_features), bool)
+    return Advice(actions, beyond, answers, ranked, np.full((n, J), np.nan), stop_cost, probabilities, unused)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numba import njit
@@ -115,37 +115,50 @@ def _replayed(
     return actions, taken
 
 
+class Replayed(NamedTuple):
+    """The end of the replay of a policy that takes the highest score, in n states.
+
+    Attributes
+    ----------
+    actions : int64 (n,)
+    scores : float64 (n, n_actions), in the states in which the replay ends
+    taken : bool (n, n_acquisitions), the known acquisitions that the policy has taken there
+    """
+
+    actions: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    taken: NDArray[np.bool_]
+
+
 def replayed_scores(
     policy: ScoredPolicy, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The actions of a policy that takes the highest score, and the scores in the states in which the replay ends.
-
-    Scores are float64 (n, n_actions).
-    """
+) -> Replayed:
+    """The replay of a policy that takes the highest score."""
     actions, taken = _replayed(policy.greedy_actions, acquired, values, legal, policy.rules, False)
     seen = acquired & taken[:, acquisition_of_features(policy.rules)]
-    return actions, policy.scores(seen, values).astype(np.float64)
+    return Replayed(actions, policy.scores(seen, values).astype(np.float64), taken)
 
 
 def advice_from_scores(
-    chosen: tuple[NDArray[np.int64], NDArray[np.float64]],
+    replayed: Replayed,
     acquired: NDArray[np.bool_],
     values: NDArray[np.float32],
     legal: NDArray[np.bool_],
     policy: ScoredPolicy,
 ) -> Advice:
-    """The advice of a policy that takes the legal action of the highest score; ``chosen`` are actions and scores.
+    """The advice of a policy that takes the legal action of the highest score.
 
-    The scores, float64 (n, n_actions), only rank: there are no estimates of costs.
+    The scores only rank: there are no estimates of costs.
     """
-    actions, scores = chosen
+    actions, scores, taken = replayed
     J, rules = policy.rules.n_acquisitions, policy.rules
     answers_only = legal & (np.arange(rules.n_actions) >= J)
     best = np.where(answers_only, scores, -np.inf).argmax(axis=1)
     best = with_empty_answer(best, acquired, answers_only, rules, policy.empty_answer)
     answers = np.where(actions >= J, actions, best) - J
     beyond = policy.actions(acquired, values, legal, continue_after_stop=True) if (actions >= J).any() else actions
-    return complete_advice(actions, beyond, answers, legal, scores[:, :J], rules, None)
+    advice = complete_advice(actions, beyond, answers, legal, scores[:, :J], rules, None)
+    return advice._replace(unused=acquired & ~taken[:, acquisition_of_features(rules)])
 
 
 def known_acquisitions(acquired: NDArray[np.bool_], legal: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:

@@ -106,6 +106,10 @@ class TreeAskingMixin(AskingMixin):
         """Class probabilities of n rows (n, n_classes), given what is known and where they are."""
         raise NotImplementedError
 
+    def _columns_used(self, node: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """The columns whose values ``_tree_shares`` may use at n nodes, bool (n, n_features)."""
+        return np.ones((len(node), self.asked_rules_.n_features), bool)
+
     def _cheapest(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
         """The class codes that ``predict`` answers for these probabilities."""
         return (shares @ self.asked_rules_.error_costs.T).argmin(axis=1)
@@ -136,7 +140,8 @@ class TreeAskingMixin(AskingMixin):
         preference[nodes.asked >= 0, actions[nodes.asked >= 0]] = 1.0
         beyond = np.where(legal[:, :J].any(axis=1), preference.argmax(axis=1), -1)
         stop_cost = (shares * rules.error_costs[answers]).sum(axis=1)
-        return Advice(actions, beyond, answers, preference, np.full((n, J), np.nan), stop_cost, shares)
+        unused = acquired & ~self._columns_used(nodes.node)
+        return Advice(actions, beyond, answers, preference, np.full((n, J), np.nan), stop_cost, shares, unused)
 
     def _needed_below(self, node: int, acquired: NDArray[np.bool_]) -> list[int]:
         """The columns that one row may need from a node on, and in the trees after it, in the order of the walk."""

@@ -190,6 +190,15 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
         shares = self.estimator_.tree_.value[node, 0]
         return shares / shares.sum(axis=1, keepdims=True)
 
+    def _columns_used(self, node: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """The columns of the splits on the way to each node."""
+        trees, used = self._asked_trees(), np.zeros((len(node), self.n_features_in_), bool)
+        for i, below in enumerate(node.tolist()):
+            while below > 0:
+                below = int(np.flatnonzero((trees.left == below) | (trees.right == below))[0])
+                used[i, trees.feature[below]] = True
+        return used
+
     def _cheapest(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
         return shares.argmax(axis=1) if self.error_costs_ is None else super()._cheapest(shares)
 

@@ -146,7 +146,7 @@ def _row(column: Any, is_label: bool) -> dict[str, Any]:
     suspicion = find_label_suspicion(column) if is_label else find_suspicion(column)
     kind = "classes" if is_label else _type_of(column, suspicion)
     note = "" if is_label else find_note(column) or ""
-    code = _code_note(column) if kind == "number" and not note and suspicion is None else ""
+    code = _code_note(column.dropna()) if kind == "number" and not note and suspicion is None else ""
     low, high = _range(column) if kind == "number" else (np.nan, np.nan)
     return {
         "column": str(column.name),
@@ -160,9 +160,26 @@ def _row(column: Any, is_label: bool) -> dict[str, Any]:
     }
 
 
-def _code_note(column: Any) -> str:
-    """What is said of a column of numbers that may be a code: it has few whole ones; "" of any other."""
-    values = np.asarray(column.dropna(), dtype=np.float64)
+def possible_codes(dataset: Dataset) -> list[str]:
+    """The names of the columns of numbers that may be codes, as they have few whole ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsgym
+    >>> X = np.column_stack([np.linspace(0, 1, 60), np.tile([1, 2, 7], 20)])
+    >>> possible_codes(fsgym.Dataset(X, np.arange(60) % 2))
+    ['x1']
+    """
+    columns = zip(dataset.columns, dataset.columns.features, strict=True)
+    values = {c.name: dataset.X[:, i.start].astype(np.float64) + c.offset for c, i in columns if c.kind == "number"}
+    return [name for name, numbers in values.items() if _code_note(numbers)]
+
+
+def _code_note(cells: Any) -> str:
+    """What is said of numbers, NaN where missing, that may be a code: there are few whole ones; "" of any others."""
+    values = np.asarray(cells, dtype=np.float64)
+    values = values[~np.isnan(values)]
     distinct = np.unique(values)
     if len(distinct) not in FEW_NUMBERS or len(values) < FEWEST_ROWS or (distinct % 1).any():
         return ""

@@ -31,6 +31,15 @@ def price_text(price: float) -> str:
     return f"price {price:.4g}" if price else "free"
 
 
+def unused_text(columns: Sequence[str]) -> str:
+    """What is said of columns whose values are known and have no effect yet.
+
+    >>> unused_text(["ct", "crp"])
+    'Known, but not used yet: ct, crp.'
+    """
+    return f"Known, but not used yet: {', '.join(columns)}."
+
+
 def beliefs_in_words(beliefs: Sequence[Sequence[float]], labels: Sequence[Any]) -> list[str]:
     """What was believed after each acquisition, such as "acs 41 % (was 9 %)".
 

@@ -117,12 +117,13 @@ class NetworkPolicy(Policy):
 
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
         """The advice in n states; parameters as for ``actions``. Outputs that are values give the expected costs."""
-        actions, scores = replayed_scores(self, acquired, values, legal)
-        advice = advice_from_scores((actions, np.nan_to_num(scores)), acquired, values, legal, self)
+        replayed = replayed_scores(self, acquired, values, legal)
+        ranked = replayed._replace(scores=np.nan_to_num(replayed.scores))
+        advice = advice_from_scores(ranked, acquired, values, legal, self)
         if not find_algorithm(self.algorithm).outputs_values:
             return advice
-        J, rows = self.rules.n_acquisitions, np.arange(len(actions))
-        costs = -scores * largest_error_cost(self.rules)  # in training, rewards are divided by it
+        J, rows = self.rules.n_acquisitions, np.arange(len(acquired))
+        costs = -replayed.scores * largest_error_cost(self.rules)  # in training, rewards are divided by it
         return advice._replace(expected=costs[:, :J], stop_cost=costs[rows, J + advice.answers])
 
     def walk(self, state: State) -> Walk:

@@ -83,6 +83,7 @@ class StateOutlook(NamedTuple):
     expected : float64 (n, J)
         The expected cost of going on with each acquisition, its price included; NaN where it is not estimated.
     proba : float64 (n, n_classes), class probabilities at the subset from which the policy would answer
+    places : int64 (n,), the place of that subset
     """
 
     actions: NDArray[np.int64]
@@ -90,6 +91,7 @@ class StateOutlook(NamedTuple):
     preference: NDArray[np.float64]
     expected: NDArray[np.float64]
     proba: NDArray[np.float64]
+    places: NDArray[np.int64]
 
 
 def outlook_in_states(plan: Plan, continuation: Continuation, states: KnownStates, rules: Rules) -> StateOutlook:
@@ -101,6 +103,7 @@ def outlook_in_states(plan: Plan, continuation: Continuation, states: KnownState
         np.empty((n, J)),
         np.full((n, J), np.nan),
         np.empty((n, rules.n_classes)),
+        np.empty(n, np.int64),
     )
     buffers = row_buffers(plan, rules.n_classes)
     _outlook_in_states(
@@ -116,6 +119,7 @@ def _outlook_in_states(p, c, b, t, s, error_costs, prices, o):
         j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
         o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, error_costs)
         w = v if its_own else _best_contained(p, c, s, row, v, c.answer_cost, False)
+        o.places[row] = w
         encode_values_of(p, b, s.X, row, w)
         predict_proba_at(p, b, w)
         answer = cheapest_answer(b.proba, error_costs)

@@ -14,7 +14,7 @@ from agents.lattice.continue_from import KnownStates, act_in_states, outlook_in_
 from agents.lattice.inference import Plan, follow_plan, probabilities_at_places
 from agents.lattice.plan import check_plan
 from agents.lattice.walk import LatticeWalk
-from agents.policy import Policy, complete_advice
+from agents.policy import Policy, acquisition_of_features, complete_advice
 from agents.replay import known_acquisitions
 from fsgym.answers import cheapest_answers
 from fsgym.arrays import read_only, read_only_fields
@@ -93,7 +93,7 @@ class LatticePolicy(Policy):
         Expected costs are those of the dynamic programme, where it decides by values: stopping now plus the predicted
         advantage of the acquisition. Before anything is known they are means over the training rows. Where more is
         known than the subset from which the policy goes on, probabilities are those of the best known subset, and there
-        are no estimates of going on.
+        are no estimates of going on. Values outside of the subset that the probabilities are of are unused.
         """
         J = self.rules.n_acquisitions
         found = outlook_in_states(self.plan, self.continuation, self._known_states(acquired, values, legal), self.rules)
@@ -103,7 +103,8 @@ class LatticePolicy(Policy):
         np.put_along_axis(ranked, order, -np.arange(J, dtype=np.float64), axis=1)
         beyond = np.where(found.beyond >= 0, found.beyond, J)
         advice = complete_advice(found.actions, beyond, answers, legal, ranked, self.rules, found.proba)
-        return advice._replace(expected=found.expected)
+        used = self.taken[found.places][:, acquisition_of_features(self.rules)]
+        return advice._replace(expected=found.expected, unused=acquired & ~used)
 
     def walk(self, state: State) -> Walk:
         return LatticeWalk(self.plan, self.continuation, self.rules, state)

@@ -17,6 +17,7 @@ from agents.policy import Policy
 from agents.rcpi.kernels import EXCLUDED_SCORE, Linear, add_acquisition, best_legal
 from agents.rcpi.walk import LinearWalk
 from agents.replay import (
+    Replayed,
     advice_from_scores,
     check_empty_answer,
     known_acquisitions,
@@ -133,7 +134,7 @@ class LinearPolicy(Policy):
         if self.rules.tables.independent:
             known = known_acquisitions(acquired, legal, self.rules)
             seen = self.scaled(np.where(acquired, values, np.nan))
-            return replay_linear(known, seen, legal, self._padded, self.rules, continue_after_stop)[0]
+            return replay_linear(known, seen, legal, self._padded, self.rules, continue_after_stop).actions
         return replay(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop=continue_after_stop)
 
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
@@ -141,11 +142,11 @@ class LinearPolicy(Policy):
         if self.rules.tables.independent:
             known = known_acquisitions(acquired, legal, self.rules)
             seen = self.scaled(np.where(acquired, values, np.nan))
-            actions, scores = replay_linear(known, seen, legal, self._padded, self.rules, False)
-            chosen = actions, self._with_values_of_answers(scores)
+            replayed = replay_linear(known, seen, legal, self._padded, self.rules, False)
+            replayed = replayed._replace(scores=self._with_values_of_answers(replayed.scores))
         else:
-            chosen = replayed_scores(self, acquired, values, legal)
-        return advice_from_scores(chosen, acquired, values, legal, self)
+            replayed = replayed_scores(self, acquired, values, legal)
+        return advice_from_scores(replayed, acquired, values, legal, self)
 
     def greedy_actions(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
@@ -248,10 +249,8 @@ def replay_linear(
     linear: Linear,
     rules: Rules,
     continue_after_stop: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> Replayed:
     """As ``agents.replay.replay`` of one linear policy under independent rules, where every known one may come next.
-
-    Returns the actions, and the scores after the last acquisition that was known, float64 (n, n_actions).
 
     Parameters
     ----------
@@ -272,7 +271,7 @@ def replay_linear(
     scores, buffers = np.empty((len(known), wide)), (np.empty((1, wide), np.float32), np.empty((2, wide), np.float32))
     known, values = read_only(known), read_only(values)
     _replay_linear(rules.tables, known, values, now, answers, linear, (actions, scores), buffers)
-    return actions, scores[:, : rules.n_actions]
+    return Replayed(actions, scores[:, : rules.n_actions], known & (now[:, :J] == 0))
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})

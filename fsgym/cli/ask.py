@@ -73,7 +73,7 @@ def ask(
     {"later": name}, {"undo": name or null}, {"why": true}, {"log": true}, {"stop": true}, {"save": file}. With
     "accept": true beside answer or known, values are accepted that were not in training.
 
-    Example: fsgym ask model.fsgym --known known.json --unavailable ct,mri
+    Example: fsgym ask model.safetensors --known known.json --unavailable ct,mri
     """
     check_model(model)
     given = {"known": known, "unavailable": unavailable, "charge-unknown": charge_unknown, "accept": accept}

@@ -10,7 +10,7 @@ from typing import Any
 from fsgym.cli.ask_values import allowed_at_prompt
 from fsgym.cli.terminal import console, wrapped
 from fsgym.columns import Column
-from fsgym.sentences import price_text, probability_text
+from fsgym.sentences import price_text, probability_text, unused_text
 from fsgym.session import LogEntry, Question, Step
 from fsgym.session.words import (
     ALTERNATIVES_SHOWN,
@@ -92,6 +92,8 @@ class Screen:
 
     def show_beliefs(self, step: Step) -> None:
         """Print a bar for the probability of each class, the likeliest classes first if there are many."""
+        if step.unused:
+            self.show(unused_text(step.unused), "yellow", 2)
         if step.probabilities is None:
             self.show(f"The answer now would be {step.answer}.", indent=2)
             return

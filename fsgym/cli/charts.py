@@ -46,7 +46,7 @@ def chart(
     Where one value decides, the conditions are the model's own; where several do, a small tree imitates it. The first
     lines say how often the chart asks and answers as the model does, and the loss of both.
 
-    Example: fsgym chart model.fsgym -o chart.svg
+    Example: fsgym chart model.safetensors -o chart.svg
     """
     if output is not None and output.suffix not in CHART_SUFFIXES:
         raise ValueError(f"--output must end in {', '.join(CHART_SUFFIXES)}, got {output}")

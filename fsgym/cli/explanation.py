@@ -32,7 +32,7 @@ def explain(
 ) -> None:
     """Explain the answer for one row of a file: what was acquired, why, what it cost, and what the model believed.
 
-    Example: fsgym explain model.fsgym new.csv --row 3
+    Example: fsgym explain model.safetensors new.csv --row 3
     """
     check_model(model)
     check_data(data, data_dir)

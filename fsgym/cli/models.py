@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsgym.checks import brief, did_you_mean
+from fsgym.checks import brief, did_you_mean, listing
 from fsgym.cli import options
 from fsgym.cli.completion import agent_names, complete_agent
 from fsgym.cli.evaluation_output import print_evaluations, print_json
@@ -25,12 +25,14 @@ from fsgym.cli.mistakes import (
     refuse_folder,
     whole_number,
 )
-from fsgym.cli.terminal import show
+from fsgym.cli.terminal import say, show
 from fsgym.methods import DEFAULT_AGENT, Method, find_method, load_class, method_names
 from fsgym.writing import writable_folder
 
 if TYPE_CHECKING:
+    from fsgym.dataset import Dataset
     from fsgym.datasets.folder import LoadedDataset
+    from fsgym.datasets.reading import Reading
     from fsgym.evaluation import Evaluation
 
 JsonOption = Annotated[
@@ -110,7 +112,7 @@ def train(
     seconds, and the evaluations training and held_out (null with --split all), each with the keys that evaluate --json
     has in evaluation.
 
-    Example: fsgym train patients.csv --target died --drop pid -o model.fsgym
+    Example: fsgym train ward.csv --target died --drop pid -o model.safetensors
     """
     method = _find_agent(agent)
     refuse_folder(output, "--output", "the model")
@@ -127,6 +129,7 @@ def train(
     )
     price = (0.01 if given["error_costs"] is None else 1.0) if lam is None else lam
     model.set_params(lam=price, random_state=seed, **given)
+    _warn_of_codes(data, loaded.dataset, reading)
     rows = part_index(loaded, split, row_groups)
     start = time.perf_counter()
     model.fit(loaded.dataset.rows(rows))
@@ -153,6 +156,20 @@ def train(
     for command, purpose in (("evaluate", "Evaluate it"), ("predict", "Classify rows")):
         show(f"{purpose}: {shlex.join(['fsgym', command, str(output), data, *place])}")
     show(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
+
+
+def _warn_of_codes(data: str, dataset: Dataset, reading: Reading) -> None:
+    """Print which columns of a file may be codes, except those that an option names."""
+    from fsgym.datasets.loading import is_path
+    from fsgym.description import possible_codes
+
+    found = [name for name in possible_codes(dataset) if name not in reading.numeric] if is_path(data) else []
+    if found:
+        names = ",".join(found)
+        say(
+            f"few distinct whole numbers, which may be a code: {listing(found, 5)}; if they count nothing, pass "
+            f"{shlex.join(['--category', names])}, and otherwise {shlex.join(['--numeric', names])}"
+        )
 
 
 def _find_agent(agent: str) -> Method:
@@ -266,7 +283,7 @@ def evaluate(
     precision), positive_class, diagnostics (sensitivity, specificity, ppv, npv; empty for more than two classes) and
     confusion (rows by true class, then by answer). What is not defined is null.
 
-    Example: fsgym evaluate model.fsgym patients.csv
+    Example: fsgym evaluate model.safetensors patients.csv
     """
     check_model(model)
     check_data(data, data_dir, split)

@@ -34,7 +34,7 @@ def export_page(
 
     A page or policy that this command wrote before is replaced, any other file is not.
 
-    Example: fsgym export model.fsgym page.html
+    Example: fsgym export model.safetensors page.html
     """
     check_model(model)
     refuse_folder(page, "", "the page")

@@ -54,7 +54,7 @@ def predict(
 
     acquired has the names in order, separated by semicolons; in JSONL it is a list with values and prices.
 
-    Example: fsgym predict model.fsgym new.csv -o answers.csv --keep pid
+    Example: fsgym predict model.safetensors new.csv -o answers.csv --keep pid
     """
     check_model(model)
     check_missing_columns(missing_columns)

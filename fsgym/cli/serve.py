@@ -50,7 +50,7 @@ def serve_model(
     saved as files from the page. Programs send POST /api/step with the token as "Authorization: Bearer TOKEN";
     GET /api/openapi.json describes it.
 
-    Example: fsgym serve model.fsgym --port 8765
+    Example: fsgym serve model.safetensors --port 8765
     """
     require("web", "fsgym serve")
     check_model(model)

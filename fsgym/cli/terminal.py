@@ -73,9 +73,11 @@ def show_comparison(results: pd.DataFrame) -> None:
     names = {s.method: escape(s.title) for s in ranking.standings if not s.reference}
     within = summarise(results).within
     within = within[within["method"].isin(within.dropna(subset=["accuracy"])["method"]) & within["method"].isin(names)]
+    remarks = _remarks(ranking)
     if len(within) and not ranking.has_error_costs:
         out.print(_within_table(within, names, ranking), "")
-    for sentence in _remarks(ranking):
+        remarks.insert(2, _choice_within(ranking))
+    for sentence in remarks:
         out.print(escape(sentence), style="dim")
 
 
@@ -134,6 +136,14 @@ def _remarks(ranking: Ranking) -> list[str]:
     if any(s.reference for s in ranking.standings):
         remarks.append("The last rows are reference points.")
     return [*remarks, "All settings, and the losses at other lambdas, are in the report and in results.csv."]
+
+
+def _choice_within(ranking: Ranking) -> str:
+    """How the settings of the second table were chosen, and why they need not be those of the first one."""
+    return (
+        "The first table has the settings with the lowest loss, the second for each k those with the best accuracy, "
+        f"whatever their loss at this lambda; –: no setting uses at most k {ranking.unit}."
+    )
 
 
 def _verdict_in_words(ranking: Ranking) -> str:

@@ -111,7 +111,7 @@ const FsgymPolicy = (() => {
     advice(action, beyond, answer, preference, probabilities = null) {
       const expected = new Array(this.groups.length).fill(NaN); // NaN: there is no estimate
       const stopCost = probabilities === null ? NaN : dot(this.errorCosts[answer], probabilities);
-      return { action, beyond, answer, preference, expected, stopCost, probabilities };
+      return { action, beyond, answer, preference, expected, stopCost, probabilities, uses: () => true };
     }
   }
 
@@ -159,6 +159,7 @@ const FsgymPolicy = (() => {
       this.moves("backup_acquisition", v).forEach((j, m) => (rank[j] = n + m));
       this.moves("acquisition", v).forEach((j, m) => (rank[j] = m));
       const advice = this.advice(action, beyond, action < 0 ? answer : argmin(costs), null, shares);
+      advice.uses = (i) => this.part("feature", w).includes(i);
       if (w === v) this.writeExpected(s, v, action, costs[answer], shares, advice.expected);
       const cost = advice.expected.map((x) => (Number.isNaN(x) ? Infinity : x));
       const order = range(0, n).sort((i, j) => (cost[i] === cost[j] ? rank[i] - rank[j] : cost[i] - cost[j]));
@@ -377,11 +378,12 @@ const FsgymPolicy = (() => {
   class Scored extends Policy {
     advise(acquired, values, legal) {
       const n = this.groups.length, known = this.known(acquired, legal), empty = this.parameters.empty_answer;
-      const [action, scores] = this.replay(acquired, values, legal, known, false);
+      const [action, scores, order] = this.replay(acquired, values, legal, known, false);
       const beyond = action < n ? action : this.replay(acquired, values, legal, known, true)[0];
       const best = empty >= 0 && !acquired.some(Boolean) ? empty : argmax(Array.from(scores.subarray(n)));
       const answer = action >= n ? action - n : best, ifAcquired = (j) => (j < n ? j : -1);
       const advice = this.advice(ifAcquired(action), ifAcquired(beyond), answer, Array.from(scores.subarray(0, n)));
+      advice.uses = (i) => order.some((j) => this.groups[j].includes(i));
       if (this.parameters.algorithm === "dqn") {
         // its scores are expected returns, in units of the largest error cost
         const unit = Math.max(...this.errorCosts.flat().map(Math.abs)) || 1;
@@ -391,7 +393,7 @@ const FsgymPolicy = (() => {
       return advice;
     }
 
-    // The first action from the empty state on that is no known acquisition, and the scores before it.
+    // The first action from the empty state on that is no known acquisition, the scores before it, and what was taken.
     replay(acquired, values, legal, known, beyond) {
       const n = this.groups.length, taken = new Array(n).fill(false), order = [];
       const candidates = known.map((k, j) => k || legal[j]);
@@ -402,11 +404,11 @@ const FsgymPolicy = (() => {
         const goesOn = allowed.some(Boolean);
         const scores = this.scores(order.flatMap((j) => this.groups[j]).filter((i) => acquired[i]), values);
         if (!goesOn && order.length === 0 && this.parameters.empty_answer >= 0) {
-          return [n + this.parameters.empty_answer, scores];
+          return [n + this.parameters.empty_answer, scores, order];
         }
         const may = (a) => (a < n ? allowed[a] : !(beyond && goesOn));
         const action = argmax(Array.from(scores, (score, a) => (may(a) ? score : -Infinity)));
-        if (action >= n || !known[action]) return [action, scores];
+        if (action >= n || !known[action]) return [action, scores, order];
         taken[action] = true;
         order.push(action);
         spent += now.prices[action];
@@ -795,7 +797,10 @@ const FsgymPolicy = (() => {
       });
       const goOn = advice.beyond < 0 ? NaN : advice.expected[advice.beyond];
       const { action, answer, probabilities, stopCost } = advice;
-      return { action, answer, probabilities, stopCost, goOn, spent: this.spent, prices, alternatives };
+      // the columns whose values are known and have no effect on probabilities and answer yet
+      const isUnused = ({ features }) => features.some((i) => acquired[i] && !advice.uses(i));
+      const unused = range(0, policy.columns.length).filter((k) => isUnused(policy.columns[k]));
+      return { action, answer, probabilities, stopCost, goOn, spent: this.spent, prices, alternatives, unused };
     }
   }
 

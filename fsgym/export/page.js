@@ -94,9 +94,10 @@
     const levels = column.levels.map((level) => [level.trim(), level]);
     const choices = column.kind === "bool" ? [["yes", true], ["no", false]] : levels;
     if (!isQuestion) choices.push(["not known", null]);
+    const hasKeys = isQuestion && words.digitsChoose(choices.map(([text]) => text));
     const inputs = choices.map((_, n) => element("input", { type: "radio", name: id, id: `${id}-${n}`, value: String(n) }));
     const labels = choices.map(([text], n) => {
-      const key = isQuestion && n < 9 ? [element("kbd", { "aria-hidden": "true" }, String(n + 1))] : [];
+      const key = hasKeys && n < 9 ? [element("kbd", { "aria-hidden": "true" }, String(n + 1))] : [];
       return element("label", { for: `${id}-${n}` }, inputs[n], element("span", { class: "name" }, text), ...key);
     });
     const node = element(
@@ -108,7 +109,7 @@
       return n < 0 || choices[n][1] === null ? null : { value: choices[n][1], remark: "" };
     };
     const clear = () => inputs.forEach((input) => (input.checked = false));
-    const pick = (n) => {
+    const pick = !hasKeys ? null : (n) => {
       if (inputs[n]) [inputs[n].checked] = [true, inputs[n].focus()];
       return n in inputs;
     };
@@ -215,6 +216,7 @@
     if (asked === null) showAnswer(step);
     else showQuestion(asked, step);
     showBeliefs(step);
+    show("unused", words.unusedText(policy, step));
     showAlternatives(step, asked);
     showLog(now.log);
     byId("paid").textContent = words.general(step.spent, 4);
@@ -242,7 +244,7 @@
     if (!Number.isNaN(step.stopCost)) {
       const first = Number.isNaN(step.goOn)
         ? ""
-        : `; after acquiring ${nameOf(step.alternatives[0].acquisition)} it would be ${words.general(step.goOn, 3)}`;
+        : `; after acquiring ${nameOf(step.alternatives[0].acquisition)} it would be about ${words.general(step.goOn, 3)}`;
       cost = `The expected cost of this answer is ${words.general(step.stopCost, 3)}${first}.`;
     }
     show("answer-cost", cost);

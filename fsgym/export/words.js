@@ -53,14 +53,24 @@ const FsgymWords = (() => {
 
   // What a step rests on, in sentences.
   function explain(policy, step) {
-    return [...belief(policy, step), ...decision(policy, step), ...others(policy, step)].join(" ");
+    const unused = unusedText(policy, step);
+    return [...belief(policy, step), ...decision(policy, step), ...others(policy, step), unused].join(" ").trimEnd();
+  }
+
+  // Which known values have no effect yet.
+  function unusedText(policy, { unused }) {
+    const names = unused.map((k) => policy.columns[k].name).join(", ");
+    return names ? `Known, but not used yet: ${names}.` : "";
   }
 
   function belief({ classes }, { probabilities, answer }) {
     if (probabilities === null) return [`The answer now would be ${classes[answer]}.`];
     const ranked = probabilities.map((_, k) => k).sort((i, j) => probabilities[j] - probabilities[i]);
-    const shown = ranked.slice(0, 2).map((k) => `${classes[k]} ${probabilityText(probabilities[k])}`).join(" and ");
-    return [`The model believes in ${shown}; its answer now would be ${classes[answer]}.`];
+    const shares = probabilities.map(probabilityText), isLikeliest = shares[answer] === shares[ranked[0]];
+    const labels = ranked.filter((k, place) => place < 2 || (k === answer && !isLikeliest));
+    const texts = labels.map((k) => `${classes[k]} ${shares[k]}`), last = texts.pop();
+    const why = isLikeliest ? "" : ", because of the costs of errors";
+    return [`The model believes in ${texts.join(", ")} and ${last}; its answer now would be ${classes[answer]}${why}.`];
   }
 
   function decision(policy, step) {
@@ -97,6 +107,9 @@ const FsgymWords = (() => {
   }
 
   // --- values
+
+  // Whether the keys 1 to 9 choose among texts by their place: not where a digit could mean one of the texts.
+  const digitsChoose = (texts) => !texts.some((text) => /^[-+.]?[0-9]/.test(text));
 
   // What the value of a column may be, in words.
   function allowedText({ kind, levels, unit, low, high }) {
@@ -165,7 +178,7 @@ const FsgymWords = (() => {
     return number[0];
   }
 
-  return { general, listing, quoted, priceText, probabilityText, valueText, explain, allowedText, readValue, Refusal };
+  return { general, listing, quoted, priceText, probabilityText, valueText, explain, unusedText, digitsChoose, allowedText, readValue, Refusal };
 })();
 
 if (typeof module !== "undefined") module.exports = FsgymWords;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsgym.sentences import price_text, probability_text
+from fsgym.sentences import price_text, probability_text, unused_text
 from fsgym.session.step import Alternative, Step
 
 RUNNERS_UP = 2  # other acquisitions that are mentioned
@@ -13,15 +13,23 @@ def explain_step(step: Step, lam: float) -> str:
 
     ``lam`` is the value of one unit of ``costs``, in units of the error costs.
     """
-    return " ".join([*_belief(step), *_decision(step, lam), *_others(step)])
+    unused = [unused_text(step.unused)] if step.unused else []
+    return " ".join([*_belief(step), *_decision(step, lam), *_others(step), *unused])
 
 
 def _belief(step: Step) -> list[str]:
     if step.probabilities is None:
         return [f"The answer now would be {step.answer}."]
-    ranked = sorted(step.probabilities.items(), key=lambda pair: -pair[1])[:2]
-    shown = " and ".join(f"{label} {probability_text(share)}" for label, share in ranked)
-    return [f"The model believes in {shown}; its answer now would be {step.answer}."]
+    ranked = sorted(step.probabilities.items(), key=lambda pair: -pair[1])
+    shares = {label: probability_text(share) for label, share in ranked}
+    labels = list(shares)[:2]
+    is_likeliest = shares[step.answer] == shares[labels[0]]
+    if not is_likeliest and step.answer not in labels:
+        labels.append(step.answer)
+    texts = [f"{label} {shares[label]}" for label in labels]
+    shown = f"{', '.join(texts[:-1])} and {texts[-1]}"
+    why = "" if is_likeliest else ", because of the costs of errors"
+    return [f"The model believes in {shown}; its answer now would be {step.answer}{why}."]
 
 
 def _decision(step: Step, lam: float) -> list[str]:

@@ -109,6 +109,9 @@ class Step:
         The total price paid so far, in the unit of ``costs``.
     alternatives : tuple of Alternative
         The legal acquisitions, the one that the model prefers first.
+    unused : tuple of str
+        The columns whose values are known and have no effect on probabilities and answer, until the model asks for what
+        it uses together with them.
 
     Examples
     --------
@@ -129,6 +132,7 @@ class Step:
     expected_cost: ExpectedCost
     spent: float
     alternatives: tuple[Alternative, ...]
+    unused: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The step as plain JSON values; probabilities are a list of pairs, as labels need not be text."""
@@ -156,6 +160,7 @@ class Advice(NamedTuple):
     expected : float64 (n, J), as ``Alternative.expected_cost``; NaN where there is no estimate
     stop_cost : float64 (n,), as ``ExpectedCost.stop``; NaN where there is no estimate
     probabilities : float64 (n, n_classes), or None
+    unused : bool (n, n_features), the features whose values are known and have no effect on probabilities and answers
     """
 
     actions: NDArray[np.int64]
@@ -165,3 +170,4 @@ class Advice(NamedTuple):
     expected: NDArray[np.float64]
     stop_cost: NDArray[np.float64]
     probabilities: NDArray[np.float64] | None
+    unused: NDArray[np.bool_]

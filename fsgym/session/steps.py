@@ -49,6 +49,7 @@ def make_step(model: Any, acquisitions: Acquisitions, case: Case, later: Collect
     probabilities = None
     if advice.probabilities is not None:
         probabilities = dict(zip(labels, advice.probabilities[0].tolist(), strict=True))
+    columns = zip(acquisitions.columns, acquisitions.columns.features, strict=True)
     return Step(
         question,
         question is None,
@@ -57,6 +58,7 @@ def make_step(model: Any, acquisitions: Acquisitions, case: Case, later: Collect
         ExpectedCost(stop_cost, None if beyond < 0 else _known_number(advice.expected[0, beyond])),
         case.spent,
         tuple(alternatives),
+        tuple(column.name for column, features in columns if advice.unused[0, features].any()),
     )
 
 

@@ -70,7 +70,7 @@ def answer_cost_text(step: Step) -> str:
     stop, go_on = step.expected_cost
     if stop is None:
         return ""
-    first = "" if go_on is None else f"; after acquiring {step.alternatives[0].name} it would be {go_on:.3g}"
+    first = "" if go_on is None else f"; after acquiring {step.alternatives[0].name} it would be about {go_on:.3g}"
     return f"The expected cost of this answer is {stop:.3g}{first}."
 
 

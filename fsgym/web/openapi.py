@@ -157,6 +157,7 @@ def _replies(acquisitions: Any, labels: list[Any]) -> dict[str, Any]:
         "expected_cost": _record({"stop": NUMBER_OR_NULL, "go_on": NUMBER_OR_NULL}),
         "spent": {"type": "number"},
         "alternatives": {"type": "array", "items": {"$ref": "#/components/schemas/Alternative"}},
+        "unused": {"type": "array", "items": column["name"]},
     }
     alternative = {"name": name, "price": {"type": "number"}, "expected_cost": NUMBER_OR_NULL, "gain": NUMBER_OR_NULL}
     return {

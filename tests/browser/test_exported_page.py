@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 from test_accessible_pages import defects
 
+from agents import MixtureClassifier
 from fsgym.sentences import probability_text
 from support.clinic import clinic_model, clinic_table
 from support.hostile import hostile_model
@@ -107,6 +110,20 @@ def test_known_in_advance(open_page, page_file):
         assert page.locator("#question-title").inner_text() == session.next().name
         same_beliefs(page, session)
         assert float(page.locator("#paid").inner_text()) == 0
+
+
+@pytest.mark.parametrize(("levels", "shortcuts"), [(["7", "9"], 0), (["low", "high"], 2)])
+def test_digits_choose_by_place_only_where_no_level_is_a_number(open_page, tmp_path, levels, shortcuts):
+    table = pd.DataFrame({"code": pd.Categorical(np.resize(levels, 60))})
+    model = MixtureClassifier(lam=0.01, random_state=0).fit(table, table["code"] == levels[0])
+    model.save_page(tmp_path / "codes.html")
+    with open_page((tmp_path / "codes.html").as_uri()) as page:
+        page.locator("#begin").click()
+        fields = page.locator("#question-fields")
+        assert fields.locator("kbd").count() == shortcuts
+        page.locator("#question-title").click()
+        page.keyboard.press("2")
+        assert fields.locator("input:checked").count() == bool(shortcuts)
 
 
 def test_without_scripts_there_is_the_chart(open_page, shoot, page_file):

@@ -100,8 +100,9 @@ def test_bars_fit_the_width_and_add_up(width):
 
 
 def test_a_model_without_probabilities_has_its_answer_shown(capsys):
-    Screen().show_answer(Step(None, True, "yes", None, ExpectedCost(None, None), 2.0, ()))
+    Screen().show_answer(Step(None, True, "yes", None, ExpectedCost(None, None), 2.0, (), ("ct", "crp")))
     printed = capsys.readouterr().out
+    assert "Known, but not used yet: ct, crp." in printed
     assert "Answer: yes (paid 2 in total)" in printed
     assert "The answer now would be yes" in printed
     assert "name of an acquisition" not in printed

@@ -248,3 +248,26 @@ def test_the_headline_comes_first_and_figures_by_class_are_shown(capsys, tmp_pat
     assert re.fullmatch(words, output.splitlines()[2])
     shown = figures(output)
     assert shown["loss, lower limit of 95 %"] < shown["loss"] < shown["loss, upper limit of 95 %"]
+
+
+def test_codes_are_named_and_the_loss_is_printed_in_the_unit_of_the_prices(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"crp": rng.normal(size=80).round(3), "triage": rng.choice([1, 2, 7, 9], 80)})
+    frame.loc[rng.random(80) < 0.1, "triage"] = np.nan
+    frame["ill"] = np.where(frame["triage"] == 7, "yes", "no")
+    frame.to_csv(tmp_path / "ward.csv", index=False)
+    (tmp_path / "prices.json").write_text('{"crp": 5, "triage": 1}')
+    arguments = ["train", tmp_path / "ward.csv", "--target", "ill", "-o", tmp_path / "model", "--agent", "rcpi"]
+    arguments += ["--steps", 1, "--lam", 0.02, "--missing", "unavailable"]
+    code, output, error = call(capsys, *arguments, "--costs", tmp_path / "prices.json")
+    assert code == 0
+    assert error == (
+        "fsgym: few distinct whole numbers, which may be a code: triage; if they count nothing, pass "
+        "--category triage, and otherwise --numeric triage\n"
+    )
+    per_case = float(re.search(r"The loss / lambda is (\S+):", output)[1])
+    assert per_case == pytest.approx(figures(output)["loss"] / 0.02, rel=0.01)
+    for option in ("--category", "--numeric"):
+        code, output, error = call(capsys, *arguments, option, "triage")
+        assert (code, error) == (0, "")
+        assert "loss / lambda" not in output

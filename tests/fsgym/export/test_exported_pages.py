@@ -84,6 +84,16 @@ def test_values_are_read_as_in_sessions():
                 assert got["value"] - column.offset == wanted.features[0]
 
 
+@needs_node
+@pytest.mark.parametrize(
+    ("levels", "chosen"),
+    [(["er", "gp", "icu"], True), (["yes", "no"], True), (["1", "2", "7", "9"], False), (["none", "1-2"], False)],
+)
+def test_digits_choose_by_place_only_where_no_level_is_a_number(levels, chosen):
+    given = json.dumps({"folder": str(SCRIPTS), "levels": levels})
+    assert run_node(SCRIPTS.parent.parent / "tests/support/digits_choose.js", given) is chosen
+
+
 class Parts(HTMLParser):
     """The tags with their attributes, and the texts of scripts and styles."""
 
