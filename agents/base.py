@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from agents import model_file
 from agents.arrangement import Arrangement
 from agents.asking import AskingAgent
-from agents.display import model_html
+from agents.display import ShownClassifier
 from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, plain_labels, same_kind
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy
@@ -32,11 +32,10 @@ from fsgym.rules.options import OPTIONS, set_rule_options
 from fsgym.trajectories import EpisodeTable, Trajectories
 
 LOGGER = logging.getLogger("fsgym")
-REPR_LENGTH = 700  # characters of a repr, as in scikit-learn
 FLOATS = [np.float64, np.float32]  # what arrays are converted to, unless they have one of these types
 
 
-class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
+class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEstimator):
     """A classifier around a policy. ``fit`` of a subclass trains a policy; this class does the rest.
 
     Tables are arrays, which count by position, or DataFrames, which count by the names of their columns: the order of
@@ -68,34 +67,14 @@ class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
 
     Examples
     --------
-    An agent is a ``Policy`` and a subclass with a constructor and ``fit``. This one acquires nothing:
+    All agents are of this class:
 
-    >>> import numpy as np
     >>> from sklearn.datasets import load_wine
-    >>> from agents import BaseAgentClassifier, Policy
-    >>> class ConstantPolicy(Policy):
-    ...     kind = "always_the_same"
-    ...     def __init__(self, answer, rules):
-    ...         self.answer, self.rules = answer, rules
-    ...     def actions(self, acquired, values, legal, *, continue_after_stop=False):
-    ...         return np.full(len(legal), self.rules.n_acquisitions + self.answer)
-    ...     def to_arrays(self):
-    ...         return {}, {"answer": self.answer}
-    ...     @classmethod
-    ...     def from_arrays(cls, arrays, header, rules):
-    ...         return cls(header["answer"], rules)
-    >>> class MostFrequentClass(BaseAgentClassifier):
-    ...     policy_class = ConstantPolicy
-    ...     def __init__(self, lam=0.01):
-    ...         self._set_rule_options(lam=lam)
-    ...     def fit(self, X, y=None):
-    ...         data, rules = self._task(X, y)
-    ...         self._set_policy(ConstantPolicy(int(np.bincount(data.y).argmax()), rules))
-    ...         return self
+    >>> from agents import BaseAgentClassifier, LatticeClassifier
     >>> X, y = load_wine(return_X_y=True)
-    >>> agent = MostFrequentClass().fit(X, y)
-    >>> agent.predict(X[:2]), int(agent.features_used(X).sum())
-    (array([1, 1]), 0)
+    >>> agent = LatticeClassifier(lam=0.05, random_state=0).fit(X[:, [6, 10]], y)
+    >>> isinstance(agent, BaseAgentClassifier), agent.policy_.kind, agent.features_used(X[:, [6, 10]]).shape
+    (True, 'lattice', (178, 2))
     """
 
     policy_class: ClassVar[type[Policy]]
@@ -115,24 +94,6 @@ class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-    def __repr__(self, N_CHAR_MAX: int = REPR_LENGTH) -> str:
-        text = super().__repr__(N_CHAR_MAX)
-        shown = N_CHAR_MAX
-        while len(text) > N_CHAR_MAX and 50 < shown <= REPR_LENGTH:  # scikit-learn does not count spaces
-            shown = 4 * shown // 5
-            text = super().__repr__(shown)
-        return text
-
-    def _repr_html_inner(self) -> str:
-        """What notebooks show: scikit-learn's diagram of an unfitted classifier, a table of a fitted one."""
-        return model_html(self) if hasattr(self, "policy_") else super()._repr_html_inner()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] = self._repr_html_inner()
-        return bundle
 
     def _set_rule_options(self, **options: Unpack[RuleOptions]) -> None:
         """Set the options of ``Rules`` as parameters of the estimator, with their defaults where not given."""

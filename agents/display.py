@@ -1,10 +1,11 @@
-"""Fitted classifiers as HTML, for notebooks."""
+"""Classifiers as text, and as HTML for notebooks."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from fsgym.checks import listing
 from fsgym.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
@@ -12,6 +13,29 @@ from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS
 
 CLASSES_LISTED = 12
+REPR_LENGTH = 700  # characters of a repr, as in scikit-learn
+
+
+class ShownClassifier(BaseEstimator):
+    """How a classifier around a policy is shown: its repr, and in notebooks."""
+
+    def __repr__(self, N_CHAR_MAX: int = REPR_LENGTH) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        shown = N_CHAR_MAX
+        while len(text) > N_CHAR_MAX and 50 < shown <= REPR_LENGTH:  # scikit-learn does not count spaces
+            shown = 4 * shown // 5
+            text = super().__repr__(shown)
+        return text
+
+    def _repr_html_inner(self) -> str:
+        """What notebooks show: scikit-learn's diagram of an unfitted classifier, a table of a fitted one."""
+        return model_html(self) if hasattr(self, "policy_") else super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
 
 def model_html(model: Any) -> str:
