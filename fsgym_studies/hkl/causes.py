@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
+from fsgym_studies.common.statistics import Mean
 from fsgym_studies.hkl.cell import HKL, TABLE1_APPROACHES
 from fsgym_studies.hkl.further import SettingsCompared
-from fsgym_studies.hkl.printed import PRINTED_BEHIND, PRINTED_OTHERS, TABLE1_DATASETS
+from fsgym_studies.hkl.printed import NEWSGROUPS, PRINTED_BEHIND, PRINTED_OTHERS, TABLE1_DATASETS
 
 BEST_MARGIN = 2.0  # points below the best approach that still count as comparable; our choice
+PRINTED_MARGIN = 1.0  # points of accuracy by which a reproduced accuracy may be below the printed one; our choice
 HEPATITIS = "hepatitis"
+NOT_PRINTED = "protocol: folds and Boolean features are not printed"
+OTHER_WORDS = {
+    NEWSGROUPS: "on our words, those of posts without header lines, every approach is below its printed accuracy"
+}
+ONCE_TEXTS = {  # data sets of Table 4, whose splits have few test rows
+    "colon": "; the printed 88.71 % is 55 of 62, so that the paper probably tested every row once",
+    "lymphoma": "; the printed 92.71 % is 89 of 96, so that the paper probably tested every row once",
+}
 DENSE_TEXT = (
     "sparse weights: on 20 other test parts (seeds 100 to 104) the best of 24 fixed settings of the disjunctions is "
     "correct on 89.8 %, the best with one literal per rule on 90.0 %, the best L1-SVM on 88.3 %, a linear L2-SVM on "
@@ -21,19 +33,29 @@ DENSE_TEXT = (
 
 
 def accuracy_cause(dataset: str, printed: float, figures: Mapping[str, Any]) -> str:
-    """Whether any other approach of our runs reaches the accuracy that the paper prints for the disjunctions."""
+    """Whether the gap is noise, and whether any other approach of our runs reaches the accuracy of the disjunctions."""
     others = figures["means"].loc[dataset].drop(HKL).dropna()
     if others.empty:
         return ""
-    best = f"{others.idxmax()}, {others.max():.2f}"
-    if others.max() < printed - 1.0:
-        return (
-            f"data: on our rows, Boolean features and splits none of the other {len(others)} approaches comes within a "
-            f"point of the printed accuracy of the disjunctions either (best: {best}); which of these three differs "
-            "from the paper is not separated"
-        )
-    text = f"ours: another approach comes within a point of the printed accuracy ({best})"
-    return f"{text}; {DENSE_TEXT}" if dataset == HEPATITIS else text
+    own: Mean = figures[f"accuracy, {dataset}"]
+    error = own.std / max(1, own.count - 1) ** 0.5
+    noise = (
+        f"the mean over {own.count} test parts has a standard error of {error:.1f} points; " if own.count > 1 else ""
+    )
+    others_text = f"of the other {len(others)} approaches the best has {others.max():.2f} ({others.idxmax()})"
+    text = f"{noise}{others_text}{ONCE_TEXTS.get(dataset, '')}"
+    if dataset in OTHER_WORDS:
+        return f"data: {OTHER_WORDS[dataset]}; {others_text}"
+    if own.count > 1 and printed - PRINTED_MARGIN - own.mean < 2 * error:
+        return f"{NOT_PRINTED}, and the gap is within noise: {text}"
+    if others.max() < printed - PRINTED_MARGIN:
+        return f"{NOT_PRINTED}, and what each of them matters is not separated; {text}"
+    return f"ours: another approach comes within a point of the printed accuracy; {text}{dense_text([dataset])}"
+
+
+def dense_text(datasets: Collection[str]) -> str:
+    """What other test parts say of hepatitis, if it is among the data sets."""
+    return f"; on {HEPATITIS}, {DENSE_TEXT}" if HEPATITIS in datasets else ""
 
 
 def behind_cause(figures: Mapping[str, Any]) -> str:
@@ -47,7 +69,7 @@ def behind_cause(figures: Mapping[str, Any]) -> str:
         f"paper: by this criterion its own Table 1 fails, on {', '.join(printed)}. In our runs, where the best of "
         f"{len(TABLE1_APPROACHES)} approaches is known from the test parts alone, {'; '.join(parts)}"
     )
-    return text + (f". On hepatitis, {DENSE_TEXT}" if HEPATITIS in figures["far behind"] else "")
+    return text + dense_text(figures["far behind"])
 
 
 def zero_norm_cause(dataset: str, figures: Mapping[str, Any]) -> str:
@@ -55,19 +77,18 @@ def zero_norm_cause(dataset: str, figures: Mapping[str, Any]) -> str:
     compared: SettingsCompared | None = figures["each setting"].get(dataset)
     if compared is None:
         return ""
-    chosen, other, _, _ = figures[f"zero norm, {dataset}"]
     if compared.many.mean >= -BEST_MARGIN:
-        source = "protocol: the paper prints neither its splits nor how a setting is chosen"
+        source = f"protocol: the paper does not print its splits, and {compared.n_few} with few test rows are too few"
     elif compared.same_size.mean >= -BEST_MARGIN:
         source = "data: on our Boolean features the accuracy grows with the number of them that are kept"
     else:
         source = "ours: neither more splits, the best settings nor an equal number of features closes the gap"
     return (
-        f"{source}; disjunctions less zero-norm SVM in points: {chosen - other:+.1f} at settings chosen on inner "
-        f"folds, {compared.few.with_error(1)} at the setting of each that is best on the same {compared.n_few} "
-        f"test parts, {compared.many.with_error(1)} at those best on {compared.n_many}, with {compared.rules:.0f} "
-        f"rules and {compared.most:.0f} features, {compared.same_size.with_error(1)} on these if the zero-norm SVM "
-        f"keeps {compared.selected:.0f}"
+        f"{source}; disjunctions less zero-norm SVM in points: {figures['chosen settings'][dataset].with_error(1)} at "
+        f"settings chosen on inner folds, {compared.few.with_error(1)} at the setting of each that is best on the same "
+        f"{compared.n_few} test parts, {compared.many.with_error(1)} on {compared.n_many} at those best there, with "
+        f"{compared.rules:.0f} rules and {compared.most:.0f} features, {compared.same_size.with_error(1)} on these if "
+        f"the zero-norm SVM keeps {compared.selected:.0f}"
     )
 
 
@@ -90,19 +111,31 @@ def far_behind(table: pd.DataFrame, margin: float) -> dict[str, tuple[str, float
 
 
 def wilcoxon_cause(other: str, figures: Mapping[str, Any]) -> str:
-    """On which data sets the disjunctions are below another approach, and how it compares with its printed accuracy."""
+    """Where the disjunctions are below another approach, with standard errors, and how it compares with its print."""
     means = figures["means"].reindex(TABLE1_DATASETS)
-    lead = means[other] - means[HKL]
+    lead, errors = means[other] - means[HKL], figures["errors of leads"][other].reindex(TABLE1_DATASETS)
     printed = PRINTED_OTHERS.get(other.replace("Cfs", "correlation").replace("best-first", "best first"))
     text = (
         "protocol: settings, grids and Boolean features are not printed, and what each of them matters is not "
-        f"separated; in our runs {other} is above the disjunctions on {points_text(lead[lead > 0])}"
+        f"separated; in our runs {other} is above the disjunctions on {points_text(lead[lead > 0], errors)}"
     )
-    gain = means[other] - pd.Series(printed, dtype=float)
-    own = f"; it is more than a point above its own printed accuracy on {points_text(gain[gain > 1.0])}"
-    return text + own if printed else text
+    gain = means[other] - pd.Series(printed, dtype=float).reindex(means.index)
+    own = points_text(gain[(gain > 1.0) & (lead > -gain)])  # where the gain can have changed which of the two is above
+    more = f"; where that matters, it is more than a point above its own printed accuracy on {own}"
+    return text + more if printed else text
 
 
-def points_text(points: pd.Series) -> str:
-    """Data sets with points of accuracy."""
-    return ", ".join(f"{dataset} ({value:.1f})" for dataset, value in points.items()) or "no data set"
+def points_text(points: pd.Series, errors: Mapping[Any, float] = MappingProxyType({})) -> str:
+    """Data sets with points of accuracy, and their standard errors where these are known."""
+    parts = [
+        f"{name} ({value:.1f}{f' ± {errors[name]:.1f}' if errors.get(name, math.nan) > 0 else ''})"
+        for name, value in points.items()
+    ]
+    return ", ".join(parts) or "no data set"
+
+
+def errors_of_leads(table: pd.DataFrame) -> pd.DataFrame:
+    """Standard errors of the differences between approaches and the disjunctions, in points, a row per data set."""
+    wide = 100 * table.pivot_table("accuracy", ["dataset", "split"], "method")
+    own = wide[HKL] if HKL in wide else pd.Series(math.nan, wide.index)
+    return wide.sub(own, axis=0).groupby("dataset").sem()

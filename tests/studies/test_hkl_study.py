@@ -10,7 +10,9 @@ from fsgym import Dataset
 from fsgym.comparison.splits import Split
 from fsgym_studies.common.claims import assess
 from fsgym_studies.common.curves import cells_with
+from fsgym_studies.common.difference import paired_difference
 from fsgym_studies.common.plan import Source
+from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.hkl import cell as hkl_cell
 from fsgym_studies.hkl import claims as hkl_claims
 from fsgym_studies.hkl import further as hkl_further
@@ -104,12 +106,12 @@ def test_the_cause_of_table_4_changes_one_thing_at_a_time(large, small, source):
     assert compared.many.mean == pytest.approx(80 - np.mean(large))
     assert compared.same_size.mean == pytest.approx(80 - np.mean(small))
     assert (compared.n_few, compared.n_many, compared.rules, compared.selected, compared.most) == (2, 4, 40, 50, 300)
-    figures = {"each setting": {"colon": compared}, "zero norm, colon": (70.0, 75.0, 0.01, 0.3)}
+    chosen = paired_difference(pd.Series([70.0, 68.0]), pd.Series([75.0, 73.0]))
+    figures = {"each setting": {"colon": compared}, "chosen settings": {"colon": chosen}}
     text = hkl_claims.causes.zero_norm_cause("colon", figures)
     assert text.startswith(source)
-    assert (
-        "-5.0 at settings chosen on inner folds, -10.0 ± 0.0 at the setting of each that is best on the same 2" in text
-    )
+    assert "-5.0 ± 0.0 at settings chosen on inner folds" in text
+    assert "-10.0 ± 0.0 at the setting of each that is best on the same 2 test parts" in text
     table = hkl_further.each_setting_table(further).frame
     assert table["accuracy"].tolist() == pytest.approx([60, 80, np.mean(small), np.mean(large)])
     assert hkl_further.settings_compared(further[further["split"] < 0], "colon", 2) is None
@@ -179,7 +181,11 @@ def test_claims_of_disjunctions(lead, n_rules, reproduced):
     assert set(tables["rules"]["rules"]) == {"+1.00 a; -1.00 always"}
     assert by_text(claims, "Table 1, transfusion").cause.startswith("" if reproduced else "paper: always predicting")
     if not reproduced:
-        assert by_text(claims, "Table 1, vote").cause.startswith("data: on our rows, Boolean features and splits none")
+        assert by_text(claims, "Table 1, vote").cause.startswith(
+            "protocol: folds and Boolean features are not printed, "
+        )
+        assert by_text(claims, "Table 1, 20 newsgroups").cause.startswith("data: on our words")
+        assert "88.71 % is 55 of 62" in by_text(claims, "Tables 4 and 5, colon: accuracy").cause
         behind = by_text(claims, "On each data set").cause
         assert behind.startswith("paper: by this criterion its own Table 1 fails, on breast cancer (2.5 below), ")
         assert "MONK-2 (8.1 below). In our runs, " in behind
@@ -188,6 +194,17 @@ def test_claims_of_disjunctions(lead, n_rules, reproduced):
         against = by_text(claims, "Table 2: the disjunctions are significantly better than L2-SVM").cause
         assert against.startswith("protocol: ")
     assert any(n.startswith("20 newsgroups: every approach") for n in conclusion.notes) is (not reproduced)
+
+
+@pytest.mark.parametrize(("spread", "noise"), [(0.5, False), (20.0, True)])
+def test_a_gap_within_noise_is_called_so(spread, noise):
+    means = pd.DataFrame({hkl_cell.HKL: [80.0], "L2-SVM": [82.0]}, ["vote"])
+    own = mean_of(80 + spread * np.array([-1.0, 1.0, -1.0, 1.0]))
+    text = hkl_claims.causes.accuracy_cause("vote", 90.0, {"means": means, "accuracy, vote": own})
+    assert text.startswith("protocol: ")
+    assert ("the gap is within noise" in text) is noise
+    assert f"a standard error of {spread / 3**0.5:.1f} points" in text
+    assert text.endswith("of the other 1 approaches the best has 82.00 (L2-SVM)")
 
 
 def test_no_claim_is_assessed_when_its_data_set_is_missing():
