@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,7 @@ class ExpectedCostClassifier(ClassifierMixin, BaseEstimator):
         weighted = getattr(self.estimator, "class_weight", None) is not None
         if hasattr(self.estimator, "predict_proba") and not weighted:
             self.estimator_ = self.scored_ = clone(self.estimator).fit(X, y)
+            self.labels_ = self.scored_.classes_
         else:
             self.scored_ = self._calibrated(X, y)
             self.estimator_ = self.scored_.calibrated_classifiers_[0].estimator
@@ -78,27 +79,35 @@ class ExpectedCostClassifier(ClassifierMixin, BaseEstimator):
                 "class has a single training row; use more rows, or leave this method out"
             )
         folds = StratifiedKFold(min(CALIBRATION_FOLDS, rows), shuffle=True, random_state=0)
-        weighted = self._weighted_by_costs(np.unique(y))
-        return CalibratedClassifierCV(weighted, method="sigmoid", cv=folds, ensemble=False).fit(X, y)
+        # ``CalibratedClassifierCV`` replaces labels by codes; the keys of class weights have to be codes, too.
+        self.labels_, codes = np.unique(y, return_inverse=True)
+        weighted = self._weighted_by_costs(self.labels_.tolist())
+        return CalibratedClassifierCV(weighted, method="sigmoid", cv=folds, ensemble=False).fit(X, codes)
 
-    def _weighted_by_costs(self, labels: NDArray) -> Any:
-        """A clone of the classifier, with the mean cost of errors as its ``class_weight`` if that is None."""
+    def _weighted_by_costs(self, labels: list[Any]) -> Any:
+        """A clone of the classifier whose ``class_weight`` has codes of these labels as its keys.
+
+        If it is None, it becomes the mean cost of errors.
+        """
         estimator, costs = clone(self.estimator), np.asarray(self.error_costs, np.float64)
         parameters = estimator.get_params()
         name = next((k for k in ("class_weight", "estimator__class_weight") if k in parameters), None)
         own_classifier = any(parameters.get(k) is not None for k in ("classifier", "estimator__classifier"))
+        if name is not None and isinstance(parameters[name], Mapping):
+            given = {labels.index(label): weight for label, weight in parameters[name].items() if label in labels}
+            return estimator.set_params(**{name: given})
         if name is None or parameters[name] is not None or own_classifier:
             return estimator
         regret = costs - costs.min(axis=0)
         weights = regret.sum(axis=0) / (len(costs) - 1)
         weights = np.maximum(weights / weights.max(initial=0.0), 1e-3) if weights.any() else np.ones(len(costs))
-        known = [label for label in self.classes if label in labels]
-        return estimator.set_params(**{name: {k: w for k, w in zip(self.classes, weights.tolist()) if k in known}})
+        by_label = dict(zip(self.classes, weights.tolist()))
+        return estimator.set_params(**{name: {code: by_label[label] for code, label in enumerate(labels)}})
 
     def predict_proba(self, X: NDArray) -> NDArray[np.float64]:
         """The class probabilities (n_samples, n_classes); 0 for a class without training rows."""
         shares = np.zeros((len(X), len(self.classes_)))
-        shares[:, np.searchsorted(self.classes_, self.scored_.classes_)] = self.scored_.predict_proba(X)
+        shares[:, np.searchsorted(self.classes_, self.labels_)] = self.scored_.predict_proba(X)
         return shares
 
     def predict(self, X: NDArray) -> NDArray:

@@ -7,11 +7,12 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 import fsgym
 from agents import DatumWiseClassifier
-from fsgym.comparison.compared import compared_methods
-from fsgym.comparison.expected_cost import ExpectedCostClassifier
+from fsgym.comparison.compared import candidates_at, compared_methods, sparsity_settings
+from fsgym.comparison.expected_cost import ExpectedCostClassifier, has_scores, knows_error_costs
+from fsgym.comparison.fitting import with_seed
 from fsgym.comparison.protocol import make_protocol
 from fsgym.evaluation import evaluate
-from fsgym.methods import METHODS
+from fsgym.methods import METHODS, REFERENCES
 
 CELLS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 SICK = np.array([6, 25, 53, 110])  # of 150 rows in each cell
@@ -157,3 +158,20 @@ def test_a_classifier_that_cannot_take_missing_values_answers_by_expected_cost_t
     assert results["error"].isna().all()
     best = results.iloc[-1]
     assert best["error_cost"] < 0.7  # about .54 for Bayes; .75 for "sick" for all, 2.6 for the likelier class
+
+
+@pytest.mark.parametrize("name", [n for n, m in METHODS.items() if not m.prices and n not in REFERENCES])
+def test_methods_answer_by_costs_of_errors_between_named_classes(name):
+    """Each at its setting with most features, on three classes with names."""
+    wine = fsgym.load_dataset("wine").rows(np.arange(0, 178, 3))
+    labels = wine.classes[wine.y]
+    assert labels.dtype.kind == "U"
+    (estimator,) = candidates_at(name, {}, sparsity_settings(name, {}, wine, 0)[-1:])
+    if knows_error_costs(estimator) or not has_scores(estimator):
+        pytest.skip("answers by the costs itself, or has no scores, of which a comparison warns")
+    costs = [[0, 1, 50], [1, 0, 1], [1, 1, 0]]  # answering the first class where the third is true costs 50
+    model = ExpectedCostClassifier(with_seed(estimator, 0), costs, wine.classes.tolist()).fit(wine.X, labels)
+    answers = model.predict(wine.X)
+    assert set(answers) <= set(wine.classes)
+    assert (answers == labels).mean() > 0.4
+    assert not (answers[labels == wine.classes[2]] == wine.classes[0]).any()
