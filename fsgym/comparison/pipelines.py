@@ -181,11 +181,11 @@ def own_estimator(candidate: Any, dataset: Dataset) -> Any:
     if hasattr(candidate, "features_used") and not isinstance(candidate, EstimatorMethod | Pipeline):
         return candidate
     method = clone(candidate if isinstance(candidate, EstimatorMethod) else as_method(candidate))
-    listed = not (method.used is None or callable(method.used) or method.used == "all")
+    listed = method.used if isinstance(method.used, list | tuple) else ()
     if method.takes_table or listed:
         method.set_params(columns=dataset.columns.to_json())
     if listed:
-        _mask_of(method.used, len(dataset.columns) if method.takes_table else dataset.n_features, method.columns)
+        _mask_of(listed, len(dataset.columns) if method.takes_table else dataset.n_features, method.columns)
     return method
 
 
