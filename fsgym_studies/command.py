@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +13,7 @@ from fsgym.cli.terminal import console, say
 from fsgym.runner import run_tasks
 from fsgym.writing import writable_folder
 from fsgym_studies import STUDIES, find_study
-from fsgym_studies.common.data import data_state, require_datasets, skipped_datasets, skipped_note, with_skipped
+from fsgym_studies.common.data import data_state, require_datasets, skipped_datasets, skipped_note
 from fsgym_studies.common.plan import cells_table, timings_table
 from fsgym_studies.common.render import claims_frame, failures, work_done, write_section, write_study
 from fsgym_studies.common.study import Conclusion, Study
@@ -71,7 +71,9 @@ def run_study(study: Study, options: Options) -> int:
     table = cells_table(plan, run)
     n_failed = int(table["error"].notna().sum())
     if n_failed < len(plan):
-        conclusion = with_skipped(study.conclude(plan, table, options.full), skip)
+        conclusion = study.conclude(plan, table, options.full)
+        if skip:
+            conclusion = replace(conclusion, notes=(skipped_note(skip), *conclusion.notes))
         timings, work = timings_table(plan, run), work_done(run.timings, len(plan))
         report = write_study(study, conclusion, table, timings, folder, full=options.full, command=options.command)
         _show_claims(study.title, conclusion)

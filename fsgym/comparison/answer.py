@@ -82,13 +82,9 @@ def reference_in_words(ranking: Ranking, standing: Standing) -> str:
 
 
 def _best_sentence(ranking: Ranking, best: Standing) -> str:
-    fixed = ranking.best_of(best.method, fixed=True, reference=False, acquires=True)
-    adaptive = ranking.best_of(best.method, fixed=False, reference=False, acquires=True)
-    if not best.fixed and fixed is not None:
-        other, role = fixed, f"the best fixed set of {ranking.unit}"
-    elif best.fixed and adaptive is not None:
-        other, role = adaptive, "the best method that chooses for each case"
-    else:
+    other = ranking.best_of(best.method, fixed=not best.fixed, reference=False, acquires=True)
+    role = "the best method that chooses for each case" if best.fixed else f"the best fixed set of {ranking.unit}"
+    if other is None:
         other, role = ranking.best_of(best.method, reference=False, acquires=True), "the second best"
     if ranking.has_error_costs:
         constant = ranking.standing_of(CONSTANT) or ranking.best_of(best.method, acquires=False)
@@ -219,8 +215,6 @@ def _most_frequent(shares: Mapping[str, float]) -> str:
 
 def _noise(ranking: Ranking, best: Standing) -> list[str]:
     others = [s for s in ranking.standings if s.eligible and s.method != best.method]
-    if not others:
-        return []
     verdicts = {s.title: is_within_noise(best, s) for s in others}
     if None in verdicts.values():
         few = "one split" if ranking.splits == 1 else f"{ranking.splits} splits"
@@ -275,7 +269,11 @@ class HeadlineTable(NamedTuple):
 def headline_table(ranking: Ranking, short: bool = False) -> HeadlineTable:
     """The methods at the ranking's lambda; where ``short``, with narrow cells."""
     columns = _cost_columns(ranking) if ranking.has_error_costs else _accuracy_columns(ranking, short)
-    columns[FROM_BEST] = [_difference_from_best(ranking, s) for s in ranking.standings]
+    best, words = ranking.best, {None: "unknown", True: "noise", False: "higher"}
+    columns[FROM_BEST] = [
+        words[is_within_noise(best, s)] if best is not None and s.eligible and s.method != best.method else "–"
+        for s in ranking.standings
+    ]
     used = f"{ranking.unit} used" if ranking.counted == "n_features" else ranking.unit
     columns[used] = [mean_text(s.figures, ranking.counted, 1, short) for s in ranking.standings]
     if ranking.has_prices and not ranking.has_error_costs:
@@ -294,14 +292,6 @@ def _note(standing: Standing) -> str:
         return standing.flag
     many = "1 setting breaks" if standing.settings_left_out == 1 else f"{standing.settings_left_out} settings break"
     return f"{many} the rules and cannot be chosen"
-
-
-def _difference_from_best(ranking: Ranking, standing: Standing) -> str:
-    """Whether a method differs from the best one by more than noise."""
-    best = ranking.best
-    if best is None or standing.method == best.method or not standing.eligible:
-        return "–"
-    return {None: "unknown", True: "noise", False: "higher"}[is_within_noise(best, standing)]
 
 
 def _cost_columns(ranking: Ranking) -> dict[str, list[str]]:

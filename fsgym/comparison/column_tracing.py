@@ -7,6 +7,7 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.compose import ColumnTransformer
@@ -134,8 +135,6 @@ def _concatenated(parts: list[Trace], before: Trace, step: Any) -> Trace:
 
 def _positions_of(columns: Any, names: Any, n_columns: int) -> NDArray[np.int64]:
     """The positions of columns that a ``ColumnTransformer`` names in one of its ways."""
-    import pandas as pd
-
     order = pd.Series(np.arange(n_columns), index=None if names is None else list(names))
     by_name = isinstance(columns, str) or any(isinstance(c, str) for c in np.atleast_1d(np.asarray(columns, object)))
     if isinstance(columns, slice):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -74,7 +73,7 @@ def seconds_of(method: str, train: Dataset) -> float | None:
     A power law of the numbers of rows, features and classes, by least squares through the logarithms of what was
     measured.
     """
-    table = measured_seconds()
+    table = pd.read_csv(str(files("fsgym.comparison") / "fit_seconds.csv"))
     rows = table[table["method"] == method]
     if rows.empty:
         return None
@@ -84,12 +83,6 @@ def seconds_of(method: str, train: Dataset) -> float | None:
     law = np.linalg.lstsq(design, np.log(rows["seconds"].to_numpy(float)))[0]
     wanted = np.log([getattr(train, name) for name in SIZES]) - centre
     return float(np.exp(law[0] + wanted @ law[1:]))
-
-
-@lru_cache(maxsize=1)
-def measured_seconds() -> pd.DataFrame:
-    """The content of ``fit_seconds.csv``: ``method``, the three sizes and ``seconds``."""
-    return pd.read_csv(str(files("fsgym.comparison") / "fit_seconds.csv"))
 
 
 def duration_text(seconds: float) -> str:

@@ -212,9 +212,7 @@ def used_features(
 ) -> Axes:
     """Share of the test rows that use each feature (Fig. 4, left), for at most ``MAX_BARS`` of the most used ones."""
     table = np.array([np.asarray(u, float) for u in usages.values()])
-    chosen = np.arange(len(names))
-    if len(names) > MAX_BARS:
-        chosen = np.sort(np.argsort(-table.max(axis=0), kind="stable")[:MAX_BARS])
+    chosen = np.sort(np.argsort(-table.max(axis=0), kind="stable")[:MAX_BARS])
     ax = _axes(ax, 6.4, height_of_rows(len(chosen)))
     _bars_side_by_side(ax.barh, dict(zip(usages, table[:, chosen])), titles)
     ax.set_yticks(range(len(chosen)), [shorten_name(names[int(j)]) for j in chosen])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.impute import SimpleImputer
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
@@ -22,8 +23,6 @@ def accepts_missing(estimator: Any) -> bool:
 
 def mean_imputer(X: NDArray) -> Any:
     """An imputer fitted on ``X`` (n_samples, n_features): means in double precision, 0 for a column of NaN."""
-    from sklearn.impute import SimpleImputer
-
     return SimpleImputer(keep_empty_features=True).fit(X.astype(np.float64))
 
 

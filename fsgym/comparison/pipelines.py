@@ -91,7 +91,7 @@ class EstimatorMethod(WrappedPredictions, ClassifierMixin, BaseEstimator):
         if self.used is None:
             return columns_used(self.estimator_, self._shown(X))
         n_columns = self._shown(X).shape[1]
-        if _is_all(self.used):
+        if self.used == "all":
             return np.ones(n_columns, dtype=bool)
         if not callable(self.used):
             return _mask_of(self.used, n_columns, self.columns)
@@ -160,6 +160,7 @@ def as_method(
     if isinstance(estimator, type) or missing:
         what = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
         raise TypeError(f"as_method needs a scikit-learn classifier, an instance with fit and predict, got {what}")
+    whole = callable(used) or (isinstance(used, str) and used == "all")
     if used is None:
         found = untraceable(estimator)
         if found is not None:
@@ -167,9 +168,9 @@ def as_method(
                 f"which columns {type(estimator).__name__} uses is unknown, as {found[1]} selects from what {found[0]} "
                 "makes of several columns; give used, such as as_method(pipeline, used='all')"
             )
-    elif not callable(used) and (isinstance(used, str) or not np.iterable(used)) and not _is_all(used):
+    elif not whole and (isinstance(used, str) or not np.iterable(used)):
         raise TypeError(f"used must be a function used(fitted, X), columns, or 'all', got {brief(used)}")
-    return EstimatorMethod(estimator, used if used is None or callable(used) or _is_all(used) else _plain_arrays(used))
+    return EstimatorMethod(estimator, used if used is None or whole else _plain_arrays(used))
 
 
 def own_estimator(candidate: Any, dataset: Dataset) -> Any:
@@ -180,12 +181,11 @@ def own_estimator(candidate: Any, dataset: Dataset) -> Any:
     if hasattr(candidate, "features_used") and not isinstance(candidate, EstimatorMethod | Pipeline):
         return candidate
     method = clone(candidate if isinstance(candidate, EstimatorMethod) else as_method(candidate))
-    takes_table = method.takes_table
-    if takes_table or not (method.used is None or callable(method.used) or _is_all(method.used)):
+    listed = method.used if isinstance(method.used, list | tuple) else ()
+    if method.takes_table or listed:
         method.set_params(columns=dataset.columns.to_json())
-        n_columns = len(dataset.columns) if takes_table else dataset.n_features
-        if isinstance(method.used, list):
-            _mask_of(method.used, n_columns, method.columns)
+    if listed:
+        _mask_of(listed, len(dataset.columns) if method.takes_table else dataset.n_features, method.columns)
     return method
 
 
@@ -210,10 +210,6 @@ def uses_same_columns(candidate: Any) -> bool:
     return candidate.used is not None or not hasattr(steps_in_order(candidate.estimator)[-1], "features_used")
 
 
-def _is_all(used: Any) -> bool:
-    return isinstance(used, str) and used == "all"
-
-
 def _plain_arrays(used: Any) -> list[Any]:
     """Names, positions or truth values as plain Python values."""
     listed = [v.item() if isinstance(v, np.generic) else v for v in used]
@@ -224,7 +220,6 @@ def _plain_arrays(used: Any) -> list[Any]:
 
 def _mask_of(listed: Sequence[Any], n_columns: int, columns: list[dict[str, Any]] | None) -> NDArray[np.bool_]:
     """Listed columns as bool (n_columns,), where the estimator takes features or columns of the table."""
-    mask = np.zeros(n_columns, dtype=bool)
     if isinstance(listed[0], bool):
         if len(listed) != n_columns:
             raise ValueError(f"used must have {n_columns} entries, one for each column, got {len(listed)}")
@@ -233,11 +228,10 @@ def _mask_of(listed: Sequence[Any], n_columns: int, columns: list[dict[str, Any]
         beyond = [v for v in listed if not 0 <= v < n_columns]
         if beyond:
             raise ValueError(f"used must hold positions from 0 to {n_columns - 1}, got {beyond[0]}")
-        mask[list(listed)] = True
-        return mask
+        return np.isin(np.arange(n_columns), listed)
     if columns is None:
         raise ValueError(f"used names columns, such as {listed[0]!r}, which a model of arrays has not; give positions")
-    table = Columns.from_json(columns)
+    table, mask = Columns.from_json(columns), np.zeros(n_columns, dtype=bool)
     for name in listed:
         if name in table.names:
             place = table.names.index(name)

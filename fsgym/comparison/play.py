@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,6 @@ from fsgym.comparison.examples import case_of, with_units
 from fsgym.comparison.planned import Comparison, Outcome
 from fsgym.comparison.ranking import Ranking, Standing, rank_methods
 from fsgym.comparison.summary import settings_text
-from fsgym.dataset import Dataset
 from fsgym.sentences import belief_text, beliefs_in_words, price_text, probability_text, values_text
 from fsgym.shown import in_script
 
@@ -96,7 +94,9 @@ class Played:
     """The recorded cases of the best agent, which has this ``standing``.
 
     ``settings`` are in the order of their lambda, from the highest to the lowest, that is from the cheapest to the
-    dearest; ``start`` is the number of the one at the lambda of the report, or at the closest one.
+    dearest; ``start`` is the number of the one at the lambda of the report, or at the closest one. ``test``
+    are the test rows of the first split; ``cases`` the recorded ones at each setting: cards, and of each step its
+    ``question``, ``asked_price`` and ``paid``.
     """
 
     def __init__(self, comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]) -> None:
@@ -105,6 +105,8 @@ class Played:
         self.settings = _settings_in_order(comparison, ranking, outcomes)
         distances = [np.inf if s.lam is None else abs(s.lam - ranking.lam) for s in self.settings]
         self.start = int(np.argmin(distances))
+        self.test = comparison.protocol.parts(0).test
+        self.cases = [self._cases_of(setting) for setting in self.settings]
 
     @property
     def moves(self) -> bool:
@@ -115,16 +117,6 @@ class Played:
     def n_recorded(self) -> int:
         """Number of rows that were recorded at every setting."""
         return min(len(s.played["rows"]) for s in self.settings)
-
-    @cached_property
-    def test(self) -> Dataset:
-        """The test rows of the first split."""
-        return self._comparison.protocol.parts(0).test
-
-    @cached_property
-    def cases(self) -> list[list[dict[str, Any]]]:
-        """The recorded rows at each setting: cards, and of each step its ``question``, ``asked_price`` and ``paid``."""
-        return [self._cases_of(setting) for setting in self.settings]
 
     @property
     def example(self) -> dict[str, Any]:
@@ -215,9 +207,8 @@ def _settings_in_order(comparison: Comparison, ranking: Ranking, outcomes: list[
         at_lam = ranking if lam == ranking.lam else rank_methods(comparison.results, lam)
         note = "" if at_lam is None else _note_on_setting(comparison, at_lam, outcome)
         settings.append(PlayedSetting(outcome, lam, f"lambda {lam:.4g}", answer_in_words(at_lam), note))
-    if all(s.lam is not None for s in settings):
-        return sorted(settings, key=lambda s: -s.lam if s.lam is not None else 0.0)
-    return sorted(settings, key=lambda s: s.outcome.row["spent"])
+    by_lam = all(s.lam is not None for s in settings)
+    return sorted(settings, key=lambda s: -(s.lam or 0.0) if by_lam else s.outcome.row["spent"])
 
 
 def _note_on_setting(comparison: Comparison, ranking: Ranking, outcome: Outcome) -> str:

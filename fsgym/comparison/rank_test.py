@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from fsgym.checks import brief, listing
-from fsgym.comparison.ranking import Standing, rank_methods
+from fsgym.comparison.ranking import rank_methods
 from fsgym.html import HtmlTable, html_block
 
 FEWEST_DATASETS = 3
@@ -185,7 +185,10 @@ def result_of(results: Mapping[str, pd.DataFrame]) -> DatasetsResult:
     rankings = {name: rank_methods(rows) for name, rows in results.items()}
     standings = {name: [] if r is None else list(r.standings) for name, r in rankings.items()}
     titles = {s.method: s.title for found in standings.values() for s in found}
-    by_dataset = {name: _losses_of(found) for name, found in standings.items()}
+    by_dataset = {
+        name: {s.method: s.figures["loss"] if s.eligible else float("nan") for s in found if not s.reference}
+        for name, found in standings.items()
+    }
     losses = pd.DataFrame.from_dict(by_dataset, orient="index").astype(float).rename_axis("dataset")
     whole = losses.dropna(axis="columns")
     sentences = []
@@ -222,8 +225,3 @@ def rank_test_in_words(test: RankTest, titles: Mapping[str, str]) -> list[str]:
     verb = "does" if len(close) == 1 else "do"
     parts += [f"{listing(close)} {verb} not differ from it by more than noise"] if close else []
     return [first, f"By Nemenyi's test (critical difference {test.difference:.2f}), {'; '.join(parts)}."]
-
-
-def _losses_of(standings: list[Standing]) -> dict[str, float]:
-    """The loss of each method but reference points; NaN of one that cannot be the best."""
-    return {s.method: s.figures["loss"] if s.eligible else float("nan") for s in standings if not s.reference}

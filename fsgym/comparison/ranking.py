@@ -121,9 +121,11 @@ def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | N
         _standing(results[results["method"] == name], name, title, lam, counted, name in fixed)
         for name, title in titles.items()
     ]
+    losses = {s.method: np.nan_to_num(round(s.figures["loss"], 9), nan=np.inf) for s in standings}
+    standings.sort(key=lambda s: (s.reference, not s.eligible, losses[s.method]))
     return Ranking(
         lam,
-        tuple(sorted(standings, key=_order)),
+        tuple(standings),
         counted,
         not np.allclose(succeeded["error_cost"], 1 - succeeded["accuracy"]),
         not np.allclose(succeeded["spent"], succeeded["n_acquisitions"]),
@@ -161,11 +163,6 @@ def fixed_methods(methods: Iterable[ComparedMethod]) -> list[str]:
         if in_table or any(map(uses_same_columns, layers)):
             names.append(method.name)
     return names
-
-
-def _order(standing: Standing) -> tuple:
-    loss = standing.figures["loss"]
-    return standing.reference, not standing.eligible, np.inf if np.isnan(loss) else round(loss, 9)
 
 
 def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: str, fixed: bool) -> Standing:

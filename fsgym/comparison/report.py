@@ -253,18 +253,16 @@ def _described(
         examples=[] if ranking is None else cards_of(comparison, ranking),
         failures=results.loc[results["error"].notna(), ["method", "params", "split", "error"]].to_dict("records"),
         warned=results.loc[results["warning"].notna(), ["method", "params", "split", "warning"]].to_dict("records"),
-        described=_described_methods(comparison),
+        described=[
+            (m.title, "; ".join(filter(None, (METHODS[m.name].uses, METHODS[m.name].reference))))
+            for m in comparison.methods
+            if m.name in METHODS and METHODS[m.name].uses
+        ],
         class_shares=_class_shares(comparison.protocol.dataset),
         prices=list(zip(rules.names, rules.costs.tolist())) if (rules.costs != 1).any() else [],
         prerequisites=_prerequisites(rules),
         **provenance(),
     )
-
-
-def _described_methods(comparison: Comparison) -> list[tuple[str, str]]:
-    """Title and description of each method of ``METHODS``."""
-    known = [(m.title, METHODS[m.name]) for m in comparison.methods if m.name in METHODS and METHODS[m.name].uses]
-    return [(title, "; ".join(filter(None, (method.uses, method.reference)))) for title, method in known]
 
 
 def _class_shares(dataset: Dataset) -> str:

@@ -168,9 +168,8 @@ def difference_of_losses(first: pd.DataFrame, second: pd.DataFrame) -> LossDiffe
 
 def lambdas_of(results: pd.DataFrame) -> tuple[float, ...]:
     """The values of lambda at which methods were trained and losses computed, by the results alone, ascending."""
-    trained = with_lam(results)["lam"].dropna()
-    prices = results["price"].dropna() if "price" in results else pd.Series(dtype=float)
-    return tuple(sorted({*trained.tolist(), *prices.tolist()})) or PAPER_REPORTED
+    known = with_lam(results).reindex(columns=["lam", "price"])
+    return tuple(sorted({*known["lam"].dropna().tolist(), *known["price"].dropna().tolist()})) or PAPER_REPORTED
 
 
 def with_lam(settings: pd.DataFrame) -> pd.DataFrame:

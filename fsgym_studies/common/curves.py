@@ -99,11 +99,8 @@ def wins_over_datasets(values: pd.DataFrame, first: str, others: Sequence[str]) 
 
     Two methods are compared in the splits that both have.
     """
-    rows = []
-    for other in others:
-        means = paired_means(values, [first, other])
-        if len(means):
-            rows.append((other, *statistics.wins(means[first], means[other], tie=0.001)))
+    means = {other: paired_means(values, [first, other]) for other in others}
+    rows = [(other, *statistics.wins(m[first], m[other], tie=0.001)) for other, m in means.items() if len(m)]
     return pd.DataFrame(rows, columns=["against", "wins", "ties", "losses", "p"])
 
 

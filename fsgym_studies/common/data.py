@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from fsgym.checks import listing
 from fsgym.datasets import list_datasets, load_dataset
-from fsgym_studies.common.study import Conclusion, Study
+from fsgym_studies.common.study import Study
 
 MOST_LISTED = 30  # names of data sets in a sentence
 
@@ -71,8 +70,3 @@ def skipped_datasets(study: Study, full: bool, data_dir: str | os.PathLike | Non
 def skipped_note(skip: Collection[str]) -> str:
     """The note of a report on the data sets that were left out."""
     return f"Skipped, because the data are missing: {', '.join(skip)}. The claims are assessed without them."
-
-
-def with_skipped(conclusion: Conclusion, skip: Collection[str]) -> Conclusion:
-    """The conclusion with a note on the data sets that were left out."""
-    return replace(conclusion, notes=(skipped_note(skip), *conclusion.notes)) if skip else conclusion

@@ -163,8 +163,3 @@ def timings_table(plan: Sequence[Task], run: Run) -> pd.DataFrame:
     names = {task.key: task.labels for task in reversed(plan)}
     labels = pd.DataFrame([names[key] for key in run.timings["key"]], index=run.timings.index)
     return pd.concat([labels.drop(columns="params", errors="ignore"), run.timings], axis=1)
-
-
-def scalar_columns(table: pd.DataFrame) -> list[str]:
-    """The columns that have single values, not lists."""
-    return [c for c in table.columns if not table[c].map(lambda v: isinstance(v, list)).any()]

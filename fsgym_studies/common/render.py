@@ -17,7 +17,6 @@ from fsgym.comparison.report import Picture, png_of, provenance, template_enviro
 from fsgym.datasets.files import read_text
 from fsgym.writing import write_whole
 from fsgym_studies.common.claims import DASH, AssessedClaim
-from fsgym_studies.common.plan import scalar_columns
 from fsgym_studies.common.statistics import Mean
 from fsgym_studies.common.study import Conclusion, Study, Table
 
@@ -170,7 +169,8 @@ def write_study(
     claims = [Table("claims", "Claims", "", claims_frame(conclusion.claims))] if conclusion.claims else []
     times = times_table(timings)
     shown = [*conclusion.tables, *([] if times is None else [times])]
-    csv = {t.stem: t.frame for t in (*claims, *shown)} | {"cells": table[scalar_columns(table)], "timings": timings}
+    cells = table.loc[:, ~table.map(lambda value: isinstance(value, list)).any()]
+    csv = {t.stem: t.frame for t in (*claims, *shown)} | {"cells": cells, "timings": timings}
     for stem, frame in (csv | dict(conclusion.files)).items():
         write_whole(folder / f"{stem}.csv", frame.to_csv(index=False))
     text = "\n".join(f"## {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}" for t in (*claims, *conclusion.tables))

@@ -28,8 +28,8 @@ class Mean(NamedTuple):
     count: int
 
 
-def mean_of(values: ArrayLike, level: float = 0.95, seed: int = 0, resamples: int = 2000) -> Mean:
-    """Mean, standard deviation and percentile bootstrap interval (``scipy.stats.bootstrap``) without the NaN.
+def mean_of(values: ArrayLike) -> Mean:
+    """Mean, standard deviation and percentile bootstrap interval (95 %, ``scipy.stats.bootstrap``) without the NaN.
 
     The interval of one value is NaN, and so are mean and interval of no values.
 
@@ -45,16 +45,10 @@ def mean_of(values: ArrayLike, level: float = 0.95, seed: int = 0, resamples: in
         return Mean(mean, std, np.nan, np.nan, 1)
     if np.ptp(known) == 0:
         return Mean(mean, 0.0, mean, mean, len(known))
-    result = stats.bootstrap(
-        (known,),
-        np.mean,
-        confidence_level=level,
-        n_resamples=resamples,
-        method="percentile",
-        vectorized=True,
-        random_state=np.random.default_rng(seed),
-    )
-    low, high = result.confidence_interval
+    rng = np.random.default_rng(0)
+    low, high = stats.bootstrap(
+        (known,), np.mean, n_resamples=2000, method="percentile", random_state=rng
+    ).confidence_interval
     return Mean(mean, std, float(low), float(high), len(known))
 
 

@@ -47,11 +47,10 @@ from fsgym_studies.dwsm.shared import (
     OTHER_READINGS,
     READING_TEXT,
     above_text,
-    cells_of_sources,
+    cells_over_shares,
     curve_pictures,
     curve_tables,
     lead_over,
-    names_or_none,
     reaches_printed,
     splits_text,
 )
@@ -64,8 +63,9 @@ READING_SPLITS = 10  # at most so many for each other reading of RCPI, which tak
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
-    cells = cells_of_sources(without(NINE_SETS, skip), (DWSM_SETTINGS, *BASELINES, *ARMS), full, data_dir)
-    fewer = {reading.title for reading in OTHER_READINGS}
+    methods, fewer = (DWSM_SETTINGS, *BASELINES, *ARMS), {reading.title for reading in OTHER_READINGS}
+    sources = without(NINE_SETS, skip)
+    cells = (c for source in sources for c in cells_over_shares(source.load(data_dir), methods, full))
     return [c for c in cells if c.labels["method"] not in fewer or c.labels["split"] < READING_SPLITS]
 
 
@@ -120,7 +120,7 @@ L1_CLAIMS = (  # Fig. 2
         "splice",
         "lead over L1",
         lambda lead, *_: list(lead.index[lead <= 0]) == ["splice"] if lead.notna().all() else None,
-        lambda lead, *_: f"not above both: {names_or_none(lead.index[lead <= 0])}",
+        lambda lead, *_: f"not above both: {', '.join(lead.index[lead <= 0]) or 'none'}",
         causes.exceptions_cause,
     ),
     reaches_printed("Breast cancer with id: DWSM's accuracy at sparsity .70", CANCER_ID, 0.7, 0.96),

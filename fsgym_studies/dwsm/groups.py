@@ -99,8 +99,8 @@ def random_groups(n_features: int, number: int, seed: int) -> list[list[int]]:
 
 
 def in_groups(dataset: str, number: int) -> str:
-    """The name that tables give to a data set whose features are in random groups."""
-    return f"{dataset} in {number} random groups"
+    """The name that tables give to a data set whose features are in random groups; without groups, its own."""
+    return f"{dataset} in {number} random groups" if number else dataset
 
 
 def protocol(full: bool) -> str:
@@ -272,10 +272,8 @@ def best_in_groups(table: pd.DataFrame) -> pd.DataFrame:
     """The best mean accuracy over prices, a row per binary set, columns the number of groups (0: no groups)."""
     rows = table[table["method"] == DWSM]
     means = rows.groupby(["dataset", "setting"])["accuracy"].mean().groupby("dataset").max()
-    names = {0: list(shared.BINARY_TITLES)} | {
-        n: [in_groups(title, n) for title in shared.BINARY_TITLES] for n in RANDOM_GROUPS
-    }
-    return pd.DataFrame({n: means.reindex(own).to_numpy() for n, own in names.items()}, index=shared.BINARY_TITLES)
+    best = {n: means.reindex([in_groups(title, n) for title in shared.BINARY_TITLES]) for n in (0, *RANDOM_GROUPS)}
+    return pd.DataFrame({n: own.to_numpy() for n, own in best.items()}, index=shared.BINARY_TITLES)
 
 
 def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:

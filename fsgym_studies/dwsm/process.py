@@ -26,8 +26,7 @@ def episode() -> list[tuple[str, float, np.ndarray]]:
     known, steps = np.zeros(N_FEATURES, dtype=bool), []
     for action in EPISODE:
         _, reward, *_ = env.step(action)
-        if action < N_FEATURES:
-            known[action] = True
+        known |= np.arange(N_FEATURES) == action
         name = f"f{action + 1}" if action < N_FEATURES else CLASSES[action - N_FEATURES]
         steps.append((name, float(reward), known.copy()))
     return steps

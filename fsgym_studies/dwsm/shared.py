@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -27,7 +27,6 @@ from fsgym_studies.common.plan import (
     DWSM,
     L1_SVM,
     LARS,
-    DataFolder,
     MethodSettings,
     Source,
     price_settings,
@@ -107,13 +106,6 @@ def cells_over_shares(
         yield from study_cells(protocol, methods)
 
 
-def cells_of_sources(
-    sources: Iterable[Source], methods: Sequence[MethodSettings], full: bool, data_dir: DataFolder
-) -> list[Task]:
-    """``cells_over_shares`` of several data sets, each with the same methods."""
-    return [cell for source in sources for cell in cells_over_shares(source.load(data_dir), methods, full)]
-
-
 def splits_text(full: bool) -> str:
     """The splits of ``cells_over_shares`` in words, for a protocol."""
     listed = ", ".join(f"{s:.0%}" for s in TRAIN_SHARES[full])
@@ -162,12 +154,7 @@ def lead_over(
 def above_text(lead: pd.Series) -> str:
     """On how many data sets DWSM is above, and their names."""
     known = lead.dropna()
-    return f"{(known > 0).sum()} of {len(known)}: {names_or_none(known.index[known > 0])}"
-
-
-def names_or_none(names: Iterable[str]) -> str:
-    """The names in one line, or the word "none"."""
-    return ", ".join(names) or "none"
+    return f"{(known > 0).sum()} of {len(known)}: {', '.join(known.index[known > 0]) or 'none'}"
 
 
 def area_table(table: pd.DataFrame, methods: Sequence[str]) -> Table:

@@ -91,7 +91,7 @@ def fit_settings(method: str, X: NDArray, y: NDArray, options: Mapping[str, Any]
     """Fit one estimator for each setting."""
     cls = load_class(find_method(method))
     known = cls().get_params()
-    own = {"bags": "bags", "groups": "groups"} if labels is not None and options.get("aware") else {}
+    own = ("bags", "groups") if labels is not None and options.get("aware") else ()
     params = dict(options["params"]) | {name: labels for name in own if name in known}
     if "random_state" in known:
         params["random_state"] = seed
@@ -104,10 +104,8 @@ def fit_settings(method: str, X: NDArray, y: NDArray, options: Mapping[str, Any]
         if "classifier" in known:
             params["classifier"] = tuned_svm(options["inner"], seed)
         return cls(**params).path(X, y, [{"n_selected": k} for k in options["counts"] if k <= X.shape[1]])
-    sketch = cls(**params)
-    first = sketch.sparsity_grid(X, y)[0]
     # The parameter of group LASSO is the penalty itself; that of the others is its inverse.
-    (name, start), down = next(iter(first.items())), method == "group_lasso"
+    (name, start), down = next(iter(cls(**params).sparsity_grid(X, y)[0].items())), method == "group_lasso"
     # Squared, so that most settings lie where few features are selected.
     steps = 10.0 ** (options["decades"] * np.linspace(0.0, 1.0, options["n_settings"]) ** 2)
     return [cls(**params | {name: float(start / s if down else start * s)}).fit(X, y) for s in steps]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from fsgym.comparison.fitting import chance_accuracy
 from fsgym.comparison.splits import OfficialSplit, Split
@@ -74,7 +75,6 @@ def nested(
         params, the chosen setting. For the disjunctions also words, the mean number of literals per rule, status, gap,
         bias, and rules, those with the largest weights.
     """
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 
     train, test, booleanizer, A, B, varied = boolean_parts(dataset, split, features["literals"])
@@ -121,7 +121,6 @@ def at_each_setting(
     -------
     dict, with an entry per setting in each list: accuracies, on the test part; sizes, as n_kept of ``nested``; settings
     """
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import ParameterGrid
 
     train, test, _, A, B, varied = boolean_parts(dataset, split, features["literals"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,8 +41,6 @@ LOGISTIC_C = (0.1, 1.0, 10.0)  # inverse strength of regularisation
 FOREST_SIZE = 100  # number of trees
 FOREST_LEAF_ROWS = (1, 5)  # fewest rows in a leaf
 MAX_FEATURE_COUNTS = 12  # how many numbers of features the static selection and the forest try at most
-# (X, y, prices, seed) -> a fitted model for each price
-FitAtPrices = Callable[[NDArray, NDArray, Sequence[float], int], list[Any]]
 
 
 @returns(record(lam=list_of(number), seconds=number, n_train=count, n_test=count))
@@ -53,7 +50,7 @@ def at_prices(dataset: Dataset, *, method: str, prices: Sequence[float], split: 
     Parameters
     ----------
     dataset : Dataset, in which every feature costs the same
-    method : str, a key of ``FIT_AT_PRICES``
+    method : str, as in ``fit_at_prices``
     prices : sequence of float, prices of a feature; an error costs 1
     split : Split
     seed : int, of the method and of the inner folds by which its settings are chosen
@@ -68,7 +65,7 @@ def at_prices(dataset: Dataset, *, method: str, prices: Sequence[float], split: 
     train, test = split.divide(dataset)
     with warnings.catch_warnings(action="ignore"):  # such as those of solvers that stop early
         start = time.process_time()
-        models = FIT_AT_PRICES[method](train.X, train.classes[train.y], prices, seed)
+        models = fit_at_prices(method, train.X, train.classes[train.y], prices, seed)
         seconds = time.process_time() - start
         results = [evaluate(m, test, Rules.for_dataset(test, lam=p)) for m, p in zip(models, prices, strict=True)]
     figures: dict[str, Any] = {name: [float(getattr(r, name)) for r in results] for name in PRICED_FIGURES}
@@ -96,42 +93,42 @@ def single_fits(dataset: Dataset, *, prices: Sequence[float], split: Split, seed
     return {"fit_seconds": seconds, "n_train": train.n_samples}
 
 
-def fit_lattice(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
-    """The lattice agent with its default settings; its path over the prices shares work between them."""
-    return load_class(find_method("lattice"))(random_state=seed).path(X, y, prices)
+def fit_at_prices(method: str, X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
+    """A fitted model for each price: of a method with ``CANDIDATES`` the best of them, of others the default settings.
 
-
-def fit_at_each_price(method: str, X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
-    """Fit a method that knows prices, with its default settings, at each price."""
+    The path of the lattice agent over the prices shares work between them.
+    """
+    if method in CANDIDATES:
+        return select_by_inner_folds(CANDIDATES[method](X, y, seed), X, y, prices, seed)
+    if method == "lattice":
+        return load_class(find_method(method))(random_state=seed).path(X, y, prices)
     settings = [{"lam": p, "random_state": seed} for p in prices]
     return [candidate.fit(X, y) for candidate in candidates_at(method, {}, settings)]
 
 
-def search_cart(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
+def cart_candidates(X: NDArray, y: NDArray, seed: int) -> list[Any]:
     """Decision trees; the pruning strength and the fewest rows in a leaf are chosen."""
     from baselines import CARTClassifier
 
-    trees = [
+    return [
         CARTClassifier(min_samples_leaf=leaf, random_state=seed).set_params(**setting)
         for leaf in CART_MIN_LEAF
         for setting in CARTClassifier(min_samples_leaf=leaf).sparsity_grid(X, y, CART_ALPHAS)
     ]
-    return select_by_inner_folds(trees, X, y, prices, seed)
 
 
-def search_cegb(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
+def cegb_candidates(X: NDArray, y: NDArray, seed: int) -> list[Any]:
     """Cost-efficient boosting; the penalty of a feature, and number, rate and depth of the trees are chosen."""
     from baselines import CEGBClassifier
 
-    boosted = [
+    return [
         CEGBClassifier(penalty, n_estimators=number, learning_rate=rate, max_depth=depth, cv=None)
         for number, rate, depth in CEGB_TREES
         for penalty in reversed(CEGB_PENALTIES)
     ]
-    return select_by_inner_folds(boosted, X, y, prices, seed)
 
 
-def search_static(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
+def static_candidates(X: NDArray, y: NDArray, seed: int) -> list[Any]:
     """Logistic regression on the features that mRMR ranks first, for all rows; their number and C are chosen."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -139,24 +136,22 @@ def search_static(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) ->
 
     from baselines import MRMRClassifier
 
-    regressions = [
+    return [
         MRMRClassifier(k, classifier=make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=300)))
         for k in feature_counts(X.shape[1])
         for C in LOGISTIC_C
     ]
-    return select_by_inner_folds(regressions, X, y, prices, seed)
 
 
-def search_forest(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
+def forest_candidates(X: NDArray, y: NDArray, seed: int) -> list[Any]:
     """A random forest on the most important features, or on all; their number and the rows in a leaf are chosen."""
     from baselines import ForestSelectionClassifier
 
-    forests = [
+    return [
         ForestSelectionClassifier(k, n_estimators=FOREST_SIZE, min_samples_leaf=leaf, random_state=seed)
         for k in feature_counts(X.shape[1])
         for leaf in FOREST_LEAF_ROWS
     ]
-    return select_by_inner_folds(forests, X, y, prices, seed)
 
 
 def feature_counts(n_features: int) -> list[int]:
@@ -191,12 +186,10 @@ def select_by_inner_folds(
     return [fitted[k] for k in best]
 
 
-FIT_AT_PRICES: dict[str, FitAtPrices] = {
-    "lattice": fit_lattice,
-    "rcpi": partial(fit_at_each_price, "rcpi"),
-    "cart": search_cart,
-    "cegb": search_cegb,
-    "static": search_static,
-    "forest": search_forest,
-    "maskable_ppo": partial(fit_at_each_price, "maskable_ppo"),
+# (X, y, seed) -> unfitted models of all settings
+CANDIDATES: dict[str, Callable[[NDArray, NDArray, int], list[Any]]] = {
+    "cart": cart_candidates,
+    "cegb": cegb_candidates,
+    "static": static_candidates,
+    "forest": forest_candidates,
 }

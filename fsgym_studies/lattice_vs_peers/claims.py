@@ -150,6 +150,5 @@ def peers_ahead_note(losses: pd.DataFrame) -> str:
     behind = behind[behind["by"] >= tables.SAME_LOSS].sort_values("by", ascending=False)
     if behind.empty:
         return "No peer has a lower mean loss than the lattice on any data set at any lam."
-    places = [f"{c.dataset} at {c.lam:g} ({c.peer}, by {c.by:.3f})" for c in behind.itertuples(index=False)]
-    listed = ", ".join(places)
+    listed = ", ".join(f"{c.dataset} at {c.lam:g} ({c.peer}, by {c.by:.3f})" for c in behind.itertuples(index=False))
     return f"A peer has a lower mean loss than the lattice on these data sets at these values of lam: {listed}."

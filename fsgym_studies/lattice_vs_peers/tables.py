@@ -37,10 +37,8 @@ def losses_by_price(table: pd.DataFrame) -> pd.DataFrame:
     DataFrame, columns dataset, size, split, method, lam and ``PRICED_FIGURES``; failed cells are left out
     """
     columns = ["dataset", "size", "split", "method", "lam", *PRICED_FIGURES]
-    cells = cells_with(table, "loss")
-    if cells.empty:
-        return pd.DataFrame(columns=columns)
-    rows = cells[columns].explode(["lam", *PRICED_FIGURES], ignore_index=True)
+    cells = cells_with(table, "loss").reindex(columns=columns)
+    rows = cells.explode(["lam", *PRICED_FIGURES], ignore_index=True)
     return rows.astype(dict.fromkeys(["lam", *PRICED_FIGURES], np.float64))
 
 
@@ -90,7 +88,8 @@ def best_peer_table(losses: pd.DataFrame, size: str) -> Table:
     for dataset, own in best_peers(losses[losses["size"] == size]).groupby("dataset", sort=False):
         row = {"data set": str(dataset)}
         for pair in own.itertuples(index=False):
-            row[f"{pair.lam:g}"] = f"{pair.ours:.3f} {_sign(pair.ours, pair.best)} {pair.best:.3f} {pair.peer}"
+            sign = "=" if abs(pair.ours - pair.best) < SAME_LOSS else "<" if pair.ours < pair.best else ">"
+            row[f"{pair.lam:g}"] = f"{pair.ours:.3f} {sign} {pair.best:.3f} {pair.peer}"
         rows.append(row)
     caption = (
         "Each entry compares the mean loss of the lattice (left) with that of the best peer (right); means are over "
@@ -99,10 +98,6 @@ def best_peer_table(losses: pd.DataFrame, size: str) -> Table:
     )
     heading = f"The lattice and the best peer, by data set and lam: {size} data sets"
     return Table(f"losses_{size}", heading, caption, pd.DataFrame(rows))
-
-
-def _sign(ours: float, theirs: float) -> str:
-    return "=" if abs(ours - theirs) < SAME_LOSS else "<" if ours < theirs else ">"
 
 
 def difference_table(losses: pd.DataFrame, size: str) -> Table:
@@ -136,9 +131,7 @@ def difference_table(losses: pd.DataFrame, size: str) -> Table:
 
 def fit_times(table: pd.DataFrame, size: str | None = None) -> pd.Series:
     """Seconds of the single fits of the lattice, by data set (of this size), with an entry for each price."""
-    cells = cells_with(table, "fit_seconds")
-    if cells.empty:
-        return pd.Series(dtype=np.float64)
+    cells = cells_with(table, "fit_seconds").reindex(columns=["dataset", "size", "fit_seconds"])
     cells = cells if size is None else cells[cells["size"] == size]
     return cells.set_index("dataset")["fit_seconds"].explode().astype(np.float64)
 

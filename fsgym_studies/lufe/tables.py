@@ -59,16 +59,9 @@ def printed_over(printed: Any, other: str) -> str:
     return f"{mean:+.2f}, {wins:.0f} of {PRINTED_SETS}" if mean == mean else DASH
 
 
-def paper_name(selector: str, name: str, K: int) -> str:
-    """Name of a classifier in the paper."""
-    known = {"selection": f"{selector}-{K}", "LUFe": f"LUFe-{selector}-{K}", "ALL": "ALL"}
-    return known.get(name, f"LUFe-{selector}-{K}-{name}")
-
-
 def percent(accuracies: pd.DataFrame, selector: str, name: str, K: int | None = None) -> str:
     """The mean accuracy of a classifier over the data sets, in percent; a dash without any."""
-    accuracy = accuracy_by_dataset(accuracies, selector, name, K)
-    return format_number(float(100 * accuracy.mean()), 2) if len(accuracy) else DASH
+    return format_number(float(100 * accuracy_by_dataset(accuracies, selector, name, K).mean()), 2)
 
 
 def summary_table(accuracies: pd.DataFrame) -> Table:
@@ -77,7 +70,8 @@ def summary_table(accuracies: pd.DataFrame) -> Table:
     names = ("selection", "LUFe", NO_INTERCEPT, FIXED_BOUND, "random", "identity")
     for selector, K, name in product(COMPARED_SELECTORS, SELECTION_SIZES, names):
         printed = PRINTED_TABLE1.get((selector, K, name))
-        row = {"setting": paper_name(selector, name, K), "accuracy": percent(accuracies, selector, name, K)}
+        own = f"{selector}-{K}" if name == "selection" else f"LUFe-{selector}-{K}-{name}".removesuffix("-LUFe")
+        row = {"setting": own, "accuracy": percent(accuracies, selector, name, K)}
         row["paper"] = format_number(printed.accuracy, 2) if printed else DASH
         for other in ("ALL", "selection"):
             own = DASH if name == other else compare_classifiers(accuracies, selector, name, other, K).text

@@ -158,17 +158,12 @@ def standing(ranks: pd.Series, focus: str, title: str) -> str:
     return f"{text}; the {which} is {others.idxmin()} ({others.min():.2f})."
 
 
-def first_run_labels(methods: SuiteMethods, table: pd.DataFrame) -> dict[str, str]:
-    """What tables call the methods that were made on the first of several runs only, by title."""
-    n = table.loc[table["split"] != "", "split"].nunique()
-    return {title: f"{title} (first of {n} runs)" for title in methods.first_run_titles if n > 1}
-
-
 def conclusion_of(
     suite: Suite, methods: SuiteMethods, table: pd.DataFrame, quick: bool, n_runs: int | None = None
 ) -> Conclusion:
     """Everything that the report of a benchmark says; ``n_runs`` as in ``study_of``."""
-    labels = first_run_labels(methods, table)
+    n = table.loc[table["split"] != "", "split"].nunique()
+    labels = {title: f"{title} (first of {n} runs)" for title in methods.first_run_titles if n > 1}
     aside = (*methods.reference_points, ORACLE_TITLE, suite.reference_title)
     unranked, table = (*labels.values(), *aside), table.assign(method=table["method"].replace(labels))
     scores, reasons, main = scores_of(table), reasons_of(table), suite.tables[0].score

@@ -116,11 +116,8 @@ def run_oracle(*, dataset: Dataset, split: Any, measurement: Measurement, quick:
     chosen = np.random.default_rng(seed).permutation(parts.test.n_samples)[: ORACLE_TEST_ROWS[quick]]
     with warnings.catch_warnings(action="ignore"):
         classifier = fit_on(parts.train, MixtureClassifier(**rules[0].options()), rules[0], seed)
-
-        def probabilities(X: NDArray[np.float32], acquired: NDArray[np.bool_]) -> NDArray[np.float64]:
-            return classifier.probabilities_at(X, acquired)
-
+        oracles = [ConditionedOracle(parts.train, r, classifier.probabilities_at, seed) for r in rules]
         test = parts.test.rows(chosen)
-        results = [evaluate(ConditionedOracle(parts.train, r, probabilities, seed), test, r) for r in rules]
+        results = [evaluate(oracle, test, r) for oracle, r in zip(oracles, rules)]
     scores.add_evaluations(measurement, results)
     return scores.result(time.process_time() - start)

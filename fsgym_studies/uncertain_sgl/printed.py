@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import NamedTuple
+from typing import Any
 
 from fsgym_studies.common.printed import printed_numbers
 
@@ -28,22 +28,6 @@ PENALTY_PAIRS = (
 )
 
 
-class PrintedNumbers(NamedTuple):
-    """Accuracy in percent with its standard deviation, its setting, and the size of the selection.
-
-    Without a selection, there are neither size nor penalties (NaN); for raw data ``w`` is 0 and ``s`` is 1.
-    """
-
-    accuracy: float
-    std: float
-    w: float
-    s: int
-    fnum: float
-    ratio: float
-    lam1: float
-    lam2: float
-
-
 DATASET_SIZES = {  # Table 1: rows and features
     "Crx": (690, 15),
     "German": (1000, 20),
@@ -56,9 +40,12 @@ DATASET_SIZES = {  # Table 1: rows and features
     "WPBC": (198, 33),
 }
 PRINTED_ROWS = printed_numbers(__file__)
-PRINTED = {  # Tables 2 to 5: the rows of each noise ("raw" for none) and column, by data set
-    sides: {name: PrintedNumbers(*row) for name, _, _, *row in rows.itertuples(name=None)}
-    for sides, rows in PRINTED_ROWS.set_index("dataset").groupby(["noise", "column"])
+# Tables 2 to 5: the rows of each noise ("raw" for none) and column, by data set: accuracy in percent with its standard
+# deviation (std), its setting, and the size of the selection. Without a selection, there are neither size nor penalties
+# (NaN); for raw data w is 0 and s is 1.
+PRINTED: dict[tuple[str, str], dict[str, Any]] = {
+    (noise, column): {row.dataset: row for row in rows.itertuples(index=False)}
+    for (noise, column), rows in PRINTED_ROWS.groupby(["noise", "column"])
 }
 PRINTED_RAW = PRINTED["raw", "all sub-features"]
 

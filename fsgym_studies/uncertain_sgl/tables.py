@@ -43,10 +43,8 @@ def setting_results(table: pd.DataFrame) -> pd.DataFrame:
 
 def unselected_accuracies(table: pd.DataFrame) -> dict[tuple[str, str], Any]:
     """Mean and standard deviation of the accuracy without a selection, by distribution (or "raw") and data set."""
-    rows = cells_of_kind(table, "no selection")
-    if rows.empty:
-        return {}
-    means = means_with_stds(rows, ["distribution", "dataset"], ["accuracy"])
+    rows, keys = cells_of_kind(table, "no selection"), ["distribution", "dataset"]
+    means = means_with_stds(rows.reindex(columns=[*keys, "accuracy"]), keys, ["accuracy"])
     return {key: (mean, std) for key, mean, std in means.itertuples(name=None)}
 
 
@@ -149,8 +147,8 @@ def chosen_table(table: pd.DataFrame) -> Table:
     """Accuracies with settings chosen on the test folds, as in the paper, and chosen without them."""
     accuracies, ours, rows = grid_accuracies(table), unselected_accuracies(table), []
     for (distribution, dataset), cells in accuracies.groupby(["distribution", "dataset"], sort=False):
-        row: dict[str, Any] = {"noise": distribution, "data set": dataset}
-        row["raw"] = with_std(100 * ours.get(("raw", dataset), (np.nan,))[0])
+        raw = with_std(100 * ours.get(("raw", dataset), (np.nan,))[0])
+        row: dict[str, Any] = {"noise": distribution, "data set": dataset, "raw": raw}
         for r in cells.itertuples(index=False):
             row[f"{r.selection}: paper"] = with_std(PRINTED[distribution, r.selection][dataset].accuracy)
             for way in ("best", "median", "nested"):

@@ -87,7 +87,7 @@ def test_the_candidate_with_the_least_loss_at_a_price_is_chosen():
 
 def test_the_static_selection_is_logistic_regression_on_the_same_features_for_all_rows():
     data = one_informative_feature()
-    (model,) = lattice_cell.search_static(data.X, data.y, [0.01], 0)
+    (model,) = lattice_cell.fit_at_prices("static", data.X, data.y, [0.01], 0)
     assert model.features_used(data.X).all(axis=0).tolist() == [True, False, False, False]
     assert isinstance(model.classifier_[-1], LogisticRegression)
 
@@ -95,7 +95,7 @@ def test_the_static_selection_is_logistic_regression_on_the_same_features_for_al
 def test_the_forest_uses_the_most_important_features_for_all_rows(monkeypatch):
     monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
     data = one_informative_feature()
-    (model,) = lattice_cell.search_forest(data.X, data.y, [0.01], 0)
+    (model,) = lattice_cell.fit_at_prices("forest", data.X, data.y, [0.01], 0)
     assert model.features_used(data.X).all(axis=0).tolist() == [True, False, False, False]
     assert isinstance(model.classifier_, RandomForestClassifier)
 

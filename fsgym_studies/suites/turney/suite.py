@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -63,29 +63,23 @@ def turney_problems(quick: bool, data_dir: DataFolder, skip: Collection[str]) ->
 def price_options(name: str, data: Dataset, data_dir: DataFolder) -> dict[str, Any]:
     """The options of ``Rules`` for the prices of a data set: full prices, and reduced ones within a group.
 
-    The first test of a group costs its full price, and each later one what is left of it when the shared part is paid.
+    The first test of a group costs its full price, and each later one what is left of it when the shared part is paid:
+    the reduced prices of the file, or the full ones without the blood sample.
     """
     file = (find_folder(data_dir) or Path()) / "costs.json"
     full = load_costs(file, data.replace(name=name))
     entry = read_json(file)[name]
     names, reduced = data.acquisition_names, dict(full)
     related = np.zeros((len(names), len(names)), bool)
+    listed = next((entry[key] for key in REDUCED_PRICES if key in entry), None)
     for group in entry.get("shared_discount_groups", {}).values():
-        reduced |= _reduced(entry, group, full)
+        reduced |= {n: round(full[n] - BLOOD_SAMPLE, 2) if listed is None else float(listed[n]) for n in group}
         for a, b in permutations(map(names.index, group), 2):
             related[a, b] = True
     costs, first = ([prices[n] for n in names] for prices in (reduced, full))
     if not related.any():
         return {"costs": first}
     return {"costs": costs, "unrelated_costs": first, "related": related, "empty_is_related": False}
-
-
-def _reduced(entry: Mapping[str, Any], group: list[str], full: Mapping[str, float]) -> dict[str, float]:
-    """The reduced prices of a group: those of the file, or the full ones without the blood sample."""
-    listed = next((entry[key] for key in REDUCED_PRICES if key in entry), None)
-    if listed is not None:
-        return {name: float(listed[name]) for name in group}
-    return {name: round(full[name] - BLOOD_SAMPLE, 2) for name in group}
 
 
 def turney_protocol(quick: bool) -> str:
