@@ -36,7 +36,8 @@ def check_vector_env(envs: VectorEnv) -> None:
     Parameters
     ----------
     envs : gymnasium.vector.VectorEnv
-        With the spaces, infos and ``action_masks()`` of ``DatumWiseVectorEnv``. It is reset and stepped.
+        With the spaces, infos and ``action_masks()`` of ``DatumWiseVectorEnv``, which Gymnasium's ``SyncVectorEnv`` of
+        single environments lacks. It is reset and stepped.
 
     Raises
     ------

@@ -22,8 +22,10 @@ FURTHER = {
         "fsgym.datasets.CubeNUC",
         "fsgym.datasets.Syn",
         "fsgym.reference_policies.reference",
+        "fsgym.exact.all_rows",
+        "fsgym.exact.optimum",
     ),
-    "agents": ("agents.deep.sb3.make_model", "agents.deep.sb3.EvaluationCallback"),
+    "agents": ("agents.deep.sb3.make_model", "agents.deep.sb3.EvaluationCallback", "agents.deep.sb3.training_context"),
     "baselines": (),
 }
 

@@ -12,6 +12,7 @@ import torch
 from sb3_contrib import MaskablePPO
 
 import fsgym
+from agents.deep.sb3 import EvaluationCallback
 
 torch.set_num_threads(1)  # more threads do not help networks as small as these
 options = {"dataset": "wine", "lam": 0.02}
@@ -21,8 +22,10 @@ unseen = gym.make("fsgym:DatumWise-v0", split="test", **options)
 print("before:", fsgym.evaluate(model, unseen))
 
 # %%
-# ``gamma=1``: an episode has an end, and what is acquired late costs as much as what is acquired early.
-model.learn(6000)
+# ``gamma=1``: an episode has an end, and what is acquired late costs as much as what is acquired early. The callback
+# evaluates the policy while it learns: on training rows that are held out here, if it is to choose the best one.
+watching = EvaluationCallback(gym.make("fsgym:DatumWise-v0", **options), every=2048)
+model.learn(6000, callback=watching)
 result = fsgym.evaluate(model, unseen)
 print("after: ", result)
 print("illegal actions:", result.illegal)

@@ -39,8 +39,11 @@ observation, reward, terminated, truncated, info = env.step(4)
 print(env.render())
 
 # %%
-# The id works wherever an id is taken.
+# The id works wherever an id is taken. With other rows it keeps its rules: so a policy is evaluated on rows that it has
+# not seen, which are scaled by those of the training.
 print(gym.make_vec("Clinic-v0", num_envs=8).unwrapped)
+later = fsgym.Dataset(X[:50] + 1, clinic.classes[clinic.y[:50]], feature_names=names, name="a later month")
+print(gym.make("Clinic-v0", dataset=later.scaled(clinic)).unwrapped.dataset)
 
 # %%
 # The same episode as a picture, which ``gymnasium.wrappers.RecordVideo`` makes a film of.

@@ -18,7 +18,7 @@ BEST_MARGIN = 2.0  # points below the best approach that still count as comparab
 PRINTED_MARGIN = 1.0  # points of accuracy by which a reproduced accuracy may be below the printed one; our choice
 HEPATITIS = "hepatitis"
 NOT_PRINTED = "protocol: folds and Boolean features are not printed"
-OTHER_WORDS = {
+DATA_TEXTS = {
     NEWSGROUPS: "on our words, those of posts without header lines, every approach is below its printed accuracy"
 }
 ONCE_TEXTS = {  # data sets of Table 4, whose splits have few test rows
@@ -44,8 +44,8 @@ def accuracy_cause(dataset: str, printed: float, figures: Mapping[str, Any]) -> 
     )
     others_text = f"of the other {len(others)} approaches the best has {others.max():.2f} ({others.idxmax()})"
     text = f"{noise}{others_text}{ONCE_TEXTS.get(dataset, '')}"
-    if dataset in OTHER_WORDS:
-        return f"data: {OTHER_WORDS[dataset]}; {others_text}"
+    if dataset in DATA_TEXTS:
+        return f"data: {DATA_TEXTS[dataset]}; {others_text}"
     if own.count > 1 and printed - PRINTED_MARGIN - own.mean < 2 * error:
         return f"{NOT_PRINTED}, and the gap is within noise: {text}"
     if others.max() < printed - PRINTED_MARGIN:

@@ -192,6 +192,14 @@ def training_context() -> Iterator[None]:
 
     The checks take a sixth of the training time, and refuse masked probabilities whose sum is not 1 due to rounding.
     The number of threads, the checks and the states of all random generators are restored afterwards.
+
+    Examples
+    --------
+    >>> import fsgym, gymnasium
+    >>> from agents.deep.sb3 import make_model, training_context
+    >>> env = gymnasium.make("fsgym:DatumWise-v0", dataset="wine")
+    >>> with training_context():
+    ...     model = make_model("maskable_ppo", env, num_envs=8, seed=0).learn(256)
     """
     with _training_lock:
         n_threads, validate = torch.get_num_threads(), Distribution._validate_args

@@ -269,7 +269,7 @@ def test_groups_are_named_and_show_their_columns(tmp_path):
     data = load_dataset(ward_table(), target="y")
     data = data.replace(columns=data.columns.with_units({"wbc": "G/l"})).with_groups({"panel": ["wbc", "ward"]})
     factory = {"all": lambda env: lambda observations, masks: np.where(masks[:, 1], 1, 3)}
-    results = compare(data, factory, splits=1, out=tmp_path, references=False)
+    results = compare(data, factory, splits=1, lam=0.01, out=tmp_path, references=False)
     _, text = read(tmp_path / "report.html")
     assert data.acquisition_names == ("crp", "panel", "hgb")
     assert re.search(r"panel: ward = (er|gp|icu), wbc = -?[\d.]+ G/l", text)
