@@ -35,9 +35,9 @@ def answer_in_words(ranking: Ranking | None) -> list[str]:
         flags = listing(dict.fromkeys(f"{s.title} ({s.flag})" for s in ranking.standings))
         return [f"No method can be named as the best: {flags}."]
     if best.reference or not best.acquires:
-        return [_reference_sentence(ranking, best), *_runner_up(ranking, best), *_flagged(ranking, best)]
+        return [_reference_sentence(ranking, best), *_runner_up(ranking, best), *_warnings(ranking, best)]
     first = [_best_sentence(ranking, best), *_first_acquisition(best)]
-    return [*first, *_noise(ranking, best), *_flagged(ranking, best)]
+    return [*first, *_noise(ranking, best), *_warnings(ranking, best)]
 
 
 def cost_text(ranking: Ranking, value: float) -> str:
@@ -233,6 +233,18 @@ def _names_of(titles: Sequence[str]) -> str:
     others = len(titles) - len(shown)
     shown += [f"{others} others"] if others else []
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+
+
+def _warnings(ranking: Ranking, best: Standing) -> list[str]:
+    return [*_flagged(ranking, best), *_failed(ranking)]
+
+
+def _failed(ranking: Ranking) -> list[str]:
+    """Which methods have no figures at all, since their table rows are easily overlooked; reference points apart."""
+    names = [s.title for s in ranking.standings if s.flag == "fits failed" and s.chosen.empty and not s.reference]
+    if not names:
+        return []
+    return [f"{_names_of(names)} could not be compared: all {'their' if len(names) > 1 else 'its'} fits failed."]
 
 
 def _flagged(ranking: Ranking, best: Standing) -> list[str]:

@@ -166,7 +166,7 @@ STUDY = Study(
     "dwsm-cost",
     "DWSM: costs of tests and errors (section 6.3.2)",
     f"{DWSM_REFERENCE}\n{bibtex(__file__, 'cost_references')}",
-    (1.3, 7.0),
+    (1.5, 7.0),
     (PIMA.name,),
     plan,
     conclude,

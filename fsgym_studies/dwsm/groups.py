@@ -338,7 +338,7 @@ STUDY = Study(
     "dwsm-groups",
     "DWSM: features in groups (section 6.3.3, Table 7)",
     shared.DWSM_REFERENCE,
-    (7.0, 180.0),
+    (8.1, 180.0),
     (ADULT_TRAIN.name, PCMAC_SET.name, *(s.name for s in shared.BINARY_SETS)),
     plan,
     conclude,

@@ -268,7 +268,7 @@ STUDY = Study(
     "dwsm-relational",
     "DWSM: blocks of an image (section 6.3.3, Fig. 8)",
     DWSM_REFERENCE,
-    (1.5, 36.0),
+    (1.4, 36.0),
     (MNIST_TRAIN.name,),
     plan,
     conclude,

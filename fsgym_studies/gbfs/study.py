@@ -234,7 +234,7 @@ STUDY = Study(
     "gbfs",
     "GBFS: error against number of features (sections 5.1 to 5.4)",
     bibtex(__file__),
-    (6.5, 270.0),
+    (7.7, 270.0),
     ("spambase", "usps", "pcmac", "isolet_1560", "isolet5", "mnist", "a9a", "kddcup99_10percent", "colon"),
     plan,
     conclude,

@@ -191,7 +191,7 @@ STUDY = Study(
     "hkl",
     "HKL: disjunctions by hierarchical kernel learning (Tables 1 to 5)",
     bibtex(__file__),
-    (10.0, 95.0),
+    (16.0, 95.0),
     tuple(entry.source.name for entry in STUDY_DATASETS),
     plan,
     conclude,

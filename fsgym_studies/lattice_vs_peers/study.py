@@ -199,7 +199,7 @@ STUDY = Study(
     "lattice-vs-peers",
     "The lattice agent compared with its peers",
     f"{DWSM_REFERENCE}\n{bibtex(__file__)}",
-    (9.0, 220.0),
+    (11.0, 220.0),
     tuple(c.source.name for c in compared_sets(True)),
     plan,
     conclude,

@@ -209,6 +209,18 @@ def test_no_fit_no_answer():
     show_comparison(failed)
 
 
+def test_methods_of_which_all_fits_failed_are_named():
+    failed = [row_of(name) | {"error": "ValueError: no"} for name in ("mrmr", "lars")]
+    others = [row_of("lattice"), row_of("cart", error=0.2)]
+    assert answer(*others, failed[0]).endswith(" mRMR + SVM could not be compared: all its fits failed.")
+    assert answer(*others, *failed).endswith(" could not be compared: all their fits failed.")
+    free = row_of("constant", error=0.01, n=0.0)
+    assert answer(free, failed[0]).endswith(" mRMR + SVM could not be compared: all its fits failed.")
+    # Not those that failed in one split only, and no reference point.
+    partly = [row_of("lars", 0), row_of("lars", 1) | {"error": "ValueError: no"}, row_of("cart", 0), row_of("cart", 1)]
+    assert "could not be compared" not in answer(*partly, free | {"error": "ValueError: no"})
+
+
 def test_the_chosen_settings_follow_validation_data_only():
     good, lucky = row_of("cart", error=0.2), row_of("cart", error=0.2) | {"setting": 1, "error_cost": 0.0, "loss": 0.02}
     lucky["validation_error_cost"] = 0.3
