@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 import fsgym
-from baselines import PanelClassifier, StoppingClassifier, forward_selection
+from baselines import CARTClassifier, PanelClassifier, StoppingClassifier, forward_selection
 from baselines.acquisition_order import follow_order, legal_order, with_prerequisites
 from baselines.ridge_logistic import fit_ridge_logistic, ridge_proba
 from baselines.subset_models import class_folds
@@ -47,6 +47,18 @@ def test_ridge_logistic_is_that_of_scikit_learn(table):
         for w, fitted in zip(weights, coefs, strict=True):
             plain = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(Z[w == 1], y[w == 1])
             np.testing.assert_allclose(ridge_proba(Z, fitted), plain.predict_proba(Z), atol=2e-4)
+
+
+@pytest.mark.parametrize("cls", [PanelClassifier, CARTClassifier], ids=lambda cls: cls.__name__)
+def test_a_data_set_alone_says_which_arrays_to_pass(cls):
+    train = fsgym.load_dataset("wine")
+    for given in ({"X": train}, {}):
+        with pytest.raises(TypeError, match=rf"{cls.__name__}.fit takes arrays.*train.to_array\(\) and train.classes"):
+            cls().fit(*[] if given else [train], **given)
+    model = cls().fit(train.to_array(), train.classes[train.y])
+    assert model.classes_.tolist() == train.classes.tolist()
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
+        cls().fit(train.X)
 
 
 def test_folds_are_even_within_each_class():
