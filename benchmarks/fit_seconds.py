@@ -21,7 +21,7 @@ from sklearn.datasets import make_classification
 import fsgym
 from fsgym.comparison import expected_time
 from fsgym.methods import METHODS
-from fsgym.runner.store import open_store
+from fsgym.runner.store import TIMING_COLUMNS, open_store
 
 PATH = Path(expected_time.__file__).with_name("fit_seconds.csv")
 SIZES = ((150, 16, 2), (600, 16, 2), (2400, 16, 2), (600, 48, 2), (600, 16, 5), (1200, 32, 3))  # of the training part
@@ -41,7 +41,7 @@ def seconds(method: str, n_samples: int, n_features: int, n_classes: int) -> flo
         if results["error"].notna().any():
             return float("nan")
         with open_store(Path(folder) / "results.sqlite") as store:
-            times = store.timings(sorted(store.finished()))
+            times = pd.DataFrame(store.timings().values(), columns=list(TIMING_COLUMNS))
     return float(times["cpu_seconds"].sum() / len(results))
 
 
