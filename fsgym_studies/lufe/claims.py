@@ -37,7 +37,7 @@ def control_cause(selector: str, control: str, figures: Mapping[str, Any]) -> st
     known = "has" if (selector, control) == ("RFE", "random") else "lacks"
     return (
         f"data: on our corpora LUFe is {of_lufe.with_error(2)} over {selector}, and the {control} control, which "
-        f"the paper {known} here, {of_control.with_error(2)}: too close to be told apart"
+        f"the paper {known} here, {of_control.with_error(2)}: too close to be distinguished"
     )
 
 

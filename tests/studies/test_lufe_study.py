@@ -254,7 +254,7 @@ def test_lufe_claims_that_are_not_reproduced():
     control = by_text(claims, "LUFe-ANOVA is better than the identity").cause
     assert control.startswith("data: on our corpora LUFe is ")
     assert control.endswith(
-        " the identity control, which the paper lacks here, +1.99 ± 0.05: too close to be told apart"
+        " the identity control, which the paper lacks here, +1.99 ± 0.05: too close to be distinguished"
     )
     assert by_text(claims, "LUFe-RFE is better than ALL").cause.endswith("-2.99 ± 0.03 with log counts")
     assert (
