@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -61,7 +60,7 @@ def run_study(study: Study, options: Options) -> int:
         n_jobs=options.n_jobs,
         backend=options.backend,
         scheduler=options.scheduler,
-        progress=sys.stderr.isatty(),
+        progress=True,
         name=study.name,
     )
     if run.interrupted:

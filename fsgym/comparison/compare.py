@@ -31,7 +31,7 @@ from fsgym.notices import warn_caller
 from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
-from fsgym.runner.progress import shows_progress
+from fsgym.runner.progress import checked_progress
 from fsgym.writing import writable_folder, write_whole
 
 FIGURE_COLUMNS = (
@@ -65,7 +65,7 @@ def compare(
     n_jobs: int | None = 1,
     backend: Literal["loky", "dask", "ray"] = "loky",
     scheduler: str | None = None,
-    progress: bool | None = None,
+    progress: bool = True,
     out: str | os.PathLike | None = None,
     command: str | None = None,
     **options: Unpack[RuleOptionsButLam],
@@ -130,9 +130,9 @@ def compare(
         Processes on this machine, or all workers of a running cluster. The result does not depend on it.
     scheduler : str, optional
         Address of the cluster; required for ``dask``.
-    progress : bool, optional
-        Whether to show a progress bar, with the remaining time, on stderr; by default in a terminal and in a notebook.
-        Unless it is False, a line with the expected time comes before a run of more than a minute.
+    progress : bool, default True
+        Whether to show progress on stderr: before a run of more than a minute a line with the expected time, then a bar
+        with the remaining time in a terminal and in a notebook, elsewhere a line every minute.
     out : path, optional
         A folder for ``results.csv``, ``losses.csv`` (the losses of ``summarise``), ``report.html`` and the figures as
         PNG; and for ``results.sqlite``, in which each
@@ -193,8 +193,8 @@ def compare(
     asked |= {"target_cost": target_cost, "target_features": target_features}
     check_backend(backend, scheduler, n_jobs)
     planned = plan_comparison(dataset, asked, out)
-    where = Where(n_jobs, backend, scheduler, shows_progress(progress))
-    if progress is not False:
+    where = Where(n_jobs, backend, scheduler, checked_progress(progress))
+    if progress:
         announce_time([planned], where)
     return run_planned(planned, where, command)
 

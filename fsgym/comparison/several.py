@@ -19,7 +19,7 @@ from fsgym.dataset import Dataset
 from fsgym.methods import DEFAULT_METHODS
 from fsgym.rules.options import OPTIONS
 from fsgym.runner.executors import check_backend
-from fsgym.runner.progress import shows_progress
+from fsgym.runner.progress import checked_progress
 from fsgym.writing import writable_folder, write_whole
 
 OWN = ("dataset", "methods", "progress", "out", "command")  # parameters of ``compare`` that are not in ``**arguments``
@@ -31,7 +31,7 @@ def compare_datasets(
     *,
     by_dataset: Mapping[str, Mapping[str, Any]] | None = None,
     out: str | os.PathLike | None = None,
-    progress: bool | None = None,
+    progress: bool = True,
     command: str | None = None,
     **arguments: Any,
 ) -> DatasetsResult:
@@ -87,7 +87,7 @@ def compare_datasets(
         if name not in names:
             raise ValueError(f"by_dataset: {explain_unknown('data set', name, names)}")
     asked = _arguments_of_compare(methods, arguments)
-    where = Where(asked["n_jobs"], asked["backend"], asked["scheduler"], shows_progress(progress))
+    where = Where(asked["n_jobs"], asked["backend"], asked["scheduler"], checked_progress(progress))
     check_backend(where.backend, where.scheduler, where.n_jobs)
     folder = None if out is None else writable_folder(out)
     planned: dict[str, PlannedComparison] = {}
@@ -104,7 +104,7 @@ def compare_datasets(
         raise ValueError("datasets must have at least one data set, got none")
     if folder is not None:
         planned = {name: replace(p, folder=writable_folder(folder / folder_name(name))) for name, p in planned.items()}
-    if progress is not False:
+    if progress:
         announce_time(list(planned.values()), where)
     command = command or calling_script()
     results = {

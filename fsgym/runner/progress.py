@@ -1,22 +1,22 @@
-"""The progress bar of a run, on stderr."""
+"""The progress of a run, on stderr."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from fsgym.checks import brief
 
+SECONDS_BETWEEN_LINES = 60.0  # where there is no bar
 
-def shows_progress(wanted: bool | None) -> bool:
-    """Whether to show the progress of a run: as wanted, and if that is None, in a terminal and in a notebook.
 
-    Raises TypeError for anything else.
-    """
-    if wanted is not None and not isinstance(wanted, bool):
-        raise TypeError(f"progress must be True, False or None, got {brief(wanted)}")
-    return wanted if wanted is not None else sys.stderr.isatty() or in_notebook()
+def checked_progress(progress: bool) -> bool:
+    """The argument ``progress``; raises TypeError unless it is True or False."""
+    if not isinstance(progress, bool):
+        raise TypeError(f"progress must be True or False, got {brief(progress)}")
+    return progress
 
 
 def in_notebook() -> bool:
@@ -30,10 +30,14 @@ def in_notebook() -> bool:
 def progress_bar(total: int, done: int, name: str, progress: bool) -> Iterator[Callable[[], None]]:
     """Yield a function to call after each finished task; it shows nothing unless ``progress`` is True.
 
-    In a notebook the bar is text, as in a terminal, because a widget would need another package.
+    In a notebook the bar is text, as in a terminal, because a widget would need another package. Where stderr is
+    neither, such as a file, it is a line every minute.
     """
     if not progress:
         yield lambda: None
+        return
+    if not sys.stderr.isatty() and not in_notebook():
+        yield _MinuteLines(total, done, name).advance
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -43,3 +47,21 @@ def progress_bar(total: int, done: int, name: str, progress: bool) -> Iterator[C
     with Progress(*columns, console=Console(stderr=True, **notebook), transient=True) as bar:
         shown = bar.add_task(name, total=total, completed=done)
         yield lambda: bar.advance(shown)
+
+
+class _MinuteLines:
+    """Says at most once a minute how many tasks are finished, and about how long the others take at this rate."""
+
+    def __init__(self, total: int, done: int, name: str) -> None:
+        self.total, self.first, self.done, self.name = total, done, done, name
+        self.start = self.shown = time.monotonic()
+
+    def advance(self) -> None:
+        self.done += 1
+        now = time.monotonic()
+        if now - self.shown < SECONDS_BETWEEN_LINES or self.done == self.total:
+            return
+        self.shown = now
+        minutes = (now - self.start) / (self.done - self.first) * (self.total - self.done) / 60
+        left = f"about {minutes:.0f} min left" if minutes >= 1.5 else "about a minute left"
+        print(f"{self.name}: {self.done} of {self.total}, {left}", file=sys.stderr, flush=True)

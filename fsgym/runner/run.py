@@ -70,9 +70,10 @@ def run_tasks(
     scheduler : str, optional
         Address of the cluster; required for ``dask``.
     progress : bool, default False
-        Whether to show a progress bar, with the remaining time, on stderr.
+        Whether to show progress on stderr: a bar with the remaining time in a terminal and in a notebook, elsewhere a
+        line every minute.
     name : str, default "study"
-        The label of the progress bar.
+        The name that it shows.
 
     Returns
     -------

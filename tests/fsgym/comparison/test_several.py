@@ -10,7 +10,7 @@ from fsgym.comparison import compare_datasets
 from fsgym.comparison.expected_time import announce_time, duration_text, expected_time, seconds_of
 from fsgym.comparison.planned import Where
 from fsgym.comparison.rank_test import result_of
-from fsgym.runner.progress import progress_bar, shows_progress
+from fsgym.runner.progress import progress_bar
 from support.comparisons import results_of, row_of
 
 QUICK = {"splits": 1, "lam": 0.01, "references": False}
@@ -88,7 +88,7 @@ def test_why_there_is_no_test():
         (["wine"], {"splts": 3}, TypeError, "did you mean 'splits'"),
         (["wine"], {"by_dataset": {"wien": {}}}, ValueError, "did you mean 'wine'"),
         (["wine"], {"by_dataset": {"wine": {"cost": 1}}}, TypeError, "did you mean 'costs'"),
-        (["wine"], {"progress": "yes"}, TypeError, "progress must be True, False or None"),
+        (["wine"], {"progress": "yes"}, TypeError, "progress must be True or False"),
     ],
 )
 def test_mistakes_are_one_sentence_before_any_fit(datasets, given, error, message, monkeypatch, tmp_path):
@@ -133,7 +133,7 @@ def test_the_expected_time_is_that_of_the_fits_that_are_left(tmp_path, monkeypat
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(("progress", "announced"), [(None, True), (False, False)])
+@pytest.mark.parametrize(("progress", "announced"), [(True, True), (False, False)])
 def test_the_expected_time_is_said_without_a_terminal(monkeypatch, capsys, progress, announced):
     monkeypatch.setattr("fsgym.comparison.expected_time.seconds_of", lambda method, train: 600.0)
     arguments = {**QUICK, "progress": progress}
@@ -142,15 +142,29 @@ def test_the_expected_time_is_said_without_a_terminal(monkeypatch, capsys, progr
     assert capsys.readouterr().err.count("fsgym: expected to take about") == 2 * announced
 
 
-def test_progress_is_quiet_but_in_a_terminal_or_where_asked_for(monkeypatch, capsys):
-    assert not shows_progress(None)
-    assert shows_progress(True)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    assert shows_progress(None)
-    assert not shows_progress(False)
+def test_progress_is_a_bar_in_a_notebook(monkeypatch, capsys):
     monkeypatch.setattr("fsgym.runner.progress.in_notebook", lambda: True)
     with progress_bar(4, 1, "wine", True) as advance:
         advance()
     shown = capsys.readouterr().err
     assert "wine" in shown
     assert "2/4" in shown
+
+
+def test_progress_is_a_line_a_minute_where_there_is_no_terminal(monkeypatch, capsys):
+    clock = iter([0.0, 59.0, 130.0, 180.0, 260.0, 400.0])
+    monkeypatch.setattr("fsgym.runner.progress.time.monotonic", lambda: next(clock))
+    with progress_bar(6, 1, "wine", True) as advance:
+        for _ in range(5):
+            advance()
+    assert capsys.readouterr().err.splitlines() == [
+        "wine: 3 of 6, about 3 min left",
+        "wine: 5 of 6, about a minute left",
+    ]
+
+
+def test_progress_that_is_not_wanted_says_nothing(monkeypatch, capsys):
+    monkeypatch.setattr("fsgym.runner.progress.SECONDS_BETWEEN_LINES", 0.0)
+    with progress_bar(3, 0, "wine", False) as advance:
+        advance()
+    assert capsys.readouterr().err == ""
