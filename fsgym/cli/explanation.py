@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +17,7 @@ from fsgym.sentences import belief_text, beliefs_in_words, price_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fsgym.cli.model_data import ModelData
     from fsgym.columns import Columns
     from fsgym.session import Session
 
@@ -43,16 +47,31 @@ def explain(
     given = {"numeric": tuple(options.comma_separated(numeric)), "separator": separator, "decimal": decimal}
     opened = ModelData.open(model, given)
     with options.warnings_printed():
-        table, _ = opened.read(data, data_dir)
+        table, loaded = opened.read(data, data_dir)
         rows = opened.rows_of(table, data, missing_columns)
         if not 0 <= row < len(rows):
             allowed = f"from 0 to {len(rows) - 1}" if len(rows) else "that of a row, and there are none"
             raise ValueError(f"--row must be {allowed}, got {brief(row)}")
         values = known_values(rows.iloc[[row]], opened.columns)
+        labelled = loaded is not None or opened.reading_of(data).label in table.columns
+        trained = labelled and row in _training_rows(opened, data, data_dir, missing_columns)
     screen = Screen()
     screen.show(f"Row {row} of {data}", "bold")
+    if trained:
+        screen.show("The model was trained on this row, so its answer here says little of its answers for new cases.")
     for text in path_in_words(opened.classifier, values):
         screen.show(text.lstrip(), indent=len(text) - len(text.lstrip()))
+
+
+def _training_rows(opened: ModelData, data: str, data_dir: Path | None, missing_columns: str) -> Collection[int]:
+    """The rows that the model was trained on; none where the labels show that it was trained on other data."""
+    from fsgym.cli.model_data import read_labelled
+
+    try:
+        with warnings.catch_warnings(action="ignore"):  # they were shown for the same data without labels
+            return read_labelled(opened, data, data_dir, missing_columns).training.tolist()
+    except ValueError:  # labels that are no classes of the model
+        return ()
 
 
 def known_values(row: pd.DataFrame, columns: Columns) -> dict[str, Any]:
