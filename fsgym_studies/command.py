@@ -108,8 +108,7 @@ def list_studies(data_dir: Path | None = None) -> None:
     for name in STUDIES:
         study = find_study(name)
         table.add_row(name, *(_minutes(m) for m in study.minutes), study.title)
-    out = console()
-    out.print(table)
+    console().print(table)
     print(
         "Processor time on one core; that of --full is extrapolated. Two cores halve the waiting time.\n"
         "Start with: fsgym reproduce NAME --quick\n"
@@ -132,18 +131,18 @@ def _show_conclusion(title: str, conclusion: Conclusion) -> None:
         claims = claims_frame(conclusion.claims)
         widths = {"claim": 30, "paper": 8, "ours": 14, "result": 14, "cause": 14}  # characters, at least
         columns = [Column(name, min_width=widths[name], overflow="fold") for name in claims.columns]
-        out.print(_table(title, columns, claims, pad_edge=False, padding=(0, 2, 1, 0)))
+        out.print(_terminal_table(title, columns, claims, pad_edge=False, padding=(0, 2, 1, 0)))
     for table in () if conclusion.claims else conclusion.tables[:1]:
         names = [str(name) for name in table.frame.columns]
         columns = [Column(name, justify="right" if k else "left", overflow="fold") for k, name in enumerate(names)]
-        out.print(_table(f"{title}. {table.heading}", columns, table.frame))
+        out.print(_terminal_table(f"{title}. {table.heading}", columns, table.frame))
     for note in conclusion.notes:
         out.print(f"Note: {note}")
     if conclusion.claims:
         out.print(f"{conclusion.summary()}.")
 
 
-def _table(title: str, columns: list[Column], rows: pd.DataFrame, **style: Any) -> Table:
+def _terminal_table(title: str, columns: list[Column], rows: pd.DataFrame, **style: Any) -> Table:
     table = Table(*columns, title=title, title_justify="left", title_style="bold", box=None, **style)
     for row in rows.itertuples(index=False):
         table.add_row(*map(str, row))
