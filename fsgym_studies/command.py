@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-from rich.table import Table
+from rich.table import Column, Table
 
 from fsgym.cli.terminal import console, say
+from fsgym.comparison.planned import Where
 from fsgym.runner import run_tasks
 from fsgym.writing import writable_folder
 from fsgym_studies import STUDIES, find_study
@@ -30,7 +32,7 @@ class Options:
     out : folder of all files; None for ``fsgym-results/NAME``
     doc : Markdown file in which the study's section is replaced, or None
     data_dir : folder of data sets; None for the one that the variable FSGYM_DATA names
-    n_jobs, backend, scheduler : as in ``run_tasks``
+    where : Where, on which processes the cells run, and whether their progress is shown
     command : str, the command line that the report shows
     skip_missing : bool, whether data sets that are not there are left out; else they are an error
     """
@@ -39,9 +41,7 @@ class Options:
     out: Path | None
     doc: Path | None
     data_dir: Path | None
-    n_jobs: int
-    backend: str
-    scheduler: str | None
+    where: Where
     command: str
     skip_missing: bool = False
 
@@ -54,15 +54,8 @@ def run_study(study: Study, options: Options) -> int:
         say(f"{study.name}: data: {state}")
     folder = writable_folder(options.out or Path("fsgym-results", study.name))
     plan = study.cells(options.full, options.data_dir, skip)
-    run = run_tasks(
-        plan,
-        folder.absolute() / "results.sqlite",  # a relative "file:x" would be an address for SQLite
-        n_jobs=options.n_jobs,
-        backend=options.backend,
-        scheduler=options.scheduler,
-        progress=True,
-        name=study.name,
-    )
+    store = folder.absolute() / "results.sqlite"  # a relative "file:x" would be an address for SQLite
+    run = run_tasks(plan, store, **options.where._asdict(), name=study.name)
     if run.interrupted:
         finished = sum(r is not None for r in run.results)
         say(f"stopped after {finished} of {len(plan)} cells; run the same command to resume")
@@ -75,7 +68,7 @@ def run_study(study: Study, options: Options) -> int:
             conclusion = replace(conclusion, notes=(skipped_note(skip), *conclusion.notes))
         timings, work = timings_table(plan, run), work_done(run.timings, len(plan))
         report = write_study(study, conclusion, table, timings, folder, full=options.full, command=options.command)
-        _show_claims(study.title, conclusion)
+        _show_conclusion(study.title, conclusion)
         print(f"{work}.    Report: {report}")
         if options.doc is not None:
             write_section(options.doc, study, conclusion, options.full, work)
@@ -115,8 +108,7 @@ def list_studies(data_dir: Path | None = None) -> None:
     for name in STUDIES:
         study = find_study(name)
         table.add_row(name, *(_minutes(m) for m in study.minutes), study.title)
-    out = console()
-    out.print(table)
+    console().print(table)
     print(
         "Processor time on one core; that of --full is extrapolated. Two cores halve the waiting time.\n"
         "Start with: fsgym reproduce NAME --quick\n"
@@ -132,34 +124,26 @@ def _minutes(minutes: float) -> str:
     return f"{minutes:.0f} min" if minutes >= 10 else f"{minutes:.1f} min"
 
 
-def _show_claims(title: str, conclusion: Conclusion) -> None:
-    """Print the claims and notes."""
-    if not conclusion.claims:
-        _show_tables(title, conclusion)
-        return
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 1, 0))
-    claims = claims_frame(conclusion.claims)
-    widths = {"claim": 30, "paper": 8, "ours": 14, "result": 14, "cause": 14}  # characters, at least
-    for column in claims.columns:
-        table.add_column(column, min_width=widths[column], overflow="fold")
-    for row in claims.itertuples(index=False):
-        table.add_row(*row)
+def _show_conclusion(title: str, conclusion: Conclusion) -> None:
+    """Print the claims, or the first table of a study without claims, and the notes."""
     out = console()
-    out.print(table)
+    if conclusion.claims:
+        claims = claims_frame(conclusion.claims)
+        widths = {"claim": 30, "paper": 8, "ours": 14, "result": 14, "cause": 14}  # characters, at least
+        columns = [Column(name, min_width=widths[name], overflow="fold") for name in claims.columns]
+        out.print(_terminal_table(title, columns, claims, pad_edge=False, padding=(0, 2, 1, 0)))
+    for table in () if conclusion.claims else conclusion.tables[:1]:
+        names = [str(name) for name in table.frame.columns]
+        columns = [Column(name, justify="right" if k else "left", overflow="fold") for k, name in enumerate(names)]
+        out.print(_terminal_table(f"{title}. {table.heading}", columns, table.frame))
     for note in conclusion.notes:
         out.print(f"Note: {note}")
-    out.print(f"{conclusion.summary()}.")
+    if conclusion.claims:
+        out.print(f"{conclusion.summary()}.")
 
 
-def _show_tables(title: str, conclusion: Conclusion) -> None:
-    """Print the first table and the notes of a study without claims."""
-    out = console()
-    for table in conclusion.tables[:1]:
-        shown = Table(title=f"{title}. {table.heading}", title_justify="left", title_style="bold", box=None)
-        for k, column in enumerate(table.frame.columns):
-            shown.add_column(str(column), justify="left" if k == 0 else "right", overflow="fold")
-        for row in table.frame.itertuples(index=False):
-            shown.add_row(*map(str, row))
-        out.print(shown)
-    for note in conclusion.notes:
-        out.print(f"Note: {note}")
+def _terminal_table(title: str, columns: list[Column], rows: pd.DataFrame, **style: Any) -> Table:
+    table = Table(*columns, title=title, title_justify="left", title_style="bold", box=None, **style)
+    for row in rows.itertuples(index=False):
+        table.add_row(*map(str, row))
+    return table

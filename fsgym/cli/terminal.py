@@ -94,17 +94,15 @@ def _headline(ranking: Ranking, left_out: str = "") -> Table:
     from fsgym.comparison.answer import headline_table
     from fsgym.comparison.summary import FEWEST_PAIRS
 
-    table = headline_table(ranking, short=True)
-    places = [k for k, heading in enumerate(table.headings) if heading != left_out]
+    columns = {heading: cells for heading, cells in headline_table(ranking, short=True).items() if heading != left_out}
     few = f" (better {FEWEST_PAIRS} or more)" if ranking.splits < FEWEST_PAIRS else ""
     title = f"Methods at lambda {ranking.lam:.4g}, over {ranking.splits} split{'s' * (ranking.splits > 1)}{few}"
-    shown = _table(title, *(_two_lines(table.headings[k]) for k in places))
+    shown = _table(title, *map(_two_lines, columns))
     best = ranking.best
-    for row in table.rows:
-        standing = row.standing
+    for standing, *cells in zip(ranking.standings, *columns.values(), strict=True):
         style = "dim" if standing.reference else "bold" if standing is best else ""
-        mark = "" if not row.note else " !" if standing.flag else " *"
-        shown.add_row(escape(standing.title + mark), *(escape(row.cells[k]) for k in places), style=style)
+        mark = "" if not standing.note else " !" if standing.flag else " *"
+        shown.add_row(escape(standing.title + mark), *map(escape, cells), style=style)
     return shown
 
 
@@ -121,8 +119,6 @@ def _two_lines(heading: str) -> str:
 
 def _remarks(ranking: Ranking) -> list[str]:
     """What a reader needs to understand the table, and where the rest is."""
-    from fsgym.comparison.answer import headline_table
-
     loss = "Cost per case" if ranking.has_error_costs else "Loss"
     remarks = [
         f"{loss}: cost of errors + lambda x price paid. Lambda is the value of one unit of cost, in units of error "
@@ -131,8 +127,7 @@ def _remarks(ranking: Ranking) -> list[str]:
         + (" (± standard deviation)." if ranking.splits > 1 and not ranking.has_error_costs else "."),
         _verdict_in_words(ranking),
     ]
-    notes = [(row.standing, row.note) for row in headline_table(ranking).rows if row.note]
-    remarks += [f"{'!' if standing.flag else '*'} {standing.title}: {note}." for standing, note in notes]
+    remarks += [f"{'!' if s.flag else '*'} {s.title}: {s.note}." for s in ranking.standings if s.note]
     if any(s.reference for s in ranking.standings):
         remarks.append("The last rows are reference points.")
     return [*remarks, "All settings, and the losses at other lambdas, are in the report and in results.csv."]

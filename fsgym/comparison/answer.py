@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -35,9 +34,10 @@ def answer_in_words(ranking: Ranking | None) -> list[str]:
         flags = listing(dict.fromkeys(f"{s.title} ({s.flag})" for s in ranking.standings))
         return [f"No method can be named as the best: {flags}."]
     if best.reference or not best.acquires:
-        return [_reference_sentence(ranking, best), *_runner_up(ranking, best), *_warnings(ranking, best)]
-    first = [_best_sentence(ranking, best), *_first_acquisition(best)]
-    return [*first, *_noise(ranking, best), *_warnings(ranking, best)]
+        answer = [_reference_sentence(ranking, best), *_runner_up(ranking, best)]
+    else:
+        answer = [_best_sentence(ranking, best), *_first_acquisition(best), *_noise(ranking, best)]
+    return [*answer, *_flagged(ranking, best), *_failed(ranking)]
 
 
 def cost_text(ranking: Ranking, value: float) -> str:
@@ -111,7 +111,7 @@ def _no_clear_winner(ranking: Ranking, best: Standing) -> str:
 def best_elsewhere(results: pd.DataFrame) -> str:
     """Which method has the lowest loss at each other lambda that is reported; "" if there is none."""
     lam, *others = results.attrs.get("reported") or [None]
-    rankings = [r for r in (rank_methods(results, other) for other in others) if r is not None and r.best is not None]
+    rankings = [r for other in others if (r := rank_methods(results, other)) is not None]
     found = [f"{r.best.title} at {r.lam:.4g} ({cost_text(r, r.best.figures['loss'])})" for r in rankings if r.best]
     if not found:
         return ""
@@ -235,10 +235,6 @@ def _names_of(titles: Sequence[str]) -> str:
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
 
 
-def _warnings(ranking: Ranking, best: Standing) -> list[str]:
-    return [*_flagged(ranking, best), *_failed(ranking)]
-
-
 def _failed(ranking: Ranking) -> list[str]:
     """Which methods have no figures at all, since their table rows are easily overlooked; reference points apart."""
     names = [s.title for s in ranking.standings if s.flag == "fits failed" and s.chosen.empty and not s.reference]
@@ -263,23 +259,8 @@ def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-class HeadlineRow(NamedTuple):
-    """A method in the table; ``note`` says what speaks against it, "" for nothing."""
-
-    standing: Standing
-    cells: list[str]
-    note: str
-
-
-class HeadlineTable(NamedTuple):
-    """Headings of the columns but the first, and one row per method."""
-
-    headings: list[str]
-    rows: list[HeadlineRow]
-
-
-def headline_table(ranking: Ranking, short: bool = False) -> HeadlineTable:
-    """The methods at the ranking's lambda; where ``short``, with narrow cells."""
+def headline_table(ranking: Ranking, short: bool = False) -> dict[str, list[str]]:
+    """The columns of a table of the ranking's standings, by heading; where ``short``, with narrow cells."""
     columns = _cost_columns(ranking) if ranking.has_error_costs else _accuracy_columns(ranking, short)
     best, words = ranking.best, {None: "unknown", True: "noise", False: "higher"}
     columns[FROM_BEST] = [
@@ -290,20 +271,7 @@ def headline_table(ranking: Ranking, short: bool = False) -> HeadlineTable:
     columns[used] = [mean_text(s.figures, ranking.counted, 1, short) for s in ranking.standings]
     if ranking.has_prices and not ranking.has_error_costs:
         columns["price paid"] = [mean_text(s.figures, "spent", 2, short) for s in ranking.standings]
-    filled = {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
-    rows = [HeadlineRow(s, cells, _note(s)) for s, *cells in zip(ranking.standings, *filled.values(), strict=True)]
-    return HeadlineTable(list(filled), rows)
-
-
-def _note(standing: Standing) -> str:
-    illegal = standing.figures.get("illegal", 0.0)
-    if illegal > 0:
-        ends = f"ends {100 * illegal:.3g} % of the cases with an illegal action"
-        return f"{standing.flag}; {ends}" if standing.flag else ends
-    if standing.flag or not standing.settings_left_out:
-        return standing.flag
-    many = "1 setting breaks" if standing.settings_left_out == 1 else f"{standing.settings_left_out} settings break"
-    return f"{many} the rules and cannot be chosen"
+    return {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
 
 
 def _cost_columns(ranking: Ranking) -> dict[str, list[str]]:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from fsgym.checks import brief, explain_unknown
 from fsgym.comparison.expected_cost import ExpectedCostClassifier, cheapest_answers, has_scores, knows_error_costs
 from fsgym.comparison.imputed import ImputedMean, accepts_missing, mean_imputer
-from fsgym.comparison.pipelines import own_estimator, settings_of
+from fsgym.comparison.pipelines import is_estimator, own_estimator, settings_of
 from fsgym.comparison.policies import PolicyFactory, is_factory, training_origin
 from fsgym.comparison.protocol import Protocol
 from fsgym.dataset import Dataset
@@ -189,7 +189,7 @@ def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
         raise ValueError(f"method {name!r} must have at least one estimator, got an empty list")
     if isinstance(given, type) and hasattr(given, "get_params"):
         raise TypeError(f"method {name!r} must be an estimator, got the class {given.__name__}; pass an instance of it")
-    if not is_list and not _is_estimator(given):
+    if not is_list and not is_estimator(given):
         if not (callable(given) or hasattr(given, "predict") or hasattr(given, "trajectories")):
             raise TypeError(f"method {name!r} must be an estimator, a policy or a callable, got {type(given).__name__}")
         if hasattr(given, "predict") and hasattr(given, "fit") and not hasattr(given, "features_used"):
@@ -203,7 +203,7 @@ def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
         training_origin(given)  # raises for a policy whose observations cannot be rebuilt
         return ComparedMethod(name, name, (given,), ({},), fitted=True)
     for candidate in candidates:
-        if not _is_estimator(candidate):
+        if not is_estimator(candidate):
             raise TypeError(f"method {name!r} lists {type(candidate).__name__}, which is not a scikit-learn estimator")
     if any(_is_fitted(c) for c in candidates):
         warn_caller(
@@ -220,11 +220,6 @@ def _is_fitted(candidate: Any) -> bool:
     except (NotFittedError, TypeError):
         return False
     return True
-
-
-def _is_estimator(value: Any) -> bool:
-    needed = ("fit", "predict", "get_params", "set_params")
-    return not isinstance(value, type) and all(hasattr(value, a) for a in needed)
 
 
 def _differences(candidates: Sequence[Any]) -> list[dict[str, Any]]:

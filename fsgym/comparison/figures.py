@@ -166,11 +166,9 @@ def _separated_ticks(ticks: Sequence[float]) -> list[float]:
     return separated
 
 
-def used_counts(
-    histograms: Mapping[str, Sequence[float]], titles: Mapping[str, str], unit: str = "features", ax: Axes | None = None
-) -> Axes:
+def used_counts(histograms: Mapping[str, Sequence[float]], titles: Mapping[str, str], unit: str = "features") -> Axes:
     """Share of the test rows that are classified with each number of features (Fig. 4, right)."""
-    ax = _axes(ax)
+    ax = _axes(None)
     shares = {name: np.asarray(h, float) / max(np.sum(h), 1) for name, h in histograms.items()}
     last = max((int(np.flatnonzero(s).max(initial=0)) for s in shares.values()), default=0)
     _bars_side_by_side(ax.bar, {name: share[: last + 1] for name, share in shares.items()}, titles)

@@ -156,8 +156,7 @@ def as_method(
     >>> results["n_features"].tolist(), results["params"].tolist()
     ([1.0, 3.0], ['{"selectkbest__k": 1}', '{"selectkbest__k": 3}'])
     """
-    missing = [a for a in ("fit", "predict", "get_params", "set_params") if not hasattr(estimator, a)]
-    if isinstance(estimator, type) or missing:
+    if not is_estimator(estimator):
         what = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
         raise TypeError(f"as_method needs a scikit-learn classifier, an instance with fit and predict, got {what}")
     whole = callable(used) or (isinstance(used, str) and used == "all")
@@ -171,6 +170,12 @@ def as_method(
     elif not whole and (isinstance(used, str) or not np.iterable(used)):
         raise TypeError(f"used must be a function used(fitted, X), columns, or 'all', got {brief(used)}")
     return EstimatorMethod(estimator, used if used is None or whole else _plain_arrays(used))
+
+
+def is_estimator(value: Any) -> bool:
+    """Whether a value is an estimator of scikit-learn that predicts, and not the class of one."""
+    needed = ("fit", "predict", "get_params", "set_params")
+    return not isinstance(value, type) and all(hasattr(value, a) for a in needed)
 
 
 def own_estimator(candidate: Any, dataset: Dataset) -> Any:

@@ -56,6 +56,18 @@ class Standing(NamedTuple):
     def acquires(self) -> bool:
         return bool(self.figures["n_acquisitions"] > 0)
 
+    @property
+    def note(self) -> str:
+        """What speaks against the method or some of its settings; "" for nothing."""
+        illegal = self.figures.get("illegal", 0.0)
+        if illegal > 0:
+            ends = f"ends {100 * illegal:.3g} % of the cases with an illegal action"
+            return f"{self.flag}; {ends}" if self.flag else ends
+        if self.flag or not self.settings_left_out:
+            return self.flag
+        many = "1 setting breaks" if self.settings_left_out == 1 else f"{self.settings_left_out} settings break"
+        return f"{many} the rules and cannot be chosen"
+
 
 class Ranking(NamedTuple):
     """All methods at one lambda: those that can be the best by their loss, then the others, then reference points.
@@ -180,7 +192,7 @@ def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: st
     broken = succeeded[succeeded["validation_admissible"] < 1.0]["setting"].nunique()
     flag = _reason_against(figures, chosen, int(broken))
     shares, by_class = {c: _mean_shares(_objects_of(chosen, c)) for c in SHARES}, _objects_of(chosen, "by_class")
-    shares |= {"recall": _mean_recalls(by_class), "wrong": _mean_wrong(by_class)}
+    shares |= {"recall": _mean_recalls(by_class), "wrong": _mean_shares([_wrong_shares(split) for split in by_class])}
     return Standing(name, title, figures, shares, name in REFERENCES, fixed, flag, int(broken), chosen)
 
 
@@ -227,14 +239,10 @@ def _mean_recalls(splits: list[dict[str, Any]]) -> dict[str, float]:
     return {label: float(np.mean(values)) for label, values in known.items() if values}
 
 
-def _mean_wrong(splits: list[dict[str, Any]]) -> dict[str, float]:
-    """Share of all cases that are of each class and answered wrongly, the mean over the splits."""
-    wrong: dict[str, list[float]] = {}
-    for split in splits:
-        n = sum(figures["rows"] for figures in split.values())
-        for label, figures in split.items():
-            wrong.setdefault(label, []).append(figures["rows"] * (1 - (figures["recall"] or 0.0)) / n)
-    return {label: float(np.mean(shares)) for label, shares in wrong.items()}
+def _wrong_shares(split: dict[str, Any]) -> dict[str, float]:
+    """Share of all cases that are of each class and answered wrongly."""
+    n = sum(figures["rows"] for figures in split.values())
+    return {label: figures["rows"] * (1 - (figures["recall"] or 0.0)) / n for label, figures in split.items()}
 
 
 def is_within_noise(best: Standing, other: Standing) -> bool | None:

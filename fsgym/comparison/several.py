@@ -129,7 +129,7 @@ def _arguments_of_compare(methods: Any, arguments: Mapping[str, Any]) -> dict[st
         if name not in defaults:
             suggestion = did_you_mean(name, [*defaults, *OWN])
             raise TypeError(f"compare_datasets() got an unexpected keyword argument {name!r}{suggestion}")
-    asked = {**defaults, "methods": methods, **arguments}
-    rules = [option.name for option in OPTIONS if option.name != "lam"]
-    options = {name: asked.pop(name) for name in rules}
-    return asked | {"options": {name: value for name, value in options.items() if name in arguments}}
+    rules = {option.name for option in OPTIONS} - {"lam"}
+    asked = {name: arguments.get(name, default) for name, default in defaults.items() if name not in rules}
+    options = {name: value for name, value in arguments.items() if name in rules}
+    return asked | {"methods": methods, "options": options}

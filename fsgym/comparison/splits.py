@@ -108,8 +108,6 @@ def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
     from sklearn.model_selection import train_test_split
 
     try:
-        if not rare.any():
-            return train.split(1.0 - VALIDATION_SHARE, seed)
         fit, validation = train_test_split(
             common, train_size=1.0 - VALIDATION_SHARE, stratify=train.y[common], random_state=seed
         )

@@ -42,22 +42,20 @@ def setting_means(
     return means_over_splits(cells, figures, keys).join(within, on=keys)
 
 
-def _per_split(table: pd.DataFrame, figure: Callable[[pd.DataFrame], float]) -> pd.DataFrame:
-    keys = [*CURVE_KEYS, "split"]
-    rows = [(*key, figure(cells)) for key, cells in evaluated_cells(table).groupby(keys, sort=False)]
-    return pd.DataFrame(rows, columns=[*keys, "value"])
+def _per_split(table: pd.DataFrame, figure: Callable[..., float]) -> pd.DataFrame:
+    keys, splits = [*CURVE_KEYS, "split"], evaluated_cells(table)
+    curves = {key: (c["sparsity"], c["accuracy"], c["chance"].iloc[0]) for key, c in splits.groupby(keys, sort=False)}
+    return pd.DataFrame([(*key, figure(*curve)) for key, curve in curves.items()], columns=[*keys, "value"])
 
 
 def areas(table: pd.DataFrame) -> pd.DataFrame:
     """The area under the curve of each split, with columns dataset, share, method, split and value."""
-    return _per_split(table, lambda c: statistics.area(c["sparsity"], c["accuracy"], c["chance"].iloc[0]))
+    return _per_split(table, statistics.area)
 
 
 def heights(table: pd.DataFrame, sparsity: float) -> pd.DataFrame:
     """The height of the curve of each split at a sparsity, with the columns of ``areas``."""
-    return _per_split(
-        table, lambda c: float(statistics.accuracy_at(sparsity, c["sparsity"], c["accuracy"], c["chance"].iloc[0]))
-    )
+    return _per_split(table, lambda *curve: float(statistics.accuracy_at(sparsity, *curve)))
 
 
 def accuracy_by_share(table: pd.DataFrame, dataset: str, sparsity: float, method: str) -> dict[float, Mean]:
@@ -71,10 +69,14 @@ def by_dataset(values: pd.DataFrame) -> pd.DataFrame:
     return values.pivot_table("value", "dataset", "method", aggfunc="mean", sort=False)
 
 
+def _in_pairs(values: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """The splits that all of these methods have, a column per method."""
+    return values.pivot_table("value", SPLIT_KEYS, "method", sort=False).reindex(columns=list(methods)).dropna()
+
+
 def paired_means(values: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     """Means over the splits that all of these methods have: a row per data set, a column per method."""
-    wide = values.pivot_table("value", SPLIT_KEYS, "method", sort=False).reindex(columns=list(methods))
-    return wide.dropna().groupby("dataset", sort=False).mean()
+    return _in_pairs(values, methods).groupby("dataset", sort=False).mean()
 
 
 def in_shared_splits(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
@@ -86,12 +88,9 @@ def in_shared_splits(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFram
 
 def differences(values: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     """``first`` minus ``second`` in the same splits, by data set: columns mean, low, high (bootstrap)."""
-    wide = values.pivot_table("value", SPLIT_KEYS, "method", sort=False)
-    if not {first, second} <= set(wide.columns):
-        return pd.DataFrame(columns=["mean", "low", "high"])
-    paired = (wide[first] - wide[second]).dropna()
-    means = {name: mean_of(v) for name, v in paired.groupby("dataset", sort=False)}
-    return pd.DataFrame({n: {"mean": m.mean, "low": m.low, "high": m.high} for n, m in means.items()}).T
+    pairs = _in_pairs(values, [first, second])
+    means = {name: mean_of(own[first] - own[second]) for name, own in pairs.groupby("dataset", sort=False)}
+    return pd.DataFrame.from_dict(means, orient="index", columns=Mean._fields)[["mean", "low", "high"]]
 
 
 def wins_over_datasets(values: pd.DataFrame, first: str, others: Sequence[str]) -> pd.DataFrame:

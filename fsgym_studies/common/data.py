@@ -18,18 +18,13 @@ def missing_datasets(names: Sequence[str], data_dir: str | os.PathLike | None = 
     return [name for name in dict.fromkeys(names) if name not in known]
 
 
-def unreachable_datasets(names: Sequence[str], data_dir: str | os.PathLike | None = None) -> list[str]:
-    """Those of the data sets at OpenML that cannot be loaded now; the others are loaded, and kept on the disk."""
-    table = list_datasets(data_dir)
-    at_openml = set(table["name"][table["source"] == "openml"])
-    unreachable = []
-    for name in dict.fromkeys(names):
-        if name in at_openml:
-            try:
-                load_dataset(name, data_dir=data_dir)
-            except (OSError, ValueError):
-                unreachable.append(name)
-    return unreachable
+def _can_be_loaded(name: str, data_dir: str | os.PathLike | None) -> bool:
+    """Whether a data set at OpenML can be loaded now; it is then on the disk."""
+    try:
+        load_dataset(name, data_dir=data_dir)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def data_state(study: Study, data_dir: str | os.PathLike | None = None) -> str:
@@ -56,10 +51,10 @@ def require_datasets(names: Sequence[str], study: str, data_dir: str | os.PathLi
 
 def skipped_datasets(study: Study, full: bool, data_dir: str | os.PathLike | None = None) -> list[str]:
     """The data sets that a run with ``--skip-missing`` leaves out; ValueError where nothing is left."""
-    needed = study.needed_datasets(full)
-    missing_names = {*missing_datasets(needed, data_dir), *unreachable_datasets(needed, data_dir)}
-    skip = [name for name in dict.fromkeys(needed) if name in missing_names]
-    if len(skip) == len(set(needed)):
+    needed, table = list(dict.fromkeys(study.needed_datasets(full))), list_datasets(data_dir)
+    sources = dict(zip(table["name"], table["source"], strict=True))
+    skip = [n for n in needed if n not in sources or (sources[n] == "openml" and not _can_be_loaded(n, data_dir))]
+    if len(skip) == len(needed):
         raise ValueError(
             f"study {study.name!r} has none of its data sets ({listing(skip, MOST_LISTED)}); download them with "
             f"`fsgym datasets fetch {study.name} --data-dir FOLDER`"

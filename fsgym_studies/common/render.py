@@ -142,9 +142,8 @@ def times_table(timings: pd.DataFrame) -> Table | None:
 
 def failures(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Dataset, method, params, split and error of each failed cell; "" for columns that the study does not have."""
-    names = ("dataset", "method", "params", "split", "error")
-    failed = table[table["error"].notna()].to_dict("records")
-    return [{name: row.get(name, "") for name in names} for row in failed]
+    names = ["dataset", "method", "params", "split", "error"]
+    return table[table["error"].notna()].reindex(columns=names, fill_value="").to_dict("records")
 
 
 def write_study(
@@ -206,10 +205,7 @@ def draw_picture(
     stem: str, heading: str, caption: str, draw: Callable[[Figure], Any], size: tuple[float, float] = (6.4, 4.2)
 ) -> Picture:
     """The picture that ``draw`` plots on an empty figure of this size in inches, in the style of all reports."""
-
-    def plot() -> Figure:
+    with matplotlib.rc_context(figures.STYLE):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
-        return figure
-
-    return picture_of(stem, heading, caption, plot)
+        return Picture(stem, heading, caption, png_of(figure))

@@ -96,10 +96,8 @@ def wins(first: ArrayLike, second: ArrayLike, tie: float = 0.0) -> Wins:
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     difference = difference[~np.isnan(difference)]
     above, below = int((difference > tie).sum()), int((difference < -tie).sum())
-    p = np.nan
     nonzero = difference[difference != 0]
-    if len(nonzero):
-        p = float(stats.wilcoxon(nonzero).pvalue)  # type: ignore[attr-defined]
+    p = float(stats.wilcoxon(nonzero).pvalue) if len(nonzero) else np.nan  # type: ignore[attr-defined]
     return Wins(above, len(difference) - above - below, below, p)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ def run_suite(
     first_run : tuple of str, names of further methods, for the first run of each data set only
     """
     study = study_of(find_suite(name), chosen_methods(methods, own, first_run), options.command, n_runs)
-    status = run_study(replace(study, subject="benchmark"), options)
+    status = run_study(study, options)
     if not options.full:
         show("Quick: fewer rows and splits than the full suite, for a first look; the report says how many.")
     return status

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pandas as pd
 
 from fsgym.comparison.report import provenance
+from fsgym.methods import find_method
 from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import DASH, format_number
 from fsgym_studies.common.study import Conclusion, Table
@@ -16,6 +17,7 @@ from fsgym_studies.suites.scores import (
     REFERENCE_TITLE,
     SAME_SCORE,
     SCORES,
+    Score,
     long_table,
     mean_ranks,
     means_by_place,
@@ -95,17 +97,11 @@ def _published(suite: Suite, score: str, columns: Sequence[str]) -> tuple[pd.Dat
     return figures.rename("{} (as reported)".format), "".join(words)
 
 
-def wins_of_focus(
-    means: pd.DataFrame,
-    focus: str,
-    more_is_better: bool | None,
-    title: str,
-    unranked: Collection[str],
-) -> Table | None:
+def wins_of_focus(means: pd.DataFrame, focus: str, shown: Score, unranked: Collection[str]) -> Table | None:
     """How often a method is better, equal and worse than each other one; None if there is nothing to compare."""
     if focus not in means.index:
         return None
-    sign, rows = (1.0 if more_is_better else -1.0), []
+    sign, rows = (1.0 if shown.more_is_better else -1.0), []
     for other in means.index:
         gain = (sign * (means.loc[focus] - means.loc[other])).dropna()
         if other not in (focus, *unranked) and len(gain):
@@ -115,17 +111,17 @@ def wins_of_focus(
     if not rows:
         return None
     caption = (
-        f"{focus} compared with each other ranked method by {title.lower()}, over data sets and columns: where its "
-        f"mean over the runs is better, equal (to within {SAME_SCORE:g}) and worse; and its mean minus the other's."
+        f"{focus} compared with each other ranked method by {shown.title.lower()}, over data sets and columns: where "
+        f"its mean over the runs is better, equal (to within {SAME_SCORE:g}) and worse; and its mean minus the other's."
     )
     return Table("wins", f"Wins and losses of {focus}", caption, pd.DataFrame(rows))
 
 
 def seconds_table(table: pd.DataFrame) -> Table | None:
     """Processor seconds of the training by method and data set, mean over the splits."""
-    if "seconds" not in table or table["seconds"].isna().all():
-        return None
     cells = table[table["seconds"].notna()]
+    if cells.empty:
+        return None
     means = cells.groupby(["dataset", "method"], sort=False)["seconds"].mean().unstack("dataset", sort=False)
     caption = (
         "Processor seconds in one thread to train a method for all prices, with the choice of its settings, mean over "
@@ -163,7 +159,8 @@ def conclusion_of(
 ) -> Conclusion:
     """Everything that the report of a benchmark says; ``n_runs`` as in ``study_of``."""
     n = table.loc[table["split"] != "", "split"].nunique()
-    labels = {title: f"{title} (first of {n} runs)" for title in methods.first_run_titles if n > 1}
+    first_run = [find_method(name).title for name in methods.first_run if n > 1]
+    labels = {title: f"{title} (first of {n} runs)" for title in first_run}
     aside = (*methods.reference_points, ORACLE_TITLE, suite.reference_title)
     unranked, table = (*labels.values(), *aside), table.assign(method=table["method"].replace(labels))
     scores, reasons, main = scores_of(table), reasons_of(table), suite.tables[0].score
@@ -173,7 +170,7 @@ def conclusion_of(
     tables = [score_table(suite, declared, scores, reasons, unranked, aside) for declared in suite.tables]
     refused = {score for _, score in reasons}
     empty = [SCORES[d.score].title for d, t in zip(suite.tables, tables) if t is None and d.score in refused]
-    tables += [wins_of_focus(means, methods.focus, shown.more_is_better, shown.title, unranked), seconds_table(table)]
+    tables += [wins_of_focus(means, methods.focus, shown, unranked), seconds_table(table)]
     present = [t for t in tables if t is not None]
     first = "run" if n_runs == 1 else f"{n_runs} runs"
     cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]

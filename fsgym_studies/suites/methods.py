@@ -50,10 +50,6 @@ class SuiteMethods:
         return (*self.names, *self.first_run)
 
     @property
-    def first_run_titles(self) -> list[str]:
-        return [find_method(name).title for name in self.first_run]
-
-    @property
     def reference_points(self) -> list[str]:
         """The titles of the two reference points, as far as they were not asked for: they are no competitors."""
         return [find_method(name).title for name in REFERENCES if name not in self.all_names]
@@ -75,7 +71,7 @@ class SuiteMethods:
     ) -> tuple[ComparedMethod, ...]:
         """The methods on a problem, with the two references, and settings from these training rows."""
         own = {name: _at_prices(given, prices) for name, given in self.own.items()}
-        named = {name: name for name in (*self.all_names, *(r for r in REFERENCES if r not in self.all_names))}
+        named = {name: name for name in (*self.all_names, *REFERENCES)}
         options: Any = dict(rules)
         protocol = make_protocol(train, splits=1, train_share=0.75, seed=0, lam=prices, options=options)
         return compared_methods({**named, **own}, protocol)
@@ -97,7 +93,7 @@ def chosen_methods(
     twice = [name for name in given if (*asked, *first_run).count(name) > 1 or name in own]
     if twice:
         raise ValueError(f"each method needs a name of its own, got {twice[0]!r} twice; leave one of them out")
-    available, unavailable = [], {}
+    unavailable: dict[str, str] = {}
     for name in (*asked, *first_run):
         method = find_method(name)
         try:
@@ -107,9 +103,8 @@ def chosen_methods(
             if name in given:
                 raise
             unavailable[method.title] = str(error)
-        else:
-            available.append(name)
-    return SuiteMethods(tuple(n for n in available if n not in first_run), dict(own), unavailable, first_run)
+    available = tuple(name for name in asked if find_method(name).title not in unavailable)
+    return SuiteMethods(available, dict(own), unavailable, first_run)
 
 
 def _at_prices(given: Any, prices: tuple[float, ...]) -> Any:

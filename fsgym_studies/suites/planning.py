@@ -36,6 +36,7 @@ def study_of(suite: Suite, methods: SuiteMethods, command: str, n_runs: int | No
         lambda cells, table, full: conclusion_of(suite, methods, table, not full, n_runs),
         suite.quick_datasets,
         command,
+        "benchmark",
     )
 
 

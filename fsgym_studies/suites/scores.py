@@ -13,7 +13,6 @@ from fsgym_studies.common.curves import cells_with
 REFERENCE_TITLE = "reference"
 SAME_SCORE = 5e-4  # scores that differ by less count as equal: half of the last digit shown
 PLACE = ["dataset", "at"]
-MEAN = "mean"  # in place of the number of a run
 
 
 class Score(NamedTuple):
@@ -101,13 +100,8 @@ def scores_of(table: pd.DataFrame) -> pd.DataFrame:
 
 def reasons_of(table: pd.DataFrame) -> dict[tuple[str, str], str]:
     """Why a method does not have a score: (method, score) -> reason."""
-    cells = table[table["error"].isna()]
-    return {
-        (cell.method, score): reason
-        for cell in cells.itertuples()
-        if isinstance(reasons := getattr(cell, "reasons", None), dict)
-        for score, reason in reasons.items()
-    }
+    cells = table[table["error"].isna()].itertuples()
+    return {(cell.method, score): reason for cell in cells for score, reason in cell.reasons.items()}
 
 
 def means_by_place(scores: pd.DataFrame, score: str) -> pd.DataFrame:
@@ -139,7 +133,7 @@ def long_table(suite: str, scores: pd.DataFrame, unranked: Collection[str]) -> p
         or a budget, "" for a score without them. ``ranked`` says whether the method takes part in the ranking.
     """
     keys = ["dataset", "method", "score", "at"]
-    means = scores.groupby(keys, sort=False)["value"].mean().reset_index().assign(split=MEAN)
+    means = scores.groupby(keys, sort=False)["value"].mean().reset_index().assign(split="mean")
     rows = pd.concat([scores[scores["split"] != ""], means], ignore_index=True)
     rows = rows.rename(columns={"split": "run", "at": "column"}).assign(suite=suite)
     rows["ranked"] = ~rows["method"].isin(list(unranked))

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from fsgym.cli.terminal import show_comparison
-from fsgym.comparison.answer import answer_in_words, best_elsewhere, headline_table
+from fsgym.comparison.answer import answer_in_words, best_elsewhere
 from fsgym.comparison.ranking import is_within_noise, rank_methods
 from fsgym.comparison.summary import summarise
 from support.comparisons import recalls, results_of, row_of
@@ -92,7 +92,7 @@ def test_methods_that_break_rules_are_never_the_best():
     assert "CART (breaks the rules on 10 % of the test rows)" in text
     assert "every setting breaks the rules" in answer(row_of("cart", admissible=0.9))
     ranking = rank_methods(results_of(broken, row_of("lattice")))
-    assert [row.note for row in headline_table(ranking).rows] == ["", "breaks the rules on 10 % of the test rows"]
+    assert [standing.note for standing in ranking.standings] == ["", "breaks the rules on 10 % of the test rows"]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from sklearn.frozen import FrozenEstimator
 
 import fsgym
 from agents import RCPI, LatticeClassifier
-from fsgym.comparison.answer import headline_table
 from fsgym.comparison.policies import as_in_training, is_factory, training_origin
 from fsgym.comparison.ranking import rank_methods
 from support.thresholds import Thresholds, train
@@ -183,8 +182,7 @@ def test_illegal_actions_are_noted():
     results = fsgym.compare(
         "wine", {"stuck": lambda env: lambda observations, masks: np.zeros(len(observations), int)}, splits=1
     )
-    table = headline_table(rank_methods(results))
-    notes = {row.standing.method: row.note for row in table.rows}
+    notes = {standing.method: standing.note for standing in rank_methods(results).standings}
     assert notes["stuck"] == "ends 100 % of the cases with an illegal action"
 
 
