@@ -25,67 +25,43 @@ from fsgym_studies.common.curves import (
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
 from fsgym_studies.common.render import draw_picture, picture_of
 from fsgym_studies.common.study import Conclusion, Study
-from fsgym_studies.dwsm import causes
+from fsgym_studies.dwsm import causes, shared
 from fsgym_studies.dwsm.process import process_picture
-from fsgym_studies.dwsm.shared import (
-    AS_PRINTED,
-    BASELINES,
-    BINARY_METHODS,
-    BINARY_SETS,
-    BINARY_TITLES,
-    CANCER,
-    CANCER_ID,
-    CANCER_WITHOUT_ID,
-    DWSM_PAPER,
-    DWSM_PRICES,
-    DWSM_REFERENCE,
-    DWSM_SETTINGS,
-    INTERCEPT_ARMS,
-    L1_SVM_WITHOUT,
-    LARS_WITHOUT,
-    LOGISTIC,
-    OTHER_READINGS,
-    READING_TEXT,
-    above_text,
-    cells_over_shares,
-    curve_pictures,
-    curve_tables,
-    lead_over,
-    reaches_printed,
-    splits_text,
-)
 
-ARMS = (*OTHER_READINGS, *INTERCEPT_ARMS)
-ALL_METHODS = (*BINARY_METHODS, *(arm.title for arm in ARMS))
-NINE_SETS = (*BINARY_SETS, CANCER_WITHOUT_ID)
-READING_CAUSES = {AS_PRINTED: causes.as_printed_cause, LOGISTIC: causes.logistic_cause}
+ARMS = (*shared.OTHER_READINGS, *shared.INTERCEPT_ARMS)
+ALL_METHODS = (*shared.BINARY_METHODS, *(arm.title for arm in ARMS))
+NINE_SETS = (*shared.BINARY_SETS, shared.CANCER_WITHOUT_ID)
+READING_CAUSES = {shared.AS_PRINTED: causes.as_printed_cause, shared.LOGISTIC: causes.logistic_cause}
 READING_SPLITS = 10  # at most so many for each other reading of RCPI, which take more than half of the time of a split
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
-    methods, fewer = (DWSM_SETTINGS, *BASELINES, *ARMS), {reading.title for reading in OTHER_READINGS}
+    methods, fewer = (
+        (shared.DWSM_SETTINGS, *shared.BASELINES, *ARMS),
+        {reading.title for reading in shared.OTHER_READINGS},
+    )
     sources = without(NINE_SETS, skip)
-    cells = (c for source in sources for c in cells_over_shares(source.load(data_dir), methods, full))
+    cells = (c for source in sources for c in shared.cells_over_shares(source.load(data_dir), methods, full))
     return [c for c in cells if c.labels["method"] not in fewer or c.labels["split"] < READING_SPLITS]
 
 
 def protocol(full: bool) -> str:
+    prices = ", ".join(f"{p:g}" for p in shared.DWSM_PRICES)
+    fewer = (
+        f" {shared.LOGISTIC} and {shared.AS_PRINTED} are run on the first {READING_SPLITS} splits of each share alone, "
+        "and are compared with other methods on these."
+    )
     return (
-        f"We repeat section 6.1 of {DWSM_PAPER}. Eight binary data sets (breast cancer with the sample's id among its "
-        f"ten columns, as in the paper, and, not counted among the eight, without it); {splits_text(full)}. "
-        f"{DWSM} at prices lambda = {', '.join(f'{p:g}' for p in DWSM_PRICES)}; {L1_SVM}, {LARS} and {CART} at twelve "
+        f"We repeat section 6.1 of {shared.DWSM_PAPER}. Eight binary data sets (breast cancer with the sample's id "
+        "among its ten columns, as in the paper, and, not counted among the eight, without it); "
+        f"{shared.splits_text(full)}. {DWSM} at prices lambda = {prices}; {L1_SVM}, {LARS} and {CART} at twelve "
         "settings each; their values are derived from the training part of the first split of each share and used on "
-        f"all its splits. {READING_TEXT}. {LOGISTIC}: the same with answers by logistic regression, the default of "
-        f"this library. {AS_PRINTED}: uniform states alone, least squares without a constant, the policy of the last "
-        "iteration. Our L1-SVM has an intercept with a small penalty and LARS one without; the paper does not say how "
-        "its L1 methods were run, so that they are also run as their tools ship them: LIBLINEAR without an intercept "
-        "(its default) and with one that is penalised as the weights are (-B 1), and LARS without one."
-        + (
-            f" {LOGISTIC} and {AS_PRINTED} are run on the first {READING_SPLITS} splits of each share alone, and are "
-            "compared with other methods on these."
-            if full
-            else ""
-        )
+        f"all its splits. {shared.READING_TEXT}. {shared.LOGISTIC}: the same with answers by logistic regression, the "
+        f"default of this library. {shared.AS_PRINTED}: uniform states alone, least squares without a constant, the "
+        "policy of the last iteration. Our L1-SVM has an intercept with a small penalty and LARS one without; the "
+        "paper does not say how its L1 methods were run, so that they are also run as their tools ship them: LIBLINEAR "
+        "without an intercept (its default) and with one that is penalised as the weights are (-B 1), and LARS without "
+        f"one.{fewer if full else ''}"
     )
 
 
@@ -96,7 +72,9 @@ def reading_claim(reading: str) -> Claim:
         "7 of 8",
         reading,
         lambda lead, _: (lead > 0).sum() >= 7 if lead.notna().all() else None,
-        lambda lead, at_half: f"{above_text(lead)}. With half of the rows for training, on {(at_half > 0).sum()}",
+        lambda lead, at_half: (
+            f"{shared.above_text(lead)}. With half of the rows for training, on {(at_half > 0).sum()}"
+        ),
         READING_CAUSES.get(causes.READINGS[reading][0], causes.l1_cause),
     )
 
@@ -109,8 +87,8 @@ L1_CLAIMS = (  # Fig. 2
         "lead over L1",
         lambda lead, *_: (lead > 0).sum() >= 7 if lead.notna().all() else None,
         lambda lead, *counts: (
-            f"{above_text(lead)}. By accuracy at sparsity .5, .7 and .9, above both on {{}}, {{}} and {{}} data sets. "
-            "By area, above L1-SVM on {} and above LARS on {}"
+            f"{shared.above_text(lead)}. By accuracy at sparsity .5, .7 and .9, above both on {{}}, {{}} and {{}} data "
+            "sets. By area, above L1-SVM on {} and above LARS on {}"
         ).format(*counts),
         causes.l1_cause,
     ),
@@ -123,8 +101,8 @@ L1_CLAIMS = (  # Fig. 2
         lambda lead, *_: f"not above both: {', '.join(lead.index[lead <= 0]) or 'none'}",
         causes.exceptions_cause,
     ),
-    reaches_printed("Breast cancer with id: DWSM's accuracy at sparsity .70", CANCER_ID, 0.7, 0.96),
-    reaches_printed("Breast cancer without id: DWSM's accuracy at sparsity .70", CANCER, 0.7, 0.96),
+    shared.reaches_printed("Breast cancer with id: DWSM's accuracy at sparsity .70", shared.CANCER_ID, 0.7, 0.96),
+    shared.reaches_printed("Breast cancer without id: DWSM's accuracy at sparsity .70", shared.CANCER, 0.7, 0.96),
     Claim(
         "Breast cancer with id: L1-SVM and LARS have accuracies of .88 to .90 at sparsity .70 (to within .01, mean "
         "over shares of training data)",
@@ -149,7 +127,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "shown for one",
         "lead over CART",
         lambda lead: (lead > 0).any(),
-        above_text,
+        shared.above_text,
     ),
     # Fig. 4, and how stable policies are:
     Claim(
@@ -209,19 +187,24 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
 
 def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Where DWSM is above the L1 methods, by area and by accuracy, and their accuracies on breast cancer."""
-    lead, *further = (lead_over(table, BINARY_TITLES, sparsity=level) for level in (None, 0.5, 0.7, 0.9))
-    further += [lead_over(table, BINARY_TITLES, (method,)) for method in (L1_SVM, LARS)]
-    means = by_dataset(heights(table[table["dataset"] == CANCER_ID], 0.7))
+    lead, *further = (shared.lead_over(table, shared.BINARY_TITLES, sparsity=level) for level in (None, 0.5, 0.7, 0.9))
+    further += [shared.lead_over(table, shared.BINARY_TITLES, (method,)) for method in (L1_SVM, LARS)]
+    means = by_dataset(heights(table[table["dataset"] == shared.CANCER_ID], 0.7))
     half = table[table["share"] == 0.5]
-    forms = {**causes.READINGS, "logistic answers without intercepts": (LOGISTIC, (L1_SVM_WITHOUT, LARS_WITHOUT))}
+    forms = {
+        **causes.READINGS,
+        "logistic answers without intercepts": (shared.LOGISTIC, (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT)),
+    }
     return {
-        name: tuple(lead_over(rows, BINARY_TITLES, pair, method=method) for rows in (table, half))
-        for name, (method, pair) in forms.items()
+        name: tuple(shared.lead_over(rows, shared.BINARY_TITLES, pair, method=method) for rows in (table, half))
+        for name, (method, pair, *_) in forms.items()
     } | {
-        "lead at half": lead_over(half, BINARY_TITLES),
+        "lead at half": shared.lead_over(half, shared.BINARY_TITLES),
         "shares of rows": " and ".join(f"{share:.0%}" for share in sorted(table["share"].unique())),
-        "L1 without intercept": {m: float(means[m].iloc[0]) for m in (L1_SVM_WITHOUT, LARS_WITHOUT) if m in means},
-        "late changes": late_changes(in_shared_splits(table, (DWSM, AS_PRINTED))),
+        "L1 without intercept": {
+            m: float(means[m].iloc[0]) for m in (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT) if m in means
+        },
+        "late changes": late_changes(in_shared_splits(table, (DWSM, shared.AS_PRINTED))),
         "lead over L1": (lead, *((other > 0).sum() for other in further)),
         "L1 on cancer": {m: float(means[m].iloc[0]) for m in (L1_SVM, LARS) if m in means} or None,
     }
@@ -229,14 +212,14 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
 
 def tree_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Accuracies where CART has the largest lead at sparsity .9, and where DWSM is above CART by area."""
-    means = by_dataset(heights(table, 0.9)).reindex(columns=[*BINARY_METHODS])
-    lead = (means[CART] - means[[DWSM, L1_SVM, LARS]].max(axis=1, skipna=False)).reindex(BINARY_TITLES)
+    means = by_dataset(heights(table, 0.9)).reindex(columns=[*shared.BINARY_METHODS])
+    lead = (means[CART] - means[[DWSM, L1_SVM, LARS]].max(axis=1, skipna=False)).reindex(shared.BINARY_TITLES)
     if lead.isna().all():
         return {}
     best = str(lead.idxmax())
     return {
         "lead of CART": (best, lead[best], means.loc[best]),
-        "lead over CART": lead_over(table, BINARY_TITLES, (CART,)),
+        "lead over CART": shared.lead_over(table, shared.BINARY_TITLES, (CART,)),
     }
 
 
@@ -263,13 +246,13 @@ def loss_changes(table: pd.DataFrame, method: str) -> np.ndarray:
 
 def late_changes(table: pd.DataFrame) -> dict[str, np.ndarray]:
     """The mean change of each fit after the fifth iteration, by reading of RCPI."""
-    return {m: loss_changes(table, m)[:, 4:].mean(axis=1) for m in (DWSM, AS_PRINTED)}
+    return {m: loss_changes(table, m)[:, 4:].mean(axis=1) for m in (DWSM, shared.AS_PRINTED)}
 
 
 def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:
     """Sparsity, share of rows with at most three features, and share of errors after all, of RCPI's settings."""
-    readings = (DWSM, AS_PRINTED)
-    rows = table[(table["dataset"] == CANCER_ID) & table["method"].isin(readings)]
+    readings = (DWSM, shared.AS_PRINTED)
+    rows = table[(table["dataset"] == shared.CANCER_ID) & table["method"].isin(readings)]
     rows = in_shared_splits(rows, readings)
     figures = []
     for (method, *_), cells in rows.groupby(["method", "share", "setting"]):
@@ -282,7 +265,9 @@ def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:
 
 def cells_at_half(table: pd.DataFrame, settings: pd.DataFrame, method: str) -> pd.DataFrame:
     """The breast cancer cells of a method at that setting, of those that use features, nearest to sparsity one half."""
-    cells, means = (rows[(rows["dataset"] == CANCER_ID) & (rows["method"] == method)] for rows in (table, settings))
+    cells, means = (
+        rows[(rows["dataset"] == shared.CANCER_ID) & (rows["method"] == method)] for rows in (table, settings)
+    )
     distances = (means.loc[means["sparsity"] < 1, "sparsity"] - 0.5).abs()
     if distances.empty:
         return cells.iloc[:0]
@@ -339,15 +324,20 @@ def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusi
     return Conclusion(
         protocol(full),
         claims(table, settings),
-        curve_tables(table, settings, ALL_METHODS, BINARY_TITLES),
-        [process_picture(), *curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(table)],
+        shared.curve_tables(table, settings, ALL_METHODS, shared.BINARY_TITLES),
+        [
+            process_picture(),
+            *shared.curve_pictures(settings, table),
+            *usage_pictures(table, settings),
+            *price_picture(table),
+        ],
     )
 
 
 STUDY = Study(
     "dwsm-binary",
     "DWSM: sparse binary classification (section 6.1)",
-    DWSM_REFERENCE,
+    shared.DWSM_REFERENCE,
     (11.0, 210.0),
     tuple(dict.fromkeys(s.name for s in NINE_SETS)),
     plan,

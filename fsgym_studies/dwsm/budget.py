@@ -18,50 +18,35 @@ from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, DataFolder, MethodSett
 from fsgym_studies.common.statistics import accuracy_at
 from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.common.tables import settings_table
-from fsgym_studies.dwsm.shared import (
-    BASELINES,
-    BINARY_SETS,
-    BUDGET_MODEL,
-    DWSM_PAPER,
-    DWSM_REFERENCE,
-    DWSM_SETTINGS,
-    INTERCEPT_ARMS,
-    L1_SVM_WITHOUT,
-    LARS_WITHOUT,
-    READING,
-    READING_TEXT,
-    cells_over_shares,
-    curve_pictures,
-    splits_text,
-)
+from fsgym_studies.dwsm import shared
 
 BUDGETS = (2, 5, 10, 20)  # values of M
 WITHOUT_BUDGET = [DWSM, LARS, L1_SVM]
-WITHOUT_INTERCEPT = [LARS_WITHOUT, L1_SVM_WITHOUT]
+WITHOUT_INTERCEPT = [shared.LARS_WITHOUT, shared.L1_SVM_WITHOUT]
 EQUAL_ACCURACY = 0.005  # accuracies that differ by less count as equal
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
     cells = []
-    for source in without(BINARY_SETS, skip):
+    for source in without(shared.BINARY_SETS, skip):
         data = source.load(data_dir)
         budgets = tuple({"lam": 0.0, "budget": m} for m in BUDGETS if m < data.n_features)
         methods = (
-            MethodSettings(BUDGET_MODEL, "rcpi", budgets, preset=READING),
-            DWSM_SETTINGS,
-            *(baseline for baseline in BASELINES if baseline.title in WITHOUT_BUDGET),
-            *(arm for arm in INTERCEPT_ARMS if arm.title in WITHOUT_INTERCEPT),
+            MethodSettings(shared.BUDGET_MODEL, "rcpi", budgets, preset=shared.READING),
+            shared.DWSM_SETTINGS,
+            *(baseline for baseline in shared.BASELINES if baseline.title in WITHOUT_BUDGET),
+            *(arm for arm in shared.INTERCEPT_ARMS if arm.title in WITHOUT_INTERCEPT),
         )
-        cells += cells_over_shares(data, methods, full)
+        cells += shared.cells_over_shares(data, methods, full)
     return cells
 
 
 def protocol(full: bool) -> str:
     return (
-        f"We repeat section 6.3.1 of {DWSM_PAPER}. The eight binary data sets of section 6.1; {splits_text(full)}. "
-        f"{DWSM} with a budget of at most M = {', '.join(map(str, BUDGETS))} features at price 0 (only M below the "
-        f"number of features), compared with {L1_SVM}, {LARS} and {DWSM} without a budget, all at the settings "
-        f"of dwsm-binary, and with L1-SVM and LARS without an intercept. {READING_TEXT}."
+        f"We repeat section 6.3.1 of {shared.DWSM_PAPER}. The eight binary data sets of section 6.1; "
+        f"{shared.splits_text(full)}. {DWSM} with a budget of at most M = {', '.join(map(str, BUDGETS))} features at "
+        f"price 0 (only M below the number of features), compared with {L1_SVM}, {LARS} and {DWSM} without a budget, "
+        f"all at the settings of dwsm-binary, and with L1-SVM and LARS without an intercept. {shared.READING_TEXT}."
     )
 
 
@@ -71,22 +56,22 @@ def leads_cause(figures: Mapping[str, Any]) -> str:
     text = "protocol: the paper does not print how its L1 methods were run; "
     if known.empty:
         return text + "these forms were not run"
-    lead = known[BUDGET_MODEL] - known[WITHOUT_INTERCEPT].max(axis=1)
+    lead = known[shared.BUDGET_MODEL] - known[WITHOUT_INTERCEPT].max(axis=1)
     r = known.loc[lead.idxmax()]
-    accuracies = " / ".join(f"{r[name]:.2f}" for name in (BUDGET_MODEL, *WITHOUT_INTERCEPT))
+    accuracies = " / ".join(f"{r[name]:.2f}" for name in (shared.BUDGET_MODEL, *WITHOUT_INTERCEPT))
     return f"{text}without intercepts the largest lead is {lead.max():+.2f}, on {r['dataset']} ({accuracies})"
 
 
 def high_sparsity_cause(figures: Mapping[str, Any]) -> str:
     """In how many combinations DWSM with a low budget is above each other method alone."""
     sparse = figures["sparse"]
-    counts = {name: (sparse[BUDGET_MODEL] > sparse[name]).sum() for name in (DWSM, LARS, LARS_WITHOUT)}
-    both = (sparse[BUDGET_MODEL] > sparse[[DWSM, LARS_WITHOUT]].max(axis=1, skipna=False)).sum()
+    counts = {name: (sparse[shared.BUDGET_MODEL] > sparse[name]).sum() for name in (DWSM, LARS, shared.LARS_WITHOUT)}
+    both = (sparse[shared.BUDGET_MODEL] > sparse[[DWSM, shared.LARS_WITHOUT]].max(axis=1, skipna=False)).sum()
     return (
         "protocol: the paper does not print how its LARS was run; of the "
         f"{len(sparse)} combinations DWSM with a budget is above DWSM without one in {counts[DWSM]}, above LARS in "
-        f"{counts[LARS]}, above LARS without an intercept in {counts[LARS_WITHOUT]}, and above DWSM and LARS without "
-        f"an intercept in {both}"
+        f"{counts[LARS]}, above LARS without an intercept in {counts[shared.LARS_WITHOUT]}, and above DWSM and LARS "
+        f"without an intercept in {both}"
     )
 
 
@@ -131,24 +116,24 @@ CLAIMS = (
 
 def claims(accuracies: pd.DataFrame) -> list[AssessedClaim]:
     """Assess the claims on the table of ``accuracy_at_budgets``."""
-    known = accuracies.dropna(subset=[BUDGET_MODEL, *WITHOUT_BUDGET])
+    known = accuracies.dropna(subset=[shared.BUDGET_MODEL, *WITHOUT_BUDGET])
     near = known[known["sparsity"].between(0.7, 0.9)]
     near = near.loc[(near["sparsity"] - 0.8).abs().groupby(near["dataset"], sort=False).idxmin()]
-    lead = near[BUDGET_MODEL] - near[[LARS, L1_SVM]].max(axis=1)
+    lead = near[shared.BUDGET_MODEL] - near[[LARS, L1_SVM]].max(axis=1)
     texts = [
-        f"{r['dataset']} (M = {r['M']:g}, sparsity {r['sparsity']:.2f}): {r[BUDGET_MODEL]:.2f} / {r[LARS]:.2f} / "
-        f"{r[L1_SVM]:.2f}"
+        f"{r['dataset']} (M = {r['M']:g}, sparsity {r['sparsity']:.2f}): {r[shared.BUDGET_MODEL]:.2f} / "
+        f"{r[LARS]:.2f} / {r[L1_SVM]:.2f}"
         for r in near.to_dict("records")
     ]
     sparse = known[known["M"].isin((2, 5)) & (known["sparsity"] >= 0.7)]
-    as_accurate, sparse_and_accurate = (f[BUDGET_MODEL] >= f[DWSM] - EQUAL_ACCURACY for f in (known, sparse))
+    as_accurate, sparse_and_accurate = (f[shared.BUDGET_MODEL] >= f[DWSM] - EQUAL_ACCURACY for f in (known, sparse))
     figures = {
         "near .8": near,
         "sparse": sparse,
         "at .8": (lead, pd.Series(texts, near.index, dtype=object)),
         "as accurate": as_accurate,
         "as accurate where sparse": (sparse_and_accurate, as_accurate),
-        "above both": sparse[BUDGET_MODEL] > sparse[[DWSM, LARS]].max(axis=1),
+        "above both": sparse[shared.BUDGET_MODEL] > sparse[[DWSM, LARS]].max(axis=1),
     }
     return assess(CLAIMS, figures)
 
@@ -162,14 +147,14 @@ def accuracy_at_budgets(table: pd.DataFrame) -> pd.DataFrame:
     """
     keys, rows = ["dataset", "share", "split"], []
     curves = dict(iter(table.groupby([*keys, "method"])))
-    for cell in table[table["method"] == BUDGET_MODEL].to_dict("records"):
+    for cell in table[table["method"] == shared.BUDGET_MODEL].to_dict("records"):
         row = {"dataset": cell["dataset"], "M": json.loads(cell["params"])["budget"], "sparsity": cell["sparsity"]}
         for other in (*WITHOUT_BUDGET, *WITHOUT_INTERCEPT):
             own = curves.get((*(cell[k] for k in keys), other))
             if own is not None:
                 row[other] = float(accuracy_at(cell["sparsity"], own["sparsity"], own["accuracy"], cell["chance"]))
-        rows.append(row | {BUDGET_MODEL: cell["accuracy"]})
-    columns = ["dataset", "M", "sparsity", BUDGET_MODEL, *WITHOUT_BUDGET, *WITHOUT_INTERCEPT]
+        rows.append(row | {shared.BUDGET_MODEL: cell["accuracy"]})
+    columns = ["dataset", "M", "sparsity", shared.BUDGET_MODEL, *WITHOUT_BUDGET, *WITHOUT_INTERCEPT]
     return pd.DataFrame(rows, columns=columns).groupby(["dataset", "M"], sort=False).mean().reset_index()
 
 
@@ -185,15 +170,15 @@ def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusi
         accuracies.rename(columns={"dataset": "data set"}),
     )
     tables = [budgets, settings_table(settings)]
-    return Conclusion(protocol(full), claims(accuracies), tables, curve_pictures(settings, table))
+    return Conclusion(protocol(full), claims(accuracies), tables, shared.curve_pictures(settings, table))
 
 
 STUDY = Study(
     "dwsm-budget",
     "DWSM: hard budget (section 6.3.1)",
-    DWSM_REFERENCE,
+    shared.DWSM_REFERENCE,
     (4.9, 110.0),
-    tuple(s.name for s in BINARY_SETS),
+    tuple(s.name for s in shared.BINARY_SETS),
     plan,
     conclude,
 )

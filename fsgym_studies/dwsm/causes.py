@@ -12,25 +12,21 @@ from fsgym_studies.common.claims import figure_text
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS
 from fsgym_studies.dwsm.shared import AS_PRINTED, L1_SVM_B1, L1_SVM_WITHOUT, LARS_WITHOUT, LOGISTIC
 
-READINGS = {  # of the first claim: the form of DWSM and the two L1 methods
-    "an L1-SVM with LIBLINEAR's -B 1": (DWSM, (L1_SVM_B1, LARS)),
-    "an L1-SVM as LIBLINEAR's default, which has no intercept": (DWSM, (L1_SVM_WITHOUT, LARS)),
-    "an L1-SVM and LARS that have no intercept": (DWSM, (L1_SVM_WITHOUT, LARS_WITHOUT)),
-    "RCPI literally as printed": (AS_PRINTED, (L1_SVM, LARS)),
-    "answers by logistic regression": (LOGISTIC, (L1_SVM, LARS)),
+READINGS = {  # of the first claim: the form of DWSM, the two L1 methods, and how causes name them, if they do
+    "an L1-SVM with LIBLINEAR's -B 1": (DWSM, (L1_SVM_B1, LARS), "with -B 1"),
+    "an L1-SVM as LIBLINEAR's default, which has no intercept": (
+        DWSM,
+        (L1_SVM_WITHOUT, LARS),
+        "with LIBLINEAR's default",
+    ),
+    "an L1-SVM and LARS that have no intercept": (DWSM, (L1_SVM_WITHOUT, LARS_WITHOUT), "without intercepts"),
+    "RCPI literally as printed": (AS_PRINTED, (L1_SVM, LARS), ""),
+    "answers by logistic regression": (LOGISTIC, (L1_SVM, LARS), "with our intercepts and logistic answers"),
 }
 L1_TEXT = (
     "protocol: the paper does not print the intercepts of its L1 methods, and counts by eye over curves at 10, 20, 50 "
     "and 90 % of the rows"
 )
-DEFAULT_FORM, WITHOUT_FORM = tuple(READINGS)[1:3]
-L1_FORMS = {  # how causes name the first claim and its readings that differ in the L1 methods alone
-    "lead over L1": "with our intercepts",
-    "an L1-SVM with LIBLINEAR's -B 1": "with -B 1",
-    DEFAULT_FORM: "with LIBLINEAR's default",
-    WITHOUT_FORM: "without intercepts",
-}
-LOGISTIC_FORM = tuple(READINGS)[-1]
 PRINTED_DIFFERENCES = (
     "RCPI as printed differs from our reading in uniform states, least squares without a constant and the policy of "
     "the last iteration, which are not separated here"
@@ -40,11 +36,9 @@ MODERATE = (0.4, 0.7)  # sparsities of the settings that ``few_features_cause`` 
 
 def l1_cause(figures: Mapping[str, Any]) -> str:
     """On how many data sets DWSM is above both L1 methods in each of their forms, over shares and at one half."""
-    parts = []
-    for name, words in {**L1_FORMS, LOGISTIC_FORM: "with our intercepts and logistic answers"}.items():
-        lead = figures[name][0]
-        half = figures["lead at half"] if name == "lead over L1" else figures[name][1]
-        parts.append(f"{(lead > 0).sum()} ({(half > 0).sum()}) {words}")
+    leads = {"with our intercepts": (figures["lead over L1"][0], figures["lead at half"])}
+    leads |= {words: figures[name] for name, (_, _, words) in READINGS.items() if words}
+    parts = [f"{(lead > 0).sum()} ({(half > 0).sum()}) {words}" for words, (lead, half) in leads.items()]
     return (
         f"{L1_TEXT}; ours are at {figures['shares of rows']}. Sets where DWSM is above both, by area over these (with "
         f"half of the rows): {', '.join(parts)}; no lead is tested"
@@ -52,11 +46,12 @@ def l1_cause(figures: Mapping[str, Any]) -> str:
 
 
 def exceptions_cause(figures: Mapping[str, Any]) -> str:
-    """The data sets where DWSM is not above both L1 methods, in their other forms."""
+    """The data sets where DWSM is not above both L1 methods, if its L1-SVM has no intercept."""
     parts = []
-    for name in (DEFAULT_FORM, WITHOUT_FORM):
-        over_all, half = (", ".join(lead.index[lead <= 0]) or "none" for lead in figures[name])
-        parts.append(f"{L1_FORMS[name]}: {over_all} (with half of the rows: {half})")
+    for name, (_, pair, words) in READINGS.items():
+        if L1_SVM_WITHOUT in pair:
+            over_all, half = (", ".join(lead.index[lead <= 0]) or "none" for lead in figures[name])
+            parts.append(f"{words}: {over_all} (with half of the rows: {half})")
     return f"{L1_TEXT}. Exceptions {'; '.join(parts)}"
 
 

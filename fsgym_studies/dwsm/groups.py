@@ -277,16 +277,17 @@ def best_in_groups(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
-    adult = with_lam(rows_of(table, ADULT, DWSM))
-    at_hundredth = adult[adult["lam"] == 0.01]
-    best = best_in_groups(table)
-    figures: dict[str, Any] = {"Adult": adult, "sonar": tuple(map(float, best.loc[SONAR])), "binary sets": best}
-    if len(at_hundredth):
-        figures["Adult at lambda .01"] = at_hundredth[["n_acquisitions", "accuracy"]].mean()
-    figures["Adult as printed"] = with_lam(rows_of(table, ADULT, shared.AS_PRINTED))
+    adult, best = with_lam(rows_of(table, ADULT, DWSM)), best_in_groups(table)
     in_three = rows_of(table, in_groups(SONAR, RANDOM_GROUPS[0]), DWSM).groupby("split")["accuracy"].max()
-    figures["draws of groups"] = (in_three.min(), in_three.max())
-    figures["LASSO on Adult"] = most_accurate(rows_of(table, ADULT, LARS))
+    figures: dict[str, Any] = {
+        "Adult": adult,
+        "Adult at lambda .01": most_accurate(adult[adult["lam"] == 0.01]),
+        "Adult as printed": with_lam(rows_of(table, ADULT, shared.AS_PRINTED)),
+        "LASSO on Adult": most_accurate(rows_of(table, ADULT, LARS)),
+        "sonar": tuple(map(float, best.loc[SONAR])),
+        "draws of groups": (in_three.min(), in_three.max()),
+        "binary sets": best,
+    }
     own, lasso = (rows_of(settings, in_groups(PCMAC, 10), method) for method in (DWSM, LARS))
     if len(own) and len(lasso):
         own = own.sort_values("setting")

@@ -222,30 +222,23 @@ def block_picture(test: Dataset, row: pd.Series) -> Picture:
 
 
 def usage_panels(data: Dataset, usage: NDArray[np.float64], counts: Sequence[int]) -> Figure:
-    """Plot how often each pixel is acquired, with a panel per class and the mean image of the class in white.
-
-    Raises ValueError if the rows are not images.
+    """Plot how often each pixel is acquired, with a panel per digit and the mean image of the digit in white.
 
     Parameters
     ----------
-    data : Dataset of images, whose means are plotted
-    usage : float (n_classes, n_features), how often each pixel is acquired; NaN for a class without rows
-    counts : int (n_classes,), the number of rows of each class over which frequencies are taken
+    data : Dataset of images of digits, whose means are plotted
+    usage : float (10, n_features), how often each pixel is acquired; NaN for a digit without rows
+    counts : int (10,), the number of rows of each digit over which frequencies are taken
     """
-    if data.image_shape is None:
-        raise ValueError(f"usage_panels plots images only, but data set {data.name!r} has no image_shape")
-    frequencies = usage.reshape(data.n_classes, *data.image_shape)
-    columns = min(5, data.n_classes)
-    rows = -(-data.n_classes // columns)
-    figure = Figure(figsize=(2.1 * columns + 0.8, 2.3 * rows), layout="constrained")
-    panels = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
+    figure = Figure(figsize=(11.3, 4.6), layout="constrained")
+    panels = figure.subplots(2, 5).ravel()
     image = None
     for k, ax in enumerate(panels):
         ax.set_axis_off()
-        if k >= data.n_classes or np.isnan(frequencies[k]).any():
+        if np.isnan(usage[k]).any():
             continue
         mean = data.X[data.y == k].mean(axis=0).reshape(data.image_shape)
-        image = ax.imshow(frequencies[k], cmap="viridis", vmin=0.0, vmax=1.0)
+        image = ax.imshow(usage[k].reshape(data.image_shape), cmap="viridis", vmin=0.0, vmax=1.0)
         opacity = (mean - mean.min()) / max(float(np.ptp(mean)), 1e-9)
         ax.imshow(np.ones((*mean.shape, 3)), alpha=0.75 * opacity)
         ax.set_title(f"{data.classes[k]} (n = {counts[k]})", fontsize=9)

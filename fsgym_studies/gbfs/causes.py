@@ -81,12 +81,13 @@ def grouping_cause(figures: Mapping[str, Any]) -> str:
 
 def most_features_cause(figures: Mapping[str, Any]) -> str:
     """At how many features the errors are read, and what they are without HSIC Lasso."""
-    errors, count = figures["most features"], figures["most features at"]
+    errors = figures["most features"]
     others = errors.drop("HSIC Lasso")
     return (
-        f"ours: the errors are read at {count} features, since on our rows the path of HSIC Lasso ends before the next "
-        f"number; without HSIC Lasso the methods are within {others.max() - others.min():.3f} of each other there, and "
-        f"L1LR is {'below' if others['L1LR'] < others.drop('L1LR').median() else 'not below'} the median of the others"
+        f"ours: the errors are read at {errors.name} features, since on our rows the path of HSIC Lasso ends before "
+        f"the next number; without HSIC Lasso the methods are within {others.max() - others.min():.3f} of each other "
+        f"there, and L1LR is {'below' if others['L1LR'] < others.drop('L1LR').median() else 'not below'} the median of "
+        "the others"
     )
 
 

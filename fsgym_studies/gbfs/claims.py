@@ -175,18 +175,11 @@ def pair_figures(table: pd.DataFrame) -> dict[str, Any]:
 
 def quality_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Errors of the same kind of SVM on each selection, by method; none where a method is missing."""
-    few = tables.counts_of("uspst", high=20)
-    errors = tables.errors_at(tables.quality_points(table), tables.counts_of("uspst"), "svm_error")
-    means = errors.groupby("method").mean() if len(errors) else pd.DataFrame()
+    means = tables.quality_errors(table, tables.counts_of("uspst")).groupby("method").mean()
     if not set(tables.CURVE_METHODS) <= set(means.index):
         return {}
-    means = means.reindex(tables.CURVE_METHODS)
-    of_all = means.columns[means.notna().all()]
-    return {
-        "few features": means[[k for k in few if k in of_all]].mean(axis=1),
-        "most features": means[of_all.max()],
-        "most features at": of_all.max(),
-    }
+    known = means.reindex(tables.CURVE_METHODS).dropna(axis=1)
+    return {"few features": known.loc[:, :20].mean(axis=1), "most features": known.iloc[:, -1]}
 
 
 def bag_figures(table: pd.DataFrame) -> dict[str, Any]:

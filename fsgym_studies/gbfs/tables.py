@@ -158,21 +158,18 @@ def all_settings_table(table: pd.DataFrame) -> Table:
 
 def quality_table(table: pd.DataFrame) -> Table:
     """Errors of the same kind of SVM on the selections of each method."""
-    errors = errors_at(quality_points(table), REPORTED_COUNTS, "svm_error")
-    rows = [
-        {"method": method} | {str(k): v for k, v in cells.mean().items()}
-        for (_, method), cells in errors.groupby(["dataset", "method"], sort=False)
-    ]
+    errors = quality_errors(table, REPORTED_COUNTS).rename(columns=str)
+    rows = [{"method": method, **own.mean()} for method, own in errors.groupby("method")]
     caption = "Test errors on uspst of an SVM with RBF kernel on the selected features, by number of features."
     return Table("quality", "Quality of the selected features", caption, pd.DataFrame(rows))
 
 
-def quality_points(table: pd.DataFrame) -> pd.DataFrame:
-    """Errors of the SVM trained on every selection; for mRMR and HSIC Lasso, whose own classifier it is, theirs."""
+def quality_errors(table: pd.DataFrame, counts: Sequence[int]) -> pd.DataFrame:
+    """``errors_at`` on uspst of the SVM on every selection; mRMR and HSIC Lasso are followed by it in any case."""
     table = table[table["dataset"] == "uspst"]
     of_svm, own = curve_points(table, "svm_error"), curve_points(table[table["method"].isin(["HSIC Lasso", "mRMR"])])
     own = own.rename(columns={"test_error": "svm_error"})
-    return pd.concat([of_svm, own], ignore_index=True) if len(of_svm) and len(own) else of_svm
+    return errors_at(pd.concat([of_svm, own]) if len(of_svm) and len(own) else of_svm, counts, "svm_error")
 
 
 class BestSetting(NamedTuple):
@@ -303,10 +300,9 @@ def curve_picture(table: pd.DataFrame) -> Picture | None:
 
 def quality_picture(table: pd.DataFrame) -> Picture | None:
     """Fig. 5: the same kind of SVM on each selection."""
-    rows = quality_points(table)
-    if rows.empty:
+    errors = quality_errors(table, FEATURE_COUNTS).groupby("method").mean()
+    if errors.empty:
         return None
-    errors = errors_at(rows, FEATURE_COUNTS, "svm_error").groupby("method").mean()
 
     def draw(figure: Figure) -> None:
         ax = figure.add_subplot()

@@ -9,18 +9,16 @@ from typing import Any
 
 import pandas as pd
 
+from fsgym_studies.common.difference import paired_difference
 from fsgym_studies.common.statistics import Mean
-from fsgym_studies.hkl.cell import HKL, TABLE1_APPROACHES
-from fsgym_studies.hkl.further import SettingsCompared
+from fsgym_studies.hkl.cell import HKL, TABLE1_APPROACHES, ZERO_NORM
+from fsgym_studies.hkl.further import settings_compared
 from fsgym_studies.hkl.printed import NEWSGROUPS, PRINTED_BEHIND, PRINTED_OTHERS, TABLE1_DATASETS
 
 BEST_MARGIN = 2.0  # points below the best approach that still count as comparable; our choice
 PRINTED_MARGIN = 1.0  # points of accuracy by which a reproduced accuracy may be below the printed one; our choice
 HEPATITIS = "hepatitis"
 NOT_PRINTED = "protocol: folds and Boolean features are not printed"
-DATA_TEXTS = {
-    NEWSGROUPS: "on our words, those of posts without header lines, every approach is below its printed accuracy"
-}
 ONCE_TEXTS = {  # data sets of Table 4, whose splits have few test rows
     "colon": "; the printed 88.71 % is 55 of 62, so that the paper probably tested every row once",
     "lymphoma": "; the printed 92.71 % is 89 of 96, so that the paper probably tested every row once",
@@ -39,13 +37,13 @@ def accuracy_cause(dataset: str, printed: float, figures: Mapping[str, Any]) -> 
         return ""
     own: Mean = figures[f"accuracy, {dataset}"]
     error = own.std / max(1, own.count - 1) ** 0.5
-    noise = (
-        f"the mean over {own.count} test parts has a standard error of {error:.1f} points; " if own.count > 1 else ""
-    )
-    others_text = f"of the other {len(others)} approaches the best has {others.max():.2f} ({others.idxmax()})"
-    text = f"{noise}{others_text}{ONCE_TEXTS.get(dataset, '')}"
-    if dataset in DATA_TEXTS:
-        return f"data: {DATA_TEXTS[dataset]}; {others_text}"
+    text = f"of the other {len(others)} approaches the best has {others.max():.2f} ({others.idxmax()})"
+    if dataset == NEWSGROUPS:
+        words = "on our words, those of posts without header lines, every approach is below its printed accuracy"
+        return f"data: {words}; {text}"
+    if own.count > 1:
+        text = f"the mean over {own.count} test parts has a standard error of {error:.1f} points; {text}"
+    text += ONCE_TEXTS.get(dataset, "")
     if own.count > 1 and printed - PRINTED_MARGIN - own.mean < 2 * error:
         return f"{NOT_PRINTED}, and the gap is within noise: {text}"
     if others.max() < printed - PRINTED_MARGIN:
@@ -60,21 +58,28 @@ def dense_text(datasets: Collection[str]) -> str:
 
 def behind_cause(figures: Mapping[str, Any]) -> str:
     """Where the paper's disjunctions are far behind its best approach, and where ours are, with standard errors."""
+    behind = far_behind(figures["table"])
     parts = [
         f"{dataset}: {other} is {mean:.1f} points above" + (f" ± {error:.1f} over {n} test parts" if n > 1 else "")
-        for dataset, (other, mean, error, n) in figures["far behind"].items()
+        for dataset, (other, mean, error, n) in behind.items()
     ]
-    printed = [f"{name} ({points:.1f} below)" for name, points in PRINTED_BEHIND.items() if points > BEST_MARGIN]
-    text = (
-        f"paper: by this criterion its own Table 1 fails, on {', '.join(printed)}. In our runs, where the best of "
-        f"{len(TABLE1_APPROACHES)} approaches is known from the test parts alone, {'; '.join(parts)}"
+    return (
+        f"paper: by this criterion its own Table 1 fails, on {below_text(PRINTED_BEHIND)}. In our runs, where the best "
+        f"of {len(TABLE1_APPROACHES)} approaches is known from the test parts alone, {'; '.join(parts)}"
+        f"{dense_text(behind)}"
     )
-    return text + dense_text(figures["far behind"])
+
+
+def below_text(behind: Mapping[str, float] | pd.Series) -> str:
+    """The data sets where the disjunctions are not comparable with the best approach, from their distances to it."""
+    return ", ".join(f"{dataset} ({points:.1f} below)" for dataset, points in behind.items() if points > BEST_MARGIN)
 
 
 def zero_norm_cause(dataset: str, figures: Mapping[str, Any]) -> str:
     """What the difference from the zero-norm SVM hangs on: the choice of settings, the splits, or the features kept."""
-    compared: SettingsCompared | None = figures["each setting"].get(dataset)
+    table = figures["table"][figures["table"]["dataset"] == dataset]
+    accuracies = 100 * table.pivot_table("accuracy", "split", "method")
+    compared = settings_compared(figures["further"], dataset, accuracies[ZERO_NORM].count())
     if compared is None:
         return ""
     if compared.many.mean >= -BEST_MARGIN:
@@ -84,16 +89,17 @@ def zero_norm_cause(dataset: str, figures: Mapping[str, Any]) -> str:
     else:
         source = "ours: neither more splits, the best settings nor an equal number of features closes the gap"
     return (
-        f"{source}; disjunctions less zero-norm SVM in points: {figures['chosen settings'][dataset].with_error(1)} at "
-        f"settings chosen on inner folds, {compared.few.with_error(1)} at the setting of each that is best on the same "
+        f"{source}; disjunctions less zero-norm SVM in points: "
+        f"{paired_difference(accuracies[HKL], accuracies[ZERO_NORM]).with_error(1)} at settings chosen on inner folds, "
+        f"{compared.few.with_error(1)} at the setting of each that is best on the same "
         f"{compared.n_few} test parts, {compared.many.with_error(1)} on {compared.n_many} at those best there, with "
         f"{compared.rules:.0f} rules and {compared.most:.0f} features, {compared.same_size.with_error(1)} on these if "
         f"the zero-norm SVM keeps {compared.selected:.0f}"
     )
 
 
-def far_behind(table: pd.DataFrame, margin: float) -> dict[str, tuple[str, float, float, int]]:
-    """Where the best approach is more than ``margin`` points above the disjunctions.
+def far_behind(table: pd.DataFrame) -> dict[str, tuple[str, float, float, int]]:
+    """Where the best approach is more than ``BEST_MARGIN`` points above the disjunctions.
 
     Returns
     -------
@@ -104,16 +110,17 @@ def far_behind(table: pd.DataFrame, margin: float) -> dict[str, tuple[str, float
     for dataset in TABLE1_DATASETS:
         own = table[(table["dataset"] == dataset) & table["method"].isin(TABLE1_APPROACHES)]
         wide = 100 * own.pivot_table("accuracy", "split", "method")
-        lead = wide.sub(wide[HKL], axis=0)[wide.mean().idxmax()] if HKL in wide else pd.Series(dtype=float)
-        if lead.mean() > margin:
-            found[dataset] = (str(lead.name), lead.mean(), lead.std() / max(1, len(lead)) ** 0.5, len(lead))
+        lead = wide.sub(wide[HKL], axis=0)[wide.mean().idxmax()]
+        if lead.mean() > BEST_MARGIN:
+            found[dataset] = (str(lead.name), lead.mean(), lead.std() / len(lead) ** 0.5, len(lead))
     return found
 
 
 def wilcoxon_cause(other: str, figures: Mapping[str, Any]) -> str:
     """Where the disjunctions are below another approach, with standard errors, and how it compares with its print."""
     means = figures["means"].reindex(TABLE1_DATASETS)
-    lead, errors = means[other] - means[HKL], figures["errors of leads"][other].reindex(TABLE1_DATASETS)
+    accuracies = 100 * figures["table"].pivot_table("accuracy", ["dataset", "split"], "method")
+    lead, errors = means[other] - means[HKL], (accuracies[other] - accuracies[HKL]).groupby("dataset").sem()
     printed = PRINTED_OTHERS.get(other.replace("Cfs", "correlation").replace("best-first", "best first"))
     text = (
         "protocol: settings, grids and Boolean features are not printed, and what each of them matters is not "
@@ -132,10 +139,3 @@ def points_text(points: pd.Series, errors: Mapping[Any, float] = MappingProxyTyp
         for name, value in points.items()
     ]
     return ", ".join(parts) or "no data set"
-
-
-def errors_of_leads(table: pd.DataFrame) -> pd.DataFrame:
-    """Standard errors of the differences between approaches and the disjunctions, in points, a row per data set."""
-    wide = 100 * table.pivot_table("accuracy", ["dataset", "split"], "method")
-    own = wide[HKL] if HKL in wide else pd.Series(math.nan, wide.index)
-    return wide.sub(own, axis=0).groupby("dataset").sem()

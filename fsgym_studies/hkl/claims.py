@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
-from fsgym_studies.common.difference import paired_difference
 from fsgym_studies.common.statistics import Mean, known_mean
 from fsgym_studies.hkl import causes
 from fsgym_studies.hkl.causes import BEST_MARGIN, PRINTED_MARGIN
@@ -23,7 +22,6 @@ from fsgym_studies.hkl.cell import (
     TABLE1_APPROACHES,
     ZERO_NORM,
 )
-from fsgym_studies.hkl.further import settings_compared
 from fsgym_studies.hkl.printed import (
     LOWEST_PRINTED,
     NEWSGROUPS,
@@ -44,7 +42,7 @@ TRANSFUSION_CAUSE = (
 )
 
 
-def accuracy_claim(tables: str, dataset: str, printed: float, as_text: str | Callable[[Mean], str]) -> Claim:
+def accuracy_claim(tables: str, dataset: str, printed: float) -> Claim:
     """Claim that the disjunctions are about as accurate on a data set as printed in these tables."""
     return Claim(
         f"{tables}, {dataset}: accuracy of the disjunctions in percent (at most {PRINTED_MARGIN:g} point below "
@@ -52,7 +50,7 @@ def accuracy_claim(tables: str, dataset: str, printed: float, as_text: str | Cal
         f"{printed:.2f}",
         f"accuracy, {dataset}",
         lambda own: own.mean >= printed - PRINTED_MARGIN,
-        as_text,
+        mean_over_parts,
         TRANSFUSION_CAUSE if dataset == "transfusion" else partial(causes.accuracy_cause, dataset, printed),
     )
 
@@ -64,7 +62,7 @@ def mean_over_parts(own: Mean) -> str:
 def size_claims() -> Iterator[Claim]:
     """Tables 4 and 5: accuracies, and fewer rules, in proportion, than the best other method selects features."""
     for dataset, ((share, accuracy), other, (other_share, other_accuracy)) in PRINTED_SHARES.items():
-        yield accuracy_claim("Tables 4 and 5", dataset, accuracy, mean_over_parts)
+        yield accuracy_claim("Tables 4 and 5", dataset, accuracy)
         yield Claim(
             f"Tables 4 and 5, {dataset}: the number of rules, divided by the number of Boolean features, is below "
             f"the share of features that the best {other} uses (printed: {other_share:g} at an accuracy of "
@@ -144,7 +142,7 @@ PRINTED_TEST_CLAIMS = tuple(  # the test of Table 2, repeated on the accuracies 
 def claim_rows() -> tuple[Claim, ...]:
     """All claims but ``PRINTED_TEST_CLAIMS``; some show tests of the printed numbers, which are not run at import."""
     return (
-        *(accuracy_claim("Table 1", *row, mean_over_parts) for row in PRINTED_DISJUNCTIONS.items()),
+        *(accuracy_claim("Table 1", *row) for row in PRINTED_DISJUNCTIONS.items()),
         Claim(
             "On each data set of Table 1 the disjunctions are comparable with the best approach (at most "
             f"{BEST_MARGIN:g} points below the best of our approaches)",
@@ -170,33 +168,25 @@ def claim_rows() -> tuple[Claim, ...]:
 
 
 def behind_text(behind: pd.Series) -> str:
-    worse = [f"{dataset} ({points:.1f} below)" for dataset, points in behind.items() if points > BEST_MARGIN]
-    return f"not on {', '.join(worse)}" if worse else "all ten"
+    worse = causes.below_text(behind)
+    return f"not on {worse}" if worse else "all ten"
 
 
 def claims(table: pd.DataFrame, further: pd.DataFrame) -> list[AssessedClaim]:
     """Assess all claims; ``further`` are the cells of approaches at each setting."""
     means = mean_percents(table)
-    rows, newsgroups = means.reindex(TABLE1_DATASETS)[list(TABLE1_APPROACHES)], means.reindex([NEWSGROUPS]).iloc[0]
-    figures: dict[str, Any] = {"means": means, "far behind": causes.far_behind(table, BEST_MARGIN), "each setting": {}}
-    figures |= {"chosen settings": {}, "errors of leads": causes.errors_of_leads(table) if len(table) else means}
+    rows = means.reindex(TABLE1_DATASETS)[list(TABLE1_APPROACHES)]
+    shares = share_selected(table).groupby([table["dataset"], table["method"]]).mean()
+    figures: dict[str, Any] = {"table": table, "further": further, "means": means}
     for dataset, own in table[table["method"] == HKL].groupby("dataset"):
         figures[f"accuracy, {dataset}"] = known_mean(100.0 * own["accuracy"])
-        figures[f"share, {dataset}"] = share_selected(own).mean()
+        figures[f"share, {dataset}"] = shares[dataset, HKL]
     figures |= {f"against {other}": wilcoxon_comparison(rows[HKL], rows[other]) for other in TABLE1_APPROACHES[1:]}
     if not rows.isna().any(axis=None):
         figures["behind the best"] = rows.max(axis=1) - rows[HKL]
-    for dataset in ZERO_NORM_DATASETS:
-        pair = means.reindex([dataset])[[HKL, ZERO_NORM]].iloc[0]
-        of_dataset = table[table["dataset"] == dataset]
-        shares = [share_selected(of_dataset[of_dataset["method"] == m]).mean() for m in (HKL, ZERO_NORM)]
-        n_splits = of_dataset.loc[of_dataset["method"] == ZERO_NORM, "split"].nunique()
-        figures["each setting"][dataset] = settings_compared(further, dataset, n_splits)
-        if not pair.isna().any():
-            figures[f"zero norm, {dataset}"] = (*pair, *shares)
-            accuracies = 100 * of_dataset.pivot_table("accuracy", "split", "method")
-            figures["chosen settings"][dataset] = paired_difference(accuracies[HKL], accuracies[ZERO_NORM])
-    compared = newsgroups[[HKL, LINEAR_L1_SVM, KERNEL_L2_SVM]]
+    for dataset, accuracies in means[[HKL, ZERO_NORM]].dropna().iterrows():
+        figures[f"zero norm, {dataset}"] = (*accuracies, *shares[dataset][[HKL, ZERO_NORM]])
+    compared = rows.loc[NEWSGROUPS, [HKL, LINEAR_L1_SVM, KERNEL_L2_SVM]]
     if not compared.isna().any():
         figures["newsgroups"] = tuple(compared)
     return assess(claim_rows(), figures) + (assess(PRINTED_TEST_CLAIMS, printed_tests()) if len(table) else [])

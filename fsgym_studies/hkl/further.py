@@ -95,14 +95,11 @@ def _at_best(accuracies: pd.DataFrame) -> pd.Series:
 
 def each_setting_table(table: pd.DataFrame) -> Table:
     """Accuracy and number of rules or features at each setting (Table 4 without a choice of settings)."""
-    further, rows = cells_with(table, "accuracies"), []
-    for dataset in further["dataset"].unique():
-        for method in (HKL, ZERO_NORM):
-            own = further[(further["dataset"] == dataset) & (further["method"] == at_each(method))]
-            if len(own):
-                accuracies, sizes = (by_setting(further, dataset, method, c).mean() for c in ("accuracies", "sizes"))
-                settings = own["settings"].iloc[0]
-                rows += [(dataset, method, s, 100.0 * a, k) for s, a, k in zip(settings, accuracies, sizes)]
+    rows = []
+    for (dataset, title), own in cells_with(table, "accuracies").groupby(["dataset", "method"]):
+        method, settings = str(title).removesuffix(at_each("")), own["settings"].iloc[0]
+        accuracies, sizes = (pd.DataFrame(own[column].tolist()).mean() for column in ("accuracies", "sizes"))
+        rows += [(dataset, method, s, 100.0 * a, k) for s, a, k in zip(settings, accuracies, sizes)]
     columns = ["data set", "method", "setting", "accuracy", "rules or Boolean features"]
     caption = "Means over the splits, without a choice among the settings. The number of splits is in the protocol."
     return Table("each_setting", "Table 4 at each setting", caption, pd.DataFrame(rows, columns=columns))

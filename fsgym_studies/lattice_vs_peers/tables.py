@@ -141,8 +141,7 @@ def training_time_table(table: pd.DataFrame) -> Table:
     cells = cells_with(table, "loss")
     seconds = cells.groupby(["dataset", "method"], sort=False)["seconds"].mean().unstack("method")
     seconds = seconds[[t for t in METHOD_TITLES.values() if t in seconds]].add_suffix(", all prices")
-    single = fit_times(table).groupby(level=0).agg(["mean", "max"])
-    single = single.set_axis(["one fit", "longest fit"], axis=1)
+    single = fit_times(table).groupby(level=0).agg(**{"one fit": "mean", "longest fit": "max"})
     frame = single.join(seconds, how="right") if len(single) else seconds
     frame = (
         frame.reindex(cells["dataset"].unique())

@@ -43,11 +43,12 @@ def control_cause(selector: str, control: str, figures: Mapping[str, Any]) -> st
 
 def tied_cause(figures: Mapping[str, Any]) -> str:
     """Cause of a claim where features are selected before the penalties are chosen."""
-    outer, nested = (figures["tied"][inner] for inner in ("outer", "nested"))
+    table = figures["table"]
+    tied = table[table["coding"] == "log counts"].groupby("inner")["tied"].mean()
     return (
         "protocol: the inner folds cannot rank penalties once the features were selected with the labels of all of "
-        f"them; on average {outer:.1f} of the 49 pairs of penalties are equally the best there, {nested:.1f} if "
-        "features are selected in each inner fold"
+        f"them; on average {tied['outer']:.1f} of the 49 pairs of penalties are equally the best there, "
+        f"{tied['nested']:.1f} if features are selected in each inner fold"
     )
 
 
@@ -144,10 +145,8 @@ CLAIMS = (
 
 def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     nested = tables.mean_accuracies(table)
-    figures: dict[str, Any] = {"nested": nested, "outer": tables.mean_accuracies(table, "outer")}
+    figures: dict[str, Any] = {"table": table, "nested": nested, "outer": tables.mean_accuracies(table, "outer")}
     figures["codings"] = {c: tables.mean_accuracies(table, coding=c) for c in CODINGS}
-    if {"inner", "coding", "tied"} <= set(table.columns):
-        figures["tied"] = table[table["coding"] == "log counts"].groupby("inner")["tied"].mean()
     for t in (tables.UNSELECTED_SHARES[0], 0.7):
         figures[f"over {t:.0%}"] = tables.compare_classifiers(nested, "RFE", "LUFe", lufe_at_share(t), 300)
     against = [p for p in tables.differences_by_share(nested)["RFE-augmented"] if p.better is not None]

@@ -127,9 +127,7 @@ def share_table(shares: pd.DataFrame) -> Table:
 
 def inner_table(table: pd.DataFrame) -> Table:
     """Results by where features are selected for the choice of penalties: in each inner fold, or once before."""
-    rows = []
-    keys = ["inner", "selector", "K"]
-    tied = table.reindex(columns=list(dict.fromkeys([*keys, "tied", *table.columns]))).groupby(keys)["tied"].mean()
+    rows, tied = [], table.groupby(["inner", "selector", "K"])["tied"].mean()
     for inner in ("nested", "outer"):
         accuracies = mean_accuracies(table, inner)
         for selector, K in accuracies[["selector", "K"]].drop_duplicates().itertuples(index=False):

@@ -6,19 +6,19 @@ import pandas as pd
 
 from fsgym_studies.uncertain_sgl.claims import FEWER_STEPS, FNUM_MARGIN, agrees
 from fsgym_studies.uncertain_sgl.printed import PRINTED_RAW
-from fsgym_studies.uncertain_sgl.tables import cells_of_kind, grid_accuracies, setting_results
+from fsgym_studies.uncertain_sgl.tables import COMPARED_SELECTIONS, cells_of_kind, grid_accuracies, setting_results
 
 
 def notes(table: pd.DataFrame) -> list[str]:
     """Reasons for disagreements with the paper, effects of the choice of settings, and misprints."""
     results = setting_results(table)
+    sparse = results[results["column"] == "FS (ratio < 0.9)"]
     sentences = [
-        *step_notes(results, cells_of_kind(table, "fewer steps")),
-        *code_notes(results, cells_of_kind(table, "coded otherwise")),
+        *step_notes(sparse, cells_of_kind(table, "fewer steps")),
+        *code_notes(sparse, cells_of_kind(table, "coded otherwise")),
     ]
     if len(results):
         means = {mode: 100 * results[f"{mode}_accuracy"].mean() for mode in ("early", "exact")}
-        sparse = results[results["column"] == "FS (ratio < 0.9)"]
         sentences.append(
             f"Over all printed settings the mean accuracy is {means['early']:.2f} after 100 steps and "
             f"{means['exact']:.2f} at the minimum. At the settings that the paper prints for FS (ratio < "
@@ -36,12 +36,12 @@ def notes(table: pd.DataFrame) -> list[str]:
     return sentences
 
 
-def step_notes(results: pd.DataFrame, fewer_steps: pd.DataFrame) -> list[str]:
+def step_notes(sparse: pd.DataFrame, fewer_steps: pd.DataFrame) -> list[str]:
     """Where 100 steps miss the printed FNum of the columns with ratio < 0.9, and the result of fewer steps there."""
-    rows, keys = results[results["column"] == "FS (ratio < 0.9)"], ["distribution", "dataset"]
-    if rows.empty or fewer_steps.empty:
+    if sparse.empty or fewer_steps.empty:
         return []
-    rows = rows.join(fewer_steps.groupby(keys)["early_fnum"].mean().rename("fewer"), on=keys)
+    keys = ["distribution", "dataset"]
+    rows = sparse.join(fewer_steps.groupby(keys)["early_fnum"].mean().rename("fewer"), on=keys)
     reached, reached_by_fewer = (agrees(rows[name], rows["printed_fnum"]) for name in ("early_fnum", "fewer"))
     missed = [
         f"{r.dataset} {r.distribution} {r.early_fnum:.1f} and {r.fewer:.1f} ({r.printed_fnum:g})"
@@ -65,13 +65,13 @@ def step_notes(results: pd.DataFrame, fewer_steps: pd.DataFrame) -> list[str]:
     return [sentence]
 
 
-def code_notes(results: pd.DataFrame, recoded: pd.DataFrame) -> list[str]:
+def code_notes(sparse: pd.DataFrame, recoded: pd.DataFrame) -> list[str]:
     """The effect on FNum of another coding of categories and of missing values."""
     if recoded.empty:
         return []
     orders = ("with our order", "with four random orders")
     missing = ("with the mean for missing values", "with missing values coded as a separate value")
-    sentences, sparse = [], results[results["column"] == "FS (ratio < 0.9)"]
+    sentences = []
     for name, problem, how in (
         ("German", "categorical values are encoded as integers, and the paper does not print their order", orders),
         ("Hepatitis", "6 % of its values are missing, and the paper does not say what replaces them", missing),
@@ -104,8 +104,7 @@ def optimism_notes(accuracies: pd.DataFrame) -> list[str]:
     lead = 100 * (accuracies["best"] - accuracies["nested"]).groupby(accuracies["selection"]).mean()
     n_settings = accuracies.groupby("selection")["n_settings"].max()
     listed = ", ".join(
-        f"{name} {lead[name]:+.2f} (best of up to {n_settings[name]} settings)"
-        for name in ("all sub-features", "FS", "FS (ratio < 0.9)")
+        f"{name} {lead[name]:+.2f} (best of up to {n_settings[name]} settings)" for name in COMPARED_SELECTIONS
     )
     return [
         "The accuracy of the best setting of the grid on the test folds is optimistic. It exceeds the "

@@ -27,18 +27,8 @@ PENALTY_PAIRS = (
     (100.0, 0.01),
 )
 
-
-DATASET_SIZES = {  # Table 1: rows and features
-    "Crx": (690, 15),
-    "German": (1000, 20),
-    "Heart": (270, 13),
-    "Hepatitis": (155, 19),
-    "Horse": (368, 22),
-    "Iono": (351, 32),
-    "Sonar": (208, 60),
-    "WDBC": (569, 30),
-    "WPBC": (198, 33),
-}
+# Table 1: rows and features of each data set
+DATASET_SIZES = {r.dataset: (r.rows, r.features) for r in printed_numbers(__file__, "table_1").itertuples()}
 PRINTED_ROWS = printed_numbers(__file__)
 # Tables 2 to 5: the rows of each noise ("raw" for none) and column, by data set: accuracy in percent with its standard
 # deviation (std), its setting, and the size of the selection. Without a selection, there are neither size nor penalties

@@ -10,7 +10,6 @@ from fsgym import Dataset
 from fsgym.comparison.splits import Split
 from fsgym_studies.common.claims import assess
 from fsgym_studies.common.curves import cells_with
-from fsgym_studies.common.difference import paired_difference
 from fsgym_studies.common.plan import Source
 from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.hkl import cell as hkl_cell
@@ -106,9 +105,10 @@ def test_the_cause_of_table_4_changes_one_thing_at_a_time(large, small, source):
     assert compared.many.mean == pytest.approx(80 - np.mean(large))
     assert compared.same_size.mean == pytest.approx(80 - np.mean(small))
     assert (compared.n_few, compared.n_many, compared.rules, compared.selected, compared.most) == (2, 4, 40, 50, 300)
-    chosen = paired_difference(pd.Series([70.0, 68.0]), pd.Series([75.0, 73.0]))
-    figures = {"each setting": {"colon": compared}, "chosen settings": {"colon": chosen}}
-    text = hkl_claims.causes.zero_norm_cause("colon", figures)
+    rows = [("colon", 0, hkl_cell.HKL, 0.7), ("colon", 1, hkl_cell.HKL, 0.68)]
+    rows += [("colon", 0, hkl_cell.ZERO_NORM, 0.75), ("colon", 1, hkl_cell.ZERO_NORM, 0.73)]
+    table = pd.DataFrame(rows, columns=["dataset", "split", "method", "accuracy"])
+    text = hkl_claims.causes.zero_norm_cause("colon", {"table": table, "further": further})
     assert text.startswith(source)
     assert "-5.0 ± 0.0 at settings chosen on inner folds" in text
     assert "-10.0 ± 0.0 at the setting of each that is best on the same 2 test parts" in text
