@@ -223,7 +223,7 @@ def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]
         "sparsity over the test rows. Up and to the right is better."
     )
     pictures = []
-    for dataset, rows in settings.groupby("dataset", sort=False):
+    for dataset, rows in settings[settings["method"].isin(PLOTTED_METHODS)].groupby("dataset", sort=False):
         plotted = table[(table["dataset"] == dataset) & table["method"].isin(PLOTTED_METHODS)]
         chances = plotted.groupby("share")["chance"].mean().to_dict()
         stem, heading = file_stem("curves", str(dataset)), f"{dataset}: accuracy against sparsity"

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from fsgym.methods import METHODS
+from fsgym_studies.common.curves import setting_means
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, Source
 from fsgym_studies.dwsm import binary as dwsm_binary
 from fsgym_studies.dwsm import budget as dwsm_budget
@@ -271,6 +272,11 @@ def test_groups_claims():
     assert by_text(claims, "Sonar in 3", "5 points below").ours == "0.740 with groups, 0.800 without: 6.0 points below"
     assert by_text(claims, "With thousands of features").reproduced is False  # accuracy falls by .10
     assert by_text(claims, "On these data").reproduced is True
+
+
+def test_a_data_set_without_plotted_methods_has_no_picture():
+    table = pd.DataFrame(line("Adult", dwsm.AS_PRINTED, [(0.5, 0.7)]) + line("wine", DWSM, [(0.5, 0.9)]))
+    assert [p.stem for p in dwsm.curve_pictures(setting_means(table), table)] == ["curves_wine"]
 
 
 def test_relational_claims():
