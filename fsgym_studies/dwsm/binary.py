@@ -36,10 +36,8 @@ READING_SPLITS = 10  # at most so many for each other reading of RCPI, which tak
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
-    methods, fewer = (
-        (shared.DWSM_SETTINGS, *shared.BASELINES, *ARMS),
-        {reading.title for reading in shared.OTHER_READINGS},
-    )
+    methods = (shared.DWSM_SETTINGS, *shared.BASELINES, *ARMS)
+    fewer = {reading.title for reading in shared.OTHER_READINGS}
     sources = without(NINE_SETS, skip)
     cells = (c for source in sources for c in shared.cells_over_shares(source.load(data_dir), methods, full))
     return [c for c in cells if c.labels["method"] not in fewer or c.labels["split"] < READING_SPLITS]
