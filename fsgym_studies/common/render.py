@@ -17,10 +17,12 @@ from fsgym.comparison.report import Picture, png_of, provenance, template_enviro
 from fsgym.datasets.files import read_text
 from fsgym.writing import write_whole
 from fsgym_studies.common.claims import DASH, AssessedClaim
+from fsgym_studies.common.overview import overview
 from fsgym_studies.common.statistics import Mean
 from fsgym_studies.common.study import Conclusion, Study, Table
 
 WHOLE_MINUTES_FROM = 10.0  # minutes; shorter times are shown with one decimal
+OVERVIEW = "overview"  # names the part of a page that counts the claims of all of its sections
 LINE: dict[str, Any] = {"linewidth": 1.4, "markersize": 5}  # of matplotlib's plot, in points
 
 
@@ -97,12 +99,16 @@ def section(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
 def write_section(path: Path, study: Study, conclusion: Conclusion, full: bool, work: str) -> None:
     """Write a study's section into a Markdown file, and its pictures into the folder of that file.
 
-    Raises OSError if a file cannot be written.
+    If the file has the markers of ``OVERVIEW``, the counts over all of its sections are written between them. Raises
+    OSError if a file cannot be written.
     """
     for picture in conclusion.pictures:
         if picture.stem in conclusion.shown:
             write_whole(path.with_name(f"{study.name}_{picture.stem}.png"), picture.png)
     replace_section(path, study.name, section(study, conclusion, full, work), f"fsgym {study.subject}")
+    page = read_text(path)
+    if f"<!-- {OVERVIEW}: begin" in page:
+        replace_section(path, OVERVIEW, markdown(overview(page)))
 
 
 def replace_section(path: Path, name: str, text: str, writer: str = "fsgym reproduce") -> None:

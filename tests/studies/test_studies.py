@@ -12,10 +12,13 @@ from fsgym import Dataset, load_dataset
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import OfficialSplit
+from fsgym.datasets.files import read_text
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.data import require_datasets
+from fsgym_studies.common.overview import overview
 from fsgym_studies.common.plan import MethodSettings, Source, study_cells
+from fsgym_studies.common.render import markdown, write_section
 from fsgym_studies.common.study import Conclusion
 
 WINE = load_dataset("wine")
@@ -145,3 +148,18 @@ def test_each_data_set_of_a_study_can_be_left_out(name, monkeypatch):
         together = {"isolet_1560", "isolet5"} if name == "gbfs" else {skipped}  # training and test part
         assert set(needed) - loaded == (together if skipped in together else {skipped})
         assert cells
+
+
+def test_the_overview_of_the_page_is_that_of_its_sections():
+    page = read_text(DOCS / "reproduction.md")
+    assert markdown(overview(page)) in page
+
+
+def test_a_new_section_changes_the_overview(tmp_path):
+    doc, study = tmp_path / "page.md", find_study("dwsm-cost")
+    doc.write_text("# Page\n\n<!-- overview: begin, written by fsgym reproduce -->\n<!-- overview: end -->\n")
+    claims = [AssessedClaim("one", "1", "2", False, "data: other rows"), AssessedClaim("two", "1", "1", True)]
+    write_section(doc, study, Conclusion("Protocol.", claims), False, "2 cells")
+    write_section(doc, study, Conclusion("Protocol.", claims[:1]), True, "2 cells")
+    assert f"| {study.title} | full | 1 | 0 | 0 | 1 | 0 | 0 |" in doc.read_text()
+    assert "| all |  | 1 | 0 | 0 | 1 | 0 | 0 |" in doc.read_text()

@@ -18,7 +18,6 @@ import fsgym
 from agents import DatumWiseClassifier, LatticeClassifier, load_classifier, model_file
 from fsgym import cli
 from fsgym.cli import prediction
-from fsgym.cli.model_data import ModelData, read_labelled
 from fsgym.cli.training_data import DataOrigin
 from fsgym.datasets import read_table_for
 
@@ -116,19 +115,6 @@ def test_the_model_file_says_how_the_data_were_read(folder):
     other.training_data_ = model.training_data_
     other.fit(patients()[["age", "crp"]], patients()["died"])
     assert other.training_data_ is None  # nothing of an earlier fit
-
-
-def test_explain_says_whether_the_row_was_used_in_training(capsys, folder):
-    with pytest.warns(UserWarning, match="no number"):
-        trained = read_labelled(ModelData.open(MODEL, {}), FILE, None, "error").training.tolist()
-    other = next(row for row in range(150) if row not in trained)
-    for row, said in ((trained[0], True), (other, False)):
-        code, output, error = call(capsys, "explain", MODEL, FILE, "--row", row)
-        assert (code, other_lines(error), "The model was trained on this row" in output) == (0, [], said)
-    table = pd.read_csv(FILE, sep=";", decimal=",", dtype={"code": str}).assign(died="unknown")
-    table.to_csv("unlabelled.csv", index=False, sep=";", decimal=",")
-    code, output, _ = call(capsys, "explain", MODEL, "unlabelled.csv", "--row", trained[0])
-    assert (code, "The model was trained on this row" in output) == (0, False)
 
 
 def test_evaluate_says_whether_rows_were_used_in_training(capsys, folder):

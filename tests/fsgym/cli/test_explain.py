@@ -10,6 +10,9 @@ from test_cli import call
 
 from agents import load_classifier
 from fsgym.cli.explanation import known_values, path_in_words
+from fsgym.datasets import load_dataset
+from fsgym.datasets.loading import load_whole, part_index
+from fsgym.datasets.reading import Reading
 
 
 def test_the_path_is_that_of_predict(case_model):
@@ -53,3 +56,19 @@ def test_missing_columns(case_model, capsys, tmp_path):
     assert (code, "lacks the column 'age'" in error) == (2, True)
     code, printed, _ = call(capsys, "explain", case_model, tmp_path / "part.csv", "--missing-columns", "unavailable")
     assert (code, "Unavailable: age." in printed) == (0, True)
+
+
+def test_a_row_of_the_training_is_named(capsys, tmp_path):
+    wine = load_dataset("wine")
+    table = wine.to_frame().assign(kind=wine.y)
+    table.to_csv(tmp_path / "wine.csv", index=False)
+    table.assign(kind="unknown").to_csv(tmp_path / "other.csv", index=False)
+    arguments = ("train", tmp_path / "wine.csv", "-o", tmp_path / "model", "--agent", "rcpi", "--steps", 1)
+    assert call(capsys, *arguments, "--target", "kind")[0] == 0
+    loaded = load_whole(str(tmp_path / "wine.csv"), Reading(target="kind"))
+    trained = part_index(loaded, "train", None).tolist()
+    held_out = part_index(loaded, "test", None).tolist()
+    for file, row, named in (("wine", trained[0], True), ("wine", held_out[0], False), ("other", trained[0], False)):
+        code, output, error = call(capsys, "explain", tmp_path / "model", tmp_path / f"{file}.csv", "--row", row)
+        assert (code, error) == (0, "")
+        assert ("The model was trained on this row" in output) == named
