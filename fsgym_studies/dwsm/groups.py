@@ -16,6 +16,7 @@ from fsgym.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.difference import paired_difference
 from fsgym_studies.common.plan import (
     DWSM,
     LARS,
@@ -137,11 +138,12 @@ def adult_cause(figures: Mapping[str, Any]) -> str:
 
 def sonar_cause(figures: Mapping[str, Any]) -> str:
     """The model without groups compared with the paper's, and how much random groups differ."""
-    single, three, _ = figures["sonar"]
-    low, high = figures["draws of groups"]
+    single, three = figures["sonar by split"]
     return (
-        f"ours: without groups the best accuracy is {single:.3f}, in the paper .80; with three groups it is "
-        f"{three:.3f}, from {low:.3f} to {high:.3f} over the draws of groups and splits"
+        "protocol: the paper prints neither its share of training rows nor its splits and draws of groups; at half of "
+        f"the rows the best accuracy is {single.mean():.3f} without groups (5 points above .75 in the paper) and "
+        f"{three.mean():.3f} with three, at that price from {three.min():.3f} to {three.max():.3f} over {len(three)} "
+        f"splits with a draw each; difference in points {paired_difference(single, three, scale=100).with_error(1)}"
     )
 
 
@@ -278,14 +280,15 @@ def best_in_groups(table: pd.DataFrame) -> pd.DataFrame:
 
 def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
     adult, best = with_lam(rows_of(table, ADULT, DWSM)), best_in_groups(table)
-    in_three = rows_of(table, in_groups(SONAR, RANDOM_GROUPS[0]), DWSM).groupby("split")["accuracy"].max()
     figures: dict[str, Any] = {
         "Adult": adult,
         "Adult at lambda .01": most_accurate(adult[adult["lam"] == 0.01]),
         "Adult as printed": with_lam(rows_of(table, ADULT, shared.AS_PRINTED)),
         "LASSO on Adult": most_accurate(rows_of(table, ADULT, LARS)),
         "sonar": tuple(map(float, best.loc[SONAR])),
-        "draws of groups": (in_three.min(), in_three.max()),
+        "sonar by split": [
+            at_best_price(rows_of(table, name, DWSM)) for name in (SONAR, in_groups(SONAR, RANDOM_GROUPS[0]))
+        ],
         "binary sets": best,
     }
     own, lasso = (rows_of(settings, in_groups(PCMAC, 10), method) for method in (DWSM, LARS))
@@ -299,6 +302,12 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
 def rows_of(table: pd.DataFrame, dataset: str, method: str) -> pd.DataFrame:
     """The rows of a method on a data set."""
     return table[(table["dataset"] == dataset) & (table["method"] == method)]
+
+
+def at_best_price(rows: pd.DataFrame) -> pd.Series:
+    """Accuracy by split at the price with the highest mean; of no rows, none."""
+    accuracies = rows.pivot_table("accuracy", "split", "setting")
+    return accuracies.iloc[:, accuracies.mean().argmax()] if len(rows) else pd.Series(dtype=float)
 
 
 def most_accurate(rows: pd.DataFrame) -> pd.Series | None:

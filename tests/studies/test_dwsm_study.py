@@ -274,6 +274,17 @@ def test_groups_claims():
     assert by_text(claims, "On these data").reproduced is True
 
 
+def test_the_cause_on_sonar_has_the_splits_at_the_best_price():
+    rows = []
+    for k in range(3):
+        rows += line("sonar", DWSM, [(0.2, 0.80 + 0.01 * k), (0.6, 0.6)], split=k)
+        rows += line("sonar in 3 random groups", DWSM, [(0.2, 0.60 + 0.3 * k), (0.6, 0.82 - 0.01 * k)], split=k)
+    cause = by_text(claims_of(dwsm_groups, pd.DataFrame(rows)), "Sonar in 3", "5 points below").cause
+    assert "0.810 without groups" in cause  # means over the splits: .90 at the first price in groups, .81 at the second
+    assert "0.900 with three, at that price from 0.600 to 1.200 over 3 splits" in cause
+    assert cause.endswith("difference in points -9.0 ± 16.7")
+
+
 def test_a_data_set_without_plotted_methods_has_no_picture():
     table = pd.DataFrame(line("Adult", dwsm.AS_PRINTED, [(0.5, 0.7)]) + line("wine", DWSM, [(0.5, 0.9)]))
     assert [p.stem for p in dwsm.curve_pictures(setting_means(table), table)] == ["curves_wine"]

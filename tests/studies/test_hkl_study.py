@@ -1,5 +1,6 @@
 """The study of disjunctions: its cells, its data, its claims on simulated results."""
 
+import itertools
 import json
 
 import numpy as np
@@ -226,6 +227,20 @@ def test_the_study_concludes_although_all_cells_of_a_method_failed(method):
     conclusion = hkl.conclude([], table, False)
     assert by_text(conclusion.claims, "On each data set").reproduced is None
     assert set(conclusion.tables[0].frame[method]) == {"–"}
+
+
+def test_the_count_of_table_2_is_reached_with_the_critical_value_for_ten_data_sets():
+    """As the cause of the claim says: the largest sum of ranks whose probability is at most .01 in ten pairs."""
+    signs = np.array(list(itertools.product((0, 1), repeat=10)))
+    sums = signs @ np.arange(1, 11)
+    critical = max(t for t in range(56) if (sums <= t).mean() <= 0.01)
+    leads = {
+        name: (pd.Series(hkl_printed.PRINTED_DISJUNCTIONS) - pd.Series(accuracies)).round(6)
+        for name, accuracies in hkl_printed.PRINTED_OTHERS.items()
+        if name.endswith(" + L1-SVM")
+    }
+    ranks = {name: lead[lead != 0].abs().rank()[lead < 0].sum() for name, lead in leads.items()}
+    assert (critical, len(ranks), sum(t <= critical for t in ranks.values())) == (5, 15, 15)
 
 
 def test_the_significance_counts_are_recomputed_from_the_printed_table():
