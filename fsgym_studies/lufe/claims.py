@@ -27,8 +27,8 @@ def coding_cause(selector: str, first: str, second: str, figures: Mapping[str, A
     ours = tables.percent(figures["nested"], selector, "ALL")
     return (
         f"data: TechTC-300 is not available (ALL has {tables.PRINTED_ALL} % there, {ours} % on our corpora), and the "
-        f"paper does not say how words become numbers; at K = 300 the difference is {listed}; raw counts are not "
-        "scaled to norm 1" + (", so that none of these codings gives a gain" if at_none else "")
+        f"paper does not say how words become numbers; at K = 300 the difference is {listed} (raw counts are "
+        "not scaled to norm 1)" + (", so that none of these codings gives a gain" if at_none else "")
     )
 
 

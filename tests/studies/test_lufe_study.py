@@ -255,7 +255,7 @@ def test_lufe_claims_that_are_not_reproduced():
     assert control.startswith("paper: it has no such control, so that this is a check of ours; on our corpora LUFe is ")
     assert control.endswith(" the identity control +1.99 ± 0.05: too close to be distinguished")
     cause = by_text(claims, "LUFe-RFE is better than ALL").cause
-    assert cause.endswith("-2.99 ± 0.03 with log counts; raw counts are not scaled to norm 1")
+    assert cause.endswith("-2.99 ± 0.03 with log counts (raw counts are not scaled to norm 1)")
     assert (
         "The identity control, whose model of the slack variables uses no feature, improves accuracy by +1.99 points"
         in lufe_claims.notes(lufe_tables.mean_accuracies(table))[0]
