@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
     from fsgym.cli.model_data import ModelData
     from fsgym.columns import Columns
+    from fsgym.datasets.folder import LoadedDataset
     from fsgym.session import Session
 
 
@@ -53,8 +53,7 @@ def explain(
             allowed = f"from 0 to {len(rows) - 1}" if len(rows) else "that of a row, and there are none"
             raise ValueError(f"--row must be {allowed}, got {brief(row)}")
         values = known_values(rows.iloc[[row]], opened.columns)
-        labelled = loaded is not None or opened.reading_of(data).label in table.columns
-        trained = labelled and row in _training_rows(opened, data, data_dir, missing_columns)
+        trained = row in _training_rows(opened, data, table, loaded, missing_columns)
     screen = Screen()
     screen.show(f"Row {row} of {data}", "bold")
     if trained:
@@ -63,14 +62,16 @@ def explain(
         screen.show(text.lstrip(), indent=len(text) - len(text.lstrip()))
 
 
-def _training_rows(opened: ModelData, data: str, data_dir: Path | None, missing_columns: str) -> Collection[int]:
-    """The rows that the model was trained on; none where the labels show that it was trained on other data."""
-    from fsgym.cli.model_data import read_labelled
+def _training_rows(
+    opened: ModelData, data: str, table: pd.DataFrame, loaded: LoadedDataset | None, missing_columns: str
+) -> Collection[int]:
+    """The rows that the model was trained on; none without labels, and where these show that it was on other data."""
+    from fsgym.cli.model_data import labelled_data
 
     try:
         with warnings.catch_warnings(action="ignore"):  # they were shown for the same data without labels
-            return read_labelled(opened, data, data_dir, missing_columns).training.tolist()
-    except ValueError:  # labels that are no classes of the model
+            return labelled_data(opened, data, table, loaded, missing_columns).training.tolist()
+    except ValueError:  # no labels, or such as are no classes of the model
         return ()
 
 

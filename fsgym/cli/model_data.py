@@ -160,8 +160,14 @@ class LabelledData:
 
 def read_labelled(opened: ModelData, data: str, data_dir: Path | None, missing_columns: str) -> LabelledData:
     """The data set that an argument names, with labels, and which of its rows were used in training."""
+    return labelled_data(opened, data, *opened.read(data, data_dir), missing_columns)
+
+
+def labelled_data(
+    opened: ModelData, data: str, table: pd.DataFrame, loaded: LoadedDataset | None, missing_columns: str
+) -> LabelledData:
+    """``read_labelled`` of a table that ``opened.read`` has read."""
     reading, classes = opened.reading_of(data), opened.classifier.classes_
-    table, loaded = opened.read(data, data_dir)
     if loaded is None and reading.label not in table.columns:
         raise ValueError(
             f"{data} has no column {reading.label!r} with the classes; for rows without classes use fsgym predict, "

@@ -132,7 +132,7 @@ def compare(
         Address of the cluster; required for ``dask``.
     progress : bool, default True
         Whether to show progress on stderr: before a run of more than a minute a line with the expected time, then a bar
-        with the remaining time in a terminal and in a notebook, elsewhere a line every minute.
+        with the remaining time in a terminal and in a notebook, elsewhere a line at most once a minute.
     out : path, optional
         A folder for ``results.csv``, ``losses.csv`` (the losses of ``summarise``), ``report.html`` and the figures as
         PNG; and for ``results.sqlite``, in which each

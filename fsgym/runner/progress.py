@@ -31,7 +31,7 @@ def progress_bar(total: int, done: int, name: str, progress: bool) -> Iterator[C
     """Yield a function to call after each finished task; it shows nothing unless ``progress`` is True.
 
     In a notebook the bar is text, as in a terminal, because a widget would need another package. Where stderr is
-    neither, such as a file, it is a line every minute.
+    neither, such as a file, it is a line at most once a minute.
     """
     if not progress:
         yield lambda: None

@@ -71,7 +71,7 @@ def run_tasks(
         Address of the cluster; required for ``dask``.
     progress : bool, default False
         Whether to show progress on stderr: a bar with the remaining time in a terminal and in a notebook, elsewhere a
-        line every minute.
+        line after a task, at most once a minute.
     name : str, default "study"
         The name that it shows.
 

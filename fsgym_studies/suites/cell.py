@@ -59,8 +59,9 @@ class Scores:
         """The loss at each price and, where the problem has a standard, its share of the standard."""
         for name, loss in zip(measurement.price_names, losses, strict=True):
             self.add("loss", name, loss)
-        for name, loss, standard in zip(measurement.price_names, losses, measurement.standard_losses):
-            self.add("cost_share", name, loss / standard)
+        if measurement.standard_losses:
+            for name, loss, standard in zip(measurement.price_names, losses, measurement.standard_losses, strict=True):
+                self.add("cost_share", name, loss / standard)
 
     def add_evaluations(self, measurement: Measurement, results: Sequence[Evaluation]) -> None:
         """Loss, accuracy and features used at each price."""
