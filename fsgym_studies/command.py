@@ -20,6 +20,7 @@ from fsgym_studies.common.render import claims_frame, failures, work_done, write
 from fsgym_studies.common.study import Conclusion, Study
 
 MAX_LISTED_FAILURES = 20  # failed cells that are listed on stderr
+INTERRUPTED = 130  # exit status of a run that Ctrl-C stopped
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def run_study(study: Study, options: Options) -> int:
     if run.interrupted:
         finished = sum(r is not None for r in run.results)
         say(f"stopped after {finished} of {len(plan)} cells; run the same command to resume")
-        return 130
+        return INTERRUPTED
     table = cells_table(plan, run)
     n_failed = int(table["error"].notna().sum())
     if n_failed < len(plan):

@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from fsgym.cli.terminal import console, show
-from fsgym_studies.command import Options, run_study
+from fsgym_studies.command import INTERRUPTED, Options, run_study
 from fsgym_studies.common.data import missing_datasets
 from fsgym_studies.suites import SUITES, find_suite
 from fsgym_studies.suites.methods import chosen_methods
@@ -37,7 +37,7 @@ def run_suite(
     """
     study = study_of(find_suite(name), chosen_methods(methods, own, first_run), options.command, n_runs)
     status = run_study(study, options)
-    if not options.full:
+    if not options.full and status != INTERRUPTED:
         show("Quick: fewer rows and splits than the full suite, for a first look; the report says how many.")
     return status
 

@@ -120,6 +120,19 @@ def test_finished_cells_are_not_run_again(capsys, folder, tmp_path, monkeypatch)
         assert (again / name).read_bytes() == (folder / name).read_bytes()
 
 
+def test_an_interrupted_quick_benchmark_does_not_speak_of_its_report(capsys, monkeypatch, tmp_path):
+    def interrupted(**arguments):
+        raise KeyboardInterrupt
+
+    for stop in (False, True):
+        with monkeypatch.context() as patch:
+            if stop:
+                patch.setattr(suite_cells, "run_method", interrupted)
+            code, output, error = call(capsys, *ARGUMENTS, "--out", tmp_path / str(stop))
+        assert (code, "the report says how many" in output) == ((130, False) if stop else (0, True))
+        assert ("run the same command to resume" in error) == stop
+
+
 def test_the_report_says_that_it_was_quick_and_has_no_claims(folder):
     _, text = read(folder / "report.html")
     assert "fsgym benchmark: tiny" in (folder / "report.html").read_text()
