@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from fsgym.checks import brief, did_you_mean, one_line
-from fsgym.runner.fingerprint import VERSIONED_PACKAGES
+from fsgym.runner.local_code import VERSIONED_PACKAGES
 
 FILE_MODULE = "fsgym_policy_"  # start of the names of modules that are files of the user
 

@@ -70,7 +70,8 @@ def run_study(study: Study, options: Options) -> int:
         timings, work = timings_table(plan, run), work_done(run.timings, len(plan))
         report = write_study(study, conclusion, table, timings, folder, full=options.full, command=options.command)
         _show_conclusion(study.title, conclusion)
-        print(f"{work}.    Report: {report}")
+        before = f" ({run.n_stored} of an earlier run)" if run.n_stored else ""
+        print(f"{work}{before}.    Report: {report}")
         if options.doc is not None:
             write_section(options.doc, study, conclusion, options.full, work)
     if n_failed:

@@ -45,7 +45,7 @@ def console(markup: bool = False, **options: Any) -> Console:
                 yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
     width = None if sys.stdout.isatty() else 120
-    return VisibleConsole(**{"highlight": False, "markup": markup, "width": width} | options)
+    return VisibleConsole(**{"highlight": False, "markup": markup, "emoji": False, "width": width} | options)
 
 
 def show_comparison(results: pd.DataFrame) -> None:

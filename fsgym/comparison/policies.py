@@ -15,6 +15,7 @@ from fsgym.env import DatumWiseEnv
 from fsgym.origin import RowOrigin
 from fsgym.policy_factory import FILE_MODULE, error_with_line, load_factory, train_policy
 from fsgym.rules import Rules
+from fsgym.runner.local_code import local_code
 from fsgym.scaling import Scaling
 
 
@@ -30,7 +31,7 @@ class PolicyFactory:
         self.lam = lam
 
     def fingerprint_parts(self) -> list[object]:
-        """The function by its source and by what it refers to, and the price."""
+        """The function by its source, by what it refers to and by the modules of the user on which it depends; lam."""
         import cloudpickle
 
         name = getattr(self.train, "__qualname__", type(self.train).__qualname__)
@@ -39,7 +40,7 @@ class PolicyFactory:
         except (OSError, TypeError):  # typed at a prompt, or an object
             source = ""
         try:
-            return [name, self.lam, source, cloudpickle.dumps(self.train).hex()]
+            return [name, self.lam, source, cloudpickle.dumps(self.train).hex(), local_code(self.train)]
         except Exception as error:
             raise TypeError(
                 f"the factory {name} must be picklable to be sent to a process, got {one_line(error)}; create models "

@@ -14,8 +14,7 @@ import numpy as np
 
 from fsgym.checks import one_line
 from fsgym.digests import array_form, digest_of_form
-
-VERSIONED_PACKAGES = ("fsgym", "agents", "baselines", "fsgym_studies")  # the version of fsgym identifies their code
+from fsgym.runner.local_code import VERSIONED_PACKAGES, local_code
 
 _known_fingerprints: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
@@ -68,6 +67,8 @@ def _class_form(cls: type) -> dict[str, str]:
             form["source"] = hashlib.sha256(inspect.getsource(cls).encode()).hexdigest()
         except (OSError, TypeError):  # compiled, or typed at a prompt
             form["source"] = hashlib.sha256(cloudpickle.dumps(cls)).hexdigest()
+        if modules := local_code(cls):
+            form["modules"] = modules
     return form
 
 
@@ -82,4 +83,6 @@ def _pickle_form(value: Any) -> dict[str, str]:
     if inspect.isfunction(value):
         with suppress(OSError):  # typed at a prompt
             form["source"] = hashlib.sha256(inspect.getsource(value).encode()).hexdigest()
+    if modules := local_code(value):
+        form["modules"] = modules
     return form

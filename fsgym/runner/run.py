@@ -36,12 +36,15 @@ class Run:
         Columns key, cpu_seconds, wall_seconds, peak_mib; one row per task that was run, in this run or before.
     interrupted : bool
         Whether Ctrl-C ended the run before its last task.
+    n_stored : int
+        How many different tasks were finished by an earlier run, whose results are used.
     """
 
     results: list[dict[str, Any] | None]
     errors: list[str | None]
     timings: pd.DataFrame
     interrupted: bool
+    n_stored: int = 0
 
 
 def run_tasks(
@@ -125,7 +128,11 @@ def run_tasks(
                 incoming.close()
         results, timings = results_store.results(keys), results_store.timings()
     return Run(
-        [results.get(k) for k in keys], [failed.get(k) for k in keys], _timings_table(timings, keys), interrupted
+        [results.get(k) for k in keys],
+        [failed.get(k) for k in keys],
+        _timings_table(timings, keys),
+        interrupted,
+        len(finished),
     )
 
 

@@ -20,6 +20,11 @@ def evaluated_cells(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["error"].isna() & table["accuracy"].notna()]
 
 
+def rows_of(table: pd.DataFrame, dataset: str, method: str) -> pd.DataFrame:
+    """The rows of a method on a data set."""
+    return table[(table["dataset"] == dataset) & (table["method"] == method)]
+
+
 def cells_with(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """The cells that have a list in this column; no cells if the table lacks the column."""
     if column not in table:
@@ -60,8 +65,8 @@ def heights(table: pd.DataFrame, sparsity: float) -> pd.DataFrame:
 
 def accuracy_by_share(table: pd.DataFrame, dataset: str, sparsity: float, method: str) -> dict[float, Mean]:
     """Mean height of a method's curves on a data set at a sparsity, by share of training data."""
-    cells = table[(table["dataset"] == dataset) & (table["method"] == method)]
-    return {float(share): mean_of(own) for share, own in heights(cells, sparsity).groupby("share")["value"]}
+    values = heights(rows_of(table, dataset, method), sparsity)
+    return {float(share): mean_of(own) for share, own in values.groupby("share")["value"]}
 
 
 def by_dataset(values: pd.DataFrame) -> pd.DataFrame:

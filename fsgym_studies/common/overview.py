@@ -20,8 +20,8 @@ def overview(page: str) -> pd.DataFrame:
         how many are ``reproduced``, and for each of ``CAUSES`` how many are not
 
     >>> page = "## A\\n\\n`run --quick`\\n\\n**In a quick run, 1 of 3 claims reproduced; causes: data 2.**\\n"
-    >>> overview(page).to_dict("records")[0]
-    {'section': 'A', 'run': 'quick', 'claims': 3, 'reproduced': 1, 'paper': 0, 'data': 2, 'protocol': 0, 'ours': 0}
+    >>> overview(page).to_dict("records")[0]  # doctest: +ELLIPSIS
+    {'section': 'A', 'run': 'quick', 'claims': 3, 'reproduced': 1, 'cause: paper': 0, 'cause: data': 2, ...}
     """
     rows = []
     for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
@@ -29,6 +29,6 @@ def overview(page: str) -> pd.DataFrame:
             causes = {name: int(n) for name, n in re.findall(r"(\w+) (\d+)", verdict[3].partition("causes:")[2])}
             counts = (int(verdict[2]), int(verdict[1]), *(causes.get(name, 0) for name in CAUSES))
             rows.append((section.partition("\n")[0], "quick" if "--quick`" in section else "full", *counts))
-    table = pd.DataFrame(rows, columns=["section", "run", "claims", "reproduced", *CAUSES])
+    table = pd.DataFrame(rows, columns=["section", "run", "claims", "reproduced", *map("cause: {}".format, CAUSES)])
     table.loc[len(table)] = ["all", "", *table.sum(numeric_only=True).astype(int)]
     return table

@@ -19,6 +19,7 @@ from fsgym_studies.common.curves import (
     evaluated_cells,
     heights,
     in_shared_splits,
+    rows_of,
     setting_means,
     summed,
 )
@@ -186,8 +187,8 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
 def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Where DWSM is above the L1 methods, by area and by accuracy, and their accuracies on breast cancer."""
     lead, *further = (shared.lead_over(table, shared.BINARY_TITLES, sparsity=level) for level in (None, 0.5, 0.7, 0.9))
-    further += [shared.lead_over(table, shared.BINARY_TITLES, (method,)) for method in (L1_SVM, LARS)]
     means = by_dataset(heights(table[table["dataset"] == shared.CANCER_ID], 0.7))
+    cancer = {m: float(means[m].iloc[0]) for m in means}
     half = table[table["share"] == 0.5]
     forms = {
         **causes.READINGS,
@@ -196,18 +197,18 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
         "lead over L1-SVM": (DWSM, (L1_SVM,)),
         "lead over LARS": (DWSM, (LARS,)),
     }
-    return {
+    leads = {
         name: tuple(shared.lead_over(rows, shared.BINARY_TITLES, pair, method=method) for rows in (table, half))
         for name, (method, pair, *_) in forms.items()
-    } | {
+    }
+    further += [leads[f"lead over {method}"][0] for method in (L1_SVM, LARS)]
+    return leads | {
         "lead at half": shared.lead_over(half, shared.BINARY_TITLES),
         "shares of rows": " and ".join(f"{share:.0%}" for share in sorted(table["share"].unique())),
-        "L1 without intercept": {
-            m: float(means[m].iloc[0]) for m in (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT) if m in means
-        },
+        "L1 without intercept": {m: cancer[m] for m in (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT) if m in cancer},
         "late changes": late_changes(in_shared_splits(table, (DWSM, shared.AS_PRINTED))),
         "lead over L1": (lead, *((other > 0).sum() for other in further)),
-        "L1 on cancer": {m: float(means[m].iloc[0]) for m in (L1_SVM, LARS) if m in means} or None,
+        "L1 on cancer": {m: cancer[m] for m in (L1_SVM, LARS) if m in cancer} or None,
     }
 
 
@@ -253,8 +254,7 @@ def late_changes(table: pd.DataFrame) -> dict[str, np.ndarray]:
 def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:
     """Sparsity, share of rows with at most three features, and share of errors after all, of RCPI's settings."""
     readings = (DWSM, shared.AS_PRINTED)
-    rows = table[(table["dataset"] == shared.CANCER_ID) & table["method"].isin(readings)]
-    rows = in_shared_splits(rows, readings)
+    rows = in_shared_splits(table[(table["dataset"] == shared.CANCER_ID) & table["method"].isin(readings)], readings)
     figures = []
     for (method, *_), cells in rows.groupby(["method", "share", "setting"]):
         used, wrong = summed(cells, "histogram"), summed(cells, "wrong")
@@ -266,9 +266,7 @@ def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:
 
 def cells_at_half(table: pd.DataFrame, settings: pd.DataFrame, method: str) -> pd.DataFrame:
     """The breast cancer cells of a method at that setting, of those that use features, nearest to sparsity one half."""
-    cells, means = (
-        rows[(rows["dataset"] == shared.CANCER_ID) & (rows["method"] == method)] for rows in (table, settings)
-    )
+    cells, means = (rows_of(rows, shared.CANCER_ID, method) for rows in (table, settings))
     distances = (means.loc[means["sparsity"] < 1, "sparsity"] - 0.5).abs()
     if distances.empty:
         return cells.iloc[:0]

@@ -16,7 +16,7 @@ from fsgym.comparison.summary import means_with_stds, settings_text
 from fsgym.datasets import load_costs
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
-from fsgym_studies.common.curves import evaluated_cells
+from fsgym_studies.common.curves import evaluated_cells, rows_of
 from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, study_cells
 from fsgym_studies.common.printed import bibtex, printed_numbers
 from fsgym_studies.common.render import draw_picture, with_interval
@@ -92,7 +92,7 @@ CLAIMS = tuple(claim for printed in TABLE_6.itertuples() for claim in printed_cl
 def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     figures = {}
     for error in ERROR_COSTS:
-        own = table[(table["dataset"] == error_cost_label(error)) & (table["method"] == DWSM)]
+        own = rows_of(table, error_cost_label(error), DWSM)
         figures |= {f"{figure} at {error:g}": known_mean(own[figure]) for figure in ("loss", "accuracy")}
     return assess(CLAIMS, figures)
 

@@ -15,7 +15,7 @@ from fsgym.comparison.summary import with_lam
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
-from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.curves import evaluated_cells, rows_of, setting_means
 from fsgym_studies.common.difference import paired_difference
 from fsgym_studies.common.plan import (
     DWSM,
@@ -297,11 +297,6 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
         figures["texts, larger class"] = rows_of(table, in_groups(PCMAC, 10), DWSM)["chance"].mean()
         figures["texts"] = (own["n_acquisitions"].to_numpy(), own["accuracy"], most_accurate(lasso))
     return assess(CLAIMS, figures) + assess(TEXT_CLAIMS, figures, list_all=False)
-
-
-def rows_of(table: pd.DataFrame, dataset: str, method: str) -> pd.DataFrame:
-    """The rows of a method on a data set."""
-    return table[(table["dataset"] == dataset) & (table["method"] == method)]
 
 
 def at_best_price(rows: pd.DataFrame) -> pd.Series:

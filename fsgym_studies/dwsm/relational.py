@@ -17,7 +17,7 @@ from fsgym.dataset import Dataset
 from fsgym.grids import blocks, contiguous
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
-from fsgym_studies.common.curves import evaluated_cells
+from fsgym_studies.common.curves import evaluated_cells, rows_of
 from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, study_cells, subsample
 from fsgym_studies.common.render import file_stem, picture_of
 from fsgym_studies.common.study import Conclusion, Study, Table
@@ -160,7 +160,7 @@ CLAIMS = (
 def claims(table: pd.DataFrame, classes: Sequence[str]) -> list[AssessedClaim]:
     """Assess the claims on the model with prices."""
     blocks = {method: blocks_at_prices(table[table["method"] == method], classes) for method in (DWSM, AS_PRINTED)}
-    priced = table[(table["dataset"] == block_price_label(BLOCK_PRICES[-1])) & (table["method"] == DWSM)]
+    priced = rows_of(table, block_price_label(BLOCK_PRICES[-1]), DWSM)
     if priced.empty:
         return assess(CLAIMS, {})
     usage = usage_by_digit(priced.iloc[0], classes)

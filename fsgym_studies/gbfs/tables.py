@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
-from fsgym_studies.common.curves import cells_with
+from fsgym_studies.common.curves import cells_with, rows_of
 from fsgym_studies.common.difference import Difference
 from fsgym_studies.common.render import LINE, draw_picture, format_number
 from fsgym_studies.common.statistics import accuracy_at, mean_of
@@ -194,8 +194,7 @@ def best_setting(table: pd.DataFrame, method: str) -> BestSetting | None:
 
     The setting is chosen on the test rows, which favours all methods alike. Settings without features are left out.
     """
-    cells = cells_with(table, "bags")
-    rows = cells[(cells["dataset"] == "colon") & (cells["method"] == method)]
+    rows = rows_of(cells_with(table, "bags"), "colon", method)
     if rows.empty:
         return None
     shortest = min(len(v) for v in rows["bags"])

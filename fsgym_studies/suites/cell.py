@@ -69,6 +69,8 @@ class Scores:
         for name, result in zip(measurement.price_names, results, strict=True):
             self.add("price_accuracy", name, result.accuracy)
             self.add("features", name, result.n_features)
+            if result.illegal:
+                self.add("illegal", name, result.illegal)
 
     def result(self, seconds: float | None = None) -> dict[str, Any]:
         return {"scores": self.rows, "reasons": self.reasons, "seconds": seconds}

@@ -168,15 +168,18 @@ def conclusion_of(
     shown, means = SCORES[main], means_by_place(scores, main)
     ranks = mean_ranks(means, shown.more_is_better, unranked)
     tables = [score_table(suite, declared, scores, reasons, unranked, aside) for declared in suite.tables]
-    refused = {score for _, score in reasons}
-    empty = [SCORES[d.score].title for d, t in zip(suite.tables, tables) if t is None and d.score in refused]
+    refused = {score: reason for (_, score), reason in reasons.items()}
+    absent = [d.score for d, t in zip(suite.tables, tables) if t is None and d.score in refused]
     tables += [wins_of_focus(means, methods.focus, shown, unranked), seconds_table(table)]
     present = [t for t in tables if t is not None]
     first = "run" if n_runs == 1 else f"{n_runs} runs"
     cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]
     protocol = " ".join([suite.protocol(quick), *cut, METHODS_IN_WORDS])
-    notes = [standing(ranks, methods.focus, shown.title), *_notes(suite, methods, table, labels, quick)]
-    notes[1:1] = [f"{title}: n/a for all methods." for title in dict.fromkeys(empty)]
+    notes = [standing(ranks, title, shown.title) for title in methods.own or [methods.focus]]
+    notes += [f"{SCORES[s].title}: n/a for all methods (one of them: {refused[s]})." for s in dict.fromkeys(absent)]
+    notes += _notes(suite, methods, table, labels, quick)
+    for title, share in scores[scores["score"] == "illegal"].groupby("method", sort=False)["value"].max().items():
+        notes.insert(1, f"{title}: {share:.2%} of the test rows end with an illegal action, the costliest answer.")
     files = {"scores": long_table(suite.name, scores, unranked)}
     return Conclusion(protocol, [], present, notes=notes, shown=[t.stem for t in present], files=files)
 
@@ -208,7 +211,7 @@ METHODS_IN_WORDS = (
     "Methods that know prices have their default settings and are trained at each price. Of the others every setting "
     "is trained, the one with the lowest loss on the validation rows is chosen at each price, and is fitted again. All "
     "final fits are on the training and the validation rows together. Methods are ranked in each column of the means "
-    f"over the runs, where scores that differ by less than {SAME_SCORE:g} share their rank, and mean ranks are over "
-    "all data sets and columns. Constant answer and All features are reference points and have no rank. The tables "
-    "have no intervals; scores.csv has the figures of each run. A score is n/a where it does not fit a method."
+    f"over the runs, rounded to a multiple of {SAME_SCORE:g}, and mean ranks are over all data sets and columns. "
+    "Constant answer and All features are reference points and have no rank. The tables have no intervals; scores.csv "
+    "has the figures of each run. A score is n/a where it does not fit a method."
 )

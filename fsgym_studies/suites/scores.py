@@ -45,7 +45,12 @@ SCORES = {
         "cost of an error for the share of all rows outside the largest class.",
     ),
     "price_accuracy": Score("Accuracy at each price", True, 3, "Accuracy of the policies of the table of losses."),
-    "features": Score("Features used at each price", None, 2, "Mean number of features used for a test row."),
+    "features": Score(
+        "Features used at each price",
+        None,
+        2,
+        "Mean number of features used for a test row; a group counts with all of its features.",
+    ),
     "budget_accuracy": Score(
         "Accuracy within a budget",
         True,

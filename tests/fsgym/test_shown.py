@@ -41,8 +41,10 @@ def test_messages_are_short_and_visible(capsys):
     say(f"{ODD} {LONG} {' '.join([LONG] * 9)}")
     show(ODD)
     console().print(ODD)
+    console(markup=True).print("mine.py:train: 1")
     printed = capsys.readouterr()
     assert len(printed.err) < 400
+    assert printed.out.endswith("mine.py:train: 1\n")
     for line in (printed.out + printed.err).splitlines():
         assert line.isprintable()
 

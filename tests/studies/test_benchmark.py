@@ -102,11 +102,25 @@ def test_the_command_says_where_my_method_stands(capsys, folder, tmp_path):
     code, output, _ = call(capsys, *ARGUMENTS, "--out", again)
     ranks = table(folder, "loss_by_at")["mean rank"]
     assert code == 0
+    assert f"{len(cells_of(folder))} cells, " in output
+    assert f"({len(cells_of(folder))} of an earlier run)" in output
     assert f"{NAME} is " in output
     assert "Quick: fewer rows and splits" in output
     assert output.rstrip().endswith("the report says how many.")
     assert f"of 3 methods by loss (mean rank {float(ranks[NAME]):.2f})" in output
     assert f"Wins and losses of {NAME}" in (folder / "doc.md").read_text()
+
+
+def test_each_own_method_has_its_place_and_its_illegal_actions_are_said(capsys, tmp_path):
+    mine = ("--mine", f"first={MINE}", "--mine", "stuck=support.tiny_suite.suite:repeat")
+    code, output, _ = call(capsys, "tiny", "--quick", "--methods", "cart", *mine, "--jobs", 1, "--out", tmp_path)
+    assert code == 0
+    assert "first is 2nd of 3 methods by loss" in output
+    assert "stuck is 3rd of 3 methods by loss" in output
+    assert "stuck: 100.00% of the test rows end with an illegal action, the costliest answer." in output
+    assert "first: " not in output
+    scores = pd.read_csv(tmp_path / "scores.csv")
+    assert set(scores.loc[scores["score"] == "illegal", "method"]) == {"stuck"}
 
 
 def test_finished_cells_are_not_run_again(capsys, folder, tmp_path, monkeypatch):
@@ -260,7 +274,8 @@ def test_a_table_without_the_score_of_any_method_is_left_out(folder):
     few = cells[cells["method"].isin(["CART", *POINTS, "oracle", "reference"])]
     conclusion = conclusion_of(tiny.TINY_SUITE, SuiteMethods(("cart",), {}, {}), few, quick=True)
     assert "Accuracy within a budget" not in [t.heading for t in conclusion.tables]
-    assert "Accuracy within a budget: n/a for all methods." in conclusion.notes
+    reason = "no order of acquisitions beyond its own stop"
+    assert f"Accuracy within a budget: n/a for all methods (one of them: {reason})." in conclusion.notes
     all_of_them = conclusion_of(tiny.TINY_SUITE, SuiteMethods(("rcpi", "cart"), {}, {}), cells, quick=True)
     assert "Accuracy within a budget" in [t.heading for t in all_of_them.tables]
 

@@ -114,7 +114,9 @@ def test_ctrl_c_ends_the_run_and_the_same_call_resumes_it(tmp_path):
     assert run.interrupted
     assert [r is not None for r in run.results] == [True] * 3 + [False] * 3
     assert run.errors == [None] * 6
-    assert run_tasks(tasks[:3], tmp_path / "results.sqlite").results == run.results[:3]
+    again = run_tasks(tasks[:3], tmp_path / "results.sqlite")
+    assert (run.n_stored, again.n_stored) == (0, 3)
+    assert again.results == run.results[:3]
 
 
 @pytest.mark.kill

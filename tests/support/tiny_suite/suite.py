@@ -39,6 +39,11 @@ def train(env):
     return lambda observations, masks: np.where(observations[:, 0] == 1, 2 + (observations[:, 2] > 0), 0)
 
 
+def repeat(env):
+    """A policy for ``--mine`` that acquires the first bit again and again, which is illegal."""
+    return lambda observations, masks: np.zeros(len(observations), int)
+
+
 TINY_SUITE = Suite(
     "tiny",
     "Two bits",

@@ -1,0 +1,98 @@
+"""A stored result of own code is not used after a module of the user changed on which it depends."""
+
+import importlib
+import subprocess
+import sys
+from itertools import count
+from textwrap import dedent
+
+import pytest
+
+from agents import RCPI
+from fsgym.runner import local_code as code_of
+from fsgym.runner.fingerprint import fingerprint
+from fsgym.runner.local_code import local_code
+
+NAMES = count()
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Write modules of the user into a folder of the import path."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def files(**texts):
+        for name, text in texts.items():
+            path = tmp_path / f"{name}.py"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(dedent(text))
+        code_of._digest.cache_clear()
+
+    return files
+
+
+def factory(module):
+    importlib.invalidate_caches()
+    return importlib.import_module(module).train
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import {helper}\ndef train(env): return {helper}.depth",
+        "def train(env):\n    from {helper} import depth\n    return depth",
+        "import {helper}\nclass train:\n    def predict(self, X): return {helper}.depth",
+        "import {helper}\nfrom functools import partial\ndef fit(depth, env): return {helper}\ntrain = partial(fit, 2)",
+        "import {helper}\nclass Trainer:\n    def __call__(self, env): return {helper}.depth\ntrain = Trainer()",
+    ],
+)
+def test_a_module_that_is_imported_changes_the_fingerprint(write, body):
+    helper, mine = f"helper{next(NAMES)}", f"mine{next(NAMES)}"
+    write(**{mine: body.format(helper=helper), helper: f"import deeper{mine}\ndepth = 3", f"deeper{mine}": "a = 1"})
+    train = factory(mine)
+    before = fingerprint(train)
+    write(unrelated="a = 1")
+    assert fingerprint(train) == before
+    write(**{helper: f"import deeper{mine}\ndepth = 4"})
+    changed = fingerprint(train)
+    assert changed != before
+    write(**{f"deeper{mine}": "a = 2"})
+    assert len({before, changed, fingerprint(train)}) == 3
+
+
+def test_a_module_of_a_package_counts(write):
+    package = f"package{next(NAMES)}"
+    write(
+        **{
+            f"{package}/__init__": "",
+            f"{package}/tree": "depth = 3",
+            f"{package}/mine": "from . import tree\ndef train(env): return tree.depth",
+        }
+    )
+    train = factory(f"{package}.mine")
+    before = local_code(train)
+    assert before
+    write(**{f"{package}/tree": "depth = 4"})
+    assert local_code(train) != before
+
+
+def test_a_script_counts_by_its_imports_only(write, tmp_path):
+    """What a script prints or compares does not change what its function trains; that changes its source."""
+    text = """
+        import helper_of_script
+        from fsgym.runner.local_code import local_code
+        def train(env): return helper_of_script.depth
+        print(local_code(train){})
+        """
+    digests = []
+    for depth, end in ((3, ""), (3, ", end=''"), (4, "")):
+        write(helper_of_script=f"depth = {depth}", script=text.format(end))
+        run = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        digests.append(run.stdout.strip())
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_installed_code_does_not_count():
+    from sklearn.tree import DecisionTreeClassifier
+
+    assert [local_code(known) for known in (RCPI, DecisionTreeClassifier, dedent, len)] == [""] * 4
