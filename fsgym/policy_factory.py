@@ -5,15 +5,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-import sysconfig
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fsgym.checks import brief, did_you_mean, one_line
-from fsgym.runner.local_code import VERSIONED_PACKAGES
+from fsgym.checks import brief, did_you_mean
+from fsgym.runner.local_code import error_with_line
 
 FILE_MODULE = "fsgym_policy_"  # start of the names of modules that are files of the user
 
@@ -67,20 +65,6 @@ def train_policy(factory: Callable[[Any], Any], name: str, env: Any) -> Any:
     if policy is None:
         raise ValueError(f"{name} must return a policy, got None; does it end with return?")
     return policy
-
-
-def error_with_line(error: Exception) -> str:
-    """The class and the message of an error, and the last line that it passed in code of the user."""
-    installed = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]
-    installed += [Path(__file__).resolve().parent.parent / package for package in VERSIONED_PACKAGES]
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith("<")
-        and not any(Path(frame.filename).is_relative_to(folder) for folder in installed)
-    ]
-    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {one_line(error, 500)}{place}"
 
 
 def _import(name: str) -> ModuleType:

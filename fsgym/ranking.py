@@ -19,8 +19,9 @@ from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation
 from fsgym.evaluation import evaluate as evaluate_policy
 from fsgym.metrics import mean_interval
-from fsgym.policy_factory import error_with_line, load_factory, named_reference, train_policy
+from fsgym.policy_factory import load_factory, named_reference, train_policy
 from fsgym.runner.fingerprint import fingerprint
+from fsgym.runner.local_code import error_with_line
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,8 +26,8 @@ from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.metrics import class_precisions, class_recalls
 from fsgym.rules import Rules
+from fsgym.runner.local_code import error_with_line
 from fsgym.runner.results import count, list_of, optional, record, returns, share
-from fsgym.runner.worker import error_sentence
 from fsgym.threads import one_thread
 
 # As tasks name them: they enter the keys of stored results.
@@ -57,7 +57,7 @@ def evaluate_trained(
             figures["row"] |= {"seen": seen, "warning": caution_of(seen, policy) or figures["row"].get("warning")}
             return figures, None
     except Exception as error:
-        return None, error_sentence(error)
+        return None, error_with_line(error)
 
 
 @returns(record(cells=list_of(CELL_RESULT)))

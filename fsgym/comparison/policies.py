@@ -13,9 +13,9 @@ from fsgym.checks import one_line
 from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
 from fsgym.origin import RowOrigin
-from fsgym.policy_factory import FILE_MODULE, error_with_line, load_factory, train_policy
+from fsgym.policy_factory import FILE_MODULE, load_factory, train_policy
 from fsgym.rules import Rules
-from fsgym.runner.local_code import local_code
+from fsgym.runner.local_code import error_with_line, local_code
 from fsgym.scaling import Scaling
 
 

@@ -1,4 +1,4 @@
-"""The code of the user on which a function or class depends, so that a stored result is not used after it changed."""
+"""The code of the user: its files, so that a stored result is not used after they changed, and its lines in errors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,29 @@ import hashlib
 import inspect
 import os
 import sysconfig
+import traceback
 from functools import cache, partial
 from modulefinder import ModuleFinder
 from pathlib import Path
 from typing import Any
 
+from fsgym.checks import one_line
+
 VERSIONED_PACKAGES = ("fsgym", "agents", "baselines", "fsgym_studies")  # the version of fsgym identifies their code
+
+
+def error_with_line(error: BaseException) -> str:
+    """The class and the message of an error, and the last line that it passed in code of the user, on one line."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if _is_of_user(f.filename)]
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {one_line(error, 500)}{place}"
+
+
+def _is_of_user(file: str) -> bool:
+    """Whether a file is neither a part of an installed package nor of fsgym."""
+    folders = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]
+    folders += [Path(__file__).resolve().parents[2] / package for package in VERSIONED_PACKAGES]
+    return not file.startswith("<") and not any(Path(file).is_relative_to(folder) for folder in folders)
 
 
 def local_code(code: Any) -> str:
@@ -33,9 +50,8 @@ def local_code(code: Any) -> str:
 
 @cache  # of the code as it was imported
 def _digest(file: str, module: str, working_directory: str) -> str:
-    installed = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]
     path = Path(file).resolve()
-    if module.partition(".")[0] in VERSIONED_PACKAGES or any(path.is_relative_to(folder) for folder in installed):
+    if module.partition(".")[0] in VERSIONED_PACKAGES or not _is_of_user(file):
         return ""
     root = path.parents[module.count(".") + (path.name == "__init__.py")]
     finder = ModuleFinder(path=[working_directory, str(root)], excludes=VERSIONED_PACKAGES)

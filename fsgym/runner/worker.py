@@ -21,7 +21,7 @@ from uuid import uuid4
 import numpy as np
 from joblib import parallel_config
 
-from fsgym.checks import one_line
+from fsgym.runner.local_code import error_with_line
 from fsgym.runner.results import check_result
 from fsgym.runner.task import TaskResult
 from fsgym.threads import one_thread
@@ -120,13 +120,8 @@ def _execute_measured(
         text = json.dumps(result, allow_nan=False, default=_json_default)
         check_result(function, json.loads(text))
     except (Exception, SystemExit) as failure:
-        error = error_sentence(failure)
+        error = error_with_line(failure)
     return TaskResult(text, error, time.process_time() - cpu, time.perf_counter() - wall, _peak_mib())
-
-
-def error_sentence(error: BaseException) -> str:
-    """The class of an error and its message, on one line of limited length."""
-    return f"{type(error).__name__}: {one_line(error, 500)}"
 
 
 def _json_default(value: Any) -> Any:

@@ -320,16 +320,12 @@ def price_picture(table: pd.DataFrame) -> list[Picture]:
 def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     table = evaluated_cells(table)
     settings = setting_means(table)
+    pictures = [*shared.curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(table)]
     return Conclusion(
         protocol(full),
         claims(table, settings),
         shared.curve_tables(table, settings, ALL_METHODS, shared.BINARY_TITLES),
-        [
-            process_picture(),
-            *shared.curve_pictures(settings, table),
-            *usage_pictures(table, settings),
-            *price_picture(table),
-        ],
+        [process_picture(), *pictures],
     )
 
 

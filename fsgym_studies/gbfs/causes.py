@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fsgym_studies.common.claims import DASH
-from fsgym_studies.common.curves import cells_with
+from fsgym_studies.common.curves import cells_with, rows_of
 from fsgym_studies.common.difference import Difference
 from fsgym_studies.gbfs import tables
 
@@ -53,8 +53,7 @@ def kdd_cause(figures: Mapping[str, Any]) -> str:
 
 def splits_of(table: pd.DataFrame, dataset: str) -> pd.DataFrame:
     """One row for each split of a data set on which GBFS has results."""
-    rows = tables.curve_points(table)
-    return rows[(rows["dataset"] == dataset) & (rows["method"] == "GBFS")].drop_duplicates("split")
+    return rows_of(tables.curve_points(table), dataset, "GBFS").drop_duplicates("split")
 
 
 def spam_cause(figures: Mapping[str, Any]) -> str:

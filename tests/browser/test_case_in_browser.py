@@ -135,6 +135,7 @@ def press_access_key(page, key):
 
 def test_by_keyboard_alone(server, open_page):
     with open_page(server.start()) as page:
+        page.wait_for_selector("button:focus")
         page.keyboard.press("Enter")
         heading(page, "ward")
         press_access_key(page, "l")

@@ -43,4 +43,4 @@ def test_a_path_that_fails_is_the_error_of_each_of_its_prices():
     candidates = [Failing(lam=v) for v in (0.01, 0.1)]
     with pytest.warns(UserWarning, match="2 of 2 fits failed"):
         results = fsgym.compare("wine", {"mine": candidates}, splits=1, references=False)
-    assert results["error"].tolist() == ["ValueError: no path"] * 2
+    assert results["error"].tolist() == ["ValueError: no path (test_cell.py, line 39)"] * 2

@@ -11,7 +11,7 @@ import pytest
 from agents import RCPI
 from fsgym.runner import local_code as code_of
 from fsgym.runner.fingerprint import fingerprint
-from fsgym.runner.local_code import local_code
+from fsgym.runner.local_code import error_with_line, local_code
 
 NAMES = count()
 
@@ -96,3 +96,11 @@ def test_installed_code_does_not_count():
     from sklearn.tree import DecisionTreeClassifier
 
     assert [local_code(known) for known in (RCPI, DecisionTreeClassifier, dedent, len)] == [""] * 4
+
+
+def test_an_error_of_own_code_names_its_line(write):
+    mine = f"mine{next(NAMES)}"
+    write(**{mine: "def train(env):\n    return {}[env]\n"})
+    with pytest.raises(KeyError) as caught:
+        factory(mine)("x")
+    assert error_with_line(caught.value) == f"KeyError: 'x' ({mine}.py, line 2)"
