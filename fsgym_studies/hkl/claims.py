@@ -218,6 +218,6 @@ def notes(table: pd.DataFrame) -> list[str]:
         sentences.append(
             f"20 newsgroups: every approach is between {accuracies.min():.1f} and {accuracies.max():.1f} % in our "
             f"runs, and between {LOWEST_PRINTED:g} and 94.55 % in the paper's Table 1. The paper's words must be more "
-            "informative than those of posts without header lines."
+            "informative than ours, which include those of header lines."
         )
     return sentences
