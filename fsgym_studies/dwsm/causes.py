@@ -82,6 +82,12 @@ def l1_on_cancer_cause(figures: Mapping[str, Any]) -> str:
     )
 
 
+def tree_cause(figures: Mapping[str, Any]) -> str:
+    """The accuracy of CART by share of training data."""
+    listed = ", ".join(f"{own.mean:.3f} at {share:.0%}" for share, own in figures["CART by share"].items())
+    return f"protocol: the paper does not print the share of training data of this curve; by share CART has {listed}"
+
+
 def few_features_cause(figures: Mapping[str, Any]) -> str:
     """The share of rows with few features at a sparsity of one half, and at settings of moderate sparsity."""
     parts = []
