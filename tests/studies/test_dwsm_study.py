@@ -9,6 +9,7 @@ import pytest
 from fsgym.methods import METHODS
 from fsgym_studies.common.curves import setting_means
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, Source
+from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.dwsm import binary as dwsm_binary
 from fsgym_studies.dwsm import budget as dwsm_budget
 from fsgym_studies.dwsm import cost as dwsm_cost
@@ -272,6 +273,11 @@ def test_groups_claims():
     assert by_text(claims, "Sonar in 3", "5 points below").ours == "0.740 with groups, 0.800 without: 6.0 points below"
     assert by_text(claims, "With thousands of features").reproduced is False  # accuracy falls by .10
     assert by_text(claims, "On these data").reproduced is True
+
+
+def test_the_cause_on_cart_has_its_accuracy_by_share():
+    figures = {"CART by share": {0.1: mean_of([0.8, 0.82]), 0.9: mean_of([0.9])}}
+    assert dwsm_binary.causes.tree_cause(figures).endswith("by share CART has 0.810 at 10%, 0.900 at 90%")
 
 
 def test_the_cause_on_sonar_has_the_splits_at_the_best_price():

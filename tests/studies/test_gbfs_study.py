@@ -307,6 +307,8 @@ def test_claims_that_are_not_reproduced():
     assert by_text(claims, "RFFS clearly outperforms L1LR").reproduced is True
     assert by_text(claims, "kddcup99").cause.startswith("protocol: on kddcup99 the paper bounds the leaves")
     assert all(c.cause for c in claims if c.text.startswith(("spambase", "uspst: ", "colon: group")))
+    spam = by_text(claims, "spambase: GBFS").cause
+    assert spam.endswith("GBFS is better by more than two standard errors at none")
     assert by_text(claims, "colon: GBFS with bags selects").reproduced is False
     assert by_text(claims, "colon: group LASSO has a much higher error").reproduced is False
     assert by_text(claims, "Synthetic example with three features: GBFS selects").reproduced is False

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from fsgym import Dataset
 from fsgym.comparison.splits import Split
@@ -195,6 +196,32 @@ def test_claims_of_disjunctions(lead, n_rules, reproduced):
         against = by_text(claims, "Table 2: the disjunctions are significantly better than L2-SVM").cause
         assert against.startswith("protocol: ")
     assert any(n.startswith("20 newsgroups: every approach") for n in conclusion.notes) is (not reproduced)
+
+
+def test_the_cause_of_a_test_repeats_it_with_the_printed_differences():
+    """Ours are as printed but on two sets, where the L2-SVM is 3 and 2 points above."""
+    names = list(hkl_printed.TABLE1_DATASETS)
+    printed = pd.DataFrame(
+        {hkl_cell.HKL: hkl_printed.PRINTED_DISJUNCTIONS, "L2-SVM": hkl_printed.PRINTED_OTHERS["L2-SVM"]}, names
+    )
+    means = printed.astype(float)
+    for name, lead in (("vote", 3.0), ("tic-tac-toe", 2.0)):
+        means.loc[name, "L2-SVM"] = means.loc[name, hkl_cell.HKL] + lead
+    rows = [(d, k, m, means.loc[d, m] / 100) for d in names for k in range(2) for m in means]
+    table = pd.DataFrame(rows, columns=["dataset", "split", "method", "accuracy"])
+    text = hkl_claims.causes.wilcoxon_cause("L2-SVM", {"means": means, "table": table})
+    differences = (printed[hkl_cell.HKL] - printed["L2-SVM"]).astype(float)
+    ours = means[hkl_cell.HKL] - means["L2-SVM"]
+    behind = ours.index[ours < 0]
+    assert {"vote", "tic-tac-toe"} < set(behind)
+    for name in behind:
+        alone = ours.mask(ours.index == name, differences)
+        assert (
+            f"on {name} p = {stats.wilcoxon(alone[alone != 0], alternative='greater', method='approx').pvalue:.3f}"
+            in text
+        )
+    whole = stats.wilcoxon(differences[differences != 0], alternative="greater", method="approx").pvalue
+    assert text.endswith(f"on all of these p = {whole:.3f}")
 
 
 @pytest.mark.parametrize(("spread", "noise"), [(0.5, False), (20.0, True)])

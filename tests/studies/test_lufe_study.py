@@ -22,6 +22,8 @@ from fsgym_studies.lufe import study as lufe
 from fsgym_studies.lufe import tables as lufe_tables
 from support.synthetic_results import all_assessed, by_text, stand_in
 
+INNER = ("outer", "nested")
+
 
 def documents(n=60, d=40, seed=0):
     """Counts of words, of which the first five are informative."""
@@ -256,6 +258,11 @@ def test_lufe_claims_that_are_not_reproduced():
     assert control.endswith(" the identity control +1.99 ± 0.05: too close to be distinguished")
     cause = by_text(claims, "LUFe-RFE is better than ALL").cause
     assert cause.endswith("-2.99 ± 0.03 with log counts (raw counts are not scaled to norm 1)")
+    outer = lufe_claims.outer_cause(
+        "ANOVA", {"table": table} | {w: lufe_tables.mean_accuracies(table, w) for w in INNER}
+    )
+    assert " on our corpora, +2.60 in the paper (means over both K). " in outer
+    assert outer.endswith("of the 49 pairs of penalties 3.0 are equally the best, in the other case 3.0")
     assert (
         "The identity control, whose model of the slack variables uses no feature, improves accuracy by +1.99 points"
         in lufe_claims.notes(lufe_tables.mean_accuracies(table))[0]
