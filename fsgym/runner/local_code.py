@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import os
 import sysconfig
 import traceback
 from functools import cache, partial
-from modulefinder import ModuleFinder
 from pathlib import Path
 from typing import Any
 
@@ -53,18 +53,40 @@ def _digest(file: str, module: str, working_directory: str) -> str:
     path = Path(file).resolve()
     if module.partition(".")[0] in VERSIONED_PACKAGES or not _is_of_user(file):
         return ""
-    root = path.parents[module.count(".") + (path.name == "__init__.py")]
-    finder = ModuleFinder(path=[working_directory, str(root)], excludes=VERSIONED_PACKAGES)
-    try:
-        if "." in module or path.name == "__init__.py":
-            finder.import_hook(module)
-        else:
-            finder.run_script(str(path))
-    except (ImportError, SyntaxError):  # a module that was made while running
-        return ""
-    places = [vars(imported).get("__file__") for imported in finder.modules.values()]
-    found = {Path(place).resolve() for place in places if place}
+    top = min(module.count(".") + (path.name == "__init__.py"), len(path.parents) - 1)
+    folders = [path.parents[top], Path(working_directory).resolve()]
+    found, to_read = set[Path](), [path]
+    while to_read:
+        own = to_read.pop()
+        if own not in found:
+            found.add(own)
+            to_read += _imported_files(own, folders)
     if module == "__main__":
         found.discard(path)
-    contents = [own.read_bytes() for own in sorted(found) if own.suffix == ".py"]
-    return hashlib.sha256(b"\0".join(contents)).hexdigest() if contents else ""
+    return hashlib.sha256(b"\0".join(own.read_bytes() for own in sorted(found))).hexdigest() if found else ""
+
+
+def _imported_files(path: Path, folders: list[Path]) -> list[Path]:
+    """The files of the user that a file names in import statements, also inside functions; packages may lack a file."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return []
+    names: list[tuple[list[Path], str]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [(folders, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            places = folders if node.level == 0 else list(path.parents[node.level - 1 : node.level])
+            stem = f"{node.module}." if node.module else ""
+            names += [(places, stem + alias.name) for alias in node.names]
+    files = [path.parent / "__init__.py"]
+    for places, name in names:
+        parts = name.split(".")
+        if places is folders and parts[0] in VERSIONED_PACKAGES:
+            continue
+        for place in places:
+            for n in range(1, len(parts) + 1):
+                module = place.joinpath(*parts[:n])
+                files += [module.with_name(f"{module.name}.py"), module / "__init__.py"]
+    return [file.resolve() for file in files if file.is_file() and _is_of_user(str(file.resolve()))]

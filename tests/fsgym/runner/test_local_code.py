@@ -60,19 +60,33 @@ def test_a_module_that_is_imported_changes_the_fingerprint(write, body):
     assert len({before, changed, fingerprint(train)}) == 3
 
 
-def test_a_module_of_a_package_counts(write):
+@pytest.mark.parametrize("with_file", [True, False], ids=["package", "folder"])
+@pytest.mark.parametrize(
+    "line", ["from . import tree", "from .tree import depth", "import {0}.tree", "from {0} import tree as t"]
+)
+def test_a_module_of_a_package_counts(write, with_file, line):
     package = f"package{next(NAMES)}"
+    first = {f"{package}/__init__": ""} if with_file else {}
     write(
-        **{
-            f"{package}/__init__": "",
-            f"{package}/tree": "depth = 3",
-            f"{package}/mine": "from . import tree\ndef train(env): return tree.depth",
-        }
+        **first, **{f"{package}/tree": "depth = 3", f"{package}/mine": line.format(package) + "\ndef train(env): ..."}
     )
     train = factory(f"{package}.mine")
     before = local_code(train)
     assert before
     write(**{f"{package}/tree": "depth = 4"})
+    changed = local_code(train)
+    assert changed != before
+    if with_file:
+        write(**{f"{package}/__init__": "a = 1"})
+        assert local_code(train) not in (before, changed)
+
+
+def test_what_cannot_be_read_counts_by_its_bytes(write):
+    mine, broken = f"mine{next(NAMES)}", f"broken{next(NAMES)}"
+    write(**{mine: f"def train(env):\n    import {broken}, nothing_like_it", broken: "def ("})
+    train = factory(mine)
+    before = local_code(train)
+    write(**{broken: "def (("})
     assert local_code(train) != before
 
 
