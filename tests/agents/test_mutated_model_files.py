@@ -70,7 +70,7 @@ def attempt_of_every_outcome(index):
     if index == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     if index == 4:
-        return int(np.ones(2**27, np.uint8)[0])  # more than the machine may take away from a process at once
+        return int(np.ones(2**27, np.uint8)[0])  # far above what the machine may reclaim meanwhile
     while index == 5:
         pass
     raise KeyError("what")
