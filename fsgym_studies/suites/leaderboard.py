@@ -179,7 +179,9 @@ def conclusion_of(
     notes += [f"{SCORES[s].title}: n/a for all methods (one of them: {refused[s]})." for s in dict.fromkeys(absent)]
     notes += _notes(suite, methods, table, labels, quick)
     for title, share in scores[scores["score"] == "illegal"].groupby("method", sort=False)["value"].max().items():
-        notes.insert(1, f"{title}: {share:.2%} of the test rows end with an illegal action, the costliest answer.")
+        notes.insert(
+            1, f"{title}: up to {share:.2%} of the test rows end with an illegal action, the costliest answer."
+        )
     files = {"scores": long_table(suite.name, scores, unranked)}
     return Conclusion(protocol, [], present, notes=notes, shown=[t.stem for t in present], files=files)
 

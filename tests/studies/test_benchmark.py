@@ -117,7 +117,7 @@ def test_each_own_method_has_its_place_and_its_illegal_actions_are_said(capsys, 
     assert code == 0
     assert "first is 2nd of 3 methods by loss" in output
     assert "stuck is 3rd of 3 methods by loss" in output
-    assert "stuck: 100.00% of the test rows end with an illegal action, the costliest answer." in output
+    assert "stuck: up to 100.00% of the test rows end with an illegal action, the costliest answer." in output
     assert "first: " not in output
     scores = pd.read_csv(tmp_path / "scores.csv")
     assert set(scores.loc[scores["score"] == "illegal", "method"]) == {"stuck"}
