@@ -15,13 +15,18 @@ from typing import Any
 from fsgym.checks import one_line
 
 VERSIONED_PACKAGES = ("fsgym", "agents", "baselines", "fsgym_studies")  # the version of fsgym identifies their code
+SENT_CODE = "<dynamic-code>"  # cloudpickle 3.1.3 gives functions that another process cannot import this file name
 
 
 def error_with_line(error: BaseException) -> str:
     """The class and the message of an error, and the last line that it passed in code of the user, on one line."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if _is_of_user(f.filename)]
-    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {one_line(error, 500)}{place}"
+    text = f"{type(error).__name__}: {one_line(error, 500)}"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == SENT_CODE:
+            return f"{text} (function {frame.name}, line {frame.lineno})"
+        if _is_of_user(frame.filename):
+            return f"{text} ({Path(frame.filename).name}, line {frame.lineno})"
+    return text
 
 
 def _is_of_user(file: str) -> bool:

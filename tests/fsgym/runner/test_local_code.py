@@ -6,12 +6,14 @@ import sys
 from itertools import count
 from textwrap import dedent
 
+import cloudpickle
 import pytest
 
 from agents import RCPI
+from fsgym.comparison.policies import load_method
 from fsgym.runner import local_code as code_of
 from fsgym.runner.fingerprint import fingerprint
-from fsgym.runner.local_code import error_with_line, local_code
+from fsgym.runner.local_code import SENT_CODE, error_with_line, local_code
 
 NAMES = count()
 
@@ -118,3 +120,22 @@ def test_an_error_of_own_code_names_its_line(write):
     with pytest.raises(KeyError) as caught:
         factory(mine)("x")
     assert error_with_line(caught.value) == f"KeyError: 'x' ({mine}.py, line 2)"
+
+
+def test_an_error_of_code_that_was_sent_names_its_function(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.py").write_text("def train(env):\n    return {}[1]\n")
+    (tmp_path / "sent").write_bytes(cloudpickle.dumps(load_method("bad.py:train")))
+    lines = [
+        "import pickle; from fsgym.runner.local_code import error_with_line",
+        "try: pickle.load(open('sent', 'rb'))(None)",
+        "except KeyError as error: print(error_with_line(error))",
+    ]
+    run = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
+    places = ("bad.py", "function train")  # cloudpickle keeps the name of the file until 3.1.2
+    assert run.stdout in [f"KeyError: 1 ({place}, line 2)\n" for place in places]
+    made: dict = {}
+    exec(compile("def train(env):\n    return {}[1]\n", SENT_CODE, "exec"), made)
+    with pytest.raises(KeyError) as caught:
+        made["train"](None)
+    assert error_with_line(caught.value) == "KeyError: 1 (function train, line 2)"
