@@ -134,8 +134,8 @@ def test_an_error_of_code_that_was_sent_names_its_function(tmp_path, monkeypatch
     run = subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True)
     places = ("bad.py", "function train")  # cloudpickle keeps the name of the file until 3.1.2
     assert run.stdout in [f"KeyError: 1 ({place}, line 2)\n" for place in places]
-    made: dict = {}
-    exec(compile("def train(env):\n    return {}[1]\n", SENT_CODE, "exec"), made)
+    namespace: dict = {}
+    exec(compile("def train(env):\n    return {}[1]\n", SENT_CODE, "exec"), namespace)
     with pytest.raises(KeyError) as caught:
-        made["train"](None)
+        namespace["train"](None)
     assert error_with_line(caught.value) == "KeyError: 1 (function train, line 2)"
