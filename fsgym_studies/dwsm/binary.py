@@ -34,23 +34,16 @@ ARMS = (*shared.OTHER_READINGS, *shared.INTERCEPT_ARMS)
 ALL_METHODS = (*shared.BINARY_METHODS, *(arm.title for arm in ARMS))
 NINE_SETS = (*shared.BINARY_SETS, shared.CANCER_WITHOUT_ID)
 READING_CAUSES = {shared.AS_PRINTED: causes.as_printed_cause, shared.LOGISTIC: causes.logistic_cause}
-READING_SPLITS = 10  # at most so many for each other reading of RCPI, which take more than half of the time of a split
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
     methods = (shared.DWSM_SETTINGS, *shared.BASELINES, *ARMS)
-    fewer = {reading.title for reading in shared.OTHER_READINGS}
     sources = without(NINE_SETS, skip)
-    cells = (c for source in sources for c in shared.cells_over_shares(source.load(data_dir), methods, full))
-    return [c for c in cells if c.labels["method"] not in fewer or c.labels["split"] < READING_SPLITS]
+    return [c for source in sources for c in shared.cells_over_shares(source.load(data_dir), methods, full)]
 
 
 def protocol(full: bool) -> str:
     prices = ", ".join(f"{p:g}" for p in shared.DWSM_PRICES)
-    fewer = (
-        f" {shared.LOGISTIC} and {shared.AS_PRINTED} are run on the first {READING_SPLITS} splits of each share alone, "
-        "and are compared with other methods on these."
-    )
     return (
         f"We repeat section 6.1 of {shared.DWSM_PAPER}. Eight binary data sets (breast cancer with the sample's id "
         "among its ten columns, as in the paper, and, not counted among the eight, without it); "
@@ -61,7 +54,7 @@ def protocol(full: bool) -> str:
         "policy of the last iteration. Our L1-SVM has an intercept with a small penalty and LARS one without; the "
         "paper does not say how its L1 methods were run, so that they are run in other ways, too: LIBLINEAR without an "
         "intercept (its default) and with one that is penalised as the weights are (-B 1), and LARS without one."
-        f"{fewer if full else ''}"
+        f"{shared.fewer_splits_text(full)}"
     )
 
 

@@ -46,7 +46,7 @@ def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
 def test_other_readings_have_fewer_splits_in_the_full_binary_study(monkeypatch):
     monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setattr(dwsm_binary, "NINE_SETS", dwsm.BINARY_SETS[:1])
-    monkeypatch.setattr(dwsm_binary, "READING_SPLITS", 2)
+    monkeypatch.setattr(dwsm, "READING_SPLITS", 2)
     monkeypatch.setattr(dwsm, "N_SPLITS", {False: 2, True: 3})
     full, quick = (pd.DataFrame([p.labels for p in dwsm_binary.plan(f, None)]) for f in (True, False))
     readings = {dwsm.LOGISTIC, dwsm.AS_PRINTED}
