@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 
 from agents.parallel import run_serially
-from agents.rcpi.kernels import EXCLUDED_SCORE, NO_ACTION, _larger, _lowest_best, padded, width
-from agents.rcpi.regression import fit_scores
+from agents.rcpi.kernels import EXCLUDED_SCORE, NO_ACTION, _larger, _lowest_best, width
+from agents.rcpi.regression import Design, fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states
 from fsgym import Dataset, Rules, Scaling
@@ -53,7 +53,7 @@ def measure(n_features: int, rng: np.random.Generator) -> float:
     data = Dataset(X, (X[:, 0] + X[:, 1] > 0).astype(int))
     rules = Rules.for_dataset(data, lam=0.01)
     values = Scaling.fit(X).apply(X)
-    mixture = Mixture.uniform(rules)
+    mixture = Mixture.uniform(rules, per_trajectory=True)
     for t in range(6):
         states = sample_states(X, rules, 10 * n_samples, t)
 
@@ -61,8 +61,8 @@ def measure(n_features: int, rng: np.random.Generator) -> float:
             return rollout_returns(states, data, values, mixture, rules, n_rollouts=1, seed=t, run=run_serially)
 
         returns, legal = rollouts()
-        W, b = fit_scores(states, values, data.y, returns, legal, rules, ridge=1e-3, run=run_serially)
-        mixture = mixture.mixed(padded(W, 0)[None], padded(b, EXCLUDED_SCORE)[None], 0.7) if t < 5 else mixture
+        W, b = fit_scores(Design(states, values, rules), data.y, returns, legal, 1e-3, run_serially)
+        mixture = mixture.mixed(W, b, 0.7) if t < 5 else mixture
 
     wide = width(rules.n_actions)
     W = rng.normal(size=(n_features, 2, wide)).astype(np.float32)

@@ -30,6 +30,7 @@ from fsgym.rules import Costs, Rules, State, Tables
 from fsgym.rules import kernels as mdp
 
 STATES_PER_TASK = 256  # by hand: many tasks per thread, and each long compared with its overhead
+TERM_BYTES = 2**26  # largest memory of a task for the terms of a row; with more, each use computes its own. By hand
 
 
 class Mixture(NamedTuple):
@@ -99,6 +100,10 @@ class RolloutBuffers(NamedTuple):
         Number of acquisitions of ``chain`` that ``scores`` contains; -1 if ``scores`` is not computed.
     chain : int64 (n_acquisitions,), the acquisitions of the rollout
     allowed : float32 (2, width), see ``best_legal``
+    row : int64 (1,), the row of the data set that ``terms`` belong to, -1 for none
+    terms : float32 (P, n_acquisitions, width)
+        What each acquisition adds to the scores in that row; (0, 0, 0) if this is not stored.
+    has_terms : bool (P, n_acquisitions), whether they are computed
     """
 
     state: State
@@ -108,6 +113,9 @@ class RolloutBuffers(NamedTuple):
     n_added: NDArray[np.int64]
     chain: NDArray[np.int64]
     allowed: NDArray[np.float32]
+    row: NDArray[np.int64]
+    terms: NDArray[np.float32]
+    has_terms: NDArray[np.bool_]
 
     @classmethod
     def blank(cls, mixture: Mixture, n_acquisitions: int) -> RolloutBuffers:
@@ -120,7 +128,15 @@ class RolloutBuffers(NamedTuple):
             np.empty(n_policies, np.int64),
             np.empty(n_acquisitions, np.int64),
             np.empty((2, wide), np.float32),
+            np.full(1, -1),
+            np.empty((0, 0, 0), np.float32),
+            np.zeros((n_policies, n_acquisitions), bool),
         )
+
+    def with_terms(self) -> RolloutBuffers:
+        """These buffers with room for the terms of a row, which pays where states of one row follow each other."""
+        shape = *self.has_terms.shape, self.scores.shape[1]
+        return self if 4 * np.prod(shape) > TERM_BYTES else self._replace(terms=np.empty(shape, np.float32))
 
 
 def rollout_returns(
@@ -160,8 +176,10 @@ def rollout_returns(
         rules.tables, rules.reward_costs(), dataset.X, read_only(values), dataset.y, states, mixture, n_rollouts, seed
     )
 
+    by_row = np.argsort(states.rows, kind="stable")  # states of one row share its terms
+
     def task(first: int, last: int) -> None:
-        _write_returns(first, last, problem, RolloutBuffers.blank(mixture, J), returns, legal)
+        _write_returns(by_row[first:last], problem, RolloutBuffers.blank(mixture, J).with_terms(), returns, legal)
 
     run(task, consecutive_ranges(n_states, STATES_PER_TASK))
     return returns, legal
@@ -203,25 +221,43 @@ def restore_state(x, b, s):
         mdp.acquire(x.tables, b.state, 0, np.int64(x.states.order[s, k]))
     for p in range(b.has_base.size):
         b.has_base[p] = False
+    if b.row[0] != x.states.rows[s]:
+        b.row[0] = x.states.rows[s]
+        b.has_terms[:] = False
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})
+def _add_terms(x, b, j, p, scores):
+    """Add to ``scores[p]`` the terms of policy p for acquisition j in row ``b.row``."""
+    if b.terms.shape[0] == 0:
+        add_acquisition(x.tables, j, x.values, b.row[0], x.mixture.linear, p, scores)
+        return
+    if not b.has_terms[p, j]:
+        b.has_terms[p, j] = True
+        for a in range(scores.shape[1]):
+            b.terms[p, j, a] = 0.0
+        add_acquisition(x.tables, j, x.values, b.row[0], x.mixture.linear, p, b.terms[:, j])
+    for a in range(scores.shape[1]):
+        scores[p, a] += b.terms[p, j, a]
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})
 def update_scores(x, b, s, p, n_chain):
     """Update the scores of policy p to the state of the rollout. This is done only when p makes a decision."""
-    row, wide = x.states.rows[s], b.scores.shape[1]
+    wide = b.scores.shape[1]
     if b.n_added[p] < 0:
         if not b.has_base[p]:
             for a in range(wide):
                 b.base[p, a] = x.mixture.linear.intercepts[p, a]
             for k in range(x.states.lengths[s]):
                 j = np.int64(x.states.order[s, k])
-                add_acquisition(x.tables, j, x.values, row, x.mixture.linear, p, b.base)
+                _add_terms(x, b, j, p, b.base)
             b.has_base[p] = True
         for a in range(wide):
             b.scores[p, a] = b.base[p, a]
         b.n_added[p] = 0
     for k in range(b.n_added[p], n_chain):
-        add_acquisition(x.tables, b.chain[k], x.values, row, x.mixture.linear, p, b.scores)
+        _add_terms(x, b, b.chain[k], p, b.scores)
     b.n_added[p] = n_chain
 
 
@@ -254,10 +290,10 @@ def _roll_out(x, b, s, first_action, random):
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})
-def _write_returns(first, last, x, b, returns, legal):
-    """Write the mean returns of the legal acquisitions in the sampled states ``first`` to ``last - 1``."""
+def _write_returns(batch, x, b, returns, legal):
+    """Write the mean returns of the legal acquisitions in the sampled states ``batch``."""
     J = x.tables.costs.size
-    for s in range(first, last):
+    for s in batch:
         restore_state(x, b, s)
         for j in range(J):
             if b.state.legal[0, j] == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import agents.rcpi.rollouts
 from agents import RCPI, LinearPolicy
 from agents.parallel import run_serially, task_runner
 from agents.policy import legal_from
@@ -59,6 +60,22 @@ def test_returns_and_legal_sets_of_a_greedy_policy_agree_with_the_twin(variant, 
             np.testing.assert_allclose(returns[s][legal[s]], expected[legal[s]], atol=1e-5)
             lengths.add(states.lengths[s])
     assert len(lengths) > 2
+
+
+@with_missing
+@every_variant
+def test_returns_do_not_depend_on_whether_the_terms_of_a_row_fit_into_memory(monkeypatch, variant, missing):
+    dataset, rules = problem(variant, missing)
+    values, mixture = Scaling.fit(dataset.X).apply(dataset.X), Mixture.uniform(rules)
+    for seed in range(3):
+        mixture = mixture.mixed(*random_scores(rules, seed), 0.7)
+    states = sample_states(dataset.X, rules, 300, seed=1)
+    stored, legal = rollouts(states, dataset, values, mixture, rules)
+    monkeypatch.setattr(agents.rcpi.rollouts, "TERM_BYTES", 0)
+    computed, same = rollouts(states, dataset, values, mixture, rules)
+    np.testing.assert_array_equal(legal, same)
+    np.testing.assert_allclose(stored, computed, atol=1e-5)
+    assert legal.any()
 
 
 @pytest.mark.parametrize("budget", [None, 3])
