@@ -130,7 +130,7 @@ class SparseGroupLasso(ColumnSelectorMixin, RegressorMixin, BaseEstimator):
             self.coef_[groups.order], self.dual_gap_, self.n_iter_ = solution
         else:
             penalty, self.n_iter_ = Penalty(lam1, lam2, groups), self.max_iter or 100
-            self.coef_ = run_fista(Z, t, penalty, self.n_iter_)
+            self.coef_ = run_fista(Z, t, [penalty], self.n_iter_)[0]
             self.dual_gap_ = duality_gap(Z, t, penalty, self.coef_)
         self.intercept_ = float(mean - self.coef_ @ means)
         self.active_groups_ = np.flatnonzero(groups.sums(self.coef_[groups.order] != 0))

@@ -82,7 +82,7 @@ def test_random_problems_are_solved_to_their_gap_and_stationary(seed, corner, in
     assert duality_gap(Z, t, penalty, model.coef_) <= 2e-12 * bound
     assert distances(X, y, model.coef_, model.intercept_, penalty).max() <= 1e-4 * top
     assert 0 < len(model.active_groups_) <= 9
-    slow = run_fista(Z, t, penalty, 3000)
+    slow = run_fista(Z, t, [penalty], 3000)[0]
     assert objective(model, X, y) <= 0.5 * np.sum((t - Z @ slow) ** 2) + penalty.value(slow) + 1e-12 * bound
 
 
@@ -100,12 +100,22 @@ def test_the_lasso_corner_is_scikit_learns_lasso(groups, intercept):
     assert 0 < np.count_nonzero(model.coef_) < 50
 
 
+def test_steps_at_several_penalties_are_those_at_each():
+    X, y = near_copies()
+    groups = make_groups(8, "ones", 96)
+    penalties = [Penalty(*pair, groups) for pair in ((300.0, 100.0), (0.0, 10.0), (30.0, 0.0))]
+    together = run_fista(X, y, penalties, 50)
+    for penalty, w in zip(penalties, together):
+        np.testing.assert_allclose(w, run_fista(X, y, [penalty], 50)[0], rtol=1e-9, atol=1e-12)
+    assert len({np.count_nonzero(w) for w in together}) == 3
+
+
 def test_the_gap_bounds_the_suboptimality_at_every_step():
     X, y = near_copies()
     penalty = Penalty(300.0, 100.0, make_groups(8, "ones", 96))
     minimum = objective(SparseGroupLasso(300.0, 100.0, 8, tol=1e-13).fit(X, y), X, y)
     for n_steps in (1, 3, 10, 30, 100, 1000):
-        w = run_fista(X, y, penalty, n_steps)
+        w = run_fista(X, y, [penalty], n_steps)[0]
         above = 0.5 * np.sum((y - X @ w) ** 2) + penalty.value(w) - minimum
         assert -1e-9 <= above <= duality_gap(X, y, penalty, w) + 1e-9
     assert above < 1e-3
@@ -161,7 +171,7 @@ def test_near_copies_near_interpolation_are_solved(lam):
     X, y = near_copies()
     model = SparseGroupLasso(*lam, 8).fit(X, y)  # a ConvergenceWarning would be an error
     assert model.dual_gap_ <= 1e-6 * 30
-    slow = run_fista(X, y, Penalty(*lam, make_groups(8, "ones", 96)), 2000)
+    slow = run_fista(X, y, [Penalty(*lam, make_groups(8, "ones", 96))], 2000)[0]
     assert objective(model, X, y) <= 0.5 * np.sum((y - X @ slow) ** 2) + Penalty(
         *lam, make_groups(8, "ones", 96)
     ).value(slow)
