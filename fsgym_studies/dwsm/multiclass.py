@@ -59,11 +59,13 @@ def protocol(full: bool) -> str:
 
 
 def linear_answers_cause(measure: str, datasets: Sequence[str], figures: Mapping[str, Any]) -> str:
-    """Cause of a claim on DWSM and L1-SVM that answers by logistic regression change."""
-    listed = ", ".join(f"{figures[measure][d]:+.3f} on {d}" for d in datasets)
+    """Cause of a claim on DWSM and L1-SVM: what answers by logistic regression change."""
+    leads = figures[measure].loc[datasets].to_dict("index")
+    listed = ", ".join(f"from {r[DWSM]:+.3f} to {r[shared.LOGISTIC]:+.3f} on {d}" for d, r in leads.items())
     return (
-        "ours: with answers by logistic regression in place of linear regressions on indicators of the classes, "
-        f"and nothing else changed, DWSM − L1-SVM is {listed}"
+        "ours: our answers are linear regressions on indicators of the classes, as the paper prints; with answers by "
+        "logistic regression, nothing else changed and on the splits of both, DWSM − L1-SVM goes "
+        f"{listed}"
     )
 
 
@@ -101,7 +103,7 @@ CLAIMS = (  # left out where a method is missing
             f"leads on {dataset}",
             lambda at_half, at_seven: at_half > 0 and at_seven > 0,
             "DWSM − L1-SVM: {:+.3f} at 0.5, {:+.3f} at 0.7",
-            partial(linear_answers_cause, "logistic at half", [dataset]),
+            partial(linear_answers_cause, "answers at half", [dataset]),
         )
         for dataset in FIGURE_6_SETS
     ),
@@ -112,7 +114,7 @@ CLAIMS = (  # left out where a method is missing
         "leads at the lowest sparsity",
         lambda ends: (ends.abs() <= 0.03).all() if len(ends) == len(FIGURE_6_SETS) else None,
         lambda ends: f"DWSM − L1-SVM: {', '.join(f'{v:+.3f} on {d}' for d, v in ends.items())}",
-        partial(linear_answers_cause, "logistic at the lowest sparsity", FIGURE_6_SETS),
+        partial(linear_answers_cause, "answers at the lowest sparsity", FIGURE_6_SETS),
     ),
     Claim(
         "The methods behave as on binary data: DWSM is above L1-SVM at equal sparsity (its area is larger on all four)",
@@ -120,7 +122,7 @@ CLAIMS = (  # left out where a method is missing
         "lead by area",
         lambda lead: (lead > 0).all() if lead.notna().all() else None,
         shared.above_text,
-        partial(linear_answers_cause, "logistic by area", MULTICLASS_TITLES),
+        partial(linear_answers_cause, "answers by area", [*MULTICLASS_TITLES]),
     ),
 )
 
@@ -130,8 +132,11 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     figures: dict[str, Any] = {f"leads on {d}": (lead[0.5][d], lead[0.7][d]) for d in lead[0.5].index}
     if len(lead[0.0]):
         figures["leads at the lowest sparsity"] = lead[0.0]
+    both = (DWSM, shared.LOGISTIC)
+    paired = in_shared_splits(table, (*both, L1_SVM))
     for name, level in (("at half", 0.5), ("at the lowest sparsity", 0.0), ("by area", None)):
-        figures[f"logistic {name}"] = shared.lead_over(table, MULTICLASS_TITLES, (L1_SVM,), level, shared.LOGISTIC)
+        leads = {form: shared.lead_over(paired, MULTICLASS_TITLES, (L1_SVM,), level, form) for form in both}
+        figures[f"answers {name}"] = pd.DataFrame(leads)
     by_area = shared.lead_over(table, MULTICLASS_TITLES, (L1_SVM,))
     if by_area.notna().any():
         on_wine = by_dataset(heights(table[table["dataset"] == "wine"], 0.8)).reindex(columns=[DWSM, L1_SVM])
@@ -150,7 +155,7 @@ STUDY = Study(
     "dwsm-multiclass",
     "DWSM: sparse multiclass classification (section 6.2)",
     shared.DWSM_REFERENCE,
-    (3.8, 24.0),
+    (3.8, 52.0),
     MULTICLASS_TITLES,
     plan,
     conclude,
