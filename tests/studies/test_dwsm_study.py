@@ -321,3 +321,15 @@ def test_relational_claims():
 
 def test_methods_of_the_studies_are_in_the_table():
     assert {a.method for a in (dwsm.DWSM_SETTINGS, *dwsm.BASELINES)} <= set(METHODS)
+
+
+def test_prices_are_the_cause_of_few_blocks_where_one_of_ours_gives_many():
+    blocks = pd.DataFrame({"1": [4.0, 7.0], "5": [8.0, 12.5]}, ["low", "none"])
+    few, many = (
+        dwsm_relational.complex_digit_cause({"by price": known, "as printed": blocks[:0]})
+        for known in (blocks[:1], blocks)
+    )
+    assert few.startswith("ours: at none of our 1 pairs")
+    assert "more than 8.0 blocks" in few
+    assert many.startswith("protocol: ")
+    assert "at least 12 blocks at 1, where the 1 and the 5 take 7.0 and 12.5 at none" in many
