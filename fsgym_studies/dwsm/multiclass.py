@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from fsgym.runner import Task
@@ -27,6 +28,8 @@ MULTICLASS_SETS = tuple(Source(name, name) for name in MULTICLASS_TITLES)
 WINE = MULTICLASS_SETS[-1]
 WINE_SPLITS = 10  # of wine in the quick study, for all shares of the paper: it has few rows
 FIGURE_6_SETS = ["wine", "vowel"]
+CONVERGED = 0.03  # two accuracies that differ by at most so much count as converged
+WINE_PRINTED, WINE_TOLERANCE = 0.9, 0.02
 MULTICLASS_PRICES = (0.0, 0.01, 0.05, 0.1)
 MULTICLASS_SETTINGS = (
     *shared.readings(MULTICLASS_PRICES),
@@ -58,33 +61,64 @@ def protocol(full: bool) -> str:
     )
 
 
-def linear_answers_cause(measure: str, datasets: Sequence[str], figures: Mapping[str, Any]) -> str:
-    """Cause of a claim on DWSM and L1-SVM: what answers by logistic regression change."""
-    leads = figures[measure].loc[datasets].to_dict("index")
-    listed = ", ".join(f"from {r[DWSM]:+.3f} to {r[shared.LOGISTIC]:+.3f} on {d}" for d, r in leads.items())
+def linear_answers_cause(
+    measure: str, datasets: Sequence[str], met: Callable[[pd.Series], pd.Series], figures: Mapping[str, Any]
+) -> str:
+    """Cause of a claim on DWSM and L1-SVM: what answers by logistic regression change, and where that is enough."""
+    leads = figures[measure].loc[datasets]
+    rows = leads.to_dict("index").items()
+    listed = ", ".join(f"from {r[DWSM]:+.3f} to {r[shared.LOGISTIC]:+.3f} on {d}" for d, r in rows)
+    failing = ", ".join(leads.index[~met(leads[shared.LOGISTIC])])
     return (
-        "ours: our answers are linear regressions on indicators of the classes, as the paper prints; with answers by "
-        "logistic regression, nothing else changed and on the splits of both, DWSM − L1-SVM goes "
-        f"{listed}"
+        "ours: our answers are linear regressions on indicators of the classes, as the paper prints, and why its "
+        "result differs is not known; with answers by logistic regression, nothing else changed and on the splits of "
+        f"both, DWSM − L1-SVM (mean over shares) goes {listed}, so that the criterion is "
+        f"{f'not met on {failing}' if failing else 'met'} with these; the differences are not tested"
     )
+
+
+def converge_cause(figures: Mapping[str, Any]) -> str:
+    """The cause of ``linear_answers_cause``, and the differences at each share of training data."""
+    text = linear_answers_cause("answers at the lowest sparsity", FIGURE_6_SETS, converged, figures)
+    by_share = figures["ends by share"]
+    listed = "; ".join(
+        f"{share:.0%}: {', '.join(f'{v:+.3f} on {d}' for d, v in ends.items())}" for share, ends in by_share.items()
+    )
+    met = ", ".join(f"{share:.0%}" for share, ends in by_share.items() if converged(ends).all())
+    if met:
+        text = text.replace(
+            "ours: our",
+            f"protocol: the share of training data of Fig. 6 is not printed, and the criterion is met at {met}. Our",
+            1,
+        )
+    return f"{text}. By share of training data {listed}"
+
+
+def converged(ends: pd.Series) -> pd.Series:
+    return ends.abs() <= CONVERGED
 
 
 def wine_cause(figures: Mapping[str, Any]) -> str:
     """Accuracies of the other readings of RCPI, and of ours on the splits that these have."""
     readings = (DWSM, shared.LOGISTIC, shared.AS_PRINTED)
-    table, parts = in_shared_splits(figures["table"].query("dataset == 'wine'"), readings), []
+    table, best = in_shared_splits(figures["table"].query("dataset == 'wine'"), readings), {}
     for reading in readings:
         by_share = accuracy_by_share(table, "wine", 0.8, reading)
-        parts.append(f"{reading} {max(m.mean for m in by_share.values()):.3f}" if by_share else f"{reading} –")
+        if by_share:
+            best[reading] = max(m.mean for m in by_share.values())
+    lowest = WINE_PRINTED - WINE_TOLERANCE
+    reached = ", ".join(r for r, accuracy in best.items() if accuracy >= lowest) or "none"
     return (
-        "ours: our answers are linear regressions, as the paper prints. With nothing changed but logistic answers, and "
-        "by RCPI as printed (linear answers, too; section 6.1 lists its differences), the accuracy at the best share "
-        f"of training data is, on the splits of all three: {', '.join(parts)}"
+        "ours: our answers are linear regressions, as the paper prints, and why its reach more is not known. With "
+        "nothing changed but logistic answers, and by RCPI as printed (linear answers, too; the section on binary data "
+        "lists its differences, which are not separated), the accuracy at the best share of training data of each is, "
+        f"on the splits of all three: {', '.join(f'{r} {accuracy:.3f}' for r, accuracy in best.items())}; at least "
+        f"{lowest:g}: {reached}"
     )
 
 
 WINE_CLAIM = shared.reaches_printed(
-    "Wine: DWSM's accuracy at sparsity .8", "wine", 0.8, 0.9, tolerance=0.02, cause=wine_cause
+    "Wine: DWSM's accuracy at sparsity .8", "wine", 0.8, WINE_PRINTED, tolerance=WINE_TOLERANCE, cause=wine_cause
 )
 CLAIMS = (  # left out where a method is missing
     Claim(
@@ -98,31 +132,32 @@ CLAIMS = (  # left out where a method is missing
     *(
         Claim(
             f"{dataset.capitalize()}: at intermediate sparsities L1-SVM loses more accuracy than DWSM (DWSM is above "
-            "at .5 and at .7)",
+            "at .5 and at .7, mean over shares)",
             "Fig. 6",
             f"leads on {dataset}",
             lambda at_half, at_seven: at_half > 0 and at_seven > 0,
             "DWSM − L1-SVM: {:+.3f} at 0.5, {:+.3f} at 0.7",
-            partial(linear_answers_cause, "answers at half", [dataset]),
+            partial(linear_answers_cause, "answers at .5 and .7, the lower", [dataset], lambda leads: leads > 0),
         )
         for dataset in FIGURE_6_SETS
     ),
     Claim(
         "As sparsity decreases, the two methods converge (on wine and vowel, within .03 of each other at their lowest "
-        "sparsity)",
+        "sparsity, mean over shares)",
         "converge",
         "leads at the lowest sparsity",
-        lambda ends: (ends.abs() <= 0.03).all() if len(ends) == len(FIGURE_6_SETS) else None,
+        lambda ends: converged(ends).all() if len(ends) == len(FIGURE_6_SETS) else None,
         lambda ends: f"DWSM − L1-SVM: {', '.join(f'{v:+.3f} on {d}' for d, v in ends.items())}",
-        partial(linear_answers_cause, "answers at the lowest sparsity", FIGURE_6_SETS),
+        converge_cause,
     ),
     Claim(
-        "The methods behave as on binary data: DWSM is above L1-SVM at equal sparsity (its area is larger on all four)",
-        "4 of 4",
+        "The methods behave as on binary data: DWSM is above L1-SVM at equal sparsity (its area is larger on all four, "
+        "mean over shares; that it is all four is our criterion)",
+        "the same general behavior",
         "lead by area",
         lambda lead: (lead > 0).all() if lead.notna().all() else None,
         shared.above_text,
-        partial(linear_answers_cause, "answers by area", [*MULTICLASS_TITLES]),
+        partial(linear_answers_cause, "answers by area", [*MULTICLASS_TITLES], lambda lead: lead > 0),
     ),
 )
 
@@ -134,9 +169,17 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
         figures["leads at the lowest sparsity"] = lead[0.0]
     both = (DWSM, shared.LOGISTIC)
     paired = in_shared_splits(table, (*both, L1_SVM))
-    for name, level in (("at half", 0.5), ("at the lowest sparsity", 0.0), ("by area", None)):
-        leads = {form: shared.lead_over(paired, MULTICLASS_TITLES, (L1_SVM,), level, form) for form in both}
-        figures[f"answers {name}"] = pd.DataFrame(leads)
+    leads = {
+        level: pd.DataFrame(
+            {form: shared.lead_over(paired, MULTICLASS_TITLES, (L1_SVM,), level, form) for form in both}
+        )
+        for level in (0.0, 0.5, 0.7, None)
+    }
+    figures["answers at the lowest sparsity"], figures["answers by area"] = leads[0.0], leads[None]
+    figures["answers at .5 and .7, the lower"] = np.minimum(leads[0.5], leads[0.7])
+    figures["ends by share"] = {
+        share: shared.lead_over(own, FIGURE_6_SETS, (L1_SVM,), 0.0) for share, own in table.groupby("share")
+    }
     by_area = shared.lead_over(table, MULTICLASS_TITLES, (L1_SVM,))
     if by_area.notna().any():
         on_wine = by_dataset(heights(table[table["dataset"] == "wine"], 0.8)).reindex(columns=[DWSM, L1_SVM])

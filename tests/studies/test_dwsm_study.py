@@ -267,12 +267,26 @@ def test_groups_claims():
         by_text(claims, "Adult at lambda .005").ours
         == "0.792 with 4.83 groups; a setting with 8.00 groups has at least 0.79"
     )
-    assert by_text(claims, "Adult at lambda .01").reproduced is False
+    at_01 = by_text(claims, "Adult at lambda .01")
+    assert at_01.reproduced is False
+    assert "our policy acquires groups at all of them" in at_01.cause
+    assert "of our policy is 0.260, that of acquiring nothing 0.450" in at_01.cause
     assert by_text(claims, "Adult: LASSO").reproduced is True
     assert by_text(claims, "Sonar in 3", "is .75").reproduced is True
     assert by_text(claims, "Sonar in 3", "5 points below").ours == "0.740 with groups, 0.800 without: 6.0 points below"
     assert by_text(claims, "With thousands of features").reproduced is False  # accuracy falls by .10
     assert by_text(claims, "On these data").reproduced is True
+
+
+def test_the_cause_in_random_groups_has_the_difference_on_each_set():
+    rows = []
+    for dataset in dwsm.BINARY_TITLES:
+        for k in range(2):
+            rows += line(dataset, DWSM, [(0.5, 0.8)], split=k)
+            rows += line(f"{dataset} in 3 random groups", DWSM, [(0.5, 0.81 + 0.02 * k)], split=k)
+    claim = by_text(claims_of(dwsm_groups, pd.DataFrame(rows)), "In random groups")
+    assert claim.reproduced is False
+    assert "sonar +2.0 ± 1.0, splice +2.0 ± 1.0; on the sets that are run in both" in claim.cause
 
 
 def test_the_cause_on_cart_has_its_accuracy_by_share():
@@ -315,7 +329,7 @@ def test_relational_claims():
     row["class_usage"] = [None if k == 7 else u for k, u in enumerate(usage.tolist())]  # no 7 is classified correctly
     claims = dwsm_relational.claims(pd.DataFrame([row]), classes)
     assert [c.reproduced for c in claims] == [True, False, False, False, True]
-    assert claims[2].cause.startswith("protocol: ")
+    assert claims[2].cause.startswith("ours: the 1 takes more at all our prices")
     assert "4.8 and 14.4 at 0.005 related, 0.03 not" in claims[2].cause
 
 
@@ -333,3 +347,16 @@ def test_prices_are_the_cause_of_few_blocks_where_one_of_ours_gives_many():
     assert "more than 8.0 blocks" in few
     assert many.startswith("protocol: ")
     assert "at least 12 blocks at 1, where the 1 and the 5 take 7.0 and 12.5 at none" in many
+
+
+def test_the_share_of_training_data_is_a_cause_where_the_criterion_is_met_at_one():
+    answers = pd.DataFrame({DWSM: [-0.01, -0.06], dwsm.LOGISTIC: [0.01, 0.05]}, dwsm_multiclass.FIGURE_6_SETS)
+    ends = {0.5: answers[DWSM], 0.9: answers[DWSM] / 3}
+    figures = {"answers at the lowest sparsity": answers}
+    at_half, at_both = (
+        dwsm_multiclass.converge_cause(figures | {"ends by share": e}) for e in ({0.5: ends[0.5]}, ends)
+    )
+    assert at_half.startswith("ours: our answers are linear")
+    assert "from -0.060 to +0.050 on vowel, so that the criterion is not met on vowel with these" in at_half
+    assert at_both.startswith("protocol: the share of training data of Fig. 6 is not printed, and the criterion is met")
+    assert at_both.endswith("50%: -0.010 on wine, -0.060 on vowel; 90%: -0.003 on wine, -0.020 on vowel")
