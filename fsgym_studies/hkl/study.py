@@ -181,7 +181,8 @@ def protocol(full: bool) -> str:
         "searches, on the whole training part; the zero-norm SVM keeps one of the shares of Table 4, "
         f"also chosen on the inner folds. On {MORE_SPLITS[full]} splits of colon and lymphoma the disjunctions and the "
         "zero-norm SVM, also at two smaller shares, are run at each of their settings without choosing one. "
-        f"20 newsgroups: words that occur in at least {MIN_WORD_TEXTS} training posts, their headers included. "
+        f"20 newsgroups: words that occur in at least {MIN_WORD_TEXTS} training posts; in our copy these have their "
+        "header lines, and the test posts have not. "
         "Lymphoma: the largest of nine classes against the rest (46 of 96), discretised. The paper does not say how "
         "features are made Boolean, and gives no settings and, for microarrays, no splits."
     )
