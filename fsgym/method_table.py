@@ -105,6 +105,7 @@ METHODS: dict[str, Method] = {
             "intercept": False,
             "ridge": 1e-6,
             "select": "last",
+            "n_iterations": 10,
         },
         kind="linear",
     ),

@@ -189,7 +189,8 @@ class RCPI:
         """RCPI as Dulac-Arnold et al. (2012) print it.
 
         A policy is drawn from the mixture at each decision, the states are uniform, the regressions are least squares
-        without a constant term (with a penalty of 1e-6, so that they can be solved), and the last policy is returned.
+        without a constant term (with a penalty of 1e-6, so that they can be solved), there are ten iterations, and the
+        last policy is returned.
         ``options`` are further parameters, or others in place of these.
         """
         return cls(env, **{**METHODS["rcpi_printed"].preset, **options})

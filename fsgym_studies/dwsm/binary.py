@@ -49,11 +49,14 @@ def protocol(full: bool) -> str:
         "among its ten columns, as in the paper, and, not counted among the eight, without it); "
         f"{shared.splits_text(full)}. {DWSM} at prices lambda = {prices}; {L1_SVM}, {LARS} and {CART} at twelve "
         "settings each; their values are derived from the training part of the first split of each share and used on "
-        f"all its splits. {shared.READING_TEXT}. {shared.LOGISTIC}: the same with answers by logistic regression, the "
+        f"all its splits. {shared.READING_TEXT}. Each form of DWSM has {shared.N_ITERATIONS} iterations of ten states "
+        "per training row; the paper has ten iterations, and says that more give similar results. "
+        f"{shared.LOGISTIC}: the same with answers by logistic regression, the "
         f"default of this library. {shared.AS_PRINTED}: uniform states alone, least squares without a constant, the "
-        "policy of the last iteration. Our L1-SVM has an intercept with a small penalty and LARS one without; the "
-        "paper does not say how its L1 methods were run, so that they are run in other ways, too: LIBLINEAR without an "
-        "intercept (its default) and with one that is penalised as the weights are (-B 1), and LARS without one."
+        "policy of the last iteration, the twentieth. Our L1-SVM has an intercept with a small penalty and LARS one "
+        "without a penalty; the paper does not say how its L1 methods were run, so that they are run in other ways, "
+        "too: LIBLINEAR without an intercept (its default) and with one that is penalised as the weights are (-B 1), "
+        "and LARS without one."
         f"{shared.fewer_splits_text(full)}"
     )
 
@@ -188,6 +191,7 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     forms = {
         **causes.READINGS,
         "logistic answers without intercepts": (shared.LOGISTIC, (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT)),
+        "as printed without intercepts": (shared.AS_PRINTED, (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT)),
         "LARS alone without intercept": (DWSM, (L1_SVM, shared.LARS_WITHOUT)),
         "lead over L1-SVM": (DWSM, (L1_SVM,)),
         "lead over LARS": (DWSM, (LARS,)),
@@ -201,6 +205,10 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
         "lead at half": shared.lead_over(half, shared.BINARY_TITLES),
         "shares of rows": ", ".join(f"{share:.0%}" for share in sorted(table["share"].unique())),
         "L1 without intercept": {m: cancer[m] for m in (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT) if m in cancer},
+        "L1 on cancer by share": {
+            m: accuracy_by_share(table, shared.CANCER_ID, 0.7, m)
+            for m in (L1_SVM, LARS, shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT)
+        },
         "late changes": late_changes(in_shared_splits(table, (DWSM, shared.AS_PRINTED))),
         "lead over L1": (lead, *((other > 0).sum() for other in further)),
         "L1 on cancer": {m: cancer[m] for m in (L1_SVM, LARS) if m in cancer} or None,

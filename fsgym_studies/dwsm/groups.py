@@ -64,7 +64,7 @@ def adult_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
     train, test = subsample(ADULT_TRAIN.load(data_dir), ADULT_TRAIN_ROWS[full]), ADULT_TEST.load(data_dir)
     methods = (
         MethodSettings(DWSM, "rcpi", price_settings(ADULT_PRICES), preset=shared.READING),
-        MethodSettings(shared.AS_PRINTED, "rcpi_printed", price_settings(PRINTED_PRICES)),
+        shared.readings(PRINTED_PRICES)[-1],
         ADULT_LASSO,
     )
     return study_cells(Protocol.for_dataset(train, [OfficialSplit(test)]), methods)

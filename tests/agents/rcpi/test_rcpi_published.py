@@ -70,12 +70,10 @@ def test_the_published_algorithm_agrees_with_exact_expectations_state_by_state()
 def test_parts_of_the_published_algorithm_can_be_replaced():
     env = DatumWiseEnv(load_dataset("wine"), Rules(13, 3, lam=0.05))
     printed = RCPI.published(env)
-    assert (printed.mixture, printed.states, printed.select, printed.intercept) == (
-        "decision",
-        "uniform",
-        "last",
-        False,
-    )
+    assert (printed.mixture, printed.states, printed.select) == ("decision", "uniform", "last")
+    assert (printed.intercept, printed.ridge, printed.answers) == (False, 1e-6, "linear")
+    assert (printed.n_iterations, printed.states_per_sample, printed.alpha) == (10, 10, 0.7)  # section 6.1
+    assert (printed.n_rollouts, printed.unknown, printed.patience) == (1, 0, None)
     assert RCPI.published(env, select="best", n_iterations=2).select == "best"
 
 
