@@ -9,8 +9,9 @@ of the observation phi(x, z): the mask z of the acquired features and their valu
 3. Fit the score of each action to its returns by ridge regression (``regression``), and mix the policy that is greedy
    for these scores into the current one, with weight 1 - alpha, as in conservative policy iteration.
 
-The first policy is uniform over the legal actions. The rewards are undiscounted: minus ``lam`` times the price of an
-acquisition, minus the error cost of an answer. At the end one of the greedy policies is selected (``rcpi``).
+The first policy is uniform over the legal actions, or answers immediately. The rewards are undiscounted: minus ``lam``
+times the price of an acquisition, minus the error cost of an answer. At the end one of the greedy policies is selected
+(``rcpi``).
 """
 
 from agents.rcpi.classifier import DatumWiseClassifier

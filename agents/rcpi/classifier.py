@@ -25,7 +25,9 @@ class DatumWiseClassifier(BaseAgentClassifier):
     ----------
     lam : float, default 0.01
         Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``.
-    n_iterations, states_per_sample, alpha, ridge, intercept, answers, states, mixture, n_rollouts, select, unknown
+    n_iterations, states_per_sample, alpha, ridge, intercept, answers, states, mixture, start, n_rollouts
+        As in ``agents.RCPI``.
+    select, unknown
         As in ``agents.RCPI``.
     class_weight, n_jobs, random_state
         As in ``agents.RCPI``.
@@ -74,6 +76,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         answers: Literal["linear", "logistic"] = "logistic",
         states: Literal["uniform", "policy", "both"] = "both",
         mixture: Literal["trajectory", "decision"] = "decision",
+        start: Literal["uniform", "answer"] = "uniform",
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
         unknown: float = 0.0,
@@ -91,6 +94,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self.answers: Literal["linear", "logistic"] = answers
         self.states: Literal["uniform", "policy", "both"] = states
         self.mixture: Literal["trajectory", "decision"] = mixture
+        self.start: Literal["uniform", "answer"] = start
         self.n_rollouts = n_rollouts
         self.select: Literal["best", "last"] = select
         self.unknown = unknown
@@ -119,6 +123,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
             answers=self.answers,
             states=self.states,
             mixture=self.mixture,
+            start=self.start,
             n_rollouts=self.n_rollouts,
             select=self.select,
             unknown=self.unknown,

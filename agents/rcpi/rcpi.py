@@ -40,7 +40,7 @@ class RCPI:
     """Rollouts Classification Policy Iteration (RCPI) for any environment of this package.
 
     Approximate policy iteration with policies instead of value functions (Dulac-Arnold, Denoyer, Preux and Gallinari,
-    2012, section 3.4). The behaviour policy is a mixture of greedy policies, uniform over legal actions at first. Each
+    2012, section 3.4). The behaviour policy is a mixture of greedy policies and of the first one, see ``start``. Each
     iteration samples states, estimates the return of each legal acquisition in them by Monte Carlo rollouts of the
     mixture, fits one linear score per action to the returns by ridge regression, and mixes the policy that is greedy
     for these scores into the mixture with weight 1 - alpha. The result is one of the greedy policies.
@@ -74,6 +74,11 @@ class RCPI:
         decision, as in the paper. With uniform states the uniform policy then takes part in nearly every long rollout,
         so that acquisitions seem expensive, and "trajectory" has the lower loss; with states of the policy "decision"
         has.
+    start : {"uniform", "answer"}, default "uniform"
+        The first policy pi_0. "uniform": uniform over the legal actions; its long random episodes make acquisitions
+        seem expensive in the first iterations. "answer": it answers immediately, by answers fitted on uniform states,
+        so that the first iteration learns which single acquisition pays. With states of the policy the losses of both
+        are about the same in our trials.
     n_rollouts : int, default 1
         Number of rollouts whose mean estimates one return.
     select : {"best", "last"}, default "best"
@@ -135,6 +140,7 @@ class RCPI:
         answers: Literal["linear", "logistic"] = "logistic",
         states: Literal["uniform", "policy", "both"] = "both",
         mixture: Literal["trajectory", "decision"] = "decision",
+        start: Literal["uniform", "answer"] = "uniform",
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
         unknown: float = 0.0,
@@ -170,6 +176,7 @@ class RCPI:
         check_choice(answers, "answers", "linear", "logistic")
         check_choice(states, "states", "uniform", "policy", "both")
         check_choice(mixture, "mixture", "decision", "trajectory")
+        check_choice(start, "start", "uniform", "answer")
         check_choice(select, "select", "best", "last")
         self.dataset, self.weight = training_rows(inner.dataset, class_weight, sample_weight)
         self.rules: Rules = inner.rules
@@ -179,7 +186,8 @@ class RCPI:
         self.rules.check_largest_loss(MAX_LOSS)
         self.n_iterations, self.states_per_sample = n_iterations, states_per_sample
         self.alpha, self.ridge, self.intercept, self.answers, self.states = alpha, ridge, intercept, answers, states
-        self.mixture, self.n_rollouts, self.select, self.unknown = mixture, n_rollouts, select, unknown
+        self.mixture, self.start, self.n_rollouts = mixture, start, n_rollouts
+        self.select, self.unknown = select, unknown
         self.patience, self.tol, self.n_jobs, self.random_state = patience, tol, n_jobs, random_state
         self.policy: LinearPolicy | None = None
         self.history: list[dict[str, float]] = []
@@ -224,15 +232,15 @@ class RCPI:
 
         with task_runner(self.n_jobs) as run, _progress(self.n_iterations, progress_bar) as tick:
             mixture = Mixture.uniform(rules, self.mixture == "trajectory")
+            if self.start == "answer":
+                mixture = self._answering(mixture, train, scaled, shares, rng, run)
             for t in range(1, self.n_iterations + 1):
                 began = time.perf_counter()
                 seeds = rng.integers(2**63, size=2)
                 rows, values = blanked(train, scaled, rules, self.unknown, rng)
                 states = self._sample(rows, values, mixture, shares, int(seeds[0]), run)
                 returns, legal = self._returns(states, rows, values, mixture, int(seeds[1]), run)
-                design = Design(states, values, rules, self.intercept)
-                logits = fit_logits(design, train.y, rules.n_classes, self.ridge, logits) if logistic else None
-                weights, intercepts = fit_scores(design, train.y, returns, legal, self.ridge, run, logits)
+                weights, intercepts, logits = self._fit(states, values, train.y, returns, legal, logits, run)
                 mixture = mixture.mixed(weights, intercepts, self.alpha, logistic)
 
                 if t == 1 and self.select == "best":  # the first candidate acquires nothing
@@ -252,6 +260,42 @@ class RCPI:
                     break
         return self
 
+    def _answering(
+        self,
+        mixture: Mixture,
+        rows: Dataset,
+        scaled: NDArray[np.float32],
+        shares: NDArray[np.float64],
+        rng: np.random.Generator,
+        run: TaskRunner,
+    ) -> Mixture:
+        """The mixture of one policy that answers immediately; its answers are fitted on uniform states."""
+        seed = int(rng.integers(2**63))
+        rows, values = blanked(rows, scaled, self.rules, self.unknown, rng)
+        states = sample_states(rows.X, self.rules, self._n_states(rows), seed, shares)
+        none = np.zeros((len(states.rows), self.rules.n_acquisitions), np.float32)
+        weights, intercepts, _ = self._fit(states, values, rows.y, none, none.astype(bool), None, run)
+        return mixture.mixed(weights, intercepts, 0.0, self.answers == "logistic")
+
+    def _fit(
+        self,
+        states: States,
+        values: NDArray[np.float32],
+        y: NDArray[np.int64],
+        returns: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        logits: NDArray[np.float64] | None,
+        run: TaskRunner,
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float64] | None]:
+        """Weights and intercepts of all scores, and the logits where answers are logistic, which start from these."""
+        design = Design(states, values, self.rules, self.intercept)
+        if self.answers == "logistic":
+            logits = fit_logits(design, y, self.rules.n_classes, self.ridge, logits)
+        return *fit_scores(design, y, returns, legal, self.ridge, run, logits), logits
+
+    def _n_states(self, rows: Dataset) -> int:
+        return max(1, round(self.states_per_sample * rows.n_samples))
+
     def _sample(
         self,
         rows: Dataset,
@@ -262,7 +306,7 @@ class RCPI:
         run: TaskRunner,
     ) -> States:
         """The training states of an iteration; of "both", the uniform ones come first."""
-        n_states = max(1, round(self.states_per_sample * rows.n_samples))
+        n_states = self._n_states(rows)
         n_followed = {"uniform": 0, "policy": n_states, "both": int(POLICY_SHARE * n_states)}[self.states]
         states = sample_states(rows.X, self.rules, n_states - n_followed, seed, shares)
         if n_followed:

@@ -24,9 +24,11 @@ def features(row, z):
     return np.concatenate([z, np.array(z) * ROWS[row]])
 
 
-def exact_scores(policies):
-    """Least squares of the exact returns under the mixture of the greedy policies and the uniform one."""
+def exact_scores(policies, first=None):
+    """Least squares of the exact returns under the mixture of the greedy policies and the first or the uniform one."""
     shares = [(1 - ALPHA) * ALPHA ** (len(policies) - 1 - k) for k in range(len(policies))]
+    if first is not None:
+        shares, policies = [1 - sum(shares), *shares], [first, *policies]
 
     def legal(z):
         return [a for a in range(N) if not z[a]] + [N, N + 1]
@@ -40,7 +42,8 @@ def exact_scores(policies):
         total = (1 - sum(shares)) * np.mean([outcome(row, z, a) for a in legal(z)])
         for share, theta in zip(shares, policies):
             scores = features(row, z) @ theta
-            total += share * outcome(row, z, max(legal(z), key=lambda a: (scores[a], -a)))
+            actions = [N, N + 1] if theta is first else legal(z)
+            total += share * outcome(row, z, max(actions, key=lambda a: (scores[a], -a)))
         return total
 
     theta = np.zeros((2 * N, N + 2))
@@ -65,6 +68,23 @@ def test_the_published_algorithm_agrees_with_exact_expectations_state_by_state()
             np.testing.assert_allclose(features(row, z) @ theta, features(row, z) @ expected, atol=0.02)
         policies.append(theta)  # the exact mixture of the next iteration has the policy that was learned
     assert np.abs(exact_scores(policies[:1]) - exact_scores([])).max() > 0.1
+
+
+def test_the_policy_that_starts_may_answer_immediately():
+    """Its answers are least squares on uniform states; where it has the whole mixture, an acquisition ends with one."""
+    env = DatumWiseEnv(Dataset(ROWS, LABELS), Rules(N, 2, lam=LAM))
+    answers = exact_scores([])  # those of the answers do not depend on the policy
+    policies = []
+    for t in (1, 2):
+        agent = RCPI.published(
+            env, start="answer", n_iterations=t, alpha=ALPHA, states_per_sample=20_000, n_rollouts=4, random_state=0
+        ).learn()
+        theta = np.concatenate([agent.policy.weights[:, 0], agent.policy.weights[:, 1]]).astype(float)
+        expected = exact_scores(policies, first=answers)
+        for row, z in STATES:
+            np.testing.assert_allclose(features(row, z) @ theta, features(row, z) @ expected, atol=0.02)
+        policies.append(theta)
+    assert np.abs(exact_scores([], first=answers) - exact_scores([])).max() > 0.1
 
 
 def test_parts_of_the_published_algorithm_can_be_replaced():
