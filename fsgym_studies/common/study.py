@@ -58,18 +58,23 @@ class Conclusion:
     def summary(self) -> str:
         """How many claims are reproduced, or confirmed if no claim is a paper's, and why others are not, in words.
 
+        Beside a paper's claims, those without a paper are not counted.
+
         >>> Conclusion("", [AssessedClaim("", ".9", "0.91", True), AssessedClaim("", ".8", "", None)]).summary()
         '1 of 1 claims reproduced; 1 not assessed'
         >>> Conclusion("", [AssessedClaim("", "", "0.91", True)]).summary()
         '1 of 1 claims confirmed'
+        >>> Conclusion("", [AssessedClaim("", ".9", "0.91", True), AssessedClaim("", "", "0.7", False)]).summary()
+        '1 of 1 claims reproduced'
         >>> failed = [AssessedClaim("", ".9", "0.8", False, cause) for cause in ("data: few", "data: other", "")]
         >>> Conclusion("", failed).summary()
         '0 of 3 claims reproduced; causes: data 2, unknown 1'
         """
-        assessed = [c for c in self.claims if c.reproduced is not None]
-        word = RESULT_WORDS[True] if any(c.paper for c in self.claims) else OWN_RESULT_WORDS[True]
-        text = f"{sum(c.reproduced is True for c in assessed)} of {len(assessed)} claims {word}"
-        if rest := len(self.claims) - len(assessed):
+        of_paper = [c for c in self.claims if c.paper]
+        counted, words = (of_paper, RESULT_WORDS) if of_paper else (self.claims, OWN_RESULT_WORDS)
+        assessed = [c for c in counted if c.reproduced is not None]
+        text = f"{sum(c.reproduced is True for c in assessed)} of {len(assessed)} claims {words[True]}"
+        if rest := len(counted) - len(assessed):
             text += f"; {rest} not assessed"
         causes = Counter(c.cause.partition(":")[0] or "unknown" for c in assessed if not c.reproduced)
         listed = ", ".join(f"{cause} {causes[cause]}" for cause in (*CAUSES, "unknown") if cause in causes)

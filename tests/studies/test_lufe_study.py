@@ -16,6 +16,7 @@ from baselines.svm_plus.problem import SampleTable
 from fsgym import Dataset
 from fsgym_studies.common.difference import paired_difference
 from fsgym_studies.common.plan import Source
+from fsgym_studies.common.study import Conclusion
 from fsgym_studies.lufe import cell as lufe_cell
 from fsgym_studies.lufe import claims as lufe_claims
 from fsgym_studies.lufe import study as lufe
@@ -254,14 +255,25 @@ def test_lufe_claims_that_are_not_reproduced():
     causes = {c.text: c.cause for c in claims if not c.reproduced}
     assert all(causes.values())
     control = by_text(claims, "LUFe-ANOVA is better than the identity").cause
-    assert control.startswith("paper: it has no such control, so that this is a check of ours; on our corpora LUFe is ")
+    assert control.startswith("paper: it has no such control, so that there is nothing to reproduce; in this check ")
     assert control.endswith(" the identity control +1.99 ± 0.05: too close to be distinguished")
     cause = by_text(claims, "LUFe-RFE is better than ALL").cause
-    assert cause.endswith("-2.99 ± 0.03 with log counts (raw counts are not scaled to norm 1)")
+    assert cause.endswith(
+        "; at K = 300 the difference is -2.99 ± 0.03 with log counts (raw counts are not scaled to norm 1)"
+    )
+    augmented = by_text(claims, "LUFe-RFE with a given share").cause
+    assert "; at K = 300 and a share of 100 %, where RFE-augmented is ALL, the difference is -2.99 " in augmented
+    part = by_text(claims, "LUFe-RFE improves").cause
+    assert part.startswith(
+        "data: TechTC-300 is not available; the whole gain of LUFe-RFE over RFE at K = 300 is +1.99 "
+    )
+    assert " on our corpora (better), 1.97 in the paper; a part of it would have to exceed 0.0" in part
     outer = lufe_claims.outer_cause(
         "ANOVA", {"table": table} | {w: lufe_tables.mean_accuracies(table, w) for w in INNER}
     )
+    assert outer.startswith("data: TechTC-300 is not available; the gain of LUFe over ANOVA is ")
     assert " on our corpora, +2.60 in the paper (means over both K). " in outer
+    assert ", so that the order changes the mean by 0.00; of the 49 pairs " in outer
     assert outer.endswith("of the 49 pairs of penalties 3.0 are equally the best, in the other case 3.0")
     assert (
         "The identity control, whose model of the slack variables uses no feature, improves accuracy by +1.99 points"
@@ -272,12 +284,25 @@ def test_lufe_claims_that_are_not_reproduced():
     assert "There is no improvement to explain" in worse[0]
 
 
+def test_controls_that_the_paper_does_not_have_are_not_counted():
+    claims = lufe_claims.claims(lufe_table(selection=-0.02, identity=0.0))
+    own = [c for c in claims if not c.paper]
+    assert [c.text.split(" better than the ") for c in own] == [
+        ["LUFe-RFE is", "identity control"],
+        ["LUFe-ANOVA is", "random control"],
+        ["LUFe-ANOVA is", "identity control"],
+    ]
+    assert {c.result for c in own} == {"not confirmed"}
+    assert " of 13 claims reproduced; causes: data " in Conclusion("", claims).summary()
+    assert "paper" not in Conclusion("", claims).summary()
+
+
 @pytest.mark.parametrize(("selection", "alone"), [(-0.02, True), (0.02, False)])
 def test_a_cause_excludes_the_coding_where_no_coding_gives_the_claim(selection, alone):
     worse, other = (lufe_tables.mean_accuracies(lufe_table(selection=s)) for s in (-0.02, selection))
     figures = {"codings": {"log counts": worse, "tf-idf": other}, "nested": worse}
     text = lufe_claims.coding_cause("RFE", "selection", "ALL", figures)
-    assert text.endswith("so that none of these codings gives a gain") is alone
+    assert text.endswith("so that none of these codings gives a gain of more than two standard errors") is alone
 
 
 def test_pairs_of_classifiers():

@@ -125,6 +125,17 @@ def test_claims_without_a_paper_are_confirmed():
     assert Conclusion("", claims).summary() == "1 of 2 claims confirmed; 1 not assessed"
 
 
+def test_claims_without_a_paper_are_not_counted_beside_those_of_a_paper(tmp_path):
+    paper = [AssessedClaim("", "0.9", "", True), AssessedClaim("", "0.9", "", False, "data: other rows")]
+    own = [AssessedClaim("", "", "", confirmed, "paper: it has none") for confirmed in (True, False, None)]
+    conclusion, doc = Conclusion("Protocol.", [*paper, *own]), tmp_path / "page.md"
+    assert conclusion.summary() == "1 of 2 claims reproduced; causes: data 1"
+    write_section(doc, find_study("dwsm-cost"), conclusion, True, "5 cells")
+    row = overview(doc.read_text()).iloc[0]
+    assert (row["claims"], row["reproduced"], row["cause: paper"], row["cause: data"]) == (2, 1, 0, 1)
+    assert "not confirmed" in doc.read_text()
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_each_data_set_of_a_study_can_be_left_out(name, monkeypatch):
     """Its files are not read, and those of the others are."""
