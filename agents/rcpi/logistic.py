@@ -1,4 +1,4 @@
-"""Multinomial logistic regression of the classes on the sampled states, which takes the place of scores of answers."""
+"""Step 3 of RCPI in full: scores of all actions, those of answers by regression or as logits of the classes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,26 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from agents.rcpi.regression import Design
+from agents.parallel import TaskRunner
+from agents.rcpi.regression import Design, fit_scores
 
 DESIGN_BYTES = 2**28  # memory for the design matrix; of more states, evenly spaced ones are used. By hand
 MAX_ITERATIONS = 100  # of L-BFGS; it starts from the coefficients of the iteration before
+
+
+def fit_policy(
+    design: Design,
+    y: NDArray[np.int64],
+    returns: NDArray[np.float32],
+    legal: NDArray[np.bool_],
+    ridge: float,
+    run: TaskRunner,
+    logistic: bool,
+    start: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float64] | None]:
+    """Weights and intercepts of the scores, see ``fit_scores``, and the logits, fitted from ``start``, if there are."""
+    logits = fit_logits(design, y, design.rules.n_classes, ridge, start) if logistic else None
+    return *fit_scores(design, y, returns, legal, ridge, run, logits), logits
 
 
 def fit_logits(

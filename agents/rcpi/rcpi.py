@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -15,16 +14,17 @@ from agents import model_file
 from agents.limits import MAX_LOSS
 from agents.parallel import TaskRunner, task_runner
 from agents.policy import legal_from
-from agents.rcpi.logistic import fit_logits
+from agents.rcpi.logistic import fit_policy
 from agents.rcpi.on_policy import sample_prefixes
 from agents.rcpi.policy import LinearPolicy, best_constant_policy
-from agents.rcpi.regression import Design, fit_scores
+from agents.rcpi.regression import Design
+from agents.rcpi.reporting import check_range, progress, weighted_means
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import EQUAL_SHARES, States, blanked, sample_states
 from agents.weights import cheapest_constant_answer, training_rows
 from fsgym.checks import brief, check_choice, check_n_jobs, check_random_state, generator_of
 from fsgym.dataset import Dataset
-from fsgym.evaluation import Evaluation, evaluate
+from fsgym.evaluation import evaluate
 from fsgym.method_table import METHODS
 from fsgym.rules import Rules
 from fsgym.scaling import Scaling
@@ -156,18 +156,18 @@ class RCPI:
             getattr(inner, "rules", None), Rules
         ):
             raise TypeError(f"RCPI needs an environment of fsgym, got {type(env).__name__}")
-        _check_range(n_iterations, "n_iterations", 1, 1e6, whole=True)
-        _check_range(n_rollouts, "n_rollouts", 1, 1e6, whole=True)
+        check_range(n_iterations, "n_iterations", 1, 1e6, whole=True)
+        check_range(n_rollouts, "n_rollouts", 1, 1e6, whole=True)
         if patience is not None:
-            _check_range(patience, "patience", 1, 1e6, whole=True)
+            check_range(patience, "patience", 1, 1e6, whole=True)
         check_n_jobs(n_jobs)
-        _check_range(tol, "tol", 0, 1e9)
-        _check_range(states_per_sample, "states_per_sample", 1e-9, 1e6)
-        _check_range(ridge, "ridge", 1e-6, 1e6)  # with less, the single-precision Gram matrices may be singular
-        _check_range(alpha, "alpha", 0, 1)
+        check_range(tol, "tol", 0, 1e9)
+        check_range(states_per_sample, "states_per_sample", 1e-9, 1e6)
+        check_range(ridge, "ridge", 1e-6, 1e6)  # with less, the single-precision Gram matrices may be singular
+        check_range(alpha, "alpha", 0, 1)
         if alpha == 1:
             raise ValueError("alpha must be below 1, otherwise no new policy is mixed in")
-        _check_range(unknown, "unknown", 0, 1)
+        check_range(unknown, "unknown", 0, 1)
         if unknown == 1:
             raise ValueError("unknown must be below 1, otherwise nothing could be acquired in training")
         check_random_state(random_state)
@@ -230,7 +230,7 @@ class RCPI:
         self.history, self.policy, n_stale = [], None, 0
         best_loss, logistic, logits = np.inf, self.answers == "logistic", None
 
-        with task_runner(self.n_jobs) as run, _progress(self.n_iterations, progress_bar) as tick:
+        with task_runner(self.n_jobs) as run, progress(self.n_iterations, progress_bar) as tick:
             mixture = Mixture.uniform(rules, self.mixture == "trajectory")
             if self.start == "answer":
                 mixture = self._answering(mixture, train, scaled, shares, rng, run)
@@ -240,14 +240,17 @@ class RCPI:
                 rows, values = blanked(train, scaled, rules, self.unknown, rng)
                 states = self._sample(rows, values, mixture, shares, int(seeds[0]), run)
                 returns, legal = self._returns(states, rows, values, mixture, int(seeds[1]), run)
-                weights, intercepts, logits = self._fit(states, values, train.y, returns, legal, logits, run)
+                design = Design(states, values, rules, self.intercept)
+                weights, intercepts, logits = fit_policy(
+                    design, train.y, returns, legal, self.ridge, run, logistic, logits
+                )
                 mixture = mixture.mixed(weights, intercepts, self.alpha, logistic)
 
                 if t == 1 and self.select == "best":  # the first candidate acquires nothing
                     self.policy = best_constant_policy(weights, intercepts, train, weight, scaling, rules)
-                    best_loss = _means(evaluate(self.policy, evaluation, rules), evaluation_weight)["loss"]
+                    best_loss = weighted_means(evaluate(self.policy, evaluation, rules), evaluation_weight)["loss"]
                 policy = LinearPolicy(weights, intercepts, scaling, rules, logistic, empty_answer)
-                result = _means(evaluate(policy, evaluation, rules), evaluation_weight)
+                result = weighted_means(evaluate(policy, evaluation, rules), evaluation_weight)
                 n_stale = 0 if result["loss"] < best_loss - self.tol else n_stale + 1
                 if self.select == "last" or result["loss"] < best_loss:
                     self.policy = policy
@@ -274,24 +277,9 @@ class RCPI:
         rows, values = blanked(rows, scaled, self.rules, self.unknown, rng)
         states = sample_states(rows.X, self.rules, self._n_states(rows), seed, shares)
         none = np.zeros((len(states.rows), self.rules.n_acquisitions), np.float32)
-        weights, intercepts, _ = self._fit(states, values, rows.y, none, none.astype(bool), None, run)
-        return mixture.mixed(weights, intercepts, 0.0, self.answers == "logistic")
-
-    def _fit(
-        self,
-        states: States,
-        values: NDArray[np.float32],
-        y: NDArray[np.int64],
-        returns: NDArray[np.float32],
-        legal: NDArray[np.bool_],
-        logits: NDArray[np.float64] | None,
-        run: TaskRunner,
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float64] | None]:
-        """Weights and intercepts of all scores, and the logits where answers are logistic, which start from these."""
-        design = Design(states, values, self.rules, self.intercept)
-        if self.answers == "logistic":
-            logits = fit_logits(design, y, self.rules.n_classes, self.ridge, logits)
-        return *fit_scores(design, y, returns, legal, self.ridge, run, logits), logits
+        design, logistic = Design(states, values, self.rules, self.intercept), self.answers == "logistic"
+        weights, intercepts, _ = fit_policy(design, rows.y, none, none.astype(bool), self.ridge, run, logistic)
+        return mixture.mixed(weights, intercepts, 0.0, logistic)
 
     def _n_states(self, rows: Dataset) -> int:
         return max(1, round(self.states_per_sample * rows.n_samples))
@@ -409,34 +397,3 @@ class RCPI:
 
             raise NotFittedError("this agent is not trained yet; call learn() first")
         return self.policy
-
-
-def _means(result: Evaluation, weight: NDArray[np.float64] | None) -> dict[str, float]:
-    """Weighted means over the rows of an evaluation: loss, accuracy, n_acquisitions."""
-    if weight is None:
-        return {name: getattr(result, name) for name in ("loss", "accuracy", "n_acquisitions")}
-    n_acquisitions = (result.trajectories.order >= 0).sum(axis=1)  # type: ignore[union-attr]
-    by_row = {"loss": result.losses, "accuracy": result.answers == result.dataset.y, "n_acquisitions": n_acquisitions}
-    return {name: float(weight @ values / weight.sum()) for name, values in by_row.items()}
-
-
-@contextmanager
-def _progress(total: int, shown: bool) -> Iterator[Callable[[], None]]:
-    """The function to call after each iteration: it advances a progress bar on the error stream, or does nothing."""
-    if not shown:
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("RCPI", total=total)
-        yield lambda: bar.advance(task)
-
-
-def _check_range(value: Any, name: str, low: float, high: float, whole: bool = False) -> None:
-    """Raise ValueError unless ``value`` is a number from ``low`` to ``high``, and a whole one if ``whole``."""
-    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
-        kind = "a whole number" if whole else "a number"
-        raise ValueError(f"{name} must be {kind} from {low:g} to {high:g}, got {brief(value)}")

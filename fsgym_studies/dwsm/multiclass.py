@@ -28,7 +28,7 @@ MULTICLASS_SETS = tuple(Source(name, name) for name in MULTICLASS_TITLES)
 WINE = MULTICLASS_SETS[-1]
 WINE_SPLITS = 10  # of wine in the quick study, for all shares of the paper: it has few rows
 FIGURE_6_SETS = ["wine", "vowel"]
-CONVERGED = 0.03  # two accuracies that differ by at most so much count as converged
+EQUAL_ENDS = 0.03  # two accuracies that differ by at most so much count as converged
 WINE_PRINTED, WINE_TOLERANCE = 0.9, 0.02
 MULTICLASS_PRICES = (0.0, 0.01, 0.05, 0.1)
 MULTICLASS_SETTINGS = (
@@ -95,7 +95,7 @@ def converge_cause(figures: Mapping[str, Any]) -> str:
 
 
 def converged(ends: pd.Series) -> pd.Series:
-    return ends.abs() <= CONVERGED
+    return ends.abs() <= EQUAL_ENDS
 
 
 def wine_cause(figures: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ WEIGHTS_CALL = "fsgym_studies.uncertain_sgl.cell:weights"
 FEATURE_SCALE = 100.0  # the range to which each feature is scaled; inferred from the printed penalties
 GAP_TOL = 1e-8  # largest duality gap of a minimum, as a share of |y|^2 / 2
 GAP_ROUNDING = 1e-12  # allowance for rounding in the computed gap, as a share of |y|^2 / 2
-N_STEPS = 100  # of accelerated proximal gradient, which the tables of the paper suggest
+EARLY_STEPS = 100  # of accelerated proximal gradient, which the tables of the paper suggest
 MODES = {"early": "fista", "exact": "exact"}  # solvers: after 100 accelerated steps, and at the minimum
 Penalties = tuple[float, float]  # lambda1, lambda2
 
@@ -50,7 +50,7 @@ def sample_data(train: Dataset, test: Dataset, distribution: str, w: float, s: i
     return SampledData(X, y, expander.transform(imputer.transform(test.X)), y_test, s)
 
 
-def fit_lasso(data: SampledData, penalties: Penalties, solver: str, n_steps: int = N_STEPS) -> SparseGroupLasso:
+def fit_lasso(data: SampledData, penalties: Penalties, solver: str, n_steps: int = EARLY_STEPS) -> SparseGroupLasso:
     """Fit equation 7 by ``n_steps`` accelerated steps (solver ``"fista"``) or to its minimum (``"exact"``)."""
     from baselines import SparseGroupLasso
 
@@ -133,7 +133,7 @@ def _evaluate_penalties(data: SampledData, penalties: Iterable[Penalties]) -> tu
     from baselines.sparse_group_lasso.penalty import Penalty
 
     groups = make_groups(data.s, "ones", data.X.shape[1])
-    weights = run_fista(data.X, data.y, [Penalty(*pair, groups) for pair in penalties], N_STEPS)
+    weights = run_fista(data.X, data.y, [Penalty(*pair, groups) for pair in penalties], EARLY_STEPS)
     every = np.ones((data.X.shape[1] // data.s, data.s), bool)
     known, rows = {every.tobytes(): selection_accuracy(data)}, []
     for mask in (w.reshape(-1, data.s) != 0 for w in weights):
@@ -152,7 +152,7 @@ def at_setting(
     penalties: Penalties,
     split: Split,
     seed: int,
-    n_steps: int = N_STEPS,
+    n_steps: int = EARLY_STEPS,
 ) -> dict[str, Any]:
     """Evaluate one printed setting after ``n_steps`` (early) and at the minimum (exact).
 
