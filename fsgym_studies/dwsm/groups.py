@@ -353,7 +353,7 @@ def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusi
         "behave in a similar way; the numbers are not comparable.",
     )
     pictures = shared.curve_pictures(settings, table)
-    return Conclusion(protocol(full), claims(table, settings), tables, pictures, notes)
+    return Conclusion(protocol(full), claims(table, settings), tables, pictures, notes, ("table7",))
 
 
 STUDY = Study(

@@ -227,7 +227,7 @@ def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclu
     comparisons = tables.comparison_table(table)
     filled = [t for t in (comparisons, *(kind(table) for kind in tables.FURTHER_TABLES)) if len(t.frame)]
     pictures = [picture for kind in tables.PICTURES if (picture := kind(table)) is not None]
-    return Conclusion(protocol(full), claims(table), filled, pictures, notes(comparisons.frame))
+    return Conclusion(protocol(full), claims(table), filled, pictures, notes(comparisons.frame), ("neighbours",))
 
 
 STUDY = Study(

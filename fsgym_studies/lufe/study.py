@@ -83,7 +83,7 @@ def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclu
     if accuracies.empty:
         return Conclusion(protocol(full), claims(table))
     shares = tables.differences_by_share(accuracies)
-    shown = [
+    results = [
         tables.controls_table(accuracies),
         tables.summary_table(accuracies),
         tables.share_table(shares),
@@ -91,9 +91,8 @@ def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclu
         tables.coding_table(table),
     ]
     pictures = [tables.error_picture(accuracies, s, k) for k, s in enumerate(tables.COMPARED_SELECTORS, 1)]
-    return Conclusion(
-        protocol(full), claims(table), shown, [*pictures, tables.share_picture(shares)], notes(accuracies)
-    )
+    pictures.append(tables.share_picture(shares))
+    return Conclusion(protocol(full), claims(table), results, pictures, notes(accuracies), ("table1",))
 
 
 def protocol(full: bool) -> str:
