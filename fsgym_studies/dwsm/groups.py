@@ -177,6 +177,15 @@ def texts_cause(figures: Mapping[str, Any]) -> str:
     )
 
 
+def lasso_cause(figures: Mapping[str, Any]) -> str:
+    """Accuracies of the LASSO on the texts by number of features."""
+    listed = ", ".join(f"{r.accuracy:.3f} with {r.n_features:.0f}" for r in figures["texts, LASSO"].itertuples())
+    return (
+        "data: Gisette is not available, and pcmac in its place has other features; whether the data decide or our "
+        f"implementation does is not separated. The accuracies of LASSO are {listed} features, and more were not run"
+    )
+
+
 def adult_claim(accuracy: float, groups: float, lam: str) -> Claim:
     """One printed accuracy and number of groups on Adult."""
 
@@ -269,6 +278,7 @@ TEXT_CLAIMS = (  # thousands of features in random groups; left out where cells 
             f"LASSO {lasso['accuracy']:.3f} with {lasso['n_features']:.0f} features; DWSM {accuracy.max():.3f} at "
             f"its best setting, {accuracy.mean():.3f} on average over its settings"
         ),
+        lasso_cause,
     ),
 )
 
@@ -309,7 +319,7 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
     }
     own, lasso = (rows_of(settings, in_groups(PCMAC, 10), method) for method in (DWSM, LARS))
     if len(own) and len(lasso):
-        own = own.sort_values("setting")
+        own, figures["texts, LASSO"] = own.sort_values("setting"), lasso.sort_values("n_features")
         figures["texts, fewer iterations"] = any("n_iterations" in json.loads(params) for params in own["params"])
         figures["texts, larger class"] = rows_of(table, in_groups(PCMAC, 10), DWSM)["chance"].mean()
         figures["texts"] = (own["n_acquisitions"].to_numpy(), own["accuracy"], most_accurate(lasso))
@@ -360,7 +370,7 @@ STUDY = Study(
     "dwsm-groups",
     "DWSM: features in groups (section 6.3.3, Table 7)",
     shared.DWSM_REFERENCE,
-    (8.1, 180.0),
+    (8.1, 68.0),
     (ADULT_TRAIN.name, PCMAC_SET.name, *(s.name for s in shared.BINARY_SETS)),
     plan,
     conclude,

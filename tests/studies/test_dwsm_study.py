@@ -279,6 +279,17 @@ def test_groups_claims():
     assert by_text(claims, "On these data").reproduced is True
 
 
+def test_the_cause_on_texts_has_the_lasso_by_number_of_features():
+    own, lasso = "pcmac in 10 random groups", [(0.97, 0.7), (0.9, 0.75)]
+    rows = line(own, DWSM, [(0.2, 0.8)]) + line(own, LARS, lasso)
+    for row, n in zip(rows[1:], (300, 30)):
+        row |= {"n_features": n, "params": json.dumps({"max_features": n})}
+    claim = by_text(claims_of(dwsm_groups, pd.DataFrame(rows)), "On these data")
+    assert claim.reproduced is False
+    assert claim.cause.startswith("data: ")
+    assert "0.750 with 30, 0.700 with 300 features" in claim.cause
+
+
 def test_the_cause_in_random_groups_has_the_difference_on_each_set():
     rows = []
     for dataset in dwsm.BINARY_TITLES:
