@@ -70,7 +70,8 @@ def summary_table(accuracies: pd.DataFrame) -> Table:
     names = ("selection", "LUFe", NO_INTERCEPT, FIXED_BOUND, "random", "identity")
     for selector, K, name in product(COMPARED_SELECTORS, SELECTION_SIZES, names):
         printed = PRINTED_TABLE1.get((selector, K, name))
-        own = f"{selector}-{K}" if name == "selection" else f"LUFe-{selector}-{K}-{name}".removesuffix("-LUFe")
+        form = name.removeprefix("LUFe") if name.startswith("LUFe") else f"-{name}"
+        own = f"{selector}-{K}" if name == "selection" else f"LUFe-{selector}-{K}{form}"
         row = {"setting": own, "accuracy": percent(accuracies, selector, name, K)}
         row["paper"] = format_number(printed.accuracy, 2) if printed else DASH
         for other in ("ALL", "selection"):
