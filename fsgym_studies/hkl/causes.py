@@ -20,8 +20,9 @@ from fsgym_studies.hkl.printed import (
     PRINTED_DISJUNCTIONS,
     PRINTED_OTHERS,
     TABLE1_DATASETS,
+    printed_level,
 )
-from fsgym_studies.hkl.tables import SIGNIFICANCE_LEVEL, one_sided_p
+from fsgym_studies.hkl.tables import one_sided_p
 
 BEST_MARGIN = 2.0  # points below the best approach that still count as comparable; our choice
 PRINTED_MARGIN = 1.0  # points of accuracy by which a reproduced accuracy may be below the printed one; our choice
@@ -179,9 +180,9 @@ def wilcoxon_cause(other: str, figures: Mapping[str, Any]) -> str:
     unclear = [name for name in behind.index if lead[name] < 2 * errors.get(name, math.nan)]
     headers = [NEWSGROUPS] if NEWSGROUPS in behind else []
     p, p_both = (one_sided_p(-lead.mask(lead.index.isin(tied), 0.0)) for tied in (unclear, unclear + headers))
-    if unclear and p < SIGNIFICANCE_LEVEL:
+    if unclear and p < printed_level(other):
         source = f"protocol: folds are not printed, and leads below two standard errors of {FOLDS} test parts decide"
-    elif headers and p_both < SIGNIFICANCE_LEVEL:
+    elif headers and p_both < printed_level(other):
         also = ", which decides together with leads below two standard errors" if unclear else ", which decides"
         source = f"data: {HEADERS_TEXT}{also}"
     else:

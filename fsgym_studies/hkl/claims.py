@@ -31,8 +31,9 @@ from fsgym_studies.hkl.printed import (
     PRINTED_SHARES,
     PRINTED_SIGNIFICANT,
     TABLE1_DATASETS,
+    printed_level,
 )
-from fsgym_studies.hkl.tables import SIGNIFICANCE_LEVEL, mean_percents, share_selected, wilcoxon_comparison
+from fsgym_studies.hkl.tables import mean_percents, share_selected, wilcoxon_comparison
 
 ZERO_NORM_DATASETS = ("colon", "lymphoma")  # of Table 4
 
@@ -92,7 +93,7 @@ def selection_claim(other: str) -> Claim:
         printed = f"significant at level {PRINTED_SIGNIFICANT[machine][1]:g}" if worse else "not significant"
     return wilcoxon_claim(
         f"The disjunctions are {'' if worse else 'not '}significantly better than feature selection by {other} (same "
-        "test)",
+        f"test, p below {printed_level(other):g})",
         printed,
         other,
         worse,
@@ -116,7 +117,7 @@ def table2_claim(other: str, level: str) -> Claim:
     from_print = wilcoxon_comparison(PRINTED_DISJUNCTIONS, PRINTED_OTHERS[other])[0]
     return wilcoxon_claim(
         f"Table 2: the disjunctions are significantly better than {other} on all features (Wilcoxon "
-        f"signed-rank test over the ten data sets, one-sided, p below {SIGNIFICANCE_LEVEL:g})",
+        f"signed-rank test over the ten data sets, one-sided, p below {printed_level(other):g})",
         f"{level}; the same test on the accuracies of its Table 1: {from_print}",
         other,
     )
@@ -181,7 +182,10 @@ def claims(table: pd.DataFrame, further: pd.DataFrame) -> list[AssessedClaim]:
     for dataset, own in table[table["method"] == HKL].groupby("dataset"):
         figures[f"accuracy, {dataset}"] = known_mean(100.0 * own["accuracy"])
         figures[f"share, {dataset}"] = shares[dataset, HKL]
-    figures |= {f"against {other}": wilcoxon_comparison(rows[HKL], rows[other]) for other in TABLE1_APPROACHES[1:]}
+    figures |= {
+        f"against {other}": wilcoxon_comparison(rows[HKL], rows[other], printed_level(other))
+        for other in TABLE1_APPROACHES[1:]
+    }
     if not rows.isna().any(axis=None):
         figures["behind the best"] = rows.max(axis=1) - rows[HKL]
     for dataset, accuracies in means[[HKL, ZERO_NORM]].dropna().iterrows():

@@ -14,9 +14,13 @@ from fsgym_studies.common.render import with_std
 from fsgym_studies.common.statistics import wins
 from fsgym_studies.common.study import Table
 from fsgym_studies.hkl.cell import APPROACHES, HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, TABLE1_APPROACHES
-from fsgym_studies.hkl.printed import PRINTED_DISJUNCTIONS, PRINTED_OTHERS, PRINTED_SHARES, TABLE1_DATASETS
-
-SIGNIFICANCE_LEVEL = 0.05  # the weakest of the paper's Table 2
+from fsgym_studies.hkl.printed import (
+    PRINTED_DISJUNCTIONS,
+    PRINTED_OTHERS,
+    PRINTED_SHARES,
+    TABLE1_DATASETS,
+    WEAKEST_LEVEL,
+)
 
 
 def mean_percents(table: pd.DataFrame) -> pd.DataFrame:
@@ -26,7 +30,7 @@ def mean_percents(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def wilcoxon_comparison(
-    first: pd.Series | Mapping[str, float], second: pd.Series | Mapping[str, float], level: float = SIGNIFICANCE_LEVEL
+    first: pd.Series | Mapping[str, float], second: pd.Series | Mapping[str, float], level: float = WEAKEST_LEVEL
 ) -> tuple[str, bool | None]:
     """Compare two approaches over the data sets of Table 1 with Wilcoxon's signed-rank test.
 
