@@ -186,8 +186,9 @@ def wilcoxon_cause(other: str, figures: Mapping[str, Any]) -> str:
         also = ", which decides together with leads below two standard errors" if unclear else ", which decides"
         source = f"data: {HEADERS_TEXT}{also}"
     else:
-        source = f"ours: neither leads below two standard errors{f' nor {NEWSGROUPS}' if headers else ''} decide"
-        source = source if headers else "ours: leads below two standard errors do not decide"
+        within = ["leads below two standard errors"] if unclear else []
+        places = " and ".join([*within, *headers])
+        source = f"ours: ties instead of {places} are not enough" if places else "ours: no lead is known to be noise"
     text = (
         f"{source}; settings, grids and Boolean features are not printed, either, and what each of them matters is not "
         f"separated; in our runs {other} is above the disjunctions on {points_text(behind, errors)} (± standard error "
