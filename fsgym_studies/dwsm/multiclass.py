@@ -98,6 +98,16 @@ def converged(ends: pd.Series) -> pd.Series:
     return ends.abs() <= EQUAL_ENDS
 
 
+def all_sets_cause(figures: Mapping[str, Any]) -> str:
+    """The cause of ``linear_answers_cause``, for data sets whose curves our copy of the paper lacks."""
+    text = linear_answers_cause("answers by area", [*MULTICLASS_TITLES], lambda lead: lead > 0, figures)
+    unknown = (
+        "ours: our copy of the paper has no curves of segment and vehicle, so that it is not known whether its results "
+        "differ on each of the four; the intercept of its L1-SVM is not printed, either, and was not varied here; "
+    )
+    return text.replace("ours: ", unknown, 1).replace(", and why its result differs is not known", "", 1)
+
+
 def wine_cause(figures: Mapping[str, Any]) -> str:
     """Accuracies of the other readings of RCPI, and of ours on the splits that these have."""
     readings = (DWSM, shared.LOGISTIC, shared.AS_PRINTED)
@@ -157,7 +167,7 @@ CLAIMS = (  # left out where a method is missing
         "lead by area",
         lambda lead: (lead > 0).all() if lead.notna().all() else None,
         shared.above_text,
-        partial(linear_answers_cause, "answers by area", [*MULTICLASS_TITLES], lambda lead: lead > 0),
+        all_sets_cause,
     ),
 )
 

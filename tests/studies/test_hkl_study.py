@@ -251,7 +251,8 @@ def test_an_error_of_one_set_of_folds_is_that_between_their_means():
 
 
 @pytest.mark.parametrize(
-    ("lead", "spread", "source"), [(1.0, 3.0, "protocol: "), (5.0, 0.5, "ours: no lead is known to be noise; ")]
+    ("lead", "spread", "source"),
+    [(1.0, 3.0, "protocol: "), (5.0, 0.5, "ours: no lead is known to be below two standard errors; ")],
 )
 def test_the_cause_of_a_test_is_noise_only_where_ties_in_its_place_would_be_significant(lead, spread, source):
     """The disjunctions are .1 to .9 points above on nine data sets, and ``lead`` points below on vote."""
