@@ -33,7 +33,7 @@ def quick(kind, **options):
     length |= {"effort": 0.1} if kind == "lattice" else {}
     length |= {"hidden": (8,), "batch_size": 64, "max_acquisitions": 4} if kind in ("gdfs", "dime") else {}
     length |= {"learner": "lattice"} if kind == "adaptive" else {}  # the choice: tests/agents/test_adaptive.py
-    return cls(**(method.preset if method else {}), **length, random_state=0).set_params(**options)
+    return cls(**{**(method.preset if method else {}), **length}, random_state=0).set_params(**options)
 
 
 @cache

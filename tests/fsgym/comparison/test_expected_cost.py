@@ -61,6 +61,7 @@ def test_with_known_probabilities_every_answer_is_that_of_bayes(name, cells):
     candidate = next(c for c in reversed(method.candidates) if not uses_nothing(c))
     parameters = {k: 0 for k in candidate.get_params() if k.split("__")[-1] == "random_state"}
     parameters |= {"n_steps": 300} if name == "network" else {}
+    parameters |= {"n_iterations": 20} if name == "rcpi_printed" else {}  # at ten, the last policy still changes
     model = candidate.set_params(**parameters).fit(cells.X, cells.y)
     rows, answers = CELLS.astype(np.float32), bayes_answers(COSTS)
     if name in TIED_SCORES:
