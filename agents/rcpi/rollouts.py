@@ -223,7 +223,8 @@ def restore_state(x, b, s):
         b.has_base[p] = False
     if b.row[0] != x.states.rows[s]:
         b.row[0] = x.states.rows[s]
-        b.has_terms[:] = False
+        if b.terms.shape[0] > 0:
+            b.has_terms[:] = False
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})

@@ -14,6 +14,7 @@ from fsgym_studies.common.statistics import Mean
 from fsgym_studies.hkl.cell import HKL, TABLE1_APPROACHES, ZERO_NORM
 from fsgym_studies.hkl.further import settings_compared
 from fsgym_studies.hkl.printed import (
+    HKL_FOLDS,
     LOWEST_PRINTED,
     NEWSGROUPS,
     PRINTED_BEHIND,
@@ -33,7 +34,6 @@ ONCE_TEXTS = {  # data sets of Table 4, whose splits have few test rows
     "lymphoma": "; the printed 92.71 % is 89 of 96, so that the paper probably tested every row once, with more "
     "training rows than our 60",
 }
-FOLDS = 4  # of a test part that the paper and our study use
 HEADERS_TEXT = (  # a test counts them
     "our training posts of 20 newsgroups have header lines, our test posts have not (the word 'lines' is in 857 of 857 "
     "and in 14 of 570)"
@@ -62,7 +62,7 @@ def accuracy_cause(dataset: str, printed: float, figures: Mapping[str, Any]) -> 
         )
     error = one_run_error(100 * cells["accuracy"])
     if own.count > 1:
-        text = f"a mean over {FOLDS} test parts has a standard error of {error:.1f} points; {text}"
+        text = f"a mean over {HKL_FOLDS} test parts has a standard error of {error:.1f} points; {text}"
     text += ONCE_TEXTS.get(dataset, "")
     if dataset == HEPATITIS:
         text += (
@@ -93,11 +93,11 @@ def transfusion_cause(figures: Mapping[str, Any]) -> str:
 
 
 def one_run_error(parts: pd.Series) -> float:
-    """Standard error of a mean over ``FOLDS`` test parts, as the paper's: between such means, or within the only one.
+    """Standard error of a mean over ``HKL_FOLDS`` test parts: between such means, or within the only one.
 
     The index of ``parts`` has a level ``split``.
     """
-    means = parts.groupby(parts.index.get_level_values("split") // FOLDS).mean()
+    means = parts.groupby(parts.index.get_level_values("split") // HKL_FOLDS).mean()
     return float(means.std() if len(means) > 1 else parts.sem())
 
 
@@ -186,7 +186,9 @@ def wilcoxon_cause(other: str, figures: Mapping[str, Any]) -> str:
     headers = [NEWSGROUPS] if NEWSGROUPS in behind else []
     p, p_both = (one_sided_p(-lead.mask(lead.index.isin(tied), 0.0)) for tied in (unclear, unclear + headers))
     if unclear and p < printed_level(other):
-        source = f"protocol: folds are not printed, and leads below two standard errors of {FOLDS} test parts decide"
+        source = (
+            f"protocol: folds are not printed, and leads below two standard errors of {HKL_FOLDS} test parts decide"
+        )
     elif headers and p_both < printed_level(other):
         also = ", which decides together with leads below two standard errors" if unclear else ", which decides"
         source = f"data: {HEADERS_TEXT}{also}"
@@ -201,7 +203,7 @@ def wilcoxon_cause(other: str, figures: Mapping[str, Any]) -> str:
     text = (
         f"{source}; settings, grids and Boolean features are not printed, either, and what each of them matters is not "
         f"separated; in our runs {other} is above the disjunctions on {points_text(behind, errors)} (± standard error "
-        f"of {FOLDS} test parts)"
+        f"of {HKL_FOLDS} test parts)"
     )
     if unclear:
         text += f"; with ties on {', '.join(unclear)} p = {p:.3f}"

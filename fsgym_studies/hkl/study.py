@@ -20,7 +20,7 @@ from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.hkl.cell import APPROACHES, FEW_ROWS, NESTED_CALL, SEARCH_REPEATS, TABLE1_APPROACHES
 from fsgym_studies.hkl.claims import ZERO_NORM_DATASETS, claims, notes
 from fsgym_studies.hkl.further import MORE_SPLITS, each_setting_cells, each_setting_table
-from fsgym_studies.hkl.printed import NEWSGROUPS
+from fsgym_studies.hkl.printed import HKL_FOLDS, NEWSGROUPS
 from fsgym_studies.hkl.tables import approaches_table, rules_table, selection_size_table, wilcoxon_table
 
 ALL_NOMINAL = {"nominal": "all"}  # option of Booleanizer: every column holds categories
@@ -33,7 +33,6 @@ HKL_GRID = {
 GENES_GRID = {"C": (1.0, 10.0, 100.0), "beta": (4.0, 2.0), "p": (2.0,)}
 TEXT_GRID = {"C": (1.0, 3.0, 10.0, 30.0, 100.0), "beta": (4.0, 2.0), "p": (2.0,)}
 HKL_FOLD_REPEATS = 10  # of the full study
-HKL_FOLDS = 4
 RANDOM_SPLITS = {False: 4, True: 30}  # of the microarrays; 30 as in the paper of the zero-norm SVM
 
 
