@@ -82,10 +82,10 @@ class RCPI:
     n_rollouts : int, default 1
         Number of rollouts whose mean estimates one return.
     select : {"best", "last"}, default "best"
-        The policy to return. "best": the one with the lowest training loss; the policy that answers without acquiring
-        anything is also a candidate. "last": the policy of the last iteration, as in the paper. The training loss is
-        optimistic: on other data the loss is usually higher. A later policy whose training loss is within a quarter of
-        a standard error of the lowest is no better on other data in our trials.
+        The policy to return. "best": the one with the lowest training loss; of equal losses that of the policy that
+        acquires nothing, then of the earliest iteration. "last": that of the last iteration, as in the paper. On other
+        data the loss is usually higher. The latest policy within 0.25 to 1 standard errors of the lowest loss, or that
+        with fewest or most acquisitions, has no lower test loss and varies no less (``benchmarks/rcpi_choices.py``).
     unknown : float from 0 to below 1, default 0
         Share of the acquisitions that are unavailable in training, drawn at random for each row: in each iteration, and
         once for the rows that select the policy. The paper's algorithm is 0. With about 0.2 the policy also learns what

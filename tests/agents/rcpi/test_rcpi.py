@@ -215,6 +215,33 @@ def test_best_selects_the_policy_with_the_lowest_loss_and_last_the_last_one():
     assert losses["last"] == pytest.approx(agent.history[-1]["loss"])
 
 
+def one_binary_feature(select, lam):
+    """An agent for a feature that is the class; more than half of the rows are of class 0."""
+    y = (np.arange(40) % 5 > 2).astype(int)
+    data = Dataset(2.0 * y[:, None] - 1, y)
+    env = DatumWiseEnv(data, Rules.for_dataset(data, lam=lam))
+    return RCPI(env, n_iterations=5, select=select, random_state=0)
+
+
+def test_of_equal_training_losses_the_earliest_iteration_is_selected():
+    agent, policies = one_binary_feature("last", 0.05), []
+    agent.learn(lambda row: policies.append(agent.policy))
+    losses = np.array([row["loss"] for row in agent.history])
+    lowest = np.flatnonzero(losses == losses.min())
+    assert losses.min() == pytest.approx(0.05)
+    assert len(lowest) > 1
+    selected = one_binary_feature("best", 0.05).learn().policy
+    same = [policy.weights.tobytes() == selected.weights.tobytes() for policy in policies]
+    assert np.flatnonzero(same).tolist() == [lowest[0]]
+
+
+def test_an_iteration_as_good_as_the_policy_without_acquisitions_is_not_selected():
+    agent = one_binary_feature("best", 1.0).learn()
+    assert {row["loss"] for row in agent.history} == {agent.history[-1]["best_loss"]} == {0.4}
+    assert not agent.policy.weights.any()
+    assert not agent.policy.logistic  # the policies of the iterations are
+
+
 def test_patience_stops_the_training_on_held_out_data():
     assert len(small_agent(n_iterations=40, patience=2, tol=0.01).learn().history) < 20
     assert len(small_agent(n_iterations=4, patience=40).learn().history) == 4
