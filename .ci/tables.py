@@ -43,6 +43,7 @@ def with_counts(text: str) -> str:
 
 def page_of_numbers() -> str:
     """The page with the stored rows of each environment."""
+    readings = [f"`{name}`: {method.reading}." for name, method in METHODS.items() if method.reading]
     parts = [
         """# Numbers to beat
 
@@ -57,7 +58,8 @@ for some test rows. An agent that a table lacks has not been run on that environ
 
 `fsgym leaderboard ID --mine MODULE:FACTORY` adds a policy of your own, and says whether the difference is more than
 noise; [From Gymnasium](start/from_gym.md#a-policy-of-your-own) says how.
-"""
+""",
+        f"Different readings of one paper have rows of their own. {' '.join(readings)}\n",
     ]
     for env_id in VARIANTS:
         n_samples = make_part(env_id, "test").dataset.n_samples

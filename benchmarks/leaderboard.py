@@ -9,6 +9,7 @@ loss. Needs the extra rl; takes about ten minutes on one core.
 
 python benchmarks/leaderboard.py
 python benchmarks/leaderboard.py --ids DatumWiseCheap-v0
+python benchmarks/leaderboard.py --names rcpi,rcpi_printed
 python benchmarks/leaderboard.py --fresh --ids DatumWise-v0 --names lattice,cart
 """
 
@@ -50,6 +51,7 @@ ENTRIES = (
     Entry("mixture", "mixture"),
     Entry("network", "network"),
     Entry("rcpi", "rcpi"),
+    Entry("rcpi_printed", "rcpi_printed"),
     Entry("maskable_ppo", "maskable_ppo"),
     Entry("dqn", "dqn"),
     Entry("panel", "panel"),

@@ -56,7 +56,8 @@ def test_stored_rows_are_of_the_present_data_and_rules(env_id):
     assert STORED[env_id]["fingerprint"] == ranking.task_fingerprint(env_id)
     rows = STORED[env_id]["rows"]
     n_samples = ranking.make_part(env_id, "test").dataset.n_samples
-    needed = {"lattice", "mixture", "rcpi", "maskable_ppo", "dqn", "cart", "panel", "stopping", *REFERENCES}
+    agents = {"lattice", "mixture", "rcpi", "rcpi_printed", "maskable_ppo", "dqn"}
+    needed = {*agents, "cart", "panel", "stopping", *REFERENCES}
     assert needed <= {row["method"] for row in rows}
     assert len({row["name"] for row in rows}) == len(rows)
     for row in rows:
@@ -78,7 +79,7 @@ def test_the_stored_constant_is_the_answer_of_least_expected_cost(env_id):
     assert stored_row(env_id, "constant")["losses"] == losses.tolist()
 
 
-@pytest.mark.parametrize("name", ["lattice", "rcpi", "cart"])
+@pytest.mark.parametrize("name", ["lattice", "rcpi", "rcpi_printed", "cart"])
 def test_stored_rows_are_of_the_present_code(name):
     stored = stored_row("DatumWise-v0", name)
     env, unseen = (ranking.make_part("DatumWise-v0", split) for split in ("train", "test"))
@@ -102,6 +103,16 @@ def test_the_page_of_numbers_is_of_the_stored_rows():
     assert len(lines) == 2 + len(STORED["DatumWise-v0"]["rows"])
     row = stored_row("DatumWise-v0", "lattice")
     assert f"| lattice | {row['loss']:.4g} ± {row['loss_se']:.2g} | {row['accuracy']:.3f} |" in page
+
+
+def test_both_readings_of_rcpi_have_rows_and_the_page_says_which():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "numbers_to_beat.md").read_text()
+    for name, iterations in (("rcpi", 20), ("rcpi_printed", 10)):
+        assert f"`{name}`: {find_method(name).reading}." in page
+        assert page.count(f"| {name} |") == len(STORED)
+        assert {stored_row(env_id, name)["training"] for env_id in STORED} == {f"{iterations} iterations"}
+    losses = [stored_row("DatumWise-v0", name)["losses"] for name in ("rcpi", "rcpi_printed")]
+    assert losses[0] != losses[1]
 
 
 def test_the_row_of_a_policy_is_its_evaluation():
