@@ -192,6 +192,7 @@ def _notes(
     """What was not run or failed, what has no rank, the suite's own remarks, and the versions."""
     failed = table[table["error"].notna()]
     notes = [f"{title} was not run: {reason}." for title, reason in methods.unavailable.items()]
+    notes += methods.readings
     if methods.omitted:
         notes.append(f"Not run: {', '.join(methods.omitted)}. Name them in --methods to add them.")
     notes += [

@@ -61,6 +61,12 @@ class SuiteMethods:
         return [title for title in titles if title not in self.unavailable]
 
     @property
+    def readings(self) -> list[str]:
+        """Sentences that say which reading of its paper a method is, where there are several."""
+        methods = [find_method(name) for name in self.all_names]
+        return [f"{method.title}: {method.reading}." for method in methods if method.reading]
+
+    @property
     def versions(self) -> dict[str, str]:
         """The versions of the optional dependencies that the methods by name need."""
         extras = [extra for name in self.all_names if (extra := find_method(name).extra)]

@@ -157,6 +157,8 @@ def test_the_report_says_that_it_was_quick_and_has_no_claims(folder):
     assert section.startswith("<!-- tiny: begin, written by fsgym benchmark -->")
     assert f"Command: `fsgym benchmark tiny --quick --methods rcpi,cart --mine {MINE}`" in section
     assert "It was not used for anything else." in section
+    assert f"* RCPI (datum-wise): {find_method('rcpi').reading}." in section
+    assert "RCPI as printed" not in section
     assert "Versions: python" in section
 
 
