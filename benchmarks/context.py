@@ -158,12 +158,12 @@ Left: the share of the cases in which each feature is acquired, at a price of {S
 and in the table: the exact expected loss, which is the expected error plus the prices paid. The agents were trained on
 {n_rows} cases.
 
-RCPI (`agents.DatumWiseClassifier`) looks more than one feature ahead in its rollouts, but its scores are linear in the
-observed values, so it cannot represent the best policy. For CART the table shows the best pruned tree at each price,
-that is, the one with the lowest exact loss. This favours CART, because in practice this loss is unknown. CART chooses
-splits by impurity. At the root, a split on the context does not reduce the impurity. It reduces the impurity only below
-a split on a feature of some block, and that feature is uninformative in two of the three contexts, so its price is
-usually wasted.
+RCPI (`agents.DatumWiseClassifier`, with its defaults) looks more than one feature ahead in its rollouts, but its
+scores are linear in the observed values, so it cannot represent the best policy. For CART the table shows the best
+pruned tree at each price, that is, the one with the lowest exact loss. This favours CART, because in practice this loss
+is unknown. CART chooses splits by impurity. At the root, a split on the context does not reduce the impurity. It
+reduces the impurity only below a split on a feature of some block, and that feature is uninformative in two of the
+three contexts, so its price is usually wasted.
 
 {chr(10).join(table)}
 """

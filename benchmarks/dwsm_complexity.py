@@ -142,6 +142,7 @@ def section(rows: list[dict[str, Any]]) -> str:
         "that a row is classified in N_f n steps, or fewer if scores are updated. The formula is this one with T = n,\n"
         "or the budget; in a fixed order only one feature can be acquired in each state. It counts the rollouts alone; "
         "what is measured is a whole fit\nof three iterations, with its regressions, in which answers need no rollout. "
+        "States are uniform, and answers are linear regressions, as the paper prints. "
         "Synthetic "
         f"rows, {FEATURES} features, {CLASSES} classes, {ROWS} rows and one state per row where nothing else is said; "
         "prices are 0.\nExponents are slopes of a line through the logs, so that small sizes, where a fit has fixed "
