@@ -5,13 +5,14 @@ Small and large data sets have claims of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
+from fsgym_studies.common.difference import Difference
 from fsgym_studies.common.render import format_number
 from fsgym_studies.common.statistics import standard_error, wins
 from fsgym_studies.lattice_vs_peers import tables
@@ -22,6 +23,7 @@ EQUAL_LOSSES = 1e-9  # losses that differ by less are equal
 MEAN_FIT_SECONDS = 4.0  # processor seconds that one fit on a small data set may take on average
 MAX_FIT_SECONDS = {"small": 10.0, "large": 60.0}  # processor seconds that any fit may take
 LARGE_PEERS = ("cart", "static", "forest")  # the methods that are run on every large data set
+RCPI_READINGS = ("rcpi", "rcpi_printed")  # they share a claim, which is on both
 
 
 def time_claim(text: str, size: str, name: str, most: float) -> Claim:
@@ -83,32 +85,51 @@ CLAIMS = {
 
 def claims(losses: pd.DataFrame, table: pd.DataFrame, full: bool) -> list[AssessedClaim]:
     """All claims, from ``losses_by_price`` and the table of cells; the quick study has no large data sets."""
-    every_peer = [t for t in tables.METHOD_TITLES.values() if t != "lattice"]
-    names = {
-        "small": tables.peers(losses[losses["size"] == "small"]) or every_peer,
-        "large": [tables.METHOD_TITLES[m] for m in LARGE_PEERS],
-    }
     assessed = []
     for size in ("small", "large") if full else ("small",):
         own = losses[losses["size"] == size]
-        of_peers = [peer_claim(own, peer, size) for peer in names[size]]
+        of_peers = [peer_claim(own, names, size) for names in claimed_peers(own, size)]
         assessed += assess((*of_peers, *CLAIMS[size]), size_figures(own, table, size))
     return assessed
 
 
-def peer_claim(losses: pd.DataFrame, peer: str, size: str) -> Claim:
-    """The mean loss compared with that of one peer, at every price; ``losses`` are those of this size."""
-    pairs = {lam: tables.loss_difference(losses, peer, lam) for lam in sorted(losses["lam"].unique())}
-    known = {lam: pair for lam, pair in pairs.items() if pair is not None}
+def claimed_peers(losses: pd.DataFrame, size: str) -> list[tuple[str, ...]]:
+    """The titles of the peers of each claim; ``losses`` are those of this size.
+
+    A small data set has those peers that were run, and all of them where none was. If one reading of RCPI was run, the
+    claim is on both, and is not assessed without the other one.
+    """
+    if size == "large":
+        return [(tables.METHOD_TITLES[m],) for m in LARGE_PEERS]
+    others = (m for m in tables.METHOD_TITLES if m not in ("lattice", *RCPI_READINGS))
+    titles = [tuple(tables.METHOD_TITLES[m] for m in methods) for methods in (RCPI_READINGS, *((m,) for m in others))]
+    present = tables.peers(losses)
+    return [own for own in titles if not present or not set(own).isdisjoint(present)]
+
+
+def peer_claim(losses: pd.DataFrame, peers: Sequence[str], size: str) -> Claim:
+    """The mean loss compared with that of each of these peers, at every price; ``losses`` are those of this size."""
+    places = [(peer, lam) for peer in peers for lam in sorted(losses["lam"].unique())]
+    pairs = {place: tables.loss_difference(losses, *place) for place in places}
+    known = {place: pair for place, pair in pairs.items() if pair is not None}
     data_sets = f"over {max(p.count for p in known.values())} data sets " if known else ""
     return Claim(
-        f"On the {size} data sets, the lattice has a lower mean loss than {peer} at every lam (mean difference "
-        f"{data_sets}below 0 at each lam; ± one standard error over data sets)",
+        f"On the {size} data sets, the lattice has a lower mean loss than {' and than '.join(peers)} at every lam "
+        f"(mean difference {data_sets}below 0 at each lam; ± one standard error over data sets)",
         "",
         lambda _: known or None,
         lambda known: all(p.mean < 0 for p in known.values()) if len(known) == len(pairs) else None,
-        lambda known: ", ".join(f"{lam:g}: {p.with_error(4)}" for lam, p in known.items()),
+        differences_text,
     )
+
+
+def differences_text(pairs: Mapping[tuple[str, float], Difference]) -> str:
+    """The differences by peer and price; the peers are named if there are several."""
+    by_peer: dict[str, list[str]] = {}
+    for (peer, lam), pair in pairs.items():
+        by_peer.setdefault(peer, []).append(f"{lam:g}: {pair.with_error(4)}")
+    named = [(f"{peer} at " if len(by_peer) > 1 else "") + ", ".join(listed) for peer, listed in by_peer.items()]
+    return "; ".join(named)
 
 
 def size_figures(losses: pd.DataFrame, table: pd.DataFrame, size: str) -> dict[str, Any]:

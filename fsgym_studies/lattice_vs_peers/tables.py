@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
@@ -18,6 +19,7 @@ from fsgym_studies.lattice_vs_peers.cell import PRICED_FIGURES
 METHOD_TITLES = {  # in the order of tables and pictures
     "lattice": "lattice",
     "rcpi": "RCPI",
+    "rcpi_printed": "RCPI as printed",
     "cart": "CART",
     "cegb": "CEGB",
     "static": "static selection",
@@ -26,6 +28,7 @@ METHOD_TITLES = {  # in the order of tables and pictures
 }
 PAIR_KEYS = ["dataset", "lam", "split"]
 SMALL, LARGE = "small", "large"  # values of the column "size"
+LINEAR_UP_TO, LOSS_TICKS = 0.1, (-0.2, -0.1, -0.05, 0, 0.05, 0.1, 0.2, 0.5, 1)  # of the axis of losses in the picture
 SAME_LOSS = 5e-4  # losses that differ by less are shown as equal; half of the last digit in the table
 
 
@@ -163,7 +166,8 @@ def loss_picture(losses: pd.DataFrame) -> Picture:
     """The peers' losses minus that of the lattice by price, and accuracy by features, on small data sets."""
     losses = losses[losses["size"] == SMALL]
     names, prices = peers(losses), sorted(losses["lam"].unique())
-    line_styles = figures.method_styles(["lattice", *names])
+    shown = [method for method, title in METHOD_TITLES.items() if title in ("lattice", *names)]
+    line_styles = {METHOD_TITLES[method]: style for method, style in figures.method_styles(shown).items()}
     shared = loss_columns(losses).groupby("dataset").count().gt(0).all(axis=1)
     own = losses[losses["dataset"].isin(shared[shared].index)]
 
@@ -182,9 +186,11 @@ def loss_picture(losses: pd.DataFrame) -> Picture:
         left.axhline(0, color=line_styles["lattice"]["color"], linewidth=1.4, label="lattice")
         left.set_xscale("log")
         left.set_xticks(prices, [f"{p:g}" for p in prices])
+        left.set_yscale("symlog", linthresh=LINEAR_UP_TO)
+        left.yaxis.set_major_locator(FixedLocator(LOSS_TICKS))
+        left.yaxis.set_major_formatter("{x:g}")
         left.minorticks_off()
         left.set(xlabel="price of a feature", ylabel="loss above that of the lattice")
-        left.legend(loc="best")
         for name in ["lattice", *names]:
             means = own[own["method"] == name].groupby(["lam", "dataset"])[["n_features", "accuracy"]].mean()
             line = means.groupby("lam").mean()
@@ -195,7 +201,9 @@ def loss_picture(losses: pd.DataFrame) -> Picture:
     caption = (
         "Left: mean loss of each peer minus that of the lattice (the opposite sign to the tables), over the small data "
         "sets on which the peer was run; bars: one standard error over data sets; above the line the peer has the "
-        f"higher loss. Right: means over the {own['dataset'].nunique()} small data sets on which all methods were run "
-        f"({', '.join(own['dataset'].unique())}), one point per value of lam; up and to the left is better."
+        f"higher loss. The axis is linear up to {LINEAR_UP_TO:g} and logarithmic above. Right: means over the "
+        f"{own['dataset'].nunique()} small data sets on which all methods were run "
+        f"({', '.join(own['dataset'].unique())}), one point per value of lam; up and to the left is better. "
+        "The legend is of both."
     )
     return draw_picture("losses", "Loss by price, and accuracy by features", caption, draw, (11, 4.4))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -20,12 +21,13 @@ from fsgym_studies.common.render import replace_section, section, write_section
 from fsgym_studies.lattice_vs_peers import cell as lattice_cell
 from fsgym_studies.lattice_vs_peers import study as lattice_vs_peers
 from fsgym_studies.lattice_vs_peers import tables as lattice_tables
-from fsgym_studies.lattice_vs_peers.claims import LARGE_PEERS
+from fsgym_studies.lattice_vs_peers.claims import LARGE_PEERS, RCPI_READINGS
 from fsgym_studies.lattice_vs_peers.tables import LARGE, METHOD_TITLES, SMALL
 from support.synthetic_results import by_text, stand_in
 
 SPLIT = Split(1, 0.7)
 PRICES = [0.01, 0.6]
+RCPI_TITLES = [METHOD_TITLES[m] for m in RCPI_READINGS]
 ON_SMALL, ON_LARGE = "On the small data sets,", "On the large data sets,"
 
 
@@ -38,9 +40,12 @@ def one_informative_feature(n=90, d=4, seed=0):
 # --- cells ---
 
 
-@pytest.mark.parametrize("method", ["lattice", "rcpi", "cart", "cegb", "static", "forest"])
+@pytest.mark.parametrize("method", ["lattice", "rcpi", "rcpi_printed", "cart", "cegb", "static", "forest"])
 def test_a_cell_has_the_figures_of_every_price(monkeypatch, method):
-    """At price .01 the informative feature is acquired; at price .6 nothing is."""
+    """At price .01 the informative feature is acquired; at price .6 nothing is.
+
+    RCPI as printed has no constant term, so that its first scores are all 0: it always acquires a feature.
+    """
     monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
     cell = lattice_cell.at_prices(one_informative_feature(), method=method, prices=PRICES, split=SPLIT, seed=0)
     check_result(lattice_cell.at_prices, cell)
@@ -50,7 +55,7 @@ def test_a_cell_has_the_figures_of_every_price(monkeypatch, method):
         assert cell["loss"][k] == pytest.approx(1 - cell["accuracy"][k] + price * cell["n_features"][k])
     assert cell["accuracy"][0] > 0.9
     assert 1 <= cell["n_features"][0] <= 4
-    assert cell["n_features"][1] == 0
+    assert (cell["n_features"][1] >= 1) if method == "rcpi_printed" else (cell["n_features"][1] == 0)
     assert cell["seconds"] > 0
 
 
@@ -124,6 +129,9 @@ def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
     assert (sizes[SMALL, :, "lattice"] == 3).all()
     assert (sizes[LARGE, :, "lattice"] == 2).all()
     assert (sizes[SMALL, :, METHOD_TITLES["maskable_ppo"]] == 3).all()
+    for title in RCPI_TITLES:
+        assert (sizes[SMALL, :, title] == 3).all()
+        assert len(sizes[SMALL, :, title]) == 15
     titles = {s.source.title for s in lattice_vs_peers.COMPARED_SETS}
     assert set(lattice_vs_peers.DEEP_SETS[False]) < set(lattice_vs_peers.DEEP_SETS[True]) < titles
     assert set(lattice_vs_peers.QUICK_SETS) < titles
@@ -135,6 +143,7 @@ def test_large_sets_have_their_own_prices_and_peers(monkeypatch):
     methods = pd.DataFrame([p.labels for p in cells]).groupby("dataset")["method"].agg(set)
     always = {METHOD_TITLES[m] for m in LARGE_PEERS} | {"lattice", "lattice, single fits"}
     assert methods["isolet"] == always
+    assert always.isdisjoint(RCPI_TITLES)
     assert methods["adult"] == always | {METHOD_TITLES["cegb"]}
 
 
@@ -231,6 +240,40 @@ def test_claims_that_are_reproduced():
     assert best.ours.startswith("lower for 15 of 15 (100%), equal for 0, higher for 0; mean difference -0.02")
 
 
+def test_the_claim_about_rcpi_is_on_both_readings():
+    """It fails if the lattice is behind either of them at one lam, and is not assessed without one of them."""
+    text = f"{ON_SMALL} the lattice has a lower mean loss than RCPI and than RCPI as printed at every lam"
+    claim = by_text(claims_of(invented_cells()), text)
+    assert claim.reproduced
+    losses = lattice_tables.losses_by_price(invented_cells())
+    for title in RCPI_TITLES:
+        pair = lattice_tables.loss_difference(losses, title, 0.001)
+        assert pair is not None
+        assert f"{title} at 0.001: {pair.with_error(4)}, 0.003: " in claim.ours
+    for title in RCPI_TITLES:
+        table = invented_cells()
+        own = table["method"] == title
+        better = table.assign(loss=table["loss"].where(~own, table["loss"].map(lambda x: [*np.ravel(x)[:4], 0.0])))
+        claims = claims_of(better)
+        assert by_text(claims, text).reproduced is False
+        assert [c.reproduced for c in claims if c.text.startswith(ON_SMALL)].count(False) == 1
+        assert by_text(claims_of(table[~own]), text.partition(" and ")[0]).reproduced is None
+
+
+def test_either_reading_of_rcpi_may_be_the_best_peer():
+    """With a loss of 0 at one of five prices, it is the best peer there, and the lattice is ahead on 12 of 15."""
+    table = invented_cells()
+    own = table["method"] == "RCPI as printed"
+    table["loss"] = table["loss"].where(~own, table["loss"].map(lambda x: [*np.ravel(x)[:4], 0.0]))
+    assert by_text(claims_of(table), f"{ON_SMALL} for at least 65%").ours.startswith("lower for 12 of 15")
+    conclusion = lattice_vs_peers.conclude([], table, False)
+    frames = {t.stem: t.frame for t in conclusion.tables}
+    assert frames["losses_small"]["0.1"].str.endswith("> 0.000 RCPI as printed").all()
+    assert (frames["differences_small"]["peer"] == "RCPI as printed").sum() == 6
+    assert "RCPI as printed, all prices" in frames["seconds"]
+    assert any("one at 0.1 (RCPI as printed, by" in note for note in conclusion.notes)
+
+
 def test_claims_that_are_not_reproduced():
     claims = claims_of(invented_cells(lead=-0.05, seconds=10.5))
     assert not any(c.reproduced for c in claims)
@@ -322,6 +365,15 @@ def test_where_a_peer_is_ahead_is_named():
     frame = quick.tables[0].frame
     assert frame.set_index("data set").loc["three", "0.001"].startswith("0.215 > 0.205")
     assert frame.set_index("data set").loc["one", "0.1"].startswith("0.585 < 0.6")
+
+
+def test_every_method_has_a_marker_and_a_colour_of_its_own_in_the_picture(monkeypatch):
+    figure = Figure()
+    monkeypatch.setattr(lattice_tables, "draw_picture", lambda stem, heading, caption, draw, size: draw(figure))
+    lattice_tables.loss_picture(lattice_tables.losses_by_price(invented_cells()))
+    lines = figure.axes[1].get_lines()
+    assert [line.get_label() for line in lines] == list(METHOD_TITLES.values())
+    assert len({line.get_marker() for line in lines}) == len({line.get_color() for line in lines}) == len(lines)
 
 
 # --- its section ---
