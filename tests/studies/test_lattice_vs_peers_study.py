@@ -373,7 +373,7 @@ def test_every_method_has_a_marker_and_a_colour_of_its_own_in_the_picture(monkey
     lattice_tables.loss_picture(lattice_tables.losses_by_price(invented_cells()))
     lines = figure.axes[1].get_lines()
     assert [line.get_label() for line in lines] == list(METHOD_TITLES.values())
-    assert len({line.get_marker() for line in lines}) == len({line.get_color() for line in lines}) == len(lines)
+    assert len({str(line.get_marker()) for line in lines}) == len({str(line.get_color()) for line in lines}) == 8
 
 
 # --- its section ---
