@@ -35,6 +35,7 @@ FEW_ROWS, SEARCH_REPEATS = 300, 3  # with fewer training rows the folds are draw
 SELECTED_SHARES = (0.02, 0.1, 0.25, 0.5)
 ZERO_NORM_SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625)  # of Table 4
 ZERO_NORM_C = 100.0  # close to the hard margin of the zero-norm SVM's paper
+ONE_STANDARD_ERROR = "one standard error"  # how a setting is chosen, in place of the best mean on the inner folds
 C_VALUES = {KERNEL_L2_SVM: (1.0, 10.0, 100.0, 1000.0), LINEAR_L1_SVM: (0.01, 0.1, 1.0, 10.0)}
 MAX_REPORTED_RULES = 12  # of each fit, those with the largest weights
 
@@ -62,7 +63,8 @@ def nested(
     search : mapping
         For the disjunctions: ``grid``, settings to choose from; ``max_active``, the largest number of active ones;
         ``max_literals``, of a disjunction, optional. For the zero-norm SVM: ``shares``, by default
-        ``ZERO_NORM_SHARES``.
+        ``ZERO_NORM_SHARES``. For all: ``rule``, ``ONE_STANDARD_ERROR`` to choose by ``simplest_within_error``; without
+        it the setting with the best mean on the inner folds is chosen.
     split : Split or OfficialSplit
     seed : int, of the inner folds
 
@@ -87,8 +89,9 @@ def nested(
     estimator, settings = estimator_and_grid(method, len(varied), search, seed)
     repeats = SEARCH_REPEATS if train.n_samples < FEW_ROWS else 1
     folds = RepeatedStratifiedKFold(n_splits=SEARCH_FOLDS, n_repeats=repeats, random_state=seed)
+    choice = simplest_within_error if search.get("rule") == ONE_STANDARD_ERROR else True
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        chosen = GridSearchCV(estimator, settings, cv=folds).fit(A, train.y)
+        chosen = GridSearchCV(estimator, settings, cv=folds, refit=choice).fit(A, train.y)
     used, figures = used_literals(chosen.best_estimator_, method, [literal_names[l] for l in varied])
     columns = {booleanizer.literals_[varied[k]].column for k in used}
     return {
@@ -99,10 +102,33 @@ def nested(
         "n_literals": n_literals,
         "n_features": len(columns),
         "share_used": len(columns) / dataset.n_features,
-        "inner": float(chosen.best_score_),
+        "inner": float(chosen.cv_results_["mean_test_score"][chosen.best_index_]),
         "params": json.dumps(chosen.best_params_),
         **figures,
     }
+
+
+def simplest_within_error(results: Mapping[str, Any]) -> int:
+    """The first setting whose mean accuracy on the inner folds is at most one standard error below the best mean.
+
+    Breiman, Friedman, Olshen and Stone (1984), Classification and Regression Trees, section 3.4.3. The standard error
+    is the standard deviation (divisor n - 1) of the best setting over all inner folds, divided by the square root of
+    ``SEARCH_FOLDS``: to draw the folds again adds no rows.
+
+    Parameters
+    ----------
+    results : mapping, ``cv_results_`` of ``GridSearchCV``, the settings in the order of the grid, the simplest first
+
+    Returns
+    -------
+    int, the index of the setting
+    """
+    means = np.asarray(results["mean_test_score"], dtype=np.float64)
+    best = int(means.argmax())
+    n_splits = sum(name.startswith("split") for name in results)
+    scores = [results[f"split{k}_test_score"][best] for k in range(n_splits)]
+    error = np.std(scores, ddof=1) / SEARCH_FOLDS**0.5
+    return int(np.flatnonzero(means >= means[best] - error - 1e-12)[0])
 
 
 @returns(record(accuracies=list_of(share), sizes=list_of(count), settings=list_of(text)))
