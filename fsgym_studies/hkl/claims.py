@@ -22,6 +22,7 @@ from fsgym_studies.hkl.cell import (
     TABLE1_APPROACHES,
     ZERO_NORM,
 )
+from fsgym_studies.hkl.changes import accuracies_by_change
 from fsgym_studies.hkl.printed import (
     LOWEST_PRINTED,
     NEWSGROUPS,
@@ -179,6 +180,7 @@ def claims(table: pd.DataFrame, further: pd.DataFrame) -> list[AssessedClaim]:
     rows = means.reindex(TABLE1_DATASETS)[list(TABLE1_APPROACHES)]
     shares = share_selected(table).groupby([table["dataset"], table["method"]]).mean()
     figures: dict[str, Any] = {"table": table, "further": further, "means": means}
+    figures["changes"] = accuracies_by_change(table, further)
     for dataset, own in table[table["method"] == HKL].groupby("dataset"):
         figures[f"accuracy, {dataset}"] = known_mean(100.0 * own["accuracy"])
         figures[f"share, {dataset}"] = shares[dataset, HKL]

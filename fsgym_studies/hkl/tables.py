@@ -121,7 +121,7 @@ def selection_size_table(table: pd.DataFrame) -> Table:
             "share": share_selected(own).mean(),
             "share of columns used": own["share_used"].mean(),
         }
-        if method == HKL:
+        if str(method).startswith(HKL):
             row["literals per rule"] = own["words"].astype(float).mean()
             row["certified"] = f"{int((own['status'] == 'certified').sum())} of {len(own)}"
         rows.append(row)
