@@ -1,7 +1,8 @@
 """What the sources of the data sets of the studies send, written from the files of a folder of data sets.
 
-Each form is that of the source: heads and remarks of ARFF files, columns that are left out, codes of classes,
-compressed files. No test opens a connection.
+Each form is that of the source: heads, remarks and line ends of ARFF files, columns that are left out, codes of
+classes, compressed files. Rows as published, by which the forms can be checked, are in ``tests/data/published.json``.
+No test opens a connection.
 """
 
 import gzip
@@ -45,8 +46,10 @@ def _text(public, table, file):
     rows = zip(*(cells[name].tolist() for name in options["columns"]))
     lines = [separator.join(_cell(c, separator, quote) for c in row) for row in rows]
     if file.endswith(".arff"):
-        lines = ["% a remark, with a comma", "@relation x", "@attribute a {b, c}", "", "@DATA", *lines, "%"]
-    text = "\n".join(lines).encode()
+        lines = ["% a remark, with a comma", "@relation x", "@attribute a {b, c}", "", "@data", *lines, "%", "%"]
+    if file == "adult-test.csv":
+        lines = ["|1x3 Cross validator", *lines, ""]
+    text = ("\r\n" if file.endswith(".arff") else "\n").join(lines).encode()
     return gzip.compress(text, mtime=0) if file == "kddcup99_10_data" else text
 
 
@@ -68,8 +71,10 @@ def _splice(public, tables):
 
 def _matlab(public, arrays):
     (part,) = arrays
-    X = sp.csr_matrix((part["data"], part["indices"], part["indptr"]), shape=part["shape"]) if "data" in part else None
-    X = part["X"] / public.options.get("scale", 1) if X is None else X.astype(float)
+    if "data" in part:  # dense, too, as programs take the published files
+        X = sp.csr_matrix((part["data"], part["indices"], part["indptr"]), shape=part["shape"]).toarray().astype(float)
+    else:
+        X = part["X"] / public.options.get("scale", 1)
     file = io.BytesIO()
     savemat(file, {"X": X, "Y": part["y"][:, None].astype(float)}, do_compression=True)
     return [file.getvalue()]
@@ -79,7 +84,7 @@ def _libsvm(public, arrays):
     lines = []
     for part in arrays:
         for label, start, end in zip(part["y"], part["indptr"], part["indptr"][1:]):
-            lines.append(" ".join([f"{label:+d}", *(f"{j + 1}:1" for j in part["indices"][start:end])]))
+            lines.append(" ".join([f"{label:+d}", *(f"{j + 1}:1" for j in part["indices"][start:end]), ""]))
     return ["\n".join(lines).encode()]
 
 
@@ -98,7 +103,8 @@ def _digits(public, arrays):
     contents = []
     for name in ("train", "test"):
         file = io.BytesIO()
-        np.savetxt(file, np.column_stack([part[f"y_{name}"], part[f"X_{name}"] / 1000]), fmt="%.4f")
+        table = np.column_stack([part[f"y_{name}"], part[f"X_{name}"] / 1000])
+        np.savetxt(file, table, fmt="%.4f" if name == "train" else "%g", newline=" \n" if name == "train" else "\n")
         contents.append(gzip.compress(file.getvalue(), 1, mtime=0))
     return contents
 
@@ -121,7 +127,7 @@ def _microarray(public, arrays):
 
 
 def _posts(public, arrays):
-    """Posts with the counted words in alphabetical order; their words of other posts are lost."""
+    """Posts with the counted words in alphabetical order, and parts of names that are not words of their own."""
     files = {}
     for part, name in zip(arrays, ("train", "test")):
         words = part["feature_names"]
@@ -130,7 +136,8 @@ def _posts(public, arrays):
             text = " ".join(
                 " ".join([words[j]] * n) for j, n in zip(part["indices"][row], part["data"][row].astype(int))
             )
-            files[f"20news-bydate-{name}/{public.options['groups'][label]}/{50000 + k}"] = text.title().encode()
+            text = f"{text.title()}\n\n<C50KDr.93Apr5@ann1> _The faith85"
+            files[f"20news-bydate-{name}/{public.options['groups'][label]}/{50000 + k}"] = text.encode()
         files[f"20news-bydate-{name}/sci.space/1"] = b"another group"
     return [packed(files)]
 

@@ -58,7 +58,8 @@ def converted(public: PublicSet, contents: Sequence[bytes]) -> dict[str, bytes]:
             tables = TABLE_FORMS[public.form](contents, public.options, public.options["features"])
             files = [table_bytes(table) for table in tables]
         else:
-            files = [array_bytes(arrays) for arrays in ARRAY_FORMS[public.form](contents, public.options)]
+            options = {**public.options, "shape": public.shape}
+            files = [array_bytes(arrays) for arrays in ARRAY_FORMS[public.form](contents, options)]
     except DAMAGES as error:
         raise ValueError(f"the download of {public.name!r} is not the expected file ({first_line(error)})") from None
     named = dict(zip(public.checksums, files, strict=True))

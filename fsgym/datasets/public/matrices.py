@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import struct
 import tarfile
@@ -21,18 +22,23 @@ Arrays = dict[str, NDArray]
 MATLAB_HEAD_BYTES = 128
 COMPRESSED_ELEMENT = 15  # the type of a compressed element of a MAT file
 CHUNK_BYTES = 1 << 20
+VALUE_BYTES = 8  # of a value of a matrix that is not stored in a smaller type
 IDX_IMAGES, IDX_LABELS = 2051, 2049  # first numbers of files of images and of labels
-WORD = re.compile("[a-z]{2,}")
+WORD = re.compile(r"\b[a-z]{2,}\b")  # no part of 93apr5 or of _the
 MIN_POSTS = 3  # number of training posts that a word must occur in
 
 
 def matlab_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list[Arrays]:
-    """X and Y of a MAT file; X times ``scale`` in whole numbers, and as CSR where ``sparse``."""
+    """X and Y of a MAT file; X times ``scale`` in whole numbers, and as CSR where ``sparse``.
+
+    A matrix of mostly zeros in 64-bit floats is larger than ``most_unpacked`` allows for the size of its file. So a
+    matrix of the recorded ``shape`` may have twice its own size.
+    """
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 
     (content,) = contents
-    _check_matlab(content)
+    _check_matlab(content, 2 * VALUE_BYTES * math.prod(options.get("shape", ())))
     try:
         variables = loadmat(io.BytesIO(content), variable_names=("X", "Y"))
     except MatReadError as error:
@@ -43,9 +49,9 @@ def matlab_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list
     return [{**(_csr(whole) if options.get("sparse") else {"X": whole}), "y": y.astype(np.int8)}]
 
 
-def _check_matlab(content: bytes) -> None:
-    """ValueError where the compressed elements of a MAT file are larger than a file of its size may have."""
-    limit, place = most_unpacked(len(content)), MATLAB_HEAD_BYTES
+def _check_matlab(content: bytes, expected: int) -> None:
+    """ValueError where the elements of a MAT file are larger than expected, and than a file of its size may have."""
+    limit, place = max(expected, most_unpacked(len(content))), MATLAB_HEAD_BYTES
     while place + 8 <= len(content):
         kind, size = struct.unpack_from("<II", content, place)
         element, place = content[place + 8 : place + 8 + size], place + 8 + size

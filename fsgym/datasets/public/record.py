@@ -20,7 +20,7 @@ class Download:
     ----------
     file : str, its name
     address : str or None, where it can be downloaded; None where it must be fetched by hand
-    tried : bool, whether a download from this address has been tried with success
+    tried : bool, whether the whole file that is published at this address has given the recorded SHA-256
     """
 
     file: str
@@ -55,13 +55,18 @@ class PublicSet:
         return {str(entry["file"]): str(entry["sha256"]) for entry in self.record["files"]}
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of samples and of features."""
+        return self.record["n_samples"], self.record["n_features"]
+
+    @property
     def by_hand(self) -> tuple[str, ...]:
         """The downloads that have no address."""
         return tuple(d.file for d in self.downloads if d.address is None)
 
     @property
     def untried(self) -> tuple[str, ...]:
-        """The addresses from which no download has been tried."""
+        """The addresses whose whole file nobody has converted."""
         return tuple(d.address for d in self.downloads if d.address is not None and not d.tried)
 
 

@@ -37,8 +37,10 @@ def _table_of_text(content: bytes, options: Mapping[str, Any], names: Sequence[s
     columns, labels = options["columns"], options["labels"]
     rows = list(_rows(unpacked(content).decode("utf-8", "replace"), options, len(columns)))
     label = columns.index(TARGET)
-    if rows and rows[0][label] not in labels:  # a header line
+    if rows and (len(rows[0]) != len(columns) or rows[0][label] not in labels):  # a header line or a remark
         del rows[0]
+    if not rows:
+        raise ValueError("it has no rows with a known label")
     for number, row in enumerate(rows, start=1):
         if len(row) != len(columns) or row[label] not in labels:
             raise ValueError(f"row {number} must have {len(columns)} cells and a known label, got {brief(row)}")
