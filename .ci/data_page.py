@@ -28,9 +28,9 @@ The SHA-256 is that of the file that `fetch` writes: numbers in their shortest f
 equal data have equal bytes.
 """
 UNTRIED = """
-**Not tried:** no download from this address had been tried when this page was written; the conversion was tested with
-files written in the form of the source. If an address does not work any more, or the SHA-256 differs, `fetch` says so
-and writes nothing.
+**Not tried:** the whole file at this address had not been converted when this page was written. Where rows of the
+published file could be read, the conversion was tested with them; otherwise with files written in the form of the
+source only. If an address does not work any more, or the SHA-256 differs, `fetch` says so and writes nothing.
 """
 SINGULAR = {"Studies": "study", "Suites": "suite"}
 PRICES = """

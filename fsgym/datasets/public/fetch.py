@@ -34,7 +34,7 @@ class Fetched(NamedTuple):
     name : str
     state : {"comes with scikit-learn", "written", "already there", "already there, with another content than recorded"}
     files : paths of the files that were written
-    untried : addresses that were used and that nobody had tried before
+    untried : addresses that were used, and whose whole file nobody had converted before
     """
 
     name: str
