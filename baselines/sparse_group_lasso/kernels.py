@@ -192,6 +192,23 @@ def shrink_group(u, m, threshold1, threshold2):
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
+def shrink_groups(u, first, threshold1, thresholds2):
+    """Replace ``u`` by its proximal point, as ``shrink_group`` does for one group; ``thresholds2`` is (n_groups,).
+
+    Soft-thresholding is written as u - clip(u, -t, t), without branches: the loops are vectorised.
+    """
+    for g in range(thresholds2.size):
+        part, total = u[first[g] : first[g + 1]], 0.0
+        for j in range(part.size):
+            part[j] -= min(max(part[j], -threshold1), threshold1)
+            total += part[j] * part[j]
+        norm = np.sqrt(total)
+        factor = 0.0 if norm <= thresholds2[g] else 1.0 - thresholds2[g] / norm
+        for j in range(part.size):
+            part[j] *= factor
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
 def group_gram(XT, start, stop, gram, base):
     """Write X_g'X_g into ``gram`` from place ``base`` on; return its largest row sum, which bounds its eigenvalues."""
     m, n = stop - start, XT.shape[1]

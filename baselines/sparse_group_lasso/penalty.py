@@ -34,22 +34,17 @@ class Penalty(NamedTuple):
     lam2: float
     groups: ColumnGroups
 
-    def _norms(self, places: NDArray) -> NDArray[np.float64]:
-        return np.sqrt(self.groups.sums(places**2))
-
     def value(self, w: NDArray) -> float:
         """Return lam1 |w|_1 + lam2 sum_g v_g |w_g|_2."""
-        norms = self._norms(w[self.groups.order])
+        norms = np.sqrt(self.groups.sums(w[self.groups.order] ** 2))
         return float(self.lam1 * np.abs(w).sum() + self.lam2 * (self.groups.weights @ norms))
 
     def prox(self, u: NDArray, step: float = 1.0) -> NDArray[np.float64]:
         """Return the minimiser of 1/2 |w - u|^2 + step times the penalty: soft-thresholding, then group shrinkage."""
-        places = u[self.groups.order]
-        soft = np.sign(places) * np.maximum(np.abs(places) - step * self.lam1, 0.0)
-        norms, cut = self._norms(soft), step * self.lam2 * self.groups.weights
-        shrinkage = 1.0 - np.divide(cut, norms, out=np.ones_like(norms), where=norms > cut)
-        w = np.empty_like(soft)
-        w[self.groups.order] = soft * np.repeat(shrinkage, self.groups.sizes)
+        places, w = np.ascontiguousarray(u[self.groups.order], np.float64), np.empty(len(u))
+        lam2 = self.lam2 * self.groups.weights
+        kernels.shrink_groups(places, self.groups.first, float(step * self.lam1), step * lam2)
+        w[self.groups.order] = places
         return w
 
     def dual_norm(self, z: NDArray) -> float:

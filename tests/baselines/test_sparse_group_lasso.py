@@ -56,6 +56,23 @@ def test_worked_values(setting, value, w, b):
     assert objective(other.fit(X8, Y8), X8, Y8) == pytest.approx(value, rel=1e-8)
 
 
+@pytest.mark.parametrize(("lam1", "lam2"), [(0.0, 0.0), (0.7, 0.0), (0.0, 2.0), (0.4, 1.5), (9.0, 0.1)])
+def test_proximal_point_is_soft_thresholding_and_group_shrinkage(lam1, lam2):
+    """Against plain NumPy, with groups of different sizes whose columns are not neighbours."""
+    rng = np.random.default_rng(0)
+    columns, u, step = rng.permutation(60), 2 * rng.normal(size=60), 0.5
+    groups = [columns[:1], columns[1:20], columns[20:23], columns[23:]]
+    expected = np.sign(u) * np.maximum(np.abs(u) - step * lam1, 0.0)
+    for group, weight in zip(groups, (1.0, 2.0, 3.0, 4.0)):
+        norm, cut = np.linalg.norm(expected[group]), step * lam2 * weight
+        expected[group] *= 1.0 - cut / norm if norm > cut else 0.0
+    before = u.copy()
+    w = Penalty(lam1, lam2, make_groups(groups, [1.0, 2.0, 3.0, 4.0], 60)).prox(u, step)
+    np.testing.assert_allclose(w, expected, rtol=1e-12, atol=0)
+    np.testing.assert_array_equal(w != 0, expected != 0)
+    np.testing.assert_array_equal(u, before)
+
+
 def test_the_distance_to_the_subdifferential_is_positive_off_the_optimum():
     penalty = Penalty(1.0, 1.0, make_groups(2, "ones", 6))
     w = np.array(WORKED[0][2])
