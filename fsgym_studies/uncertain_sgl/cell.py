@@ -69,25 +69,43 @@ def selection_size(mask: NDArray[np.bool_]) -> dict[str, float]:
     return {"fnum": int(mask.any(axis=1).sum()), "ratio": float(mask.mean())}
 
 
-def selection_accuracy(data: SampledData, mask: NDArray[np.bool_] | None = None) -> float:
-    """Test accuracy of the intersection kernel SVM on the draws in ``mask`` (default: all).
+def all_draws(data: SampledData) -> NDArray[np.bool_]:
+    """The mask of all sub-features, (d, s)."""
+    return np.ones((data.X.shape[1] // data.s, data.s), bool)
 
-    Without any draw it is that of always predicting the largest class.
+
+def selection_accuracies(data: SampledData, masks: Sequence[NDArray[np.bool_]]) -> list[float]:
+    """Test accuracy of the intersection kernel SVM on the draws in each of ``masks``, (d, s).
+
+    Equal masks are evaluated once. Without any draw the accuracy is that of always predicting the largest class.
     """
-    from baselines.uncertain.intersection import IntersectionMachine, intersection_kernel
+    from baselines.uncertain.intersection import selection_kernels
 
-    columns = slice(None) if mask is None else mask.ravel()
-    X, X_test = (np.ascontiguousarray(Z[:, columns]) / (FEATURE_SCALE * data.s) for Z in (data.X, data.X_test))
-    if not X.shape[1]:
-        return float((data.y_test == (1.0 if data.y.sum() > 0 else -1.0)).mean())
-    machine = IntersectionMachine.train(intersection_kernel(X), X, data.y, 1.0)
-    return float(((machine.decision_function(X_test) > 0) == (data.y_test > 0)).mean())
+    distinct = sorted({mask.tobytes(): mask.ravel() for mask in masks}.values(), key=np.count_nonzero)
+    X, X_test = (Z / (FEATURE_SCALE * data.s) for Z in (data.X, data.X_test))
+    accuracies = {
+        mask.tobytes(): _svm_accuracy(data, K, K_test) if mask.any() else _largest_class_accuracy(data)
+        for mask, (K, K_test) in zip(distinct, selection_kernels(X, X_test, distinct))
+    }
+    return [accuracies[mask.tobytes()] for mask in masks]
+
+
+def _svm_accuracy(data: SampledData, K: NDArray[np.float64], K_test: NDArray[np.float64]) -> float:
+    from sklearn.svm import SVC
+
+    machine = SVC(C=1.0, kernel="precomputed").fit(K, data.y)
+    return float(((machine.decision_function(K_test) > 0) == (data.y_test > 0)).mean())
+
+
+def _largest_class_accuracy(data: SampledData) -> float:
+    return float((data.y_test == (1.0 if data.y.sum() > 0 else -1.0)).mean())
 
 
 @returns(record(accuracy=share))
 def unselected(dataset: Dataset, *, distribution: str, w: float, s: int, split: Split, seed: int) -> dict[str, Any]:
     """Accuracy of the SVM on all draws; with amplitude ``w`` 0, on the values themselves."""
-    return {"accuracy": selection_accuracy(sample_data(*split.divide(dataset), distribution, w, s, seed))}
+    draws = sample_data(*split.divide(dataset), distribution, w, s, seed)
+    return {"accuracy": selection_accuracies(draws, [all_draws(draws)])[0]}
 
 
 @returns(record(all=share, validation_all=share, validation=list_of(share)))
@@ -127,20 +145,16 @@ def on_grid(
 
 
 def _evaluate_penalties(data: SampledData, penalties: Iterable[Penalties]) -> tuple[float, list[dict[str, float]]]:
-    """Accuracy of all draws; and size and accuracy of each selection, evaluating equal selections once."""
+    """Accuracy of all draws; and size and accuracy of each selection."""
     from baselines.sparse_group_lasso.fista import run_fista
     from baselines.sparse_group_lasso.groups import make_groups
     from baselines.sparse_group_lasso.penalty import Penalty
 
     groups = make_groups(data.s, "ones", data.X.shape[1])
     weights = run_fista(data.X, data.y, [Penalty(*pair, groups) for pair in penalties], EARLY_STEPS)
-    every = np.ones((data.X.shape[1] // data.s, data.s), bool)
-    known, rows = {every.tobytes(): selection_accuracy(data)}, []
-    for mask in (w.reshape(-1, data.s) != 0 for w in weights):
-        if mask.tobytes() not in known:
-            known[mask.tobytes()] = selection_accuracy(data, mask)
-        rows.append({**selection_size(mask), "accuracy": known[mask.tobytes()]})
-    return known[every.tobytes()], rows
+    masks = [w.reshape(-1, data.s) != 0 for w in weights]
+    all_accuracy, *accuracies = selection_accuracies(data, [all_draws(data), *masks])
+    return all_accuracy, [{**selection_size(mask), "accuracy": a} for mask, a in zip(masks, accuracies)]
 
 
 def at_setting(
@@ -164,17 +178,18 @@ def at_setting(
         ``possible``, an upper bound on the ratio of any minimum of equation 7.
     """
     draws = sample_data(*split.divide(dataset), distribution, w, s, seed)
-    result: dict[str, Any] = {"all": selection_accuracy(draws), "n_train": len(draws.X)}
-    objectives, unit = {}, 0.5 * float(draws.y @ draws.y)
-    for mode, solver in MODES.items():
-        model = fit_lasso(draws, penalties, solver, n_steps)
-        mask = selected_mask(model, s)
-        figures = {**selection_size(mask), "accuracy": selection_accuracy(draws, mask), "gap": model.dual_gap_ / unit}
+    models = {mode: fit_lasso(draws, penalties, solver, n_steps) for mode, solver in MODES.items()}
+    masks = [selected_mask(model, s) for model in models.values()]
+    all_accuracy, *accuracies = selection_accuracies(draws, [all_draws(draws), *masks])
+    result: dict[str, Any] = {"all": all_accuracy, "n_train": len(draws.X)}
+    unit = 0.5 * float(draws.y @ draws.y)
+    for (mode, model), mask, accuracy in zip(models.items(), masks, accuracies):
+        figures = {**selection_size(mask), "accuracy": accuracy, "gap": model.dual_gap_ / unit}
         result |= {f"{mode}_{name}": value for name, value in figures.items()}
-        objectives[mode] = objective(draws, penalties, model.coef_)
-        if mode == "exact":
-            result["possible"] = possible_share(draws, penalties, model.coef_, model.dual_gap_ + GAP_ROUNDING * unit)
-    return {**result, "above": objectives["early"] / objectives["exact"] - 1.0}
+    exact = models["exact"]
+    result["possible"] = possible_share(draws, penalties, exact.coef_, exact.dual_gap_ + GAP_ROUNDING * unit)
+    early_objective, minimum = (objective(draws, penalties, model.coef_) for model in models.values())
+    return {**result, "above": early_objective / minimum - 1.0}
 
 
 def objective(data: SampledData, penalties: Penalties, coef: NDArray[np.float64]) -> float:

@@ -22,7 +22,7 @@ from baselines import (
     UncertainSGLSelector,
     intersection_kernel,
 )
-from baselines.uncertain.intersection import IntersectionMachine
+from baselines.uncertain.intersection import IntersectionMachine, selection_kernels
 
 CANCER, WINE = load_breast_cancer(return_X_y=True), load_wine(return_X_y=True)
 GROUPED = {"lam1": 0.0, "lam2": 3000.0, "s": 6, "random_state": 0}
@@ -173,6 +173,25 @@ def test_kernel_is_the_sum_of_minima(shape):
     np.testing.assert_allclose(intersection_kernel(A), np.minimum(A[:, None], A[None]).sum(axis=2), atol=1e-11)
     identity = 0.5 * (A.sum(axis=1)[:, None] + B.sum(axis=1) - cdist(A, B, "cityblock"))
     np.testing.assert_allclose(intersection_kernel(A, B), identity, atol=1e-10)
+
+
+def test_kernels_of_selections_are_those_computed_separately():
+    """Selections that add and remove columns of an earlier one, of any number, and equal ones."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(31, 40)), rng.normal(size=(7, 40))
+    some = rng.random(40) < 0.6
+    other = some ^ (np.arange(40) % 9 == 0)
+    assert (other & ~some).any()
+    assert (some & ~other).any()
+    masks = [some, other, some, np.ones(40, bool), np.arange(40) != 3, np.arange(40) == 3, np.zeros(40, bool)]
+    kernels = list(selection_kernels(X, T, masks))
+    assert len(kernels) == len(masks)
+    for mask, (K, K_test) in zip(masks, kernels):
+        np.testing.assert_allclose(K, np.minimum(X[:, None], X[None])[:, :, mask].sum(axis=2), atol=1e-12)
+        np.testing.assert_allclose(K_test, np.minimum(T[:, None], X[None])[:, :, mask].sum(axis=2), atol=1e-12)
+        np.testing.assert_array_equal(K, K.T)
+    np.testing.assert_array_equal(kernels[0][0], intersection_kernel(X[:, some]))
+    np.testing.assert_array_equal(kernels[2][0], kernels[0][0])
 
 
 def test_kernel_refuses_other_columns():

@@ -147,8 +147,8 @@ def test_accuracy_equals_that_of_the_explicit_kernel():
     X, X_test = (Z[:, mask.ravel()] / 400.0 for Z in (draws.X, draws.X_test))
     K, K_test = (np.minimum(A[:, None], X[None]).sum(axis=2) for A in (X, X_test))
     expected = SVC(kernel="precomputed").fit(K, draws.y).score(K_test, draws.y_test)
-    assert cell.selection_accuracy(draws, mask) == expected
-    nothing = cell.selection_accuracy(draws, np.zeros_like(mask))
+    selected, nothing, again = cell.selection_accuracies(draws, [mask, np.zeros_like(mask), mask])
+    assert selected == again == expected
     assert nothing == max((draws.y_test > 0).mean(), (draws.y_test < 0).mean())
 
 
@@ -172,7 +172,7 @@ def test_validation_accuracies_are_those_of_the_inner_folds():
     for k in range(3):
         inner = cell.sample_data(*Split(0, n_folds=3, fold=k).divide(train), "gaussian", 0.1, 4, 5)
         mask = cell.selected_mask(cell.fit_lasso(inner, (100.0, 0.1), "fista"), 4)
-        validation.append(cell.selection_accuracy(inner, mask))
+        validation += cell.selection_accuracies(inner, [mask])
     assert result["validation"][2] == pytest.approx(np.mean(validation))
 
 
