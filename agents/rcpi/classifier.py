@@ -27,7 +27,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``.
     n_iterations, states_per_sample, alpha, ridge, intercept, answers, states, mixture, start, n_rollouts
         As in ``agents.RCPI``.
-    select, unknown
+    select, unknown, nonzero, drop_unused
         As in ``agents.RCPI``.
     class_weight, n_jobs, random_state
         As in ``agents.RCPI``.
@@ -80,6 +80,8 @@ class DatumWiseClassifier(BaseAgentClassifier):
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
         unknown: float = 0.0,
+        nonzero: bool = False,
+        drop_unused: int | None = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -98,6 +100,8 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self.n_rollouts = n_rollouts
         self.select: Literal["best", "last"] = select
         self.unknown = unknown
+        self.nonzero = nonzero
+        self.drop_unused = drop_unused
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -127,6 +131,8 @@ class DatumWiseClassifier(BaseAgentClassifier):
             n_rollouts=self.n_rollouts,
             select=self.select,
             unknown=self.unknown,
+            nonzero=self.nonzero,
+            drop_unused=self.drop_unused,
             sample_weight=weight,
             n_jobs=self.n_jobs,
             random_state=self.random_state,

@@ -37,7 +37,8 @@ class FittedQ(RCPI):
     ----------
     env : environment of this package
     **options
-        As for ``RCPI``, except ``alpha``, ``mixture``, ``start`` and ``n_rollouts``; states are uniform by default.
+        As for ``RCPI``, except ``alpha``, ``mixture``, ``start``, ``n_rollouts`` and ``nonzero``; states are uniform by
+        default.
 
     References
     ----------
@@ -53,7 +54,7 @@ class FittedQ(RCPI):
     """
 
     def __init__(self, env: Any, **options: Any) -> None:
-        of_rollouts = options.keys() & {"alpha", "mixture", "start", "n_rollouts"}
+        of_rollouts = options.keys() & {"alpha", "mixture", "start", "n_rollouts", "nonzero"}
         if of_rollouts:
             raise TypeError(f"FittedQ makes no rollouts and has no {', '.join(sorted(of_rollouts))}; leave it out")
         super().__init__(env, alpha=0.0, **{"states": "uniform", **options})

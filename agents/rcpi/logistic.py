@@ -24,9 +24,15 @@ def fit_policy(
     logistic: bool,
     start: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float64] | None]:
-    """Weights and intercepts of the scores, see ``fit_scores``, and the logits, fitted from ``start``, if there are."""
-    logits = fit_logits(design, y, design.rules.n_classes, ridge, start) if logistic else None
-    return *fit_scores(design, y, returns, legal, ridge, run, logits), logits
+    """Weights and intercepts of the scores, see ``fit_scores``, and the logits, fitted from ``start``, if there are.
+
+    ``start`` and the logits are coefficients of all columns, also of those that the design leaves out.
+    """
+    if not logistic:
+        return *fit_scores(design, y, returns, legal, ridge, run), None
+    start = None if start is None else start[design.columns]
+    logits = fit_logits(design, y, design.rules.n_classes, ridge, start)
+    return *fit_scores(design, y, returns, legal, ridge, run, logits), design.expanded(logits)
 
 
 def fit_logits(

@@ -15,14 +15,17 @@ from agents.limits import MAX_LOSS
 from agents.parallel import TaskRunner, task_runner
 from agents.policy import legal_from
 from agents.rcpi.logistic import fit_policy
+from agents.rcpi.nonzero import nonzero_returns
 from agents.rcpi.on_policy import sample_prefixes
+from agents.rcpi.parameters import check_rcpi_parameters
 from agents.rcpi.policy import LinearPolicy, best_constant_policy
 from agents.rcpi.regression import Design
-from agents.rcpi.reporting import check_range, progress, weighted_means
+from agents.rcpi.reporting import progress, weighted_means
 from agents.rcpi.rollouts import Mixture, rollout_returns
-from agents.rcpi.sampling import EQUAL_SHARES, States, blanked, sample_states
+from agents.rcpi.rows import UnusedAcquisitions, blanked, few_zeros, training_parts
+from agents.rcpi.sampling import EQUAL_SHARES, States, sample_states
 from agents.weights import cheapest_constant_answer, training_rows
-from fsgym.checks import brief, check_choice, check_n_jobs, check_random_state, generator_of
+from fsgym.checks import generator_of
 from fsgym.dataset import Dataset
 from fsgym.evaluation import evaluate
 from fsgym.method_table import METHODS
@@ -33,7 +36,6 @@ from fsgym.weights import cumulative_shares
 
 Callback = Callable[[dict[str, float]], "bool | None"]
 POLICY_SHARE = 0.75  # of the states, with states="both". By trials on 13 tables
-TRAINING_SHARE = 0.8  # of the rows, with ``patience``; the others are held out. By hand
 
 
 class RCPI:
@@ -90,6 +92,15 @@ class RCPI:
         Share of the acquisitions that are unavailable in training, drawn at random for each row: in each iteration, and
         once for the rows that select the policy. The paper's algorithm is 0. With about 0.2 the policy also learns what
         to acquire where a value cannot be obtained.
+    nonzero : bool, default False
+        Whether rollouts try only acquisitions that bring a value other than 0, for tables of mostly zeros (section
+        5.2). In each sampled state one further rollout serves all the others, see ``agents.rcpi.nonzero``, and uniform
+        states have about as many acquired zeros as other values. Legal actions stay the same, and a policy may acquire
+        a 0. Values are those of the data set: none is 0 after a scaling that moves it. Not for relational prices.
+    drop_unused : int, optional
+        Drop an acquisition, from then on, once no row's trajectory under the greedy policies of this many iterations in
+        a row has made it (section 7); never all of them. Later policies never prefer it to another action. With few
+        iterations, a bad policy may drop what better ones need. By default nothing is dropped.
     patience : int, optional
         Hold out a fifth of the rows, and stop when the loss on them has not improved by ``tol`` for this many
         iterations. "best" then refers to that loss.
@@ -111,6 +122,8 @@ class RCPI:
         The trained policy; after an interrupted ``learn``, the best one so far.
     history : list of dict
         One entry per iteration: the dict that ``learn`` passes to its callback.
+    dropped : bool (n_acquisitions,) or None
+        The acquisitions that ``learn`` has dropped.
 
     Raises
     ------
@@ -144,6 +157,8 @@ class RCPI:
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
         unknown: float = 0.0,
+        nonzero: bool = False,
+        drop_unused: int | None = None,
         patience: int | None = None,
         tol: float = 1e-4,
         class_weight: Any = None,
@@ -156,41 +171,23 @@ class RCPI:
             getattr(inner, "rules", None), Rules
         ):
             raise TypeError(f"RCPI needs an environment of fsgym, got {type(env).__name__}")
-        check_range(n_iterations, "n_iterations", 1, 1e6, whole=True)
-        check_range(n_rollouts, "n_rollouts", 1, 1e6, whole=True)
-        if patience is not None:
-            check_range(patience, "patience", 1, 1e6, whole=True)
-        check_n_jobs(n_jobs)
-        check_range(tol, "tol", 0, 1e9)
-        check_range(states_per_sample, "states_per_sample", 1e-9, 1e6)
-        check_range(ridge, "ridge", 1e-6, 1e6)  # with less, the single-precision Gram matrices may be singular
-        check_range(alpha, "alpha", 0, 1)
-        if alpha == 1:
-            raise ValueError("alpha must be below 1, otherwise no new policy is mixed in")
-        check_range(unknown, "unknown", 0, 1)
-        if unknown == 1:
-            raise ValueError("unknown must be below 1, otherwise nothing could be acquired in training")
-        check_random_state(random_state)
-        if not isinstance(intercept, bool | np.bool_):
-            raise ValueError(f"intercept must be True or False, got {brief(intercept)}")
-        check_choice(answers, "answers", "linear", "logistic")
-        check_choice(states, "states", "uniform", "policy", "both")
-        check_choice(mixture, "mixture", "decision", "trajectory")
-        check_choice(start, "start", "uniform", "answer")
-        check_choice(select, "select", "best", "last")
+        self.n_iterations, self.states_per_sample = n_iterations, states_per_sample
+        self.alpha, self.ridge, self.intercept, self.answers, self.states = alpha, ridge, intercept, answers, states
+        self.mixture, self.start, self.n_rollouts = mixture, start, n_rollouts
+        self.select, self.unknown, self.nonzero, self.drop_unused = select, unknown, nonzero, drop_unused
+        self.patience, self.tol, self.n_jobs, self.random_state = patience, tol, n_jobs, random_state
+        check_rcpi_parameters(self)
         self.dataset, self.weight = training_rows(inner.dataset, class_weight, sample_weight)
         self.rules: Rules = inner.rules
         self.training_origin_ = inner.dataset.origin
         if self.rules.n_acquisitions > np.iinfo(np.int16).max:
             raise ValueError(f"RCPI needs fewer than 32768 acquisitions, got {self.rules.n_acquisitions}; make groups")
         self.rules.check_largest_loss(MAX_LOSS)
-        self.n_iterations, self.states_per_sample = n_iterations, states_per_sample
-        self.alpha, self.ridge, self.intercept, self.answers, self.states = alpha, ridge, intercept, answers, states
-        self.mixture, self.start, self.n_rollouts = mixture, start, n_rollouts
-        self.select, self.unknown = select, unknown
-        self.patience, self.tol, self.n_jobs, self.random_state = patience, tol, n_jobs, random_state
+        if nonzero and self.rules.related is not None:
+            raise ValueError("nonzero must be False under relational prices, which an acquired 0 changes too")
         self.policy: LinearPolicy | None = None
         self.history: list[dict[str, float]] = []
+        self.dropped: NDArray[np.bool_] | None = None
 
     @classmethod
     def published(cls, env: Any, **options: Any) -> RCPI:
@@ -221,13 +218,17 @@ class RCPI:
         if not hasattr(self, "dataset"):
             raise ValueError("this agent was loaded without an environment; use RCPI.load(path, env) to train it")
         rng = generator_of(self.random_state)
-        (train, weight), (evaluation, evaluation_weight) = self._parts(rng)
+        (train, weight), (evaluation, evaluation_weight) = training_parts(
+            self.dataset, self.weight, self.patience is not None, rng
+        )
         shares = EQUAL_SHARES if weight is None else cumulative_shares(weight)
         rules, scaling = self.rules, Scaling.fit(train.X)
         scaled = scaling.apply(train.X)
         evaluation = blanked(evaluation, evaluation.X, rules, self.unknown, rng)[0]
         empty_answer = cheapest_constant_answer(train, weight, rules.error_costs)
         self.history, self.policy, n_stale = [], None, 0
+        unused = UnusedAcquisitions(rules, self.drop_unused)
+        self.dropped = unused.dropped
         best_loss, logistic, logits = np.inf, self.answers == "logistic", None
 
         with task_runner(self.n_jobs) as run, progress(self.n_iterations, progress_bar) as tick:
@@ -250,7 +251,9 @@ class RCPI:
                     self.policy = best_constant_policy(weights, intercepts, train, weight, scaling, rules)
                     best_loss = weighted_means(evaluate(self.policy, evaluation, rules), evaluation_weight)["loss"]
                 policy = LinearPolicy(weights, intercepts, scaling, rules, logistic, empty_answer)
-                result = weighted_means(evaluate(policy, evaluation, rules), evaluation_weight)
+                evaluated = evaluate(policy, evaluation, rules)
+                train, self.dropped = unused.dropped_from(train, evaluated.trajectories)
+                result = weighted_means(evaluated, evaluation_weight)
                 n_stale = 0 if result["loss"] < best_loss - self.tol else n_stale + 1
                 if self.select == "last" or result["loss"] < best_loss:
                     self.policy = policy
@@ -275,7 +278,7 @@ class RCPI:
         """The mixture of one policy that answers immediately; its answers are fitted on uniform states."""
         seed = int(rng.integers(2**63))
         rows, values = blanked(rows, scaled, self.rules, self.unknown, rng)
-        states = sample_states(rows.X, self.rules, self._n_states(rows), seed, shares)
+        states = self._uniform_states(rows, self._n_states(rows), seed, shares)
         none = np.zeros((len(states.rows), self.rules.n_acquisitions), np.float32)
         design, logistic = Design(states, values, self.rules, self.intercept), self.answers == "logistic"
         weights, intercepts, _ = fit_policy(design, rows.y, none, none.astype(bool), self.ridge, run, logistic)
@@ -283,6 +286,10 @@ class RCPI:
 
     def _n_states(self, rows: Dataset) -> int:
         return max(1, round(self.states_per_sample * rows.n_samples))
+
+    def _uniform_states(self, rows: Dataset, n_states: int, seed: int, shares: NDArray[np.float64]) -> States:
+        X = few_zeros(rows, self.rules, seed) if self.nonzero else rows.X
+        return sample_states(X, self.rules, n_states, seed, shares)
 
     def _sample(
         self,
@@ -296,7 +303,7 @@ class RCPI:
         """The training states of an iteration; of "both", the uniform ones come first."""
         n_states = self._n_states(rows)
         n_followed = {"uniform": 0, "policy": n_states, "both": int(POLICY_SHARE * n_states)}[self.states]
-        states = sample_states(rows.X, self.rules, n_states - n_followed, seed, shares)
+        states = self._uniform_states(rows, n_states - n_followed, seed, shares)
         if n_followed:
             followed = States.blank(n_followed, self.rules)
             sample_prefixes(followed, rows, values, mixture, self.rules, seed=seed, run=run, shares=shares)
@@ -313,16 +320,8 @@ class RCPI:
         run: TaskRunner,
     ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Returns of the acquisitions in the sampled states, and which are legal; see ``rollout_returns``."""
-        return rollout_returns(
-            states, dataset, values, mixture, self.rules, n_rollouts=self.n_rollouts, seed=seed, run=run
-        )
-
-    def _parts(self, rng: np.random.Generator) -> list[tuple[Dataset, NDArray[np.float64] | None]]:
-        """The rows to train on and those to evaluate on, which differ with ``patience``, each with their weights."""
-        if self.patience is None:
-            return [(self.dataset, self.weight)] * 2
-        parts = self.dataset.split_index(TRAINING_SHARE, int(rng.integers(2**31)))
-        return [(self.dataset.rows(rows), None if self.weight is None else self.weight[rows]) for rows in parts]
+        estimate = nonzero_returns if self.nonzero else rollout_returns
+        return estimate(states, dataset, values, mixture, self.rules, n_rollouts=self.n_rollouts, seed=seed, run=run)
 
     def predict(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +19,7 @@ from fsgym.rules import Rules
 ROWS_PER_SUM = 8192  # rows summed in float32 before they are added in float64; by hand, for accuracy
 SINGULAR = 1e-6  # share of the largest singular value below which one counts as 0; the precision of float32
 GRAM_BYTES = 2**28  # memory for the Gram matrices of acquisitions that are held at the same time; by hand
+LEAST_UNUSED = 0.25  # of the features; columns of fewer unused ones stay, since leaving them out saves little. By hand
 
 
 def fit_scores(
@@ -103,6 +106,8 @@ class Design:
 
     Without missing values, the features of a group have equal z. They then share one column, with the penalty divided
     by the size of the group and the weight divided evenly among them. This is the same regression with fewer columns.
+    So it is without the columns of features that no state has acquired, which are 0 and have weight 0; they are left
+    out if they are many.
 
     Parameters
     ----------
@@ -111,21 +116,43 @@ class Design:
     rules : Rules
     intercept : bool, default True
         Whether scores have a constant term; without it the first column is 0.
+
+    Attributes
+    ----------
+    n_columns : int, of ``rows``
+    columns : slice or int64 (n_columns,), their places among all columns
+    penalty : float64 (n_columns,), factor of the penalty of each column
     """
 
     def __init__(self, states: States, values: NDArray[np.float32], rules: Rules, intercept: bool = True) -> None:
-        self.states, self.values, self.rules, self.intercept = states, values, rules, intercept
-        self.acquisition = acquisition_of_features(rules)
+        self.states, self.rules, self.intercept = states, rules, intercept
+        self.all_acquisitions = acquisition_of_features(rules)
         self.available = None if not np.isnan(values).any() else ~np.isnan(values)
         self.filled = values if self.available is None else np.where(self.available, values, np.float32(0))
-        sizes = np.array([len(g) for g in rules.groups])
-        n_z = rules.n_acquisitions if self.available is None else rules.n_features
-        self.n_columns = 1 + n_z + rules.n_features
-        self.penalty = np.ones(self.n_columns)
+        self.sizes = np.array([len(g) for g in rules.groups])
+        self.n_all_z = rules.n_acquisitions if self.available is None else rules.n_features
+        self.penalty = np.ones(1 + self.n_all_z + rules.n_features)
         self.penalty[0] = 0.0 if intercept else 1.0  # of a column of zeros
         if self.available is None:
-            self.penalty[1 : 1 + n_z] = 1.0 / sizes
-        self.n_z, self.sizes = n_z, sizes
+            self.penalty[1 : 1 + self.n_all_z] = 1.0 / self.sizes
+        self.columns: Any = slice(None)
+        self.acquisitions: Any = slice(None)  # with a column of z for all features of the acquisition
+        self.acquisition = self.all_acquisitions
+        taken: NDArray[np.bool_] = states.taken.any(axis=0)
+        if taken[self.acquisition].mean() <= 1 - LEAST_UNUSED:
+            self._leave_out(taken)
+        self.n_columns = len(self.penalty)
+        self.n_z = self.n_columns - 1 - len(self.acquisition)
+
+    def _leave_out(self, taken: NDArray[np.bool_]) -> None:
+        """Leave out the features of all acquisitions but those in ``taken``, bool (n_acquisitions,)."""
+        features = taken[self.all_acquisitions]
+        z_columns = taken if self.available is None else features
+        self.columns = np.flatnonzero(np.concatenate([[True], z_columns, features]))
+        self.acquisitions = np.flatnonzero(taken)
+        self.acquisition, self.penalty = self.all_acquisitions[features], self.penalty[self.columns]
+        self.filled = self.filled[:, features]
+        self.available = None if self.available is None else self.available[:, features]
 
     def rows(self, first: int, last: int, every: int = 1) -> NDArray[np.float32]:
         """Rows ``first`` to ``last - 1``, or every k-th of them, float32 (n, n_columns)."""
@@ -134,18 +161,29 @@ class Design:
         z = taken[:, self.acquisition]
         if self.available is not None:
             z = taken = z & self.available[data]
+        else:
+            taken = taken[:, self.acquisitions]
         Phi = np.empty((len(data), self.n_columns), np.float32)
         Phi[:, 0] = self.intercept
         Phi[:, 1 : 1 + self.n_z] = taken
         np.multiply(z, self.filled[data], out=Phi[:, 1 + self.n_z :])
         return Phi
 
+    def expanded(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Coefficients of all columns, from ``theta`` (n_columns, k): those of columns that are left out are 0."""
+        if isinstance(self.columns, slice):
+            return theta
+        result = np.zeros((1 + self.n_all_z + self.rules.n_features, theta.shape[1]))
+        result[self.columns] = theta
+        return result
+
     def unpack(self, theta: NDArray[np.float64]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Weights (n_features, 2, n_actions) and intercepts (n_actions,) from coefficients (n_columns, n_actions)."""
-        z_weights = theta[1 : 1 + self.n_z]
+        theta = self.expanded(theta)
+        z_weights = theta[1 : 1 + self.n_all_z]
         if self.available is None:
-            z_weights = (z_weights / self.sizes[:, None])[self.acquisition]
-        weights = np.stack([z_weights, theta[1 + self.n_z :]], axis=1)
+            z_weights = (z_weights / self.sizes[:, None])[self.all_acquisitions]
+        weights = np.stack([z_weights, theta[1 + self.n_all_z :]], axis=1)
         return weights.astype(np.float32), theta[0].astype(np.float32)
 
 

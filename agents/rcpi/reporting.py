@@ -1,15 +1,13 @@
-"""What ``RCPI.learn`` reports: weighted means and a progress bar; and a check of its numbers."""
+"""What ``RCPI.learn`` reports: weighted means and a progress bar."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.checks import brief
 from fsgym.evaluation import Evaluation
 
 
@@ -34,11 +32,3 @@ def progress(total: int, shown: bool) -> Iterator[Callable[[], None]]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("RCPI", total=total)
         yield lambda: bar.advance(task)
-
-
-def check_range(value: Any, name: str, low: float, high: float, whole: bool = False) -> None:
-    """Raise ValueError unless ``value`` is a number from ``low`` to ``high``, and a whole one if ``whole``."""
-    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
-        kind = "a whole number" if whole else "a number"
-        raise ValueError(f"{name} must be {kind} from {low:g} to {high:g}, got {brief(value)}")

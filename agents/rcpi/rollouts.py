@@ -263,23 +263,28 @@ def update_scores(x, b, s, p, n_chain):
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})
-def _roll_out(x, b, s, first_action, random):
-    """Make ``first_action`` in sampled state s, then follow the mixture to the end of the episode; return the loss."""
+def roll_out(x, b, s, first_action, random):
+    """Make ``first_action`` in sampled state s, then follow the mixture to the end of the episode.
+
+    With -1 the mixture takes the first action, too. Returns the loss and the number of acquisitions in ``b.chain``.
+    """
     t, state, J = x.tables, b.state, x.tables.costs.size
     n_actions = J + x.costs.error_costs.shape[0]
     mdp.copy_state(t, state, 0, 1)
     for p in range(b.n_added.size):
         b.n_added[p] = -1
-    action, n_chain = first_action, 0
+    action, n_chain, n_decisions = first_action, 0, 0
     random = next_state(random)
     p = sample_policy(random_fraction(random), x.mixture.shares)
     while action < J:
-        mdp.acquire(t, state, 1, action)
-        b.chain[n_chain] = action
-        n_chain += 1
-        if not x.mixture.per_trajectory and n_chain > 1:
+        if action >= 0:
+            mdp.acquire(t, state, 1, action)
+            b.chain[n_chain] = action
+            n_chain += 1
+        if not x.mixture.per_trajectory and n_decisions > 0:
             random = next_state(random)
             p = sample_policy(random_fraction(random), x.mixture.shares)
+        n_decisions += 1
         if p < 0:
             random = next_state(random)
             action = random_legal(random, state.legal, 1, n_actions)
@@ -287,7 +292,7 @@ def _roll_out(x, b, s, first_action, random):
             update_scores(x, b, s, p, n_chain)
             action = best_legal(b.scores, p, state.legal, 1, x.mixture.linear, p, b.allowed)
     error_cost = x.costs.error_costs[action - J, x.y[x.states.rows[s]]]
-    return x.costs.lam * (state.spent[1] - state.spent[0]) + error_cost
+    return x.costs.lam * (state.spent[1] - state.spent[0]) + error_cost, n_chain
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})
@@ -303,5 +308,5 @@ def _write_returns(batch, x, b, returns, legal):
             total = 0.0
             for rollout in range(x.n_rollouts):
                 random = random_stream(x.seed, (s * J + j) * x.n_rollouts + rollout)
-                total -= _roll_out(x, b, s, j, random)
+                total -= roll_out(x, b, s, j, random)[0]
             returns[s, j] = total / x.n_rollouts

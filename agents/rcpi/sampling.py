@@ -8,10 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.policy import acquisition_of_features
 from agents.rcpi.kernels import next_state, random_fraction, random_integer, random_stream
 from fsgym.arrays import read_only
-from fsgym.dataset import Dataset
 from fsgym.rules import NO_BUDGET, Rules
 from fsgym.rules import kernels as mdp
 
@@ -75,17 +73,6 @@ def sample_states(
     tables = rules.tables if budgeted else rules.tables._replace(budget=NO_BUDGET)
     _sample(seed, budgeted, read_only(X), shares, tables, states, rules.blank_state(), np.empty(J, np.int64))
     return states
-
-
-def blanked(
-    dataset: Dataset, scaled: NDArray[np.float32], rules: Rules, share: float, rng: np.random.Generator
-) -> tuple[Dataset, NDArray[np.float32]]:
-    """The data set and its scaled values with NaN for a random share of the acquisitions; nothing is drawn for 0."""
-    if share == 0:
-        return dataset, scaled
-    unknown = rng.random((dataset.n_samples, rules.n_acquisitions)) < share
-    unknown = unknown[:, acquisition_of_features(rules)]
-    return dataset.replace(X=np.where(unknown, np.nan, dataset.X)), np.where(unknown, np.float32(np.nan), scaled)
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)

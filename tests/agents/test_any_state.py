@@ -10,7 +10,7 @@ import pytest
 
 from agents import DatumWiseClassifier, LinearPolicy, load_classifier
 from agents.policy import acquisition_of_features
-from agents.rcpi.sampling import blanked
+from agents.rcpi.rows import blanked
 from agents.replay import known_acquisitions, replay
 from fsgym import Dataset, Rules, Scaling
 from support.deep_training import short_classifier

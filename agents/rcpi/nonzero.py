@@ -1,0 +1,88 @@
+"""Step 2 of RCPI for sparse tables: rollouts of the acquisitions that bring another value than 0."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from agents.parallel import TaskRunner
+from agents.rcpi.kernels import consecutive_ranges, random_stream
+from agents.rcpi.rollouts import STATES_PER_TASK, Mixture, RolloutBuffers, RolloutProblem, restore_state, roll_out
+from agents.rcpi.rows import only_zeros
+from agents.rcpi.sampling import States
+from fsgym.arrays import read_only
+from fsgym.dataset import Dataset
+from fsgym.rules import Rules
+from fsgym.rules import kernels as mdp
+
+
+def nonzero_returns(
+    states: States,
+    dataset: Dataset,
+    values: NDArray[np.float32],
+    mixture: Mixture,
+    rules: Rules,
+    *,
+    n_rollouts: int,
+    seed: int,
+    run: TaskRunner,
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """As ``rollout_returns``, with one rollout in each state for all legal acquisitions that bring only zeros.
+
+    Dulac-Arnold et al. (2012, section 5.2): on sparse data "acquisition of features can be restricted (during learning)
+    to the subset of non-null values". Only these are tried by a rollout each. Without the others in its regression, an
+    acquisition that is nearly always 0 would seem worth what it is worth where it is not, and a policy would acquire
+    many zeros. We assume that a zero changes nothing but what was paid: the return is that of following the mixture
+    from the state, less the price of the acquisition, unless the mixture itself goes on to make it.
+
+    Parameters and results are those of ``rollout_returns``; the rules must not have relational prices.
+    """
+    n_states, J = len(states.rows), rules.n_acquisitions
+    returns, legal = np.zeros((n_states, J), np.float32), np.zeros((n_states, J), bool)
+    problem = RolloutProblem(
+        rules.tables, rules.reward_costs(), dataset.X, read_only(values), dataset.y, states, mixture, n_rollouts, seed
+    )
+    zeros = only_zeros(dataset, rules)
+    by_row = np.argsort(states.rows, kind="stable")
+
+    def task(first: int, last: int) -> None:
+        buffers = RolloutBuffers.blank(mixture, J).with_terms()
+        _write_nonzero_returns(by_row[first:last], problem, zeros, buffers, returns, legal)
+
+    run(task, consecutive_ranges(n_states, STATES_PER_TASK))
+    return returns, legal
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})
+def _write_nonzero_returns(batch, x, zeros, b, returns, legal):
+    """Write the mean returns of the legal acquisitions in the sampled states ``batch``."""
+    t, state = x.tables, b.state
+    J = t.costs.size
+    for s in batch:
+        restore_state(x, b, s)
+        row, last_zero = x.states.rows[s], -1
+        for j in range(J):
+            if state.legal[0, j] == 0:
+                continue
+            legal[s, j] = True
+            if zeros[row, j]:
+                last_zero = j
+                continue
+            total = 0.0
+            for rollout in range(x.n_rollouts):
+                random = random_stream(x.seed, (s * J + j) * x.n_rollouts + rollout)
+                total -= roll_out(x, b, s, j, random)[0]
+            returns[s, j] = total / x.n_rollouts
+        if last_zero < 0:
+            continue
+        for rollout in range(x.n_rollouts):
+            random = random_stream(x.seed, (s * J + last_zero) * x.n_rollouts + rollout)
+            loss, n_chain = roll_out(x, b, s, -1, random)
+            for j in range(J):
+                if legal[s, j] and zeros[row, j]:
+                    returns[s, j] -= (loss + x.costs.lam * mdp.price(t, state, 0, j)) / x.n_rollouts
+            for k in range(n_chain):
+                j = b.chain[k]
+                if legal[s, j] and zeros[row, j]:
+                    returns[s, j] += x.costs.lam * mdp.price(t, state, 0, j) / x.n_rollouts
