@@ -38,6 +38,8 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     if acting.kind not in EXPORTED_KINDS:
         raise ValueError(f"a policy of kind {acting.kind!r} cannot be exported; use one of {', '.join(EXPORTED_KINDS)}")
     arrays, parameters = acting.to_arrays()
+    if any(name.startswith("trees.") for name in arrays):
+        raise ValueError('a policy with trees cannot be exported; train it with acquisitions="linear"')
     arrangement, rules = labels.arrangement, acting.rules
     Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
     return {

@@ -17,7 +17,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from agents import RCPI
-from agents.rcpi.kernels import Linear
+from agents.rcpi.kernels import ActionScores, Linear
 from agents.rcpi.policy import follow_linear
 from fsgym import Dataset, DatumWiseEnv, Rules
 from fsgym_studies.common.render import markdown, replace_section
@@ -87,7 +87,7 @@ def inference_seconds(task: Task) -> float:
     """CPU seconds to classify the rows, without validation."""
     agent, X = learner(task)
     policy: Any = agent.learn().policy
-    linear = Linear.blank(policy.rules).appended(policy.weights, policy.intercepts, policy.logistic)
+    linear = Linear.blank(policy.rules).appended(ActionScores(policy.weights, policy.intercepts, policy.logistic))
     return least_seconds(lambda: follow_linear(X, X, linear, policy.rules))
 
 

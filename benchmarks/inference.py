@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from agents import DatumWiseClassifier
-from agents.rcpi.kernels import Linear
+from agents.rcpi.kernels import ActionScores, Linear
 from agents.rcpi.policy import follow_linear
 from fsgym import load_dataset
 
@@ -35,7 +35,7 @@ if __name__ == "__main__":
     theirs = LogisticRegression().fit(data.X, data.y)
     batch, row = np.tile(data.X, (100, 1)), data.X[:1]
     policy = ours.policy_
-    linear = Linear.blank(policy.rules).appended(policy.weights, policy.intercepts, policy.logistic)
+    linear = Linear.blank(policy.rules).appended(ActionScores(policy.weights, policy.intercepts, policy.logistic))
     w, c = theirs.coef_[0].astype(np.float32), np.float32(theirs.intercept_[0])
     asked = ours.features_used(data.X).sum(axis=1).mean()
     print(f"RCPI acquires {asked:.1f} of {data.n_features} features on average")

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from agents.parallel import run_serially
-from agents.rcpi.kernels import EXCLUDED_SCORE, NO_ACTION, _larger, _lowest_best, width
+from agents.rcpi.kernels import EXCLUDED_SCORE, NO_ACTION, ActionScores, _larger, _lowest_best, width
 from agents.rcpi.regression import Design, fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states
@@ -62,7 +62,7 @@ def measure(n_features: int, rng: np.random.Generator) -> float:
 
         returns, legal = rollouts()
         W, b = fit_scores(Design(states, values, rules), data.y, returns, legal, 1e-3, run_serially)
-        mixture = mixture.mixed(W, b, 0.7) if t < 5 else mixture
+        mixture = mixture.mixed(ActionScores(W, b), 0.7) if t < 5 else mixture
 
     wide = width(rules.n_actions)
     W = rng.normal(size=(n_features, 2, wide)).astype(np.float32)

@@ -25,9 +25,9 @@ class DatumWiseClassifier(BaseAgentClassifier):
     ----------
     lam : float, default 0.01
         Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``.
-    n_iterations, states_per_sample, alpha, ridge, intercept, answers, states, mixture, start, n_rollouts
+    n_iterations, states_per_sample, alpha, ridge, intercept, acquisitions, answers, states, mixture, start
         As in ``agents.RCPI``.
-    select, unknown, nonzero, drop_unused
+    n_rollouts, select, unknown, nonzero, drop_unused
         As in ``agents.RCPI``.
     class_weight, n_jobs, random_state
         As in ``agents.RCPI``.
@@ -73,6 +73,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         alpha: float = 0.7,
         ridge: float = 1e-3,
         intercept: bool = True,
+        acquisitions: Literal["linear", "trees"] = "linear",
         answers: Literal["linear", "logistic"] = "logistic",
         states: Literal["uniform", "policy", "both"] = "both",
         mixture: Literal["trajectory", "decision"] = "decision",
@@ -93,6 +94,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self.alpha = alpha
         self.ridge = ridge
         self.intercept = intercept
+        self.acquisitions: Literal["linear", "trees"] = acquisitions
         self.answers: Literal["linear", "logistic"] = answers
         self.states: Literal["uniform", "policy", "both"] = states
         self.mixture: Literal["trajectory", "decision"] = mixture
@@ -124,6 +126,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
             alpha=self.alpha,
             ridge=self.ridge,
             intercept=self.intercept,
+            acquisitions=self.acquisitions,
             answers=self.answers,
             states=self.states,
             mixture=self.mixture,

@@ -9,15 +9,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.parallel import TaskRunner
-from agents.rcpi.kernels import best_legal, consecutive_ranges
+from agents.rcpi.kernels import consecutive_ranges
 from agents.rcpi.rcpi import RCPI
 from agents.rcpi.rollouts import (
     STATES_PER_TASK,
     Mixture,
     RolloutBuffers,
     RolloutProblem,
+    choose_greedily,
     restore_state,
-    update_scores,
 )
 from agents.rcpi.sampling import States
 from fsgym.arrays import read_only
@@ -73,8 +73,7 @@ class FittedQ(RCPI):
         targets, legal = np.zeros(shape, np.float32), np.zeros(shape, bool)
         if not len(mixture.shares):
             return targets, legal
-        of_last = {name: getattr(mixture.linear, name)[-1:] for name in ("weights", "intercepts", "logistic")}
-        newest = mixture._replace(linear=mixture.linear._replace(**of_last), shares=np.ones(1))
+        newest = mixture._replace(linear=mixture.linear.newest(), shares=np.ones(1))
         rules = self.rules
         problem = RolloutProblem(
             rules.tables, rules.reward_costs(), dataset.X, read_only(values), dataset.y, states, newest, 1, seed
@@ -100,6 +99,5 @@ def _write_targets(first, last, x, b, targets, legal):
             mdp.copy_state(t, state, 0, 1)
             mdp.acquire(t, state, 1, j)
             b.chain[0], b.n_added[0] = j, -1
-            update_scores(x, b, s, 0, 1)
-            best = best_legal(b.scores, 0, state.legal, 1, x.mixture.linear, 0, b.allowed)
+            best = choose_greedily(x, b, s, 0, 1)
             targets[s, j] = b.allowed[0, best] - x.costs.lam * (state.spent[1] - state.spent[0])

@@ -13,6 +13,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from agents.rcpi.score_trees import NO_TREES, ScoreTrees
 from fsgym.rules import Rules
 
 # Score of actions that must not be chosen. Finite, since fast arithmetic assumes that there are no infinities.
@@ -36,6 +37,23 @@ def _larger(typingctx, a, b):
     return types.float32(types.float32, types.float32), code
 
 
+class ActionScores(NamedTuple):
+    """The scores of all actions of one policy, as functions of the state.
+
+    Attributes
+    ----------
+    weights : float32 (n_features, 2, n_actions), of the mask and of the scaled value of each feature
+    intercepts : float32 (n_actions,)
+    logistic : bool, whether the scores of the answers are logits of the classes
+    trees : ScoreTrees, whose sums are added to the scores of acquisitions, if there are any
+    """
+
+    weights: NDArray[np.float32]
+    intercepts: NDArray[np.float32]
+    logistic: bool = False
+    trees: ScoreTrees = NO_TREES
+
+
 class Linear(NamedTuple):
     """Linear policies with padded rows.
 
@@ -48,6 +66,7 @@ class Linear(NamedTuple):
     logistic : bool (n_policies,)
         Whether the scores of the answers are logits of the classes. An answer is then worth minus its expected error
         cost under their softmax.
+    trees : ScoreTrees, whose sums are added to the scores of acquisitions; without any, all scores are linear
     empty_answer : int, where nothing is acquired and no acquisition is legal; -1 for the answer with the largest score
     """
 
@@ -56,21 +75,28 @@ class Linear(NamedTuple):
     n_acquisitions: int
     error_costs: NDArray[np.float32]
     logistic: NDArray[np.bool_]
+    trees: ScoreTrees
     empty_answer: int = -1
 
     @classmethod
     def blank(cls, rules: Rules) -> Linear:
         """No policy yet."""
         weights, J = padded(np.zeros((0, rules.n_features, 2, rules.n_actions)), 0), rules.n_acquisitions
-        return cls(weights, weights[:, 0, 0], J, rules.error_costs.astype(np.float32), np.zeros(0, bool))
+        return cls(weights, weights[:, 0, 0], J, rules.error_costs.astype(np.float32), np.zeros(0, bool), NO_TREES)
 
-    def appended(self, weights: NDArray, intercepts: NDArray, logistic: bool) -> Linear:
-        """These policies and one more, of ``weights`` (n_features, 2, n_actions) and ``intercepts`` (n_actions,)."""
+    def appended(self, scores: ActionScores) -> Linear:
+        """These policies and one more."""
         return self._replace(
-            weights=np.concatenate([self.weights, padded(weights, 0)[None]]),
-            intercepts=np.concatenate([self.intercepts, padded(intercepts, float(EXCLUDED_SCORE))[None]]),
-            logistic=np.append(self.logistic, logistic),
+            weights=np.concatenate([self.weights, padded(scores.weights, 0)[None]]),
+            intercepts=np.concatenate([self.intercepts, padded(scores.intercepts, float(EXCLUDED_SCORE))[None]]),
+            logistic=np.append(self.logistic, scores.logistic),
+            trees=self.trees.joined(scores.trees, len(self.logistic)),
         )
+
+    def newest(self) -> Linear:
+        """The last policy alone."""
+        last = {name: getattr(self, name)[-1:] for name in ("weights", "intercepts", "logistic")}
+        return self._replace(**last, trees=self.trees.newest())
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)

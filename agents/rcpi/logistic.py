@@ -1,4 +1,4 @@
-"""Step 3 of RCPI in full: scores of all actions, those of answers by regression or as logits of the classes."""
+"""Step 3 of RCPI with another base learner: the scores of answers as logits of the classes."""
 
 from __future__ import annotations
 
@@ -7,32 +7,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from agents.parallel import TaskRunner
-from agents.rcpi.regression import Design, fit_scores
+from agents.rcpi.regression import Design
 
 DESIGN_BYTES = 2**28  # memory for the design matrix; of more states, evenly spaced ones are used. By hand
 MAX_ITERATIONS = 100  # of L-BFGS; it starts from the coefficients of the iteration before
-
-
-def fit_policy(
-    design: Design,
-    y: NDArray[np.int64],
-    returns: NDArray[np.float32],
-    legal: NDArray[np.bool_],
-    ridge: float,
-    run: TaskRunner,
-    logistic: bool,
-    start: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float64] | None]:
-    """Weights and intercepts of the scores, see ``fit_scores``, and the logits, fitted from ``start``, if there are.
-
-    ``start`` and the logits are coefficients of all columns, also of those that the design leaves out.
-    """
-    if not logistic:
-        return *fit_scores(design, y, returns, legal, ridge, run), None
-    start = None if start is None else start[design.columns]
-    logits = fit_logits(design, y, design.rules.n_classes, ridge, start)
-    return *fit_scores(design, y, returns, legal, ridge, run, logits), design.expanded(logits)
 
 
 def fit_logits(

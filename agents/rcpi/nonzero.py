@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from agents.parallel import TaskRunner
 from agents.rcpi.kernels import consecutive_ranges, random_stream
-from agents.rcpi.rollouts import STATES_PER_TASK, Mixture, RolloutBuffers, RolloutProblem, restore_state, roll_out
+from agents.rcpi.rollouts import STATES_PER_TASK, Mixture, RolloutBuffers, RolloutProblem, follow_mixture, restore_state
 from agents.rcpi.rows import only_zeros
 from agents.rcpi.sampling import States
 from fsgym.arrays import read_only
@@ -72,13 +72,13 @@ def _write_nonzero_returns(batch, x, zeros, b, returns, legal):
             total = 0.0
             for rollout in range(x.n_rollouts):
                 random = random_stream(x.seed, (s * J + j) * x.n_rollouts + rollout)
-                total -= roll_out(x, b, s, j, random)[0]
+                total -= follow_mixture(x, b, s, j, random)[0]
             returns[s, j] = total / x.n_rollouts
         if last_zero < 0:
             continue
         for rollout in range(x.n_rollouts):
             random = random_stream(x.seed, (s * J + last_zero) * x.n_rollouts + rollout)
-            loss, n_chain = roll_out(x, b, s, -1, random)
+            loss, n_chain = follow_mixture(x, b, s, -1, random)
             for j in range(J):
                 if legal[s, j] and zeros[row, j]:
                     returns[s, j] -= (loss + x.costs.lam * mdp.price(t, state, 0, j)) / x.n_rollouts

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from agents.parallel import TaskRunner
 from agents.rcpi.kernels import (
-    best_legal,
     consecutive_ranges,
     next_state,
     random_fraction,
@@ -20,10 +19,10 @@ from agents.rcpi.rollouts import (
     Mixture,
     RolloutBuffers,
     RolloutProblem,
+    choose_greedily,
     random_legal,
     restore_state,
     sample_policy,
-    update_scores,
 )
 from agents.rcpi.sampling import EQUAL_SHARES, States, sample_row
 from fsgym.arrays import read_only
@@ -88,8 +87,7 @@ def _write_prefixes(first, last, x, b, shares):
                 random = next_state(random)
                 action = random_legal(random, state.legal, 1, n_actions)
             else:
-                update_scores(x, b, s, p, n_chain)
-                action = best_legal(b.scores, p, state.legal, 1, x.mixture.linear, p, b.allowed)
+                action = choose_greedily(x, b, s, p, n_chain)
             if action >= J:
                 break
             mdp.acquire(t, state, 1, action)

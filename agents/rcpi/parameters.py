@@ -26,6 +26,7 @@ WHY_BELOW_1 = {
 }
 FLAGS = ("intercept", "nonzero")
 CHOICES = {
+    "acquisitions": ("linear", "trees"),
     "answers": ("linear", "logistic"),
     "states": ("uniform", "policy", "both"),
     "mixture": ("decision", "trajectory"),

@@ -14,7 +14,8 @@ from scipy.special import softmax
 
 from agents.limits import MAX_LOSS
 from agents.policy import Policy
-from agents.rcpi.kernels import EXCLUDED_SCORE, Linear, add_acquisition, best_legal
+from agents.rcpi.kernels import EXCLUDED_SCORE, ActionScores, Linear, add_acquisition, best_legal
+from agents.rcpi.score_trees import NO_TREES, ScoreTrees, values_for_trees
 from agents.rcpi.walk import LinearWalk
 from agents.replay import (
     Replayed,
@@ -59,6 +60,8 @@ class LinearPolicy(Policy):
     empty_answer : int, default -1
         The answer where nothing is acquired and no acquisition is legal, a state far from those of the training; -1 for
         the answer with the largest score.
+    trees : ScoreTrees, by default none
+        Trees whose sums are added to the scores of acquisitions, see ``agents.rcpi.trees``.
 
     Raises
     ------
@@ -83,6 +86,7 @@ class LinearPolicy(Policy):
     rules: Rules
     logistic: bool = False
     empty_answer: int = -1
+    trees: ScoreTrees = NO_TREES
 
     def __post_init__(self) -> None:
         n, J, A = self.rules.n_features, self.rules.n_acquisitions, self.rules.n_actions
@@ -102,7 +106,14 @@ class LinearPolicy(Policy):
         if type(self.logistic) is not bool:
             raise ValueError(f"logistic must be true or false, got {brief(self.logistic)}")
         check_empty_answer(self.empty_answer, self.rules)
+        if self.has_trees:
+            self.trees.check(n, J)
         self.rules.check_largest_loss(MAX_LOSS)
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether acquisitions have trees; the compiled inference of linear scores does not follow them."""
+        return self.trees.roots.size > 0
 
     def scaled(self, X: NDArray) -> NDArray[np.float32]:
         """Scaled values, float32, clipped at 1e9 times the training range so that scores do not overflow."""
@@ -113,7 +124,10 @@ class LinearPolicy(Policy):
         z = (acquired & ~np.isnan(values)).astype(np.float32)
         mu = self.scaled(np.where(z, values, 0)) * z
         scores = self.intercepts + z @ self.weights[:, 0] + mu @ self.weights[:, 1]
-        return self._with_values_of_answers(scores.astype(np.float32, copy=False))
+        scores = scores.astype(np.float32, copy=False)
+        if self.has_trees:
+            self.trees.add_to(scores, values_for_trees(mu, z > 0))
+        return self._with_values_of_answers(scores)
 
     def _with_values_of_answers(self, scores: NDArray) -> NDArray:
         """Scores (n, n_actions) with what answers are worth in place of logits; changed in place."""
@@ -131,7 +145,7 @@ class LinearPolicy(Policy):
         continue_after_stop: bool = False,
     ) -> NDArray[np.int64]:
         """The action in each state, int64 (n,), by ``replay`` of the policy; parameters as for ``Policy.actions``."""
-        if self.rules.tables.independent:
+        if self.rules.tables.independent and not self.has_trees:
             known = known_acquisitions(acquired, legal, self.rules)
             seen = self.scaled(np.where(acquired, values, np.nan))
             return replay_linear(known, seen, legal, self._padded, self.rules, continue_after_stop).actions
@@ -139,7 +153,7 @@ class LinearPolicy(Policy):
 
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
         """The advice in n states, ranked by scores; parameters as for ``actions``."""
-        if self.rules.tables.independent:
+        if self.rules.tables.independent and not self.has_trees:
             known = known_acquisitions(acquired, legal, self.rules)
             seen = self.scaled(np.where(acquired, values, np.nan))
             replayed = replay_linear(known, seen, legal, self._padded, self.rules, False)
@@ -156,27 +170,31 @@ class LinearPolicy(Policy):
         return with_empty_answer(best, acquired, legal, self.rules, self.empty_answer)
 
     def walk(self, state: State) -> Walk:
+        if self.has_trees:
+            return super().walk(state)
         return LinearWalk(self._padded, self.scaling, MAX_ABS_SCALED_VALUE, self.rules, state)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
-        return {"weights": self.weights, "intercepts": self.intercepts} | self.scaling._asdict(), {
-            "logistic": self.logistic,
-            "empty_answer": self.empty_answer,
-        }
+        arrays = {"weights": self.weights, "intercepts": self.intercepts} | self.scaling._asdict()
+        arrays |= self.trees.to_arrays() if self.has_trees else {}
+        return arrays, {"logistic": self.logistic, "empty_answer": self.empty_answer}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> LinearPolicy:
-        scaling = Scaling(arrays["offset"], arrays["scale"])
-        return cls(arrays["weights"], arrays["intercepts"], scaling, rules, header["logistic"], header["empty_answer"])
+        scores = arrays["weights"], arrays["intercepts"]
+        scaling, trees = Scaling(arrays["offset"], arrays["scale"]), ScoreTrees.from_arrays(arrays)
+        return cls(*scores, scaling, rules, header["logistic"], header["empty_answer"], trees)
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
         """Each acquired feature adds its row of weights to the scores, which takes O(n_actions) (section 5.1)."""
+        if self.has_trees:
+            return super()._trajectories(X, rules)
         return follow_linear(self.scaled(X), X, self._padded, rules)
 
     @cached_property
     def _padded(self) -> Linear:
         intercepts = np.maximum(self.intercepts, LOWEST_SCORE)  # above the padding, so that it may be chosen last
-        linear = Linear.blank(self.rules).appended(self.weights, intercepts, self.logistic)
+        linear = Linear.blank(self.rules).appended(ActionScores(self.weights, intercepts, self.logistic))
         return linear._replace(empty_answer=self.empty_answer)
 
 
@@ -308,8 +326,6 @@ def _copy_scores(scores, last_scores, row):
 
 
 def best_constant_policy(
-    weights: NDArray[np.float32],
-    intercepts: NDArray[np.float32],
     train: Dataset,
     weight: NDArray[np.float64] | None,
     scaling: Scaling,
@@ -318,6 +334,6 @@ def best_constant_policy(
     """The policy that acquires nothing and always answers the class with the lowest weighted mean error cost."""
     total = train.n_samples if weight is None else weight.sum()
     shares = np.bincount(train.y, weight, minlength=train.n_classes) / total
-    scores = np.full_like(intercepts, EXCLUDED_SCORE)
+    scores = np.full(rules.n_actions, EXCLUDED_SCORE, np.float32)
     scores[rules.n_acquisitions :] = -(rules.error_costs @ shares)
-    return LinearPolicy(np.zeros_like(weights), scores, scaling, rules)
+    return LinearPolicy(np.zeros((rules.n_features, 2, rules.n_actions), np.float32), scores, scaling, rules)

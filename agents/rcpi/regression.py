@@ -125,7 +125,7 @@ class Design:
     """
 
     def __init__(self, states: States, values: NDArray[np.float32], rules: Rules, intercept: bool = True) -> None:
-        self.states, self.rules, self.intercept = states, rules, intercept
+        self.states, self.values, self.rules, self.intercept = states, values, rules, intercept
         self.all_acquisitions = acquisition_of_features(rules)
         self.available = None if not np.isnan(values).any() else ~np.isnan(values)
         self.filled = values if self.available is None else np.where(self.available, values, np.float32(0))
@@ -138,7 +138,7 @@ class Design:
         self.columns: Any = slice(None)
         self.acquisitions: Any = slice(None)  # with a column of z for all features of the acquisition
         self.acquisition = self.all_acquisitions
-        taken: NDArray[np.bool_] = states.taken.any(axis=0)
+        taken = np.asarray(states.taken.any(axis=0))
         if taken[self.acquisition].mean() <= 1 - LEAST_UNUSED:
             self._leave_out(taken)
         self.n_columns = len(self.penalty)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from agents.parallel import TaskRunner
 from agents.rcpi.kernels import (
+    ActionScores,
     Linear,
     add_acquisition,
     best_legal,
@@ -24,6 +25,7 @@ from agents.rcpi.kernels import (
     random_stream,
 )
 from agents.rcpi.sampling import States
+from agents.rcpi.score_trees import UNKNOWN_VALUE, tree_sum
 from fsgym.arrays import read_only
 from fsgym.dataset import Dataset
 from fsgym.rules import Costs, Rules, State, Tables
@@ -53,10 +55,10 @@ class Mixture(NamedTuple):
         """The initial policy pi_0, uniform over the legal actions."""
         return cls(Linear.blank(rules), np.zeros(0), per_trajectory)
 
-    def mixed(self, weights: NDArray, intercepts: NDArray, alpha: float, logistic: bool = False) -> Mixture:
+    def mixed(self, scores: ActionScores, alpha: float) -> Mixture:
         """The mixture pi_t: the new greedy policy with probability 1 - alpha, otherwise this mixture."""
         shares = np.append(self.shares * alpha, 1.0 - alpha)
-        return self._replace(linear=self.linear.appended(weights, intercepts, logistic), shares=shares)
+        return self._replace(linear=self.linear.appended(scores), shares=shares)
 
 
 class RolloutProblem(NamedTuple):
@@ -104,6 +106,7 @@ class RolloutBuffers(NamedTuple):
     terms : float32 (P, n_acquisitions, width)
         What each acquisition adds to the scores in that row; (0, 0, 0) if this is not stored.
     has_terms : bool (P, n_acquisitions), whether they are computed
+    known : float32 (1, n_features), the values that trees read, see ``values_for_trees``
     """
 
     state: State
@@ -116,6 +119,7 @@ class RolloutBuffers(NamedTuple):
     row: NDArray[np.int64]
     terms: NDArray[np.float32]
     has_terms: NDArray[np.bool_]
+    known: NDArray[np.float32]
 
     @classmethod
     def blank(cls, mixture: Mixture, n_acquisitions: int) -> RolloutBuffers:
@@ -131,6 +135,7 @@ class RolloutBuffers(NamedTuple):
             np.full(1, -1),
             np.empty((0, 0, 0), np.float32),
             np.zeros((n_policies, n_acquisitions), bool),
+            np.empty((1, mixture.linear.weights.shape[1]), np.float32),
         )
 
     def with_terms(self) -> RolloutBuffers:
@@ -262,8 +267,33 @@ def update_scores(x, b, s, p, n_chain):
     b.n_added[p] = n_chain
 
 
+@njit(cache=True, nogil=True, _nrt=False)
+def _write_tree_scores(x, b, s, p, n_chain):
+    """Set the scores of policy p for the legal acquisitions in the state of the rollout by its trees."""
+    t, linear = x.tables, x.mixture.linear
+    b.known[:] = UNKNOWN_VALUE
+    for k in range(x.states.lengths[s] + n_chain):
+        j = np.int64(x.states.order[s, k]) if k < x.states.lengths[s] else b.chain[k - x.states.lengths[s]]
+        for m in range(t.member_first[j], t.member_first[j + 1]):
+            value = x.values[b.row[0], t.member[m]]
+            if not np.isnan(value):
+                b.known[0, t.member[m]] = value
+    for j in range(linear.trees.roots.shape[1]):
+        if b.state.legal[1, j] != 0 and linear.trees.roots[p, j, 0] >= 0:
+            b.scores[p, j] = linear.intercepts[p, j] + np.float32(tree_sum(linear.trees, p, j, b.known, 0))
+
+
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})
-def roll_out(x, b, s, first_action, random):
+def choose_greedily(x, b, s, p, n_chain):
+    """The legal action of policy p with the highest score in the state of the rollout, row 1 of the buffers."""
+    update_scores(x, b, s, p, n_chain)
+    if x.mixture.linear.trees.roots.size > 0:
+        _write_tree_scores(x, b, s, p, n_chain)
+    return best_legal(b.scores, p, b.state.legal, 1, x.mixture.linear, p, b.allowed)
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})
+def follow_mixture(x, b, s, first_action, random):
     """Make ``first_action`` in sampled state s, then follow the mixture to the end of the episode.
 
     With -1 the mixture takes the first action, too. Returns the loss and the number of acquisitions in ``b.chain``.
@@ -289,8 +319,7 @@ def roll_out(x, b, s, first_action, random):
             random = next_state(random)
             action = random_legal(random, state.legal, 1, n_actions)
         else:
-            update_scores(x, b, s, p, n_chain)
-            action = best_legal(b.scores, p, state.legal, 1, x.mixture.linear, p, b.allowed)
+            action = choose_greedily(x, b, s, p, n_chain)
     error_cost = x.costs.error_costs[action - J, x.y[x.states.rows[s]]]
     return x.costs.lam * (state.spent[1] - state.spent[0]) + error_cost, n_chain
 
@@ -308,5 +337,5 @@ def _write_returns(batch, x, b, returns, legal):
             total = 0.0
             for rollout in range(x.n_rollouts):
                 random = random_stream(x.seed, (s * J + j) * x.n_rollouts + rollout)
-                total -= roll_out(x, b, s, j, random)[0]
+                total -= follow_mixture(x, b, s, j, random)[0]
             returns[s, j] = total / x.n_rollouts

@@ -7,6 +7,7 @@ import pytest
 
 from agents import RCPI, FittedQ
 from agents.parallel import run_serially
+from agents.rcpi.kernels import ActionScores
 from agents.rcpi.rollouts import Mixture
 from agents.rcpi.sampling import sample_states
 from fsgym import Dataset, DatumWiseEnv, Rules, Scaling, evaluate
@@ -21,7 +22,7 @@ def test_targets_are_the_reward_and_the_highest_score_in_the_next_state(variant,
     states, rng = sample_states(dataset.X, rules, 60, seed=1), np.random.default_rng(0)
     W = rng.normal(size=(rules.n_features, 2, rules.n_actions)).astype(np.float32)
     b = rng.normal(size=rules.n_actions).astype(np.float32)
-    newest = Mixture.uniform(rules).mixed(W, b, 0.0)
+    newest = Mixture.uniform(rules).mixed(ActionScores(W, b), 0.0)
     targets, legal = FittedQ(env)._returns(states, dataset, values, newest, 0, run_serially)
     compared = 0
     for s in range(60):

@@ -8,6 +8,7 @@ from sklearn.model_selection import GridSearchCV
 
 from agents import RCPI, DatumWiseClassifier, FittedQ, load_classifier
 from agents.parallel import run_serially
+from agents.rcpi.kernels import ActionScores
 from agents.rcpi.nonzero import nonzero_returns
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.rows import few_zeros, only_zeros
@@ -86,7 +87,9 @@ def test_returns_and_legal_sets_agree_with_the_twin(variant, missing):
     for seed, logistic in enumerate([False, True]):
         twin = RCPITwin(dataset, options_of(variant), logistic)
         W, b = random_greedy(rules, seed)
-        returns, legal = estimated(states, dataset, values, Mixture.uniform(rules).mixed(W, b, 0.0, logistic), rules)
+        returns, legal = estimated(
+            states, dataset, values, Mixture.uniform(rules).mixed(ActionScores(W, b, logistic), 0.0), rules
+        )
         for s in range(200):
             row, order = int(states.rows[s]), states.order[s, : states.lengths[s]].tolist()
             of_rollouts = twin.returns(row, order, values, W, b)
@@ -122,7 +125,7 @@ def test_the_first_policy_of_a_rollout_without_acquisition_is_drawn_from_the_mix
     dataset, none = Dataset(np.zeros((2, 2)), [0, 1]), np.zeros((2, 2, 4), np.float32)
     mixture = Mixture.uniform(rules, per_trajectory)
     for scores in ([2, 1, 0, -1], [0, 0, 0, 1]):  # one acquires all and gives answer 0, the other gives answer 1
-        mixture = mixture.mixed(none, np.array(scores, np.float32), 0.4 if scores[3] > 0 else 0.0)
+        mixture = mixture.mixed(ActionScores(none, np.array(scores, np.float32)), 0.4 if scores[3] > 0 else 0.0)
     states = sample_states(dataset.X, rules, 20_000, seed=4)
     returns, legal = estimated(states, dataset, dataset.X, mixture, rules)
     paid = -returns[states.lengths == 0][:, 1]
@@ -140,7 +143,7 @@ def test_the_first_policy_of_a_rollout_without_acquisition_is_drawn_from_the_mix
 def test_without_zeros_the_returns_are_those_of_the_rollouts():
     dataset, rules = problem("groups, costs, budget", False)
     states, mixture = sample_states(dataset.X, rules, 300, seed=1), Mixture.uniform(rules)
-    mixture = mixture.mixed(*random_greedy(rules, 0), 0.5)
+    mixture = mixture.mixed(ActionScores(*random_greedy(rules, 0)), 0.5)
     np.testing.assert_array_equal(few_zeros(dataset, rules, 0), dataset.X)
     for one, other in zip(
         estimated(states, dataset, dataset.X, mixture, rules, n_rollouts=2),
@@ -190,10 +193,8 @@ def test_missing_values_weights_groups_and_the_first_policy_that_answers_go_toge
     X, y = words(200)
     X[np.random.default_rng(2).random(X.shape) < 0.1] = np.nan
     groups = [[j, j + 1] for j in range(0, 30, 2)]
-    model = DatumWiseClassifier(
-        0.02, groups=groups, nonzero=True, start="answer", unknown=0.1, class_weight="balanced", budget=4,
-        n_iterations=5, random_state=0,
-    )  # fmt: skip
+    options = {"groups": groups, "nonzero": True, "start": "answer", "unknown": 0.1, "budget": 4}
+    model = DatumWiseClassifier(0.02, **options, class_weight="balanced", n_iterations=5, random_state=0)
     assert model.fit(X, y).score(X, y) > 0.75
     assert model.trajectories(X).lengths.max() <= 4
 

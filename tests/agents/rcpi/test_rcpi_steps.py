@@ -9,7 +9,7 @@ import agents.rcpi.rollouts
 from agents import RCPI, LinearPolicy
 from agents.parallel import run_serially, task_runner
 from agents.policy import legal_from
-from agents.rcpi.kernels import EXCLUDED_SCORE, Linear
+from agents.rcpi.kernels import EXCLUDED_SCORE, ActionScores, Linear
 from agents.rcpi.on_policy import sample_prefixes
 from agents.rcpi.regression import Design, fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
@@ -51,7 +51,7 @@ def test_returns_and_legal_sets_of_a_greedy_policy_agree_with_the_twin(variant, 
     for seed, logistic in enumerate([False, True]):
         twin = RCPITwin(dataset, options_of(variant), logistic)
         W, b = random_scores(rules, seed)
-        greedy = Mixture.uniform(rules).mixed(W, b, 0.0, logistic)
+        greedy = Mixture.uniform(rules).mixed(ActionScores(W, b, logistic), 0.0)
         returns, legal = rollouts(states, dataset, values, greedy, rules, per_trajectory=bool(seed))
         for s in range(300):
             order = states.order[s, : states.lengths[s]].tolist()
@@ -68,7 +68,7 @@ def test_returns_do_not_depend_on_whether_the_terms_of_a_row_fit_into_memory(mon
     dataset, rules = problem(variant, missing)
     values, mixture = Scaling.fit(dataset.X).apply(dataset.X), Mixture.uniform(rules)
     for seed in range(3):
-        mixture = mixture.mixed(*random_scores(rules, seed), 0.7)
+        mixture = mixture.mixed(ActionScores(*random_scores(rules, seed)), 0.7)
     states = sample_states(dataset.X, rules, 300, seed=1)
     stored, legal = rollouts(states, dataset, values, mixture, rules)
     monkeypatch.setattr(agents.rcpi.rollouts, "TERM_BYTES", 0)
@@ -111,7 +111,7 @@ def test_each_policy_of_the_mixture_is_sampled_with_its_share():
     mixture = Mixture.uniform(rules)
     for answer in range(3):
         W, b = constant(rules, 0, *np.eye(4)[answer])
-        mixture = mixture.mixed(W, b, 0.7)
+        mixture = mixture.mixed(ActionScores(W, b), 0.7)
     np.testing.assert_allclose(mixture.shares, [0.3 * 0.49, 0.3 * 0.7, 0.3])
     share = np.append(mixture.shares, 0.0) + 0.343 / 4
     for per_trajectory in (False, True):
@@ -127,8 +127,8 @@ def test_each_policy_of_the_mixture_is_sampled_with_its_share():
 def test_policies_are_sampled_per_decision_or_per_trajectory(per_trajectory):
     rules = Rules(3, 2, lam=1.0, error_costs=[[0.25, 0.25], [0.5, 0.5]])
     dataset = Dataset(np.zeros((2, 3)), [0, 1])
-    goes_on, stops = constant(rules, 1, 1, 1, 0, -1), constant(rules, 0, 0, 0, 0, 1)
-    mixture = Mixture(Linear.blank(rules).appended(*goes_on, False).appended(*stops, False), np.array([0.4, 0.6]))
+    goes_on, stops = (ActionScores(*constant(rules, *s)) for s in ((1, 1, 1, 0, -1), (0, 0, 0, 0, 1)))
+    mixture = Mixture(Linear.blank(rules).appended(goes_on).appended(stops), np.array([0.4, 0.6]))
     states = sample_states(dataset.X, rules, 30_000, seed=4)
     returns, legal = rollouts(states, dataset, dataset.X, mixture, rules, per_trajectory=per_trajectory)
     paid = -returns[states.lengths == 0][legal[states.lengths == 0]]
@@ -343,7 +343,7 @@ def test_states_along_trajectories_have_their_exact_distribution(options, per_tr
     for seed in (1, 4):
         W, b = random_scores(rules, seed)
         b[:3] += 1.0
-        mixture = mixture.mixed(W, b, 0.5)
+        mixture = mixture.mixed(ActionScores(W, b), 0.5)
     n = 60_000
     states = States.blank(n, rules)
     sample_prefixes(states, dataset, dataset.X, mixture, rules, seed=9, run=run_serially)

@@ -8,8 +8,8 @@ import pytest
 import agents.rcpi.regression
 from agents import RCPI, DatumWiseClassifier, FittedQ, load_classifier
 from agents.parallel import run_serially
+from agents.rcpi.base_learners import BaseLearners
 from agents.rcpi.kernels import EXCLUDED_SCORE
-from agents.rcpi.logistic import fit_policy
 from agents.rcpi.regression import Design, fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.rows import UnusedAcquisitions
@@ -46,7 +46,8 @@ def sampled(kind, missing, intercept, n=300):
 
 def fitted(logistic, start, states, values, rules, intercept, y, returns, legal):
     design = Design(states, values, rules, intercept)
-    return design, *fit_policy(design, y, returns, legal, 1e-3, run_serially, logistic, start)
+    scores, logits = BaseLearners(1e-3, logistic, trees=False).fit(design, y, returns, legal, run_serially, start)
+    return design, scores.weights, scores.intercepts, logits
 
 
 @pytest.mark.parametrize("intercept", [True, False])
