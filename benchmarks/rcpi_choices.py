@@ -112,8 +112,7 @@ def trained(data: Dataset, split: Split, lam: float, training: Training) -> Cand
     policies: list[LinearPolicy] = []
     with patch.object(rcpi, "POLICY_SHARE", training.policy_share):
         agent.learn(lambda _: policies.append(cast(LinearPolicy, agent.policy)))
-    first = policies[0]
-    policies.insert(0, best_constant_policy(first.weights, first.intercepts, train, None, first.scaling, rules))
+    policies.insert(0, best_constant_policy(train, None, policies[0].scaling, rules))
     results = [evaluate(policy, train, rules) for policy in policies]
     return Candidates(
         np.array([result.losses for result in results]),
