@@ -177,7 +177,7 @@ STUDY = Study(
     "dwsm-budget",
     "DWSM: hard budget (section 6.3.1)",
     shared.DWSM_REFERENCE,
-    (4.9, 110.0),
+    (4.9, 170.0),
     tuple(s.name for s in shared.BINARY_SETS),
     plan,
     conclude,
