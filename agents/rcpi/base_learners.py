@@ -49,11 +49,13 @@ class BaseLearners(NamedTuple):
         run : TaskRunner
         start : float64 (n_all_columns, n_classes), optional
             Logits of the iteration before. They and the returned ones have coefficients of all columns, also of those
-            that the design leaves out.
+            that the design leaves out. Where an iteration has no missing value and another has, the columns differ,
+            and the fit starts from 0.
         """
         logits = None
         if self.logistic:
-            start = None if start is None else start[design.columns]
+            same = start is not None and len(start) == design.n_all_columns
+            start = start[design.columns] if same else None  # type: ignore[index]
             logits = fit_logits(design, y, design.rules.n_classes, self.ridge, start)
         by_ridge = legal & (not self.trees)
         weights, intercepts = fit_scores(design, y, returns, by_ridge, self.ridge, run, logits)

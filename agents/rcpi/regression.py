@@ -131,7 +131,8 @@ class Design:
         self.filled = values if self.available is None else np.where(self.available, values, np.float32(0))
         self.sizes = np.array([len(g) for g in rules.groups])
         self.n_all_z = rules.n_acquisitions if self.available is None else rules.n_features
-        self.penalty = np.ones(1 + self.n_all_z + rules.n_features)
+        self.n_all_columns = 1 + self.n_all_z + rules.n_features
+        self.penalty = np.ones(self.n_all_columns)
         self.penalty[0] = 0.0 if intercept else 1.0  # of a column of zeros
         if self.available is None:
             self.penalty[1 : 1 + self.n_all_z] = 1.0 / self.sizes
@@ -173,7 +174,7 @@ class Design:
         """Coefficients of all columns, from ``theta`` (n_columns, k): those of columns that are left out are 0."""
         if isinstance(self.columns, slice):
             return theta
-        result = np.zeros((1 + self.n_all_z + self.rules.n_features, theta.shape[1]))
+        result = np.zeros((self.n_all_columns, theta.shape[1]))
         result[self.columns] = theta
         return result
 

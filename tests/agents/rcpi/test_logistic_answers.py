@@ -58,3 +58,9 @@ def test_a_model_file_keeps_the_kind_of_answers(tmp_path):
     again = load_classifier(tmp_path / "m.fsgym")
     assert again.policy_.logistic
     np.testing.assert_array_equal(again.predict(data.X), model.predict(data.X))
+
+
+def test_iterations_with_and_without_a_missing_value_have_other_columns():
+    rng = np.random.default_rng(0)
+    model = DatumWiseClassifier(0.01, groups=[[0, 1], [2, 3]], unknown=0.15, random_state=0)
+    assert len(model.fit(rng.normal(size=(6, 4)), np.arange(6) % 2).history_) == 20
