@@ -217,7 +217,7 @@ def notes(comparisons: pd.DataFrame) -> list[str]:
     """Where GBFS is better and worse by the rows of ``comparison_table``, and what is not run."""
     return [
         *(comparison_note(comparisons, other) for other in ("RFFS", "L1LR") if len(comparisons)),
-        "We did not run SMK-CAN-187, which is not available. Of pairs of digits we ran those in the tables.",
+        "We did not run SMK-CAN-187, which is not available. Of pairs of digits we ran those in the tables and notes.",
         "Training times are in the last table of the report and in times.csv. They differ from run to run.",
     ]
 
