@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Unpack
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from agents.base import BaseAgentClassifier
@@ -12,6 +13,7 @@ from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.rcpi import RCPI
 from agents.weights import training_rows
 from fsgym.env import DatumWiseEnv
+from fsgym.method_table import METHODS
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
@@ -43,6 +45,8 @@ class DatumWiseClassifier(BaseAgentClassifier):
     rules_ : Rules
     policy_ : LinearPolicy
     history_ : list of dict, one entry per iteration, see ``RCPI.learn``; empty for a loaded classifier
+    dropped_ : bool (n_acquisitions,) or None
+        The acquisitions that ``drop_unused`` has dropped; None for a loaded classifier.
 
     Raises
     ------
@@ -143,8 +147,17 @@ class DatumWiseClassifier(BaseAgentClassifier):
         agent.learn()
         self._set_policy(agent.policy)
         self.history_ = agent.history
+        self.dropped_ = np.asarray(agent.dropped)[np.argsort(self.arrangement_.acquisitions)]
         return self
+
+    @classmethod
+    def published(cls, lam: float = 0.01, **options: Any) -> DatumWiseClassifier:
+        """RCPI literally as printed, see ``agents.RCPI.published``, which is the method ``rcpi_printed``.
+
+        ``options`` are other or further parameters.
+        """
+        return cls(lam, **{**METHODS["rcpi_printed"].preset, **options})
 
     def _restore(self, policy: LinearPolicy, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)
-        self.history_ = []
+        self.history_, self.dropped_ = [], None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -15,6 +17,21 @@ from fsgym.arrays import read_only
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
+
+FEW_ZEROS = 0.25  # share of the acquisitions with only zeros below which a warning says that they are few. By hand
+
+
+def check_nonzero(dataset: Dataset, rules: Rules) -> None:
+    """ValueError for prices that a 0 changes, too; a warning where few acquisitions bring only zeros."""
+    if rules.related is not None:
+        raise ValueError("nonzero must be False under relational prices, which an acquired 0 changes too")
+    share = only_zeros(dataset, rules).mean()
+    if share < FEW_ZEROS:
+        warnings.warn(
+            f"nonzero=True is for tables of mostly zeros, but {share:.1%} of the acquisitions bring only zeros; "
+            "use values before a scaling that moves 0, or leave it out",
+            stacklevel=3,
+        )
 
 
 def nonzero_returns(

@@ -48,6 +48,11 @@ def check_rcpi_parameters(agent: Any) -> None:
             raise ValueError(f"{name} must be True or False, got {brief(getattr(agent, name))}")
     for name, choices in CHOICES.items():
         check_choice(getattr(agent, name), name, *choices)
+    if agent.drop_unused is not None and agent.drop_unused >= agent.n_iterations:
+        raise ValueError(
+            f"drop_unused must be less than n_iterations={agent.n_iterations}, otherwise nothing is dropped in time, "
+            f"got {agent.drop_unused}"
+        )
     check_n_jobs(agent.n_jobs)
     check_random_state(agent.random_state)
 

@@ -15,7 +15,7 @@ from agents.limits import MAX_LOSS
 from agents.parallel import TaskRunner, task_runner
 from agents.policy import legal_from
 from agents.rcpi.base_learners import BaseLearners
-from agents.rcpi.nonzero import nonzero_returns
+from agents.rcpi.nonzero import check_nonzero, nonzero_returns
 from agents.rcpi.on_policy import sample_prefixes
 from agents.rcpi.parameters import check_rcpi_parameters
 from agents.rcpi.policy import LinearPolicy, best_constant_policy
@@ -64,7 +64,8 @@ class RCPI:
         and the first acquisition is always the same one.
     acquisitions : {"linear", "trees"}, default "linear"
         How the worth of an acquisition is estimated: by ridge regression, as in the paper, or by boosted regression
-        trees on the known values (``agents.rcpi.trees``), with which training takes 5 to 20 times as long.
+        trees on the known values (``agents.rcpi.trees``). With trees, training takes 5 to 20 times as long, ``ridge``
+        and ``intercept`` concern answers alone, and the policy cannot be exported.
     answers : {"linear", "logistic"}, default "logistic"
         How the worth of an answer is estimated. "linear": as that of an acquisition, as in the paper. Where classes lie
         in a row, the scores of those in the middle are then too low. "logistic": minus the expected error cost under
@@ -82,8 +83,7 @@ class RCPI:
     start : {"uniform", "answer"}, default "uniform"
         The first policy pi_0. "uniform": uniform over the legal actions; its long random episodes make acquisitions
         seem expensive in the first iterations. "answer": it answers immediately, by answers fitted on uniform states,
-        so that the first iteration learns which single acquisition pays. With states of the policy the losses of both
-        are about the same in our trials.
+        so that the first iteration learns which single acquisition pays. With states of the policy both are level.
     n_rollouts : int, default 1
         Number of rollouts whose mean estimates one return.
     select : {"best", "last"}, default "best"
@@ -98,16 +98,17 @@ class RCPI:
     nonzero : bool, default False
         Whether rollouts try only acquisitions that bring a value other than 0, for tables of mostly zeros (section
         5.2). In each sampled state one further rollout serves all the others, see ``agents.rcpi.nonzero``, and uniform
-        states have about as many acquired zeros as other values. Legal actions stay the same, and a policy may acquire
-        a 0. Values are those of the data set: none is 0 after a scaling that moves it. Not for relational prices.
+        states have about as many acquired zeros as other values. Legal actions stay the same. Values are those of the
+        data set, and a scaling such as ``Dataset.scaled`` moves 0; a warning says where few are 0. Not for relational
+        prices.
     drop_unused : int, optional
         Drop an acquisition, from then on, once no row's trajectory under the greedy policies of this many iterations in
-        a row has made it (section 7); never all of them. Later policies never prefer it to another action. With few
-        iterations, a bad policy may drop what better ones need. By default nothing is dropped.
+        a row, less than ``n_iterations``, has made it (section 7); never all of them. Later policies never prefer it to
+        another action. With few, a bad policy may drop what better ones need.
     patience : int, optional
         Hold out a fifth of the rows, and stop when the loss on them has not improved by ``tol`` for this many
         iterations. "best" then refers to that loss.
-    tol : float, default 1e-4
+    tol : float, default 1e-4, see ``patience``
     class_weight : None, "balanced" or mapping label -> weight, default None
         Weights of the classes, as in scikit-learn; a class without an entry has weight 1.
     sample_weight : array-like of shape (n_samples,), optional
@@ -189,8 +190,8 @@ class RCPI:
         if self.rules.n_acquisitions > np.iinfo(np.int16).max:
             raise ValueError(f"RCPI needs fewer than 32768 acquisitions, got {self.rules.n_acquisitions}; make groups")
         self.rules.check_largest_loss(MAX_LOSS)
-        if nonzero and self.rules.related is not None:
-            raise ValueError("nonzero must be False under relational prices, which an acquired 0 changes too")
+        if nonzero:
+            check_nonzero(self.dataset, self.rules)
         self.policy: LinearPolicy | None = None
         self.history: list[dict[str, float]] = []
         self.dropped: NDArray[np.bool_] | None = None
@@ -201,8 +202,7 @@ class RCPI:
 
         A policy is drawn from the mixture at each decision, the states are uniform, the regressions are least squares
         without a constant term (with a penalty of 1e-6, so that they can be solved), there are ten iterations, and the
-        last policy is returned.
-        ``options`` are other or further parameters.
+        last policy is returned. ``options`` are other or further parameters.
         """
         return cls(env, **{**METHODS["rcpi_printed"].preset, **options})
 
@@ -378,7 +378,8 @@ class RCPI:
     def load(cls, path: str | os.PathLike, env: Any = None) -> RCPI:
         """Load an agent from a model file; ``env`` is needed only to train it again or to act under other rules.
 
-        Raises OSError or ValueError if the file cannot be read, is damaged or does not fit the environment.
+        The file has the policy alone: the parameters have their defaults, and ``history`` is empty. Raises OSError or
+        ValueError if the file cannot be read, is damaged or does not fit the environment.
         """
         policy, _ = model_file.load(path, LinearPolicy)
         agent = cls.__new__(cls)
@@ -388,7 +389,7 @@ class RCPI:
                 raise ValueError(f"the model in {path} is for other features, groups or classes than the environment")
         else:
             agent.rules = policy.rules
-        agent.policy, agent.history = policy, []
+        agent.policy, agent.history, agent.dropped = policy, [], None
         return agent
 
     def _fitted_policy(self) -> LinearPolicy:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import fsgym
 from fsgym.checks import MAX_SPLITS
@@ -43,7 +44,20 @@ from fsgym.cli.terminal import say, show
 from fsgym.interrupts import interrupts_between_kernels
 from fsgym.methods import DEFAULT_METHODS
 
+
+class Commands(TyperGroup):
+    """The commands; Ctrl-C ends each of them with a sentence, which Typer would drop."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            say(str(stop) or "stopped")
+            raise typer.Exit(130) from None
+
+
 app = typer.Typer(
+    cls=Commands,
     add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -178,13 +192,9 @@ def compare(
         "scheduler": scheduler,
         "command": shlex.join(["fsgym", *(context.obj or [])]),
     }
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # failed fits are reported below
-            failed = compare_and_show([(loaded.dataset, given) for loaded, given, _ in tasks], compared, out)
-    except KeyboardInterrupt as stop:  # Typer would drop its message
-        say(str(stop) or "stopped")
-        raise typer.Exit(130) from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # failed fits are reported below
+        failed = compare_and_show([(loaded.dataset, given) for loaded, given, _ in tasks], compared, out)
     if failed:
         say(failed)
         raise typer.Exit(1)

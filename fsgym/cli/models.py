@@ -131,9 +131,7 @@ def train(
     model.set_params(lam=price, random_state=seed, **given)
     _warn_of_codes(data, loaded.dataset, reading)
     rows = part_index(loaded, split, row_groups)
-    start = time.perf_counter()
-    model.fit(loaded.dataset.rows(rows))
-    seconds = time.perf_counter() - start
+    seconds = _seconds_of_fit(model, loaded.dataset.rows(rows))
     model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading).to_json()
     model.save(output)
     results = _evaluate_parts(model, loaded, split, row_groups)
@@ -156,6 +154,16 @@ def train(
     for command, purpose in (("evaluate", "Evaluate it"), ("predict", "Classify rows")):
         show(f"{purpose}: {shlex.join(['fsgym', command, str(output), data, *place])}")
     show(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
+
+
+def _seconds_of_fit(model: Any, dataset: Dataset) -> float:
+    """Fit the model; return the seconds that it took."""
+    start = time.perf_counter()
+    try:
+        model.fit(dataset)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("stopped; no model was written") from None
+    return time.perf_counter() - start
 
 
 def _warn_of_codes(data: str, dataset: Dataset, reading: Reading) -> None:

@@ -216,5 +216,8 @@ def test_wrong_use_is_refused_in_one_sentence():
     related = Rules(30, 2, related=np.eye(30, k=1), unrelated_costs=2)
     with pytest.raises(ValueError, match="nonzero must be False under relational prices"):
         RCPI(DatumWiseEnv(Dataset(X, y), related), nonzero=True)
+    scaled = DatumWiseEnv(Dataset(X, y).scaled(), Rules(30, 2))
+    with pytest.warns(UserWarning, match=r"nonzero=True is for tables of mostly zeros, but 3.3% of the acquisitions"):
+        RCPI(scaled, nonzero=True)
     with pytest.raises(TypeError, match="makes no rollouts and has no nonzero"):
         FittedQ(env, nonzero=True)

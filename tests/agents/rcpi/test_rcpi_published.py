@@ -10,6 +10,7 @@ import pytest
 from agents import RCPI, DatumWiseClassifier
 from agents.rcpi.regression import _solve_ridge
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, load_dataset
+from fsgym.method_table import METHODS
 
 N, LAM = 3, 0.05
 ALPHA = 0.7
@@ -95,6 +96,16 @@ def test_parts_of_the_published_algorithm_can_be_replaced():
     assert (printed.n_iterations, printed.states_per_sample, printed.alpha) == (10, 10, 0.7)  # section 6.1
     assert (printed.n_rollouts, printed.unknown, printed.patience) == (1, 0, None)
     assert RCPI.published(env, select="best", n_iterations=2).select == "best"
+
+
+def test_the_published_algorithm_has_a_classifier():
+    wine, options = load_dataset("wine"), {"n_iterations": 3, "random_state": 0}
+    agent = RCPI.published(DatumWiseEnv(wine, Rules(13, 3, lam=0.05)), **options).learn()
+    plain = Dataset(wine.X, wine.y)  # without names, by which a classifier would sort the columns
+    model = DatumWiseClassifier.published(0.05, **options).fit(plain)
+    assert model.policy_.weights.tobytes() == agent.policy.weights.tobytes()
+    given = {**METHODS["rcpi_printed"].preset, "lam": 0.05, **options}
+    assert given.items() <= model.get_params().items()
 
 
 @pytest.mark.parametrize("kind", ["policy", "both"])

@@ -271,3 +271,13 @@ def test_codes_are_named_and_the_loss_is_printed_in_the_unit_of_the_prices(capsy
         code, output, error = call(capsys, *arguments, option, "triage")
         assert (code, error) == (0, "")
         assert "loss / lambda" not in output
+
+
+def test_ctrl_c_in_a_training_says_that_no_model_was_written(capsys, tmp_path, monkeypatch):
+    def stopped(*rows):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DatumWiseClassifier, "fit", stopped)
+    code, printed, error = call(capsys, "train", "wine", "--agent", "rcpi", "-o", tmp_path / "m")
+    assert (code, printed, error) == (130, "", "fsgym: stopped; no model was written\n")
+    assert not (tmp_path / "m").exists()
