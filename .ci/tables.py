@@ -23,7 +23,10 @@ METHODS_PAGE = DOCS / "methods" / "index.md"
 def with_tables(text: str) -> str:
     """The text with each generated table between its two markers."""
     begin, end = "<!-- methods: begin, written by .ci/tables.py -->", "<!-- methods: end -->"
-    block = f"{begin}\n{methods_table()}{end}"
+    table = methods_table()
+    for note in METHODS_PAGE.parent.glob("notes/*.md"):
+        table = table.replace(f"(index.md#{note.stem})", f"(notes/{note.name})")
+    block = f"{begin}\n{table}{end}"
     return re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: block, text, flags=re.DOTALL)
 
 

@@ -67,8 +67,8 @@ class AskingAgent(AskingMixin):
 
         An interpreter without fsgym can ask with it, such as that of ``save_page``.
 
-        Raises ValueError for a kind of policy that has no interpreter, TypeError for class labels other than numbers
-        and text.
+        Raises ValueError for a kind of policy that has no interpreter, such as one with trees, TypeError for class
+        labels other than numbers and text.
         """
         check_is_fitted(self, "policy_")
         return json.dumps(export_policy(self.policy_, self._labels()), allow_nan=False)

@@ -371,7 +371,10 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         """
         policy, header = model_file.load(path, cls.policy_class)
         if "classes" not in header:
-            raise ValueError(f"{path} contains a policy without class labels; load it with the agent, as in RCPI.load")
+            raise ValueError(
+                f"{path} contains a policy without class labels, which cannot be asked; load it with its agent, as in "
+                "RCPI.load, or train a classifier, such as DatumWiseClassifier"
+            )
         try:
             labels = model_file.read_labels(header, policy.rules)
             model = cls(**model_file.rule_parameters(labels.arrangement.rules_of_user(policy.rules), labels))

@@ -55,6 +55,8 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
     """
     if isinstance(y, Rules):  # the third argument of fsgym 0.1
         y, rules = None, y
+    if isinstance(data, tuple):
+        raise TypeError("the table and its labels must be two arguments, evaluate(policy, X, y), got a tuple")
     if hasattr(policy, "steps"):  # a Pipeline: evaluate its last step on the transformed table
         data, policy = policy[:-1].transform(data), policy[-1]
     if callable(getattr(policy, "labelled_dataset", None)):

@@ -31,7 +31,7 @@ def method_page(name: str, method: Method, docs: Path, stored: dict[str, Any]) -
             f"# {method.title}",
             f"`{name}`, {{py:class}}`{path}`. {first_sentence(cls)}",
             f"Source: {method.reference}." if method.reference else "",
-            about.read_text(encoding="utf-8").strip() if about.is_file() else "",
+            about.read_text(encoding="utf-8").strip().replace("](../../", "](../") if about.is_file() else "",
             "## Can I use it?\n\n" + can_i_use_it(method, cls, time_of_fits(name, docs)),
             "## Example\n\n" + example(method, path),
             f"```sh\nfsgym compare breast_cancer --methods {name} --splits 1\n{train}```",

@@ -48,6 +48,7 @@ def links_of_site(text: str) -> str:
     """
     text = text.replace("](../CONTRIBUTING.md)", "](extend/index.md)")
     text = re.sub(r"\]\(((?:\.\./)*(?:methods/|envs/)?)index\.md#([\w-]+)\)", r"](\1\2.md)", text)
+    text = text.replace("](notes/", "](")
     text = re.sub(r"\]\(\.\./((?:\.\./)*)examples/gallery\)", r"](\1gallery/index.rst)", text)
     return re.sub(r"\]\(\.\./((?:\.\./)*)examples/gallery/(\w+)\.py\)", r"](\1gallery/\2)", text)
 

@@ -157,6 +157,8 @@ def test_a_classifier_without_usage_is_refused(data):
         evaluate(LogisticRegression().fit(X, Y), data)
     with pytest.raises(TypeError, match="policy must be"):
         evaluate(3, data)
+    with pytest.raises(TypeError, match="must be two arguments, evaluate"):
+        evaluate(PrefixClassifier().fit(X, Y), (X, Y))
     with pytest.raises(TypeError, match="needs y, the labels"):
         evaluate(PrefixClassifier().fit(X, Y), X)
 
