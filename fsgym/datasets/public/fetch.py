@@ -124,7 +124,10 @@ def _content(public: PublicSet, wanted: Download, given: Path | None) -> bytes:
             raise ValueError(f"{path} has more than {MOST_DOWNLOADED // 10**6} MB, and is not the expected file")
         return path.read_bytes()
     assert wanted.address is not None  # by ``_obtainable``
-    return download(wanted.address)
+    try:
+        return download(wanted.address)
+    except OSError as error:
+        raise OSError(f"{error} (as the file {wanted.file!r})") from None
 
 
 def _write(folder: Path, public: PublicSet, files: dict[str, bytes]) -> tuple[Path, ...]:

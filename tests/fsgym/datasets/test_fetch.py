@@ -99,7 +99,7 @@ def test_what_is_there_is_compared_and_left(server, tmp_path):
     ("answer", "sentence"),
     [
         (urllib.error.HTTPError("", 503, "busy", Message(), None), "cannot be downloaded: HTTP status 503; try again"),
-        (urllib.error.URLError("no route to host"), "cannot be downloaded: no route to host; check the network"),
+        (urllib.error.URLError("no route to host"), "no route to host; check the network, .*'b.data.gz'"),
         (TimeoutError("timed out"), "cannot be downloaded: timed out"),
         (http.client.RemoteDisconnected("closed"), "cannot be downloaded: closed"),
         (http.client.IncompleteRead(b"12", 5), "ended after 2 of 7 bytes"),
