@@ -83,7 +83,9 @@ def fetch(
             n_failed += 1
             say(f"{name}: {error}")
     if n_failed:
-        say(f"{n_failed} of {len(wanted)} data sets could not be fetched; the same command tries again those that have an address")
+        say(
+            f"{n_failed} of {len(wanted)} data sets could not be fetched; the same command tries again what has an address"
+        )
         raise typer.Exit(1)
 
 

@@ -199,15 +199,22 @@ def test_budget_claims(at_five, reproduced):
     rows += line("heart", DWSM, [(0.5, 0.78), (0.9, 0.7)])
     rows += line("heart", LARS, [(0.8, 0.72), (0.9, 0.71)]) + line("heart", L1_SVM, [(0.8, 0.65)])
     rows += line("heart", dwsm.LARS_WITHOUT, [(0.8, 0.61)]) + line("heart", dwsm.L1_SVM_WITHOUT, [(0.8, 0.62)])
-    accuracies = dwsm_budget.accuracy_at_budgets(pd.DataFrame(rows))
+    table = pd.DataFrame(rows)
+    accuracies = dwsm_budget.accuracy_at_budgets(table)
     five = accuracies[accuracies["M"] == 5].iloc[0]
     methods = [dwsm.BUDGET_MODEL, DWSM, LARS, L1_SVM]
     np.testing.assert_allclose(five[methods].astype(float), [at_five, 0.72, 0.72, 0.65])
-    claims = dwsm_budget.claims(accuracies)
+    by_share = {share: dwsm_budget.accuracy_at_budgets(own) for share, own in table.groupby("share")}
+    claims = dwsm_budget.claims(accuracies, by_share)
     assert all_assessed(claims, 4)
     assert by_text(claims, "At sparsity .8").reproduced is reproduced
     if not reproduced:
-        assert by_text(claims, "At sparsity .8").cause.endswith("lead is +0.10, on heart (0.72 / 0.61 / 0.62)")
+        cause = by_text(claims, "At sparsity .8").cause
+        assert "; the largest lead is +0.000 at 50%; without intercepts" in cause
+        assert cause.endswith("lead is +0.10, on heart (0.72 / 0.61 / 0.62)")
+        low = by_text(claims, "At high sparsity")
+        assert low.ours == "0 of 2"
+        assert "it is above both in 0 of 2 at 50%. On average" in low.cause
     assert by_text(claims, "At sparsity .8").ours == f"heart (M = 5, sparsity 0.80): {at_five:.2f} / 0.72 / 0.65"
 
 
