@@ -83,9 +83,7 @@ def fetch(
             n_failed += 1
             say(f"{name}: {error}")
     if n_failed:
-        say(
-            f"{n_failed} of {len(wanted)} data sets could not be fetched; the same command tries again what has an address"
-        )
+        say(f"{n_failed} of {len(wanted)} data sets could not be fetched; run it again for what has an address")
         raise typer.Exit(1)
 
 
