@@ -64,8 +64,8 @@ class RCPI:
         and the first acquisition is always the same one.
     acquisitions : {"linear", "trees"}, default "linear"
         How the worth of an acquisition is estimated: by ridge regression, as in the paper, or by boosted regression
-        trees on the known values (``agents.rcpi.trees``). With trees, training takes 5 to 20 times as long, ``ridge``
-        and ``intercept`` concern answers alone, and the policy cannot be exported.
+        trees on the known values (``agents.rcpi.trees``). With trees, training takes 5 to 20 times as long, the loss on
+        most tables is no lower, ``ridge`` and ``intercept`` are for answers alone, and there is no export.
     answers : {"linear", "logistic"}, default "logistic"
         How the worth of an answer is estimated. "linear": as that of an acquisition, as in the paper. Where classes lie
         in a row, the scores of those in the middle are then too low. "logistic": minus the expected error cost under
