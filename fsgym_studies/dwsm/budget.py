@@ -124,10 +124,12 @@ CLAIMS = (
 
 def claims(accuracies: pd.DataFrame, by_share: Mapping[float, pd.DataFrame]) -> list[AssessedClaim]:
     """Assess the claims on the table of ``accuracy_at_budgets``, for their causes also on that of each share."""
-    return assess(CLAIMS, figures_of(accuracies) | {"by share": {s: figures_of(own) for s, own in by_share.items()}})
+    return assess(
+        CLAIMS, budget_figures(accuracies) | {"by share": {s: budget_figures(own) for s, own in by_share.items()}}
+    )
 
 
-def figures_of(accuracies: pd.DataFrame) -> dict[str, Any]:
+def budget_figures(accuracies: pd.DataFrame) -> dict[str, Any]:
     """What the claims take, from a table of ``accuracy_at_budgets``."""
     known = accuracies.dropna(subset=[shared.BUDGET_MODEL, *WITHOUT_BUDGET])
     near = known[known["sparsity"].between(0.7, 0.9)]
