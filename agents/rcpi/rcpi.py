@@ -98,13 +98,13 @@ class RCPI:
     nonzero : bool, default False
         Whether rollouts try only acquisitions that bring a value other than 0, for tables of mostly zeros (section
         5.2). In each sampled state one further rollout serves all the others, see ``agents.rcpi.nonzero``, and uniform
-        states have about as many acquired zeros as other values. Legal actions stay the same. Values are those of the
-        data set, and a scaling such as ``Dataset.scaled`` moves 0; a warning says where few are 0. Not for relational
-        prices.
+        states have about as many acquired zeros as other values. A policy may still acquire a 0. Values are those of
+        the data set; a scaling such as ``Dataset.scaled`` moves 0, and a warning says where few are 0. Not for
+        relational prices.
     drop_unused : int, optional
         Drop an acquisition, from then on, once no row's trajectory under the greedy policies of this many iterations in
         a row, less than ``n_iterations``, has made it (section 7); never all of them. Later policies never prefer it to
-        another action. With few, a bad policy may drop what better ones need.
+        another action. With few, a bad policy may drop what better ones need. By default nothing is dropped.
     patience : int, optional
         Hold out a fifth of the rows, and stop when the loss on them has not improved by ``tol`` for this many
         iterations. "best" then refers to that loss.

@@ -216,7 +216,7 @@ STUDY = Study(
     "hkl",
     "HKL: disjunctions by hierarchical kernel learning (Tables 1 to 5)",
     bibtex(__file__),
-    (20.0, 140.0),
+    (20.0, 150.0),
     tuple(entry.source.name for entry in STUDY_DATASETS),
     plan,
     conclude,
