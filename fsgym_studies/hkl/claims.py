@@ -79,9 +79,7 @@ def wilcoxon_claim(text: str, paper: str, other: str, expected: bool = True) -> 
         f"against {other}",
         lambda counts, significant: None if significant is None else significant is expected,
         "{0}",
-        partial(causes.wilcoxon_cause, other)
-        if expected
-        else "ours: our disjunctions are significantly better here, too; why the paper's are not is not known",
+        partial(causes.wilcoxon_cause, other, expected),
     )
 
 
