@@ -93,15 +93,30 @@ def blocks_text(blocks: pd.DataFrame) -> str:
     return ", ".join(f"{own['1']:.1f} and {own['5']:.1f} at {prices}" for prices, own in blocks.iterrows())
 
 
+def both_text(figures: Mapping[str, Any]) -> str:
+    """At which prices the 1 takes few blocks and the 5 many, in our reading of RCPI and as printed."""
+    ours, printed = (
+        ("; ".join(own.index[(own["1"] <= FEW_BLOCKS) & (own["5"] >= MANY_BLOCKS)]) or "none of them")
+        for own in (figures["by price"], figures["as printed"])
+    )
+    text = f"both claims on numbers of blocks, this one and that on the other digit, are met together at {ours}"
+    blocks = blocks_text(figures["as printed"])
+    if not blocks:
+        return text
+    return (
+        f"{text}; by RCPI as printed, which differs in several things that are not separated, the 1 and the 5 take "
+        f"{blocks}, and both are met at {printed}. Whether prices or the reading of RCPI decide is not separated"
+    )
+
+
 def sweep_cause(figures: Mapping[str, Any]) -> str:
     """What the numbers of blocks of the 1 and of the 5 are at all pairs of prices."""
     blocks = figures["by price"].sort_values("1")
-    few, printed = int((blocks["1"] <= FEW_BLOCKS).sum()), blocks_text(figures["as printed"])
+    few = int((blocks["1"] <= FEW_BLOCKS).sum())
     source = "protocol: the paper does not print its prices" if few else "ours: the 1 takes more at all our prices"
     return (
         f"{source}; mean blocks of the 1 and of the 5 are {blocks_text(blocks)}, so that the 1 takes at most "
-        f"{FEW_BLOCKS} at {few} of these {len(blocks)} pairs"
-        f"{f'; by RCPI as printed they are {printed}, so that the reading of RCPI matters, too' if printed else ''}"
+        f"{FEW_BLOCKS} at {few} of these {len(blocks)} pairs; {both_text(figures)}"
     )
 
 
@@ -110,7 +125,7 @@ FREE = block_price_label(BLOCK_PRICES[0]).removeprefix("MNIST, ")  # all blocks 
 
 def complex_digit_cause(figures: Mapping[str, Any]) -> str:
     """The numbers of blocks of the 1 and of the 5 where the 5 takes many, and by RCPI as printed."""
-    blocks, printed = figures["by price"], figures["as printed"]
+    blocks = figures["by price"]
     many, pairs = blocks[blocks["5"] >= MANY_BLOCKS], f"{len(blocks)} pairs of prices, 0 among them,"
     most = blocks.drop(index=FREE, errors="ignore")["5"].max()
     ours = (
@@ -121,9 +136,8 @@ def complex_digit_cause(figures: Mapping[str, Any]) -> str:
         else f"ours: at none of our {pairs} does the 5 take more than {blocks['5'].max():.1f} blocks"
     )
     return (
-        f"{ours}; by RCPI as printed, which differs in several things that are not separated, the 1 and the 5 take "
-        f"{blocks_text(printed) or 'unknown'}. Fig. 8 has the sparsity of each digit, which our copy of the paper "
-        "lacks, so that the threshold is ours"
+        f"{ours}; {both_text(figures)}. Fig. 8 has the sparsity of each digit, which our copy of the paper lacks, so "
+        "that the threshold is ours"
     )
 
 

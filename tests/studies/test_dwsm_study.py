@@ -163,6 +163,12 @@ def test_binary_claims_that_are_not_reproduced():
     assert default.ours == above.ours.partition(".")[0] + ". With half of the rows for training, on 6"
     assert (default.reproduced, without.reproduced) == (False, True)
     assert without.ours.endswith("With half of the rows for training, on 8")
+    assert "with our L1-SVM on 6 if LARS has its intercept (6 at 50%) and 6 if LARS has none (6 at 50%)" in above.cause
+    only = "reached with LIBLINEAR's default and LARS without an intercept over the shares. With our"
+    assert f". 7 or more are {only}" in above.cause
+    assert "(6 at 50%): the intercept of LARS alone does not give 7, and what is left is" in with_intercept.cause
+    assert "(8 at 50%): the intercept of LARS alone decides" in default.cause
+    assert default.cause.endswith("if LARS has no intercept: none")
     assert by_text(claims, "The only exception is splice").reproduced is False
     assert by_text(claims, "Breast cancer with id: DWSM").reproduced is False
     assert by_text(claims, "Policies are stable").reproduced is False
@@ -357,15 +363,20 @@ def test_methods_of_the_studies_are_in_the_table():
 
 
 def test_prices_are_the_cause_of_few_blocks_where_one_of_ours_gives_many():
-    blocks = pd.DataFrame({"1": [4.0, 7.0], "5": [8.0, 12.5]}, ["low", "none"])
+    blocks = pd.DataFrame({"1": [4.0, 7.0], "5": [8.0, 12.5]}, ["low", "free"])
     few, many = (
         dwsm_relational.complex_digit_cause({"by price": known, "as printed": blocks[:0]})
         for known in (blocks[:1], blocks)
     )
+    printed = pd.DataFrame({"1": [3.5, 9.5], "5": [12.6, 14.4]}, ["free", "low"])
+    first = dwsm_relational.sweep_cause({"by price": blocks, "as printed": printed})
+    assert "that the 1 takes at most 4 at 1 of these 2 pairs; both claims " in first
+    assert " are met together at none of them; by RCPI as printed, " in first
+    assert first.endswith(", and both are met at free. Whether prices or the reading of RCPI decide is not separated")
     assert few.startswith("ours: at none of our 1 pairs")
     assert "more than 8.0 blocks" in few
     assert many.startswith("protocol: ")
-    assert "at least 12 blocks at 1, where the 1 and the 5 take 7.0 and 12.5 at none" in many
+    assert "at least 12 blocks at 1, where the 1 and the 5 take 7.0 and 12.5 at free" in many
 
 
 def test_the_share_of_training_data_is_a_cause_where_the_criterion_is_met_at_one():

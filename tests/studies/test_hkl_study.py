@@ -329,6 +329,14 @@ def test_the_count_of_table_2_is_reached_with_the_critical_value_for_ten_data_se
     for machine, counts in (("L1-SVM", (15, 15)), ("L2-SVM", (10, 12))):
         own = [t for name, t in ranks.items() if name.endswith(f" + {machine}")]
         assert tuple(sum(t <= bound for t in own) for bound in critical) == counts
+    marked = {f"correlation, {search}" for search in ("best first", "greedy", "linear forward", "rank", "subset size")}
+    marked |= {f"consistency, {search}" for search in ("greedy", "linear forward", "rank", "subset size")}
+    marked |= {"filtered, rank"}  # in Table 2, with an L2-SVM
+    significant = {name.removesuffix(" + L2-SVM") for name, t in ranks.items() if "L2" in name and t <= critical[0]}
+    assert (len(marked), len(marked & significant)) == (10, 6)
+    for name, expected in (("consistency", (13, 8)), ("filtered", (3, 7))):
+        lead = leads[f"{name}, linear forward + L2-SVM"]
+        assert (ranks[f"{name}, linear forward + L2-SVM"], (lead != 0).sum()) == expected
 
 
 def test_the_significance_counts_are_recomputed_from_the_printed_table():

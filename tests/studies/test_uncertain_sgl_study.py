@@ -280,9 +280,10 @@ def test_claims_that_are_not_reproduced():
         "choosing them than the test folds; the difference (+0.59, +0.63 in the paper) is, by the setting of the grid "
         "that is best on the test folds, chosen on inner folds, and the median one, gaussian -2.00 (best), -2.00 "
         "(nested), -2.00 (median); uniform -2.00 (best), -2.00 (nested), -2.00 (median), where the grid of this run "
-        "has 1 settings; with the best of all 2 amplitudes at s = 10, gaussian -0.02, uniform -0.02; all with one "
-        "partition into folds, which the paper does not print; no difference is tested, and what is left is not "
-        "separated"
+        "has 1 settings; with the best of all 2 amplitudes at s = 10, gaussian -0.02, uniform -0.02; nested, by data "
+        "set, gaussian -2.00 on Crx and -2.00 on the other 8; uniform -2.00 on Crx and -2.00 on the other 8; all "
+        "with one partition into folds, which the paper does not print; no difference is tested, and what is left is "
+        "not separated"
     )
     selection = by_text(claims, "An SVM on the best selection", "as in the paper")
     assert selection.reproduced is False
