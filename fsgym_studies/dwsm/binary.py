@@ -65,7 +65,7 @@ def protocol(full: bool) -> str:
 
 def reading_claim(reading: str) -> Claim:
     """The first claim for another form of the methods."""
-    method, (svm, _), _ = causes.READINGS[reading]
+    method, (svm, _) = causes.READINGS[reading]
     return Claim(
         f"The same for {reading}: DWSM is above both at equal sparsity on 7 of 8 data sets (by area, mean over shares)",
         "7 of 8",
@@ -200,7 +200,7 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     }
     leads = {
         name: tuple(shared.lead_over(rows, shared.BINARY_TITLES, pair, method=method) for rows in (table, half))
-        for name, (method, pair, *_) in forms.items()
+        for name, (method, pair) in forms.items()
     }
     by_share = dict(list(table.groupby("share")))
     by_form = {

@@ -12,12 +12,12 @@ from fsgym_studies.common.claims import figure_text
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS
 from fsgym_studies.dwsm.shared import AS_PRINTED, L1_SVM_B1, L1_SVM_WITHOUT, LARS_WITHOUT, LOGISTIC
 
-READINGS = {  # of the first claim: the form of DWSM, the two L1 methods, and how causes name them, if they do
-    "an L1-SVM with LIBLINEAR's -B 1": (DWSM, (L1_SVM_B1, LARS), "with -B 1"),
-    "an L1-SVM as LIBLINEAR's default, without intercept": (DWSM, (L1_SVM_WITHOUT, LARS), "with LIBLINEAR's default"),
-    "an L1-SVM and LARS that have no intercept": (DWSM, (L1_SVM_WITHOUT, LARS_WITHOUT), "without intercepts"),
-    "RCPI as printed, but for 20 iterations": (AS_PRINTED, (L1_SVM, LARS), ""),
-    "answers by logistic regression": (LOGISTIC, (L1_SVM, LARS), "with our intercepts and logistic answers"),
+READINGS = {  # of the first claim: the form of DWSM, and the two L1 methods
+    "an L1-SVM with LIBLINEAR's -B 1": (DWSM, (L1_SVM_B1, LARS)),
+    "an L1-SVM as LIBLINEAR's default, without intercept": (DWSM, (L1_SVM_WITHOUT, LARS)),
+    "an L1-SVM and LARS that have no intercept": (DWSM, (L1_SVM_WITHOUT, LARS_WITHOUT)),
+    "RCPI as printed, but for 20 iterations": (AS_PRINTED, (L1_SVM, LARS)),
+    "answers by logistic regression": (LOGISTIC, (L1_SVM, LARS)),
 }
 L1_SVM_FORMS = {  # how causes name the intercept of the L1-SVM
     L1_SVM: "our L1-SVM",
@@ -53,16 +53,19 @@ def form_text(figures: Mapping[str, Any], svm: str) -> str:
     return f"with {L1_SVM_FORMS[svm]} on {' and '.join(parts)}"
 
 
+def pair_text(svm: str, lars: str) -> str:
+    return f"with {L1_SVM_FORMS[svm]} and LARS {LARS_FORMS[lars]}"
+
+
 def met_text(figures: Mapping[str, Any]) -> str:
     """With which pairs of L1 methods DWSM is above both on enough data sets, over the shares or at one of them."""
     over_shares, at_one = [], []
-    for (svm, lars), (over_all, by_share) in figures["leads by form"].items():
-        pair = f"with {L1_SVM_FORMS[svm]} and LARS {LARS_FORMS[lars]}"
+    for pair, (over_all, by_share) in figures["leads by form"].items():
         shares = ", ".join(f"{share:.0%}" for share, lead in by_share.items() if enough(lead))
         if enough(over_all):
-            over_shares.append(pair)
+            over_shares.append(pair_text(*pair))
         elif shares:
-            at_one.append(f"{pair} at {shares}")
+            at_one.append(f"{pair_text(*pair)} at {shares}")
     more = f", and at single shares {'; '.join(at_one)}" if at_one else ""
     return f"{ABOVE_ON} or more are reached {'; '.join(over_shares) or 'with no pair'} over the shares{more}"
 
@@ -96,15 +99,20 @@ def form_cause(svm: str, figures: Mapping[str, Any]) -> str:
 
 
 def exceptions_cause(figures: Mapping[str, Any]) -> str:
-    """The data sets where DWSM is not above both L1 methods, if its L1-SVM has no intercept."""
-    parts, alone = [], False
-    for name, (_, pair, words) in READINGS.items():
-        if L1_SVM_WITHOUT in pair:
-            over_all, half = (", ".join(lead.index[lead <= 0]) or "none" for lead in figures[name])
-            parts.append(f"{words}: {over_all} (with half of the rows: {half})")
-            alone = alone or "splice" in (over_all, half)
-    rest = "" if alone else ". In none of these is splice the only one; what is left is not separated"
-    return f"{L1_TEXT}. Exceptions {'; '.join(parts)}{rest}"
+    """The data sets where DWSM is not above both L1 methods, by their intercepts, and where splice is the only one."""
+    parts, alone = [], []
+    for pair, (over_all, by_share) in figures["leads by form"].items():
+        places = {"over the shares": over_all, **{f"at {share:.0%}": lead for share, lead in by_share.items()}}
+        alone += [
+            f"{pair_text(*pair)} {place}" for place, lead in places.items() if [*lead.index[lead <= 0]] == ["splice"]
+        ]
+        parts.append(f"{pair_text(*pair)}: {', '.join(over_all.index[over_all <= 0]) or 'none'}")
+    rest = (
+        f"Splice is the only one {'; '.join(alone)}"
+        if alone
+        else "Splice is the only one in none of these, and at no single share; what is left is not separated"
+    )
+    return f"{L1_TEXT}. Exceptions over the shares {'; '.join(parts)}. {rest}"
 
 
 def logistic_cause(figures: Mapping[str, Any]) -> str:

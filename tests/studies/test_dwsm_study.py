@@ -169,11 +169,23 @@ def test_binary_claims_that_are_not_reproduced():
     assert "(6 at 50%): the intercept of LARS alone does not give 7, and what is left is" in with_intercept.cause
     assert "(8 at 50%): the intercept of LARS alone decides" in default.cause
     assert default.cause.endswith("if LARS has no intercept: none")
+    exceptions = by_text(claims, "The only exception is splice").cause
+    assert "with our L1-SVM and LARS without an intercept: heart, sonar; " in exceptions
+    assert exceptions.endswith(
+        "Splice is the only one in none of these, and at no single share; what is left is not separated"
+    )
     assert by_text(claims, "The only exception is splice").reproduced is False
     assert by_text(claims, "Breast cancer with id: DWSM").reproduced is False
     assert by_text(claims, "Policies are stable").reproduced is False
     assert by_text(claims, "Breast cancer with id at sparsity .5", "errors").reproduced is False
     assert by_text(claims, "If lambda is too high").reproduced is False
+
+
+def test_a_form_where_splice_is_the_only_exception_is_named():
+    table = binary({"splice": -0.2, "sonar": -0.05})
+    cause = by_text(claims_of(dwsm_binary, table), "The only exception is splice").cause
+    form = "with LIBLINEAR's default and LARS without an intercept"
+    assert f"{form}: splice. Splice is the only one {form} over the shares; {form} at 50%" in cause
 
 
 def test_a_count_is_not_assessed_while_data_sets_are_missing():
