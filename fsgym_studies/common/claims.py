@@ -51,9 +51,10 @@ class Claim:
     format : str or callable, the figure as text: a format string such as ``"{:.2f}"``, or a function of the figure; by
         default ``figure_text``
     cause : str or callable, why it is not reproduced, if that is known: one of ``CAUSES``, a colon, and the experiment
-        that shows it; "" if it is not known; a function of the figures of the study where it states one of them
+        that shows it; "" if it is not known; a function of the figures of the study where it states one of them. A
+        claim of our own has none of ``CAUSES``, since there is nothing to reproduce
 
-    Raises ValueError if a cause is not one of ``CAUSES``.
+    Raises ValueError if the cause of a paper's claim is not one of ``CAUSES``.
 
     Notes
     -----
@@ -69,7 +70,13 @@ class Claim:
 
     def __post_init__(self) -> None:
         if isinstance(self.cause, str):
-            check_cause(self.cause)
+            self.check_cause(self.cause)
+
+    def check_cause(self, cause: str) -> str:
+        """The cause itself; raises ValueError if that of a paper's claim does not begin with one of ``CAUSES``."""
+        if cause and self.paper and cause.partition(": ")[0] not in CAUSES:
+            raise ValueError(f"a cause must begin with one of {', '.join(CAUSES)} and a colon, got {cause!r}")
+        return cause
 
     def figure(self, figures: Mapping[str, Any]) -> Any:
         """The figure of the claim, or None where cells are missing."""
@@ -85,15 +92,8 @@ class Claim:
         as_text = self.format.format if isinstance(self.format, str) else self.format or figure_text
         reproduced = None if met is None else bool(met)
         cause = "" if reproduced is not False else self.cause
-        stated = cause if isinstance(cause, str) else check_cause(cause(figures))
+        stated = cause if isinstance(cause, str) else self.check_cause(cause(figures))
         return AssessedClaim(self.text, self.paper, as_text(*values), reproduced, stated)
-
-
-def check_cause(cause: str) -> str:
-    """The cause itself; raises ValueError if it does not begin with one of ``CAUSES`` and a colon, and is not ""."""
-    if cause and cause.partition(": ")[0] not in CAUSES:
-        raise ValueError(f"a cause must begin with one of {', '.join(CAUSES)} and a colon, got {cause!r}")
-    return cause
 
 
 def figure_text(figure: Any) -> str:

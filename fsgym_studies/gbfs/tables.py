@@ -83,6 +83,20 @@ def counts_of(dataset: str, high: int = 100) -> list[int]:
     return [k for k in FEATURE_COUNTS if k <= most]
 
 
+def paired_errors(
+    table: pd.DataFrame, dataset: str, first: str, second: str, counts: Sequence[int] | None = None
+) -> tuple[pd.DataFrame, float]:
+    """The errors of two methods, averaged over numbers of features, a row per split that both have, and test rows."""
+    rows = curve_points(table[(table["dataset"] == dataset) & table["method"].isin([first, second])])
+    errors = errors_at(rows, counts or counts_of(dataset))
+    wide = errors.loc[:, errors.notna().all()].mean(axis=1).unstack("method") if len(rows) else pd.DataFrame()
+    both = wide.reindex(columns=[first, second]).dropna()
+    if both.empty:
+        return both, 0.0
+    test_rows = rows.drop_duplicates("split").set_index("split")["n_test"]
+    return both, float(test_rows[both.index.get_level_values("split")].sum())
+
+
 def compare_errors(
     table: pd.DataFrame, dataset: str, first: str, second: str, counts: Sequence[int] | None = None
 ) -> Difference:
@@ -92,15 +106,10 @@ def compare_errors(
     The standard error is that of a difference of two independent shares of all test rows. It is conservative,
     since both methods are tested on the same rows.
     """
-    rows = curve_points(table[(table["dataset"] == dataset) & table["method"].isin([first, second])])
-    errors = errors_at(rows, counts or counts_of(dataset))
-    wide = errors.loc[:, errors.notna().all()].mean(axis=1).unstack("method") if len(rows) else pd.DataFrame()
-    if not {first, second} <= set(wide.columns):
+    both, n_test = paired_errors(table, dataset, first, second, counts)
+    if both.empty:
         return Difference(np.nan, np.nan, np.nan)
-    both = wide[[first, second]].dropna()
     mean = both.mean().clip(0.0, 1.0)
-    test_rows = rows.drop_duplicates("split").set_index("split")["n_test"]
-    n_test = float(test_rows[both.index.get_level_values("split")].sum())
     standard_error = np.sqrt(float((mean * (1.0 - mean)).sum()) / n_test) if n_test else np.nan
     return Difference(float(mean[first]), float(mean[second]), float(standard_error), lower_is_better=True)
 

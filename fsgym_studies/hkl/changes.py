@@ -1,6 +1,7 @@
 """Cells of the study of disjunctions that differ in one thing from its other cells, and what the difference matters.
 
-Two things are changed, each alone: how a setting is chosen, and the number of thresholds of numeric features.
+Three things are changed, each alone: how a setting is chosen, the number of thresholds of numeric features, and the
+largest number of disjunctions.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from fsgym_studies.hkl.further import best_accuracies, each_setting_cells
 HEPATITIS = "hepatitis"
 COMPARED = (HKL, KERNEL_L2_SVM)
 UNCHANGED, BEST_SETTING = "no change", "the setting that is best on these test parts"
+MAX_ACTIVE, MORE_ACTIVE = 150, 300  # disjunctions in a model of the study; the second is the default of the classifier
 SAME_MAX_LITERALS = 3  # the default with more than 60 Boolean features; with two thresholds hepatitis has fewer
 
 
@@ -48,13 +50,14 @@ class Change(NamedTuple):
 
 
 CHANGES_BY_DATASET: dict[str, tuple[Change, ...]] = {
+    "breast cancer": (Change(f"at most {MORE_ACTIVE} disjunctions", (HKL,), search={"max_active": MORE_ACTIVE}),),
     HEPATITIS: (
         Change("the one-standard-error rule", (HKL,), search={"rule": ONE_STANDARD_ERROR}),
         Change("2 thresholds", COMPARED, {"n_thresholds": 2}, {"max_literals": SAME_MAX_LITERALS}),
     ),
     "colon": tuple(Change(f"{n} thresholds", COMPARED, {"n_thresholds": n}) for n in (3, 4)),
 }
-CHANGED_SPLITS = {False: 8, True: 12}  # of hepatitis, the first; a cell of the full study takes 20 s
+CHANGED_SPLITS = {False: 8, True: 12}  # with folds, the first; a cell of hepatitis of the full study takes 20 s
 
 
 def changed_cells(

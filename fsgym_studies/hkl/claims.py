@@ -134,9 +134,9 @@ PRINTED_TEST_CLAIMS = tuple(  # the test of Table 2, repeated on the accuracies 
         "approximation without ties. By its own Table 1 all 15 selections followed by L1-SVM are significant if sums "
         "of ranks are compared with the critical value for ten data sets, although ties are left out; by this rule 12 "
         "of those followed by L2-SVM are at level .05, and 10, as the paper states, at level .01, but only 6 of the 10 "
-        "that the paper marks. No test of Table 1 gives these marks: consistency with the linear forward search has "
-        "one (8 differences from the disjunctions, sum of ranks of the negative ones 13), filtered with the same "
-        "search has none (7 differences, sum 3)",
+        "that the paper marks. No test of ranks on Table 1 gives these marks: consistency with the linear forward "
+        "search has one (8 differences from the disjunctions, sum of ranks of the negative ones 13), filtered with the "
+        "same search has none (7 differences, sum 3)",
     )
     for machine, (printed, level) in PRINTED_SIGNIFICANT.items()
 )
