@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from fsgym.comparison.summary import with_lam
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
-from fsgym_studies.common.curves import evaluated_cells, rows_of, setting_means
+from fsgym_studies.common.curves import areas, by_dataset, evaluated_cells, rows_of, setting_means
 from fsgym_studies.common.difference import paired_difference
 from fsgym_studies.common.plan import (
     DWSM,
@@ -33,13 +33,14 @@ from fsgym_studies.common.render import format_number
 from fsgym_studies.common.statistics import accuracy_at
 from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.common.tables import settings_table
+from fsgym_studies.dwsm import group_causes as causes
 from fsgym_studies.dwsm import shared
+from fsgym_studies.dwsm.group_causes import RANDOM_GROUPS, at_best_price, lower_text
 
 ADULT, SONAR, PCMAC = "Adult", "sonar", "pcmac"
 ADULT_TRAIN, ADULT_TEST = Source("a9a", ADULT, split="train"), Source("a9a", ADULT, split="test")
 PCMAC_SET = Source("pcmac", PCMAC)  # 3,289 features, in place of Gisette (5,000), which is not in the data folder
 ADULT_GROUPS = 14  # attributes of Adult, each one or several binary columns
-RANDOM_GROUPS = (3, 10)  # numbers of random groups of the binary sets
 # Quick and full studies:
 ADULT_TRAIN_ROWS = {False: 6000, True: None}  # None for all
 BINARY_SPLITS = {False: 5, True: 30}
@@ -49,7 +50,8 @@ PCMAC_PRICES = {False: (0.0, 0.01, 0.1), True: (0.0, 0.005, 0.01, 0.03, 0.1)}
 ADULT_PRICES = (0.0, 0.001, 0.003, 0.005, 0.01, 0.03, 0.1)
 PRINTED_PRICES = (0.0, 0.005, 0.01)  # of Adult in Table 7
 ADULT_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in (1, 3, 10, 20, 40, 60, 95)))
-PCMAC_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in (10, 30, 100, 300)))
+PCMAC_FEATURES = (10, 30, 100, 300)
+PCMAC_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in PCMAC_FEATURES))
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
@@ -123,69 +125,6 @@ def protocol(full: bool) -> str:
     )
 
 
-def adult_cause(figures: Mapping[str, Any]) -> str:
-    """Groups and accuracies of both readings of RCPI at each price."""
-    parts = [
-        f"{name} {', '.join(f'{r.n_acquisitions:.2f} groups {r.accuracy:.3f} at {r.lam:g}' for r in rows.itertuples())}"
-        for name, rows in ((DWSM, figures["Adult"]), (shared.AS_PRINTED, figures["Adult as printed"]))
-    ]
-    free, at = figures["Adult"].loc[figures["Adult"]["n_acquisitions"] < 0.05, "lam"], figures["Adult at lambda .01"]
-    loss = 1.0 - at["accuracy"] + 0.01 * at["n_acquisitions"]
-    nothing = f"nothing from lambda {free.min():g} on" if len(free) else "groups at all of them"
-    return (
-        f"ours: of the prices that we ran, our policy acquires {nothing}; the paper's "
-        "acquires nothing at .01, the highest that it prints, and why is not known. At .01 the loss (errors and lambda "
-        f"times groups, on the test rows) of our policy is {loss:.3f}, that of acquiring nothing "
-        f"{1.0 - at['chance']:.3f}. By price, {'; '.join(parts)}"
-    )
-
-
-def sonar_cause(figures: Mapping[str, Any]) -> str:
-    """The model without groups compared with the paper's, and how much random groups differ."""
-    single, three = figures["sonar by split"]
-    return (
-        "protocol: the paper prints neither its share of training rows nor its splits and draws of groups; at half of "
-        f"the rows the best accuracy is {single.mean():.3f} without groups (5 points above .75 in the paper) and "
-        f"{three.mean():.3f} with three, at that price from {three.min():.3f} to {three.max():.3f} over {len(three)} "
-        f"splits with a draw each; difference in points {paired_difference(single, three, scale=100).with_error(1)}"
-    )
-
-
-def number_cause(figures: Mapping[str, Any]) -> str:
-    """How the claim on all binary sets hangs on the number of groups."""
-    best = figures["binary sets"].dropna()  # the sets with more features than groups
-    parts = (f"in {n} groups {lower_text(best[n] - best[0])}" for n in RANDOM_GROUPS)
-    listed = ", ".join(f"{name} {d.with_error(1)}" for name, d in figures["three groups by set"].items())
-    return (
-        "protocol: for this remark the paper prints neither the sets, the numbers of groups, the share of training "
-        f"rows nor the draws of groups; accuracy in {RANDOM_GROUPS[0]} groups less that without groups, in points and "
-        f"each at its best price, {listed}; on the sets that are run in both numbers of groups the best accuracy is "
-        f"{'; '.join(parts)}; what is left is not separated"
-    )
-
-
-def texts_cause(figures: Mapping[str, Any]) -> str:
-    """Groups and accuracies on the texts by price."""
-    groups, accuracy, _ = figures["texts"]
-    listed = ", ".join(f"{g:.1f} groups {a:.3f}" for g, a in zip(groups, accuracy))
-    fewer = figures["texts, fewer iterations"]
-    rcpi = "RCPI has fewer iterations and states here" if fewer else "RCPI is run as on the other sets"
-    return (
-        f"data: Gisette is not available, and pcmac in its place has other features; {rcpi}. "
-        "Whether the data decide or our implementation does is not separated. With ascending prices "
-        f"{listed}, where always answering the larger class is correct on {figures['texts, larger class']:.3f}"
-    )
-
-
-def lasso_cause(figures: Mapping[str, Any]) -> str:
-    """Accuracies of the LASSO on the texts by number of features."""
-    listed = ", ".join(f"{r.accuracy:.3f} with {r.n_features:.0f}" for r in figures["texts, LASSO"].itertuples())
-    return (
-        "data: Gisette is not available, and pcmac in its place has other features; whether the data decide or our "
-        f"implementation does is not separated. The accuracies of LASSO are {listed} features, and more were not run"
-    )
-
-
 def adult_claim(accuracy: float, groups: float, lam: str) -> Claim:
     """One printed accuracy and number of groups on Adult."""
 
@@ -218,7 +157,7 @@ CLAIMS = (
         "Adult at lambda .01",
         lambda means: means["n_acquisitions"] < 0.05,
         "{0[n_acquisitions]:.2f} groups, {0[accuracy]:.3f}",
-        adult_cause,
+        causes.adult_cause,
     ),
     Claim(
         "Adult: LASSO reaches accuracy .83 with 95 of 123 features (at least .825 with at most 95)",
@@ -245,7 +184,7 @@ CLAIMS = (
             f"{three:.3f} with groups, {single:.3f} without: {abs(100 * (single - three)):.1f} points "
             f"{'above' if three > single else 'below'}"
         ),
-        sonar_cause,
+        causes.sonar_cause,
     ),
     Claim(
         "In random groups results are generally lower than those of the base model (best accuracy at any price on the "
@@ -254,7 +193,7 @@ CLAIMS = (
         "binary sets",
         lambda best: (best[RANDOM_GROUPS[0]] < best[0]).mean() > 0.5 if best[0].notna().all() else None,
         lambda best: "; ".join(f"in {n} groups {lower_text(best[n] - best[0])}" for n in RANDOM_GROUPS),
-        number_cause,
+        causes.number_cause,
     ),
 )
 TEXT_CLAIMS = (  # thousands of features in random groups; left out where cells are missing
@@ -266,7 +205,7 @@ TEXT_CLAIMS = (  # thousands of features in random groups; left out where cells 
         "texts",
         lambda groups, accuracy, lasso: (np.diff(groups) <= 0.1).all() and accuracy.max() - accuracy.iloc[-1] <= 0.05,
         lambda groups, accuracy, lasso: ", ".join(f"{g:.1f} groups {a:.3f}" for g, a in zip(groups, accuracy)),
-        texts_cause,
+        causes.texts_cause,
     ),
     Claim(
         "On these data (Gisette in the paper, pcmac in our runs), a LASSO with far fewer features is more accurate "
@@ -278,15 +217,9 @@ TEXT_CLAIMS = (  # thousands of features in random groups; left out where cells 
             f"LASSO {lasso['accuracy']:.3f} with {lasso['n_features']:.0f} features; DWSM {accuracy.max():.3f} at "
             f"its best setting, {accuracy.mean():.3f} on average over its settings"
         ),
-        lasso_cause,
+        causes.lasso_cause,
     ),
 )
-
-
-def lower_text(difference: pd.Series) -> str:
-    """On how many data sets an accuracy is lower, and the mean difference in points."""
-    known = difference.dropna()
-    return f"lower on {(known < 0).sum()} of {len(known)}, by {-100 * known.mean():.1f} points on average"
 
 
 def best_in_groups(table: pd.DataFrame) -> pd.DataFrame:
@@ -297,6 +230,16 @@ def best_in_groups(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({n: own.to_numpy() for n, own in best.items()}, index=shared.BINARY_TITLES)
 
 
+def three_groups_by_area(table: pd.DataFrame) -> pd.Series:
+    """The area under the curve in three groups less that without groups, by binary set; none without both."""
+    means = by_dataset(areas(table[table["method"] == DWSM])).reindex(columns=[DWSM])[DWSM]
+    differences = {
+        title: means.get(in_groups(title, RANDOM_GROUPS[0]), np.nan) - means.get(title, np.nan)
+        for title in shared.BINARY_TITLES
+    }
+    return pd.Series(differences).dropna()
+
+
 def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
     adult, best = with_lam(rows_of(table, ADULT, DWSM)), best_in_groups(table)
     figures: dict[str, Any] = {
@@ -305,9 +248,7 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
         "Adult as printed": with_lam(rows_of(table, ADULT, shared.AS_PRINTED)),
         "LASSO on Adult": most_accurate(rows_of(table, ADULT, LARS)),
         "sonar": tuple(map(float, best.loc[SONAR])),
-        "sonar by split": [
-            at_best_price(rows_of(table, name, DWSM)) for name in (SONAR, in_groups(SONAR, RANDOM_GROUPS[0]))
-        ],
+        "sonar by split": [at_best_price(rows_of(table, in_groups(SONAR, n), DWSM)) for n in (0, RANDOM_GROUPS[0])],
         "binary sets": best,
         "three groups by set": {
             title: paired_difference(
@@ -316,6 +257,7 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
             )
             for title in shared.BINARY_TITLES
         },
+        "three groups by area": three_groups_by_area(table),
     }
     own, lasso = (rows_of(settings, in_groups(PCMAC, 10), method) for method in (DWSM, LARS))
     if len(own) and len(lasso):
@@ -324,12 +266,6 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
         figures["texts, larger class"] = rows_of(table, in_groups(PCMAC, 10), DWSM)["chance"].mean()
         figures["texts"] = (own["n_acquisitions"].to_numpy(), own["accuracy"], most_accurate(lasso))
     return assess(CLAIMS, figures) + assess(TEXT_CLAIMS, figures, list_all=False)
-
-
-def at_best_price(rows: pd.DataFrame) -> pd.Series:
-    """Accuracy by split at the price with the highest mean; of no rows, none."""
-    accuracies = rows.pivot_table("accuracy", "split", "setting")
-    return accuracies.iloc[:, accuracies.mean().argmax()] if len(rows) else pd.Series(dtype=float)
 
 
 def most_accurate(rows: pd.DataFrame) -> pd.Series | None:

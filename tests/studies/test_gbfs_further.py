@@ -9,7 +9,7 @@ from fsgym import Dataset, load_dataset
 from fsgym.comparison.splits import OfficialSplit
 from fsgym.runner import run_tasks
 from fsgym_studies.common.plan import cells_table
-from fsgym_studies.gbfs import causes, claims
+from fsgym_studies.gbfs import causes, claims, tables
 from fsgym_studies.gbfs import cell as gbfs_cell
 from fsgym_studies.gbfs import study as gbfs
 from fsgym_studies.gbfs.tables import neighbours_table
@@ -69,3 +69,13 @@ def test_more_features_decide_where_the_linear_model_is_ahead_of_most_others(lin
     converged = causes.converged_cause(figures)
     assert converged.startswith("ours: the errors are read at 20 features, since on our rows the path of HSIC Lasso ")
     assert text.endswith(converged.removeprefix("ours: "))
+
+
+def test_the_setting_is_the_cause_where_group_lasso_is_far_behind_at_the_fewest_bags(monkeypatch):
+    best = {"GBFS with bags": 0.26, "group LASSO": 0.385}
+    settings = {title: tables.BestSetting(0.2, 3.0, 1.5, 1.0, error) for title, error in best.items()}
+    monkeypatch.setattr(tables, "best_settings", lambda table: settings)
+    monkeypatch.setattr(causes, "bags_text", lambda figures: "the bags differ")
+    cause = causes.group_lasso_cause({"table": pd.DataFrame()})
+    assert cause.startswith("protocol: the paper does not say at which setting it compares; ")
+    assert cause.endswith("0.385 for group LASSO, as the claim says. Besides, the bags differ")

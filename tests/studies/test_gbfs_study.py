@@ -389,13 +389,3 @@ def test_tables_and_pictures():
     colon = next(t.frame for t in conclusion.tables if t.stem == "colon").set_index("method")
     assert colon.loc["GBFS with bags", ["lowest error", "bags"]].tolist() == ["0.100", "1.0"]
     assert gbfs_tables.curve_picture(table.iloc[:0]) is None
-
-
-def test_the_setting_is_the_cause_where_group_lasso_is_far_behind_at_the_fewest_bags(monkeypatch):
-    best = {"GBFS with bags": 0.26, "group LASSO": 0.385}
-    settings = {title: gbfs_tables.BestSetting(0.2, 3.0, 1.5, 1.0, error) for title, error in best.items()}
-    monkeypatch.setattr(gbfs_tables, "best_settings", lambda table: settings)
-    figures = {"table": simulated(), "errors on colon": pd.Series({"GBFS with bags": 0.23, "GBFS": 0.2})}
-    cause = gbfs_claims.causes.group_lasso_cause(figures)
-    assert cause.startswith("protocol: the paper does not say at which setting it compares; ")
-    assert "are 0.260 for GBFS with bags and 0.385 for group LASSO, as the claim says" in cause
