@@ -45,10 +45,12 @@ def links_of_site(text: str) -> str:
 
     >>> links_of_site("[a](../methods/index.md#lattice) [b](../../examples/gallery/plot_05_chart.py)")
     '[a](../methods/lattice.md) [b](../gallery/plot_05_chart)'
+    >>> links_of_site("[a](notes/rcpi.md) [b](methods/notes/rcpi.md)")
+    '[a](rcpi.md) [b](methods/rcpi.md)'
     """
     text = text.replace("](../CONTRIBUTING.md)", "](extend/index.md)")
     text = re.sub(r"\]\(((?:\.\./)*(?:methods/|envs/)?)index\.md#([\w-]+)\)", r"](\1\2.md)", text)
-    text = text.replace("](notes/", "](")
+    text = re.sub(r"\]\((methods/)?notes/", r"](\1", text)
     text = re.sub(r"\]\(\.\./((?:\.\./)*)examples/gallery\)", r"](\1gallery/index.rst)", text)
     return re.sub(r"\]\(\.\./((?:\.\./)*)examples/gallery/(\w+)\.py\)", r"](\1gallery/\2)", text)
 

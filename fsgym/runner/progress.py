@@ -55,6 +55,8 @@ class _MinuteLines:
     def __init__(self, total: int, done: int, name: str) -> None:
         self.total, self.first, self.done, self.name = total, done, done, name
         self.start = self.shown = time.monotonic()
+        if 0 < done < total:
+            print(f"{name}: {done} of {total} are of an earlier run", file=sys.stderr, flush=True)
 
     def advance(self) -> None:
         self.done += 1

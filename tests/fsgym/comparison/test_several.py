@@ -158,6 +158,7 @@ def test_progress_is_a_line_a_minute_where_there_is_no_terminal(monkeypatch, cap
         for _ in range(5):
             advance()
     assert capsys.readouterr().err.splitlines() == [
+        "wine: 1 of 6 are of an earlier run",
         "wine: 3 of 6, about 3 min left",
         "wine: 5 of 6, about a minute left",
     ]
