@@ -85,6 +85,9 @@ def protocol(full: bool) -> str:
     )
 
 
+FREE = block_price_label(BLOCK_PRICES[0]).removeprefix("MNIST, ")  # all blocks cost nothing
+
+
 def counts_text(blocks: pd.Series) -> str:
     return ", ".join(f"{digit}: {count:.1f}" for digit, count in blocks.items())
 
@@ -103,10 +106,22 @@ def both_text(figures: Mapping[str, Any]) -> str:
     blocks = blocks_text(figures["as printed"])
     if not blocks:
         return text
+    free = f", where {most_often_text(figures)}" if printed == FREE else ""
     return (
         f"{text}; by RCPI as printed, which differs in several things that are not separated, the 1 and the 5 take "
-        f"{blocks}, and both are met at {printed}. Whether prices or the reading of RCPI decide is not separated"
+        f"{blocks}, and both are met at {printed}{free}. Whether prices or the reading of RCPI decide is not separated"
     )
+
+
+def most_often_text(figures: Mapping[str, Any]) -> str:
+    """Where the blocks are that RCPI as printed acquires most often for a 1 where all are free."""
+    most = figures.get("most frequent as printed")
+    text = "related blocks are not cheaper, although they are in the paper"
+    if most is None:
+        return text
+    named = " and ".join(f"{block_name(block)} ({share:.2f})" for block, share in most.items())
+    fails = "" if set(most.index) <= set(CENTRAL_BLOCKS) else ", so that the claim on the central blocks fails"
+    return f"{text}, and the blocks that the 1 takes most often are {named}{fails}"
 
 
 def sweep_cause(figures: Mapping[str, Any]) -> str:
@@ -118,9 +133,6 @@ def sweep_cause(figures: Mapping[str, Any]) -> str:
         f"{source}; mean blocks of the 1 and of the 5 are {blocks_text(blocks)}, so that the 1 takes at most "
         f"{FEW_BLOCKS} at {few} of these {len(blocks)} pairs; {both_text(figures)}"
     )
-
-
-FREE = block_price_label(BLOCK_PRICES[0]).removeprefix("MNIST, ")  # all blocks cost nothing
 
 
 def complex_digit_cause(figures: Mapping[str, Any]) -> str:
@@ -194,6 +206,9 @@ def claims(table: pd.DataFrame, classes: Sequence[str]) -> list[AssessedClaim]:
         return assess(CLAIMS, {})
     usage = usage_by_digit(priced.iloc[0], classes)
     figures = {"blocks": usage.sum(axis=1, skipna=False), "most frequent": usage.loc["1"].nlargest(2)}
+    free = rows_of(table, block_price_label(BLOCK_PRICES[0]), AS_PRINTED)
+    if len(free):
+        figures["most frequent as printed"] = usage_by_digit(free.iloc[0], classes).loc["1"].nlargest(2)
     return assess(CLAIMS, {**figures, "by price": blocks[DWSM], "as printed": blocks[AS_PRINTED]})
 
 

@@ -83,7 +83,9 @@ def small_gain_cause(figures: Mapping[str, Any]) -> str:
         f"data: TechTC-300 is not available; the whole gain of LUFe-RFE over RFE at K = 300 is {gain.with_error(2)} on "
         f"our corpora ({gain.word}), 1.97 in the paper; a part of it would have to exceed {2 * part.error:.2f}, two "
         f"standard errors of this comparison over {part.count} data sets{hardly}; the paper has {tables.PRINTED_SETS} "
-        f"data sets and 100 repeats. By share of the unselected features the gain over RFE is {listed}"
+        f"data sets and 100 repeats. By share of the unselected features the gain over RFE is {listed}. Whether the "
+        "data, the size of this run or our implementation decides is not separated; our copy of the paper has no "
+        "figure of the growth"
     )
 
 

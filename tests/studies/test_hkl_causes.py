@@ -35,10 +35,8 @@ def test_the_cause_of_a_test_has_it_with_the_printed_accuracies_of_either():
     figures = two_approaches("L2-SVM", leads)
     text = hkl_claims.causes.wilcoxon_cause("L2-SVM", True, figures)
     assert signed_rank_p(-leads) > 0.05 > signed_rank_p(PRINTED_DIFFERENCES)
-    assert text.startswith(
-        "protocol: how L2-SVM was run is not printed, and decides; why ours is more accurate is not "
-    )
-    assert f"rows are the paper's, p = {signed_rank_p(PRINTED_DIFFERENCES):.3f}, with those of the disj" in text
+    assert text.startswith("protocol: how L2-SVM was run is not printed, and its accuracies decide; whether settings, ")
+    assert f"breast cancer, the paper's, p = {signed_rank_p(PRINTED_DIFFERENCES):.3f}, with those of the dis" in text
     assert f"of the disjunctions instead {signed_rank_p(-leads):.3f};" in text  # these are as printed
     assert "p is below 0.05 in 0 of 1 sets of folds" in text
     assert "vote (3.0)" in text
