@@ -252,8 +252,8 @@ def wilcoxon_cause(other: str, expected: bool, figures: Mapping[str, Any]) -> st
     n_same = len(TABLE1_DATASETS) - len(OTHER_ROWS)
     swapped = (
         f"with the printed accuracies of {other} in place of ours on the {n_same} data sets whose rows are, but for "
-        f"one of breast cancer, the paper's, p = {tests.printed_other:.{digits}f}, with those of the disjunctions instead "
-        f"{tests.printed_own:.{digits}f}"
+        f"one of breast cancer, the paper's, p = {tests.printed_other:.{digits}f}, with those of the disjunctions "
+        f"instead {tests.printed_own:.{digits}f}"
     )
     tie = f"with a tie on {NEWSGROUPS} p = {tests.tie:.{digits}f}"
     behind = bool(lead[NEWSGROUPS] > 0)

@@ -65,7 +65,7 @@ def test_more_features_decide_where_the_linear_model_is_ahead_of_most_others(lin
     assert text.startswith(where)
     listed = f"GBFS 0.050, RFFS 0.060, L1LR {linear:.3f}, mRMR 0.070"
     assert f". At more features, without HSIC Lasso: {listed} at 30; {listed} at 50; {listed} at 80; {listed}" in text
-    assert text.endswith(" of two such errors on our 900 test rows has a standard error of 0.014")
+    assert " of two such errors on our 900 test rows has a standard error of 0.014. Neither the classes " in text
     converged = causes.converged_cause(figures)
     assert converged.startswith("ours: the errors are read at 20 features, since on our rows the path of HSIC Lasso ")
     assert text.endswith(converged.removeprefix("ours: "))
