@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -67,14 +67,29 @@ def serve(
         hosts = HostNames(host, port, names if is_loopback(host) else [*names, socket.gethostname()])
         app = case_app(model, title, access, hosts, cookie=cookie, most_cases=most_cases, log=_print_line)
         model.step({})  # what is compiled or made at the first question is there then
-        # Uvicorn ends at Ctrl-C and at the signal TERM, and then raises them again.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        with suppress(KeyboardInterrupt):
+
+        def greet() -> None:
             _greet(host, port, None if given else access.token)
             if browser:  # the address is seen by who lists the processes: the code in it counts once
                 webbrowser.open(f"{_address(host, port)}start?code={access.code}")
-            uvicorn.Server(server_config(app)).run(sockets=[bound])
+
+        # Uvicorn ends at Ctrl-C and at the signal TERM, and then raises them again.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with suppress(KeyboardInterrupt):
+            GreetingServer(server_config(app), greet).run(sockets=[bound])
     print("Stopped; cases that were not saved as files are gone.")
+
+
+class GreetingServer(uvicorn.Server):
+    """A server that greets when it is ready: from then on, a signal ends it in an orderly way."""
+
+    def __init__(self, config: uvicorn.Config, greet: Callable[[], object]) -> None:
+        super().__init__(config)
+        self.greet = greet
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.greet()
 
 
 def server_config(app: Any) -> uvicorn.Config:

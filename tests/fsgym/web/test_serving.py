@@ -131,16 +131,20 @@ def test_the_signal_to_end_is_answered_like_ctrl_c(model_file):
 
 
 def test_the_browser_is_given_a_code_that_counts_once_and_not_the_token(model_file, monkeypatch):
-    opened, run = [], []
+    opened, ready = [], []
+
+    async def end_at_once(server):
+        ready.append(server.started)
+
     monkeypatch.setattr(serving.webbrowser, "open", opened.append)
-    monkeypatch.setattr(serving.uvicorn.Server, "run", lambda self, sockets: run.append(sockets))
+    monkeypatch.setattr(serving.uvicorn.Server, "main_loop", end_at_once)
     monkeypatch.delenv(serving.TOKEN_VARIABLE, raising=False)
     before = signal.getsignal(signal.SIGTERM)
     try:
         serving.serve(clinic_model(), "clinic", "127.0.0.1", 0, browser=True)
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert len(run) == 1
+    assert ready == [True]
     assert re.fullmatch(r"http://127.0.0.1:\d+/start\?code=[\w-]{43}", opened[0])
 
 
