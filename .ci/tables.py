@@ -26,6 +26,8 @@ def with_tables(text: str) -> str:
     table = methods_table()
     for note in METHODS_PAGE.parent.glob("notes/*.md"):
         table = table.replace(f"(index.md#{note.stem})", f"(notes/{note.name})")
+    # what links in a clone lead to
+    table = re.sub(r"^\| \[`(\w+)`\]", r'| <a id="\1"></a>[`\1`]', table, flags=re.MULTILINE)
     block = f"{begin}\n{table}{end}"
     return re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: block, text, flags=re.DOTALL)
 

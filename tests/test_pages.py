@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text()
 START = ("start/one_case.md", "start/install.md", "start/from_gym.md")
-QUICK_GUIDE = ("missing_and_unknown", "stopping", "explain", "tables", "scikit_learn", "command_line")
+QUICK_GUIDE = ("missing_and_unknown", "stopping", "explain", "tables", "command_line")
 GUIDE = sorted(path.relative_to(DOCS).as_posix() for path in (DOCS / "guide").glob("*.md"))
 # A code block, and the output that the page shows for it.
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
@@ -156,10 +156,10 @@ def test_the_readme_is_one_screen_and_counts_right():
 
 def test_the_tables_of_environments_and_methods_are_complete():
     environments, methods = ((DOCS / name / "index.md").read_text() for name in ("envs", "methods"))
-    assert all(f"| [{name}](index.md#{name}) |" in environments for name in VARIANTS)
+    assert all(f'| <a id="{name}"></a>[{name}](index.md#{name}) |' in environments for name in VARIANTS)
     noted = {path.stem for path in (DOCS / "methods" / "notes").glob("*.md")}
     pages = {name: f"notes/{name}.md" if name in noted else f"index.md#{name}" for name in METHODS}
-    assert all(f"| [`{name}`]({page}) |" in methods for name, page in pages.items())
+    assert all(f'| <a id="{name}"></a>[`{name}`]({page}) |' in methods for name, page in pages.items())
     tables = runpy.run_path(str(ROOT / ".ci" / "tables.py"))
     assert tables["with_tables"](methods) == methods
 

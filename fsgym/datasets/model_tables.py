@@ -111,8 +111,8 @@ def select_columns(
         others = [str(name) for name in table.columns if name not in columns.names]
         close = closest(absent[0], others)
         raise ValueError(
-            f"{what} lacks the column{'s' * (len(absent) > 1)} {listing(map(repr, absent))} of the model, its columns "
-            f"are {listing(table.columns)}; "
+            f"{what} lacks the column{'s' * (len(absent) > 1)} {listing(map(repr, absent), 5)} of the model, "
+            f"its columns are {listing(table.columns, 5)}; "
             + (f"is {close!r} what the model calls {absent[0]!r}? Otherwise " if close else "")
             + "add what is missing, or pass missing_columns='unavailable' (--missing-columns unavailable)"
         )

@@ -28,12 +28,14 @@ def _can_be_loaded(name: str, data_dir: str | os.PathLike | None) -> bool:
 
 
 def data_state(study: Study, data_dir: str | os.PathLike | None = None) -> str:
-    """Whether the data of a study are there: ``complete`` or ``lacks pcmac, a9a``, with what a run would download."""
+    """Whether the data of a study are there: ``complete``, what a run loads from OpenML, or ``lacks pcmac, a9a``."""
     table = list_datasets(data_dir)
     lacking = missing_datasets(study.datasets, data_dir)
     if not lacking:
         n_openml = int((table["name"].isin(study.datasets) & (table["source"] == "openml")).sum())
-        return f"complete; {n_openml} of {len(study.datasets)} are loaded from OpenML" if n_openml else "complete"
+        return (
+            f"{n_openml} of {len(study.datasets)} are loaded from OpenML at the first run" if n_openml else "complete"
+        )
     quick = missing_datasets(study.needed_datasets(False), data_dir)
     return f"lacks {', '.join(lacking)}" + ("" if quick else "; complete for --quick")
 

@@ -261,7 +261,7 @@ def test_the_section_of_a_document_is_replaced(capsys, tmp_path, tiny_folder):
 
 def test_the_list_says_which_data_are_missing(capsys):
     output = call(capsys, "reproduce")[1].splitlines()
-    assert "dwsm-multiclass: data: complete; 3 of 4 are loaded from OpenML" in output
+    assert "dwsm-multiclass: data: 3 of 4 are loaded from OpenML at the first run" in output
     assert "dwsm-groups: data: lacks a9a, pcmac, breast_cancer_wisconsin_683, splice_libsvm" in output
     (line,) = [line for line in output if line.startswith("lattice-vs-peers: data: lacks")]
     assert line.endswith("; complete for --quick")
