@@ -39,7 +39,8 @@ def scaled_svm_by_slsqp(Z, y, scale, C):
         constraints={"type": "ineq", "fun": lambda u: rows @ u - 1, "jac": lambda u: rows},
         options={"ftol": 1e-12, "maxiter": 500},
     )
-    assert result.success
+    assert result.status in (0, 8), result.message  # 8: in floating point no step lowers the objective further
+    assert (rows @ result.x).min() > 1 - 1e-8
     return result.x[:d]
 
 
