@@ -35,12 +35,13 @@ from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm import group_causes as causes
 from fsgym_studies.dwsm import shared
-from fsgym_studies.dwsm.group_causes import RANDOM_GROUPS, at_best_price, lower_text
+from fsgym_studies.dwsm.group_causes import MORE_ROWS, RANDOM_GROUPS, at_best_price, lower_text
 
 ADULT, SONAR, PCMAC = "Adult", "sonar", "pcmac"
 ADULT_TRAIN, ADULT_TEST = Source("a9a", ADULT, split="train"), Source("a9a", ADULT, split="test")
 PCMAC_SET = Source("pcmac", PCMAC)  # 3,289 features, in place of Gisette (5,000), which is not in the data folder
 ADULT_GROUPS = 14  # attributes of Adult, each one or several binary columns
+SONAR_MORE = f"{SONAR} with {MORE_ROWS:.0%} for training"
 # Quick and full studies:
 ADULT_TRAIN_ROWS = {False: 6000, True: None}  # None for all
 BINARY_SPLITS = {False: 5, True: 30}
@@ -50,7 +51,7 @@ PCMAC_PRICES = {False: (0.0, 0.01, 0.1), True: (0.0, 0.005, 0.01, 0.03, 0.1)}
 ADULT_PRICES = (0.0, 0.001, 0.003, 0.005, 0.01, 0.03, 0.1)
 PRINTED_PRICES = (0.0, 0.005, 0.01)  # of Adult in Table 7
 ADULT_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in (1, 3, 10, 20, 40, 60, 95)))
-PCMAC_FEATURES = (10, 30, 100, 300)
+PCMAC_FEATURES = (10, 30, 100, 300, 600, 900)
 PCMAC_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in PCMAC_FEATURES))
 
 
@@ -58,7 +59,8 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
     parts = {ADULT_TRAIN.name: adult_cells, PCMAC_SET.name: pcmac_cells}
     cells = [cell for name, part in parts.items() if name not in skip for cell in part(full, data_dir)]
     loaded = (source.load(data_dir) for source in without(shared.BINARY_SETS, skip))
-    return [*cells, *(cell for data in loaded for cell in binary_cells(data, BINARY_SPLITS[full]))]
+    cells += [cell for data in loaded for cell in binary_cells(data, BINARY_SPLITS[full])]
+    return cells if SONAR in skip else [*cells, *sonar_cells(full, data_dir)]
 
 
 def adult_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
@@ -80,6 +82,14 @@ def binary_cells(data: Dataset, n_splits: int) -> Iterator[Task]:
             yield from cells_in_groups(data, n_groups, [shared.DWSM_SETTINGS], n_splits)
 
 
+def sonar_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
+    """Sonar with a larger share of training rows, without groups and in three."""
+    (source,) = (s for s in shared.BINARY_SETS if s.title == SONAR)
+    data, splits = source.load(data_dir).replace(name=SONAR_MORE), random_splits(MORE_ROWS, BINARY_SPLITS[full])
+    yield from study_cells(Protocol.for_dataset(data, splits), [shared.DWSM_SETTINGS])
+    yield from cells_in_groups(data, RANDOM_GROUPS[0], [shared.DWSM_SETTINGS], BINARY_SPLITS[full], MORE_ROWS)
+
+
 def pcmac_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
     """Pcmac in random groups."""
     settings = price_settings(PCMAC_PRICES[full], **PCMAC_RCPI_PARAMS[full])
@@ -87,10 +97,12 @@ def pcmac_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
     return cells_in_groups(PCMAC_SET.load(data_dir), 10, (rcpi, PCMAC_LASSO), PCMAC_SPLITS)
 
 
-def cells_in_groups(data: Dataset, n_groups: int, methods: Sequence[MethodSettings], n_splits: int) -> Iterator[Task]:
-    """Cells of random splits with half of the rows for training, and with other random groups in each split."""
+def cells_in_groups(
+    data: Dataset, n_groups: int, methods: Sequence[MethodSettings], n_splits: int, share: float = 0.5
+) -> Iterator[Task]:
+    """Cells of random splits with a share of the rows for training, and with other random groups in each split."""
     data = data.replace(name=in_groups(data.name, n_groups))
-    for k, split in enumerate(random_splits(0.5, n_splits)):
+    for k, split in enumerate(random_splits(share, n_splits)):
         groups = random_groups(data.n_features, n_groups, seed_of((data.name, k)))
         yield from study_cells(Protocol.for_dataset(data, [split], groups=groups), methods, first_split=k)
 
@@ -117,7 +129,8 @@ def protocol(full: bool) -> str:
         f"We repeat Table 7 of {shared.DWSM_PAPER}. Adult as 123 binary columns in its {ADULT_GROUPS} groups, with its "
         f"official training/test split and {rows} training rows; the eight binary sets of section 6.1 in "
         f"{' and '.join(map(str, RANDOM_GROUPS))} random groups (of those with more features), {BINARY_SPLITS[full]} "
-        "splits with half of the rows for training. Gisette is replaced by pcmac "
+        "splits with half of the rows for training, and sonar without groups and in three also with "
+        f"{MORE_ROWS:.0%}. Gisette is replaced by pcmac "
         f"(1,943 texts, 3,289 word counts) in 10 random groups, {PCMAC_SPLITS} split with half of the rows for "
         "training. On pcmac RCPI has "
         f"{iterations}. {shared.READING_TEXT}. {LARS}, which computes the LASSO, ignores the groups; a group counts as "
@@ -248,7 +261,10 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
         "Adult as printed": with_lam(rows_of(table, ADULT, shared.AS_PRINTED)),
         "LASSO on Adult": most_accurate(rows_of(table, ADULT, LARS)),
         "sonar": tuple(map(float, best.loc[SONAR])),
-        "sonar by split": [at_best_price(rows_of(table, in_groups(SONAR, n), DWSM)) for n in (0, RANDOM_GROUPS[0])],
+        "sonar by split": {
+            share: [at_best_price(rows_of(table, in_groups(name, n), DWSM)) for n in (0, RANDOM_GROUPS[0])]
+            for share, name in ((0.5, SONAR), (MORE_ROWS, SONAR_MORE))
+        },
         "binary sets": best,
         "three groups by set": {
             title: paired_difference(

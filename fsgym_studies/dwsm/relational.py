@@ -120,8 +120,11 @@ def most_often_text(figures: Mapping[str, Any]) -> str:
     if most is None:
         return text
     named = " and ".join(f"{block_name(block)} ({share:.2f})" for block, share in most.items())
+    blocks = figures["as printed"].loc[FREE]
+    more = ", ".join(f"{digit}: {count:.1f}" for digit, count in blocks[blocks > blocks["5"]].items())
     fails = "" if set(most.index) <= set(CENTRAL_BLOCKS) else ", so that the claim on the central blocks fails"
-    return f"{text}, and the blocks that the 1 takes most often are {named}{fails}"
+    digits = f"; of all digits the 5 takes the most but for {more}" if more else ""
+    return f"{text}, and the blocks that the 1 takes most often are {named}{fails}{digits}"
 
 
 def sweep_cause(figures: Mapping[str, Any]) -> str:

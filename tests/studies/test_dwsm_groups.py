@@ -85,7 +85,7 @@ def test_the_cause_on_sonar_has_the_splits_at_the_best_price():
         rows += line("sonar", DWSM, [(0.2, 0.80 + 0.01 * k), (0.6, 0.6)], split=k)
         rows += line("sonar in 3 random groups", DWSM, [(0.2, 0.60 + 0.3 * k), (0.6, 0.82 - 0.01 * k)], split=k)
     cause = by_text(claims_of(dwsm_groups, pd.DataFrame(rows)), "Sonar in 3", "5 points below").cause
-    assert "at half of the rows the best accuracy is 0.810 without groups" in cause
+    assert "at 50% the best accuracy is 0.810 without groups" in cause
     # means over the splits: .90 at the first price in groups, .81 at the second
     assert "0.900 with three, at that price from 0.600 to 1.200 over 3 splits" in cause
     assert "with groups less without in points +9.0 ± 16.7. Groups at" in cause
