@@ -70,7 +70,7 @@ def reading_claim(reading: str) -> Claim:
         f"The same for {reading}: DWSM is above both at equal sparsity on 7 of 8 data sets (by area, mean over shares)",
         "7 of 8",
         reading,
-        lambda lead, _: (lead > 0).sum() >= 7 if lead.notna().all() else None,
+        lambda lead, _: causes.enough(lead) if lead.notna().all() else None,
         lambda lead, at_half: (
             f"{shared.above_text(lead)}. With half of the rows for training, on {(at_half > 0).sum()}"
         ),
@@ -84,7 +84,7 @@ L1_CLAIMS = (  # Fig. 2
         "than theirs)",
         "7 of 8",
         "lead over L1",
-        lambda lead, *_: (lead > 0).sum() >= 7 if lead.notna().all() else None,
+        lambda lead, *_: causes.enough(lead) if lead.notna().all() else None,
         lambda lead, *counts: (
             f"{shared.above_text(lead)}. By accuracy at sparsity .5, .7 and .9, above both on {{}}, {{}} and {{}} data "
             "sets. By area, above L1-SVM on {} and above LARS on {}"
@@ -96,7 +96,7 @@ L1_CLAIMS = (  # Fig. 2
         "The only exception is splice (the only data set where the area of DWSM is not larger than theirs)",
         "splice",
         "lead over L1",
-        lambda lead, *_: list(lead.index[lead <= 0]) == ["splice"] if lead.notna().all() else None,
+        lambda lead, *_: causes.only_exception(lead) if lead.notna().all() else None,
         lambda lead, *_: f"not above both: {', '.join(lead.index[lead <= 0]) or 'none'}",
         causes.exceptions_cause,
     ),

@@ -52,6 +52,7 @@ ADULT_PRICES = (0.0, 0.001, 0.003, 0.005, 0.01, 0.03, 0.1)
 PRINTED_PRICES = (0.0, 0.005, 0.01)  # of Adult in Table 7
 ADULT_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in (1, 3, 10, 20, 40, 60, 95)))
 PCMAC_FEATURES = (10, 30, 100, 300, 600, 900)
+FAR_FEWER = 10  # DWSM's features by those of the LASSO, from which on these are "far fewer"; ours (the paper: 37)
 PCMAC_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in PCMAC_FEATURES))
 
 
@@ -192,7 +193,7 @@ CLAIMS = (
         "2 points below)",
         "5 points",
         lambda figures: figures["sonar"][:2] if np.isfinite(figures["sonar"][:2]).all() else None,
-        lambda single, three: single - three >= 0.02,
+        lambda single, three: single - three >= causes.POINTS_LOWER / 100,
         lambda single, three: (
             f"{three:.3f} with groups, {single:.3f} without: {abs(100 * (single - three)):.1f} points "
             f"{'above' if three > single else 'below'}"
@@ -204,7 +205,11 @@ CLAIMS = (
         f"test parts, in {RANDOM_GROUPS[0]} groups, lower on most of the eight binary sets)",
         "generally lower",
         "binary sets",
-        lambda best: (best[RANDOM_GROUPS[0]] < best[0]).mean() > 0.5 if best[0].notna().all() else None,
+        lambda best: (
+            (best[RANDOM_GROUPS[0]] < best[0]).mean() > 0.5
+            if best[[0, RANDOM_GROUPS[0]]].notna().all(axis=None)
+            else None
+        ),
         lambda best: "; ".join(f"in {n} groups {lower_text(best[n] - best[0])}" for n in RANDOM_GROUPS),
         causes.number_cause,
     ),
@@ -216,17 +221,17 @@ TEXT_CLAIMS = (  # thousands of features in random groups; left out where cells 
         "groups never rises by more than .1; at the highest lambda the accuracy is at most .05 below the best)",
         "7.4 groups .932 ... 4.5 groups .898",
         "texts",
-        lambda groups, accuracy, lasso: (np.diff(groups) <= 0.1).all() and accuracy.max() - accuracy.iloc[-1] <= 0.05,
-        lambda groups, accuracy, lasso: ", ".join(f"{g:.1f} groups {a:.3f}" for g, a in zip(groups, accuracy)),
+        lambda groups, accuracy: (np.diff(groups) <= 0.1).all() and accuracy.max() - accuracy.iloc[-1] <= 0.05,
+        lambda groups, accuracy: ", ".join(f"{g:.1f} groups {a:.3f}" for g, a in zip(groups, accuracy)),
         causes.texts_cause,
     ),
     Claim(
         "On these data (Gisette in the paper, pcmac in our runs), a LASSO with far fewer features is more accurate "
-        "than DWSM at its best setting",
+        f"than DWSM at its best setting (with at most 1/{FAR_FEWER} of the features that DWSM acquires there)",
         ".962 with 100 features, DWSM at best .937",
-        "texts",
-        lambda groups, accuracy, lasso: lasso["accuracy"] > accuracy.max(),
-        lambda groups, accuracy, lasso: (
+        "texts, LASSO with few",
+        lambda accuracy, lasso: lasso["accuracy"] > accuracy.max(),
+        lambda accuracy, lasso: (
             f"LASSO {lasso['accuracy']:.3f} with {lasso['n_features']:.0f} features; DWSM {accuracy.max():.3f} at "
             f"its best setting, {accuracy.mean():.3f} on average over its settings"
         ),
@@ -280,7 +285,10 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
         own, figures["texts, LASSO"] = own.sort_values("setting"), lasso.sort_values("n_features")
         figures["texts, fewer iterations"] = any("n_iterations" in json.loads(params) for params in own["params"])
         figures["texts, larger class"] = rows_of(table, in_groups(PCMAC, 10), DWSM)["chance"].mean()
-        figures["texts"] = (own["n_acquisitions"].to_numpy(), own["accuracy"], most_accurate(lasso))
+        figures["texts"] = (own["n_acquisitions"].to_numpy(), own["accuracy"])
+        few = lasso[FAR_FEWER * lasso["n_features"] <= own.loc[own["accuracy"].idxmax(), "n_features"]]
+        if len(few):
+            figures["texts, LASSO with few"] = (own["accuracy"], most_accurate(few))
     return assess(CLAIMS, figures) + assess(TEXT_CLAIMS, figures, list_all=False)
 
 

@@ -44,7 +44,13 @@ def control_cause(selector: str, control: str, figures: Mapping[str, Any]) -> st
     of_lufe, of_control = (tables.compare_classifiers(own, selector, name, "selection") for name in ("LUFe", control))
     gains = (
         f"on our corpora LUFe is {of_lufe.with_error(2)} over {selector}, and the {control} control "
-        f"{of_control.with_error(2)}: too close to be distinguished"
+        f"{of_control.with_error(2)}"
+    )
+    differs = tables.compare_classifiers(own, selector, "LUFe", control)
+    gains += (
+        ": too close to be distinguished"
+        if differs.word == "similar"
+        else f"; their difference is {differs.with_error(2)} ({differs.word})"
     )
     if (selector, control) == ("RFE", "random"):
         return f"data: {gains}"
@@ -66,7 +72,7 @@ def outer_cause(selector: str, figures: Mapping[str, Any]) -> str:
     )
     if nested.better and outer.mean > outer.error:
         return (
-            f"ours: {outer.count} samples with few test parts are too few to show a gain of this size by more than two "
+            f"ours: {outer.count} samples are too few to show a gain of this size by more than two "
             f"standard errors; {text}"
         )
     return f"data: TechTC-300 is not available; {text}. Whether the data or our implementation decides is not separated"
@@ -75,7 +81,7 @@ def outer_cause(selector: str, figures: Mapping[str, Any]) -> str:
 def small_gain_cause(figures: Mapping[str, Any]) -> str:
     """Cause of a claim on a part of a gain that is small as a whole."""
     gain, part = tables.compare_classifiers(figures["nested"], "RFE", "LUFe", "selection", 300), figures["over 10%"]
-    hardly = ", so that this run can hardly show it" if 2 * part.error >= gain.mean else ""
+    hardly = ", so that this run can hardly show it" if 2 * part.error >= gain.mean > 0 else ""
     by_share = tables.differences_by_share(figures["nested"])
     known = [(t, pair) for t, pair in zip(by_share["t"], by_share["RFE"]) if pair.better is not None]
     listed = ", ".join(f"{pair.mean:+.2f} at {t:.0%}" for t, pair in known)
@@ -103,8 +109,8 @@ def size_cause(figures: Mapping[str, Any]) -> str:
     rest = 100 * by_set.drop(most)
     return (
         f"protocol: the paper does not say at which K; the difference is {listed}. Over both K it is "
-        f"{100 * by_set[most]:+.2f} on {most}, where it is largest, and {rest.mean():+.2f} on the others. LUFe-RFE is "
-        f"over the same control by {of_lufe}"
+        f"{100 * by_set[most]:+.2f} on {most}, where it is largest in size, and {rest.mean():+.2f} on the others. "
+        f"LUFe-RFE less the same control is {of_lufe}"
     )
 
 

@@ -323,8 +323,8 @@ def accuracy_figures(table: pd.DataFrame) -> dict[str, Any]:
             means = (100 * wide.groupby("distribution").mean()).assign(raw=raw_mean)
             figures[f"accuracies, {way}"] = {noise: means.loc[noise] for noise in TABLE_NAMES}
             if way == "nested":
-                raw_percents = wide.index.get_level_values("dataset").map(raw)
-                figures["accuracies by data set"] = 100 * wide.assign(raw=raw_percents)
+                raw_shares = wide.index.get_level_values("dataset").map(raw)
+                figures["accuracies by data set"] = 100 * wide.assign(raw=raw_shares)
     figures["accuracies, settings"] = accuracies.groupby("selection")["n_settings"].max()
     return figures | amplitude_figures(table, raw_mean)
 

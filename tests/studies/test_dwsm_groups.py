@@ -3,6 +3,7 @@
 import json
 
 import pandas as pd
+import pytest
 
 from fsgym_studies.common.plan import DWSM, LARS
 from fsgym_studies.dwsm import groups as dwsm_groups
@@ -27,9 +28,8 @@ def test_groups_claims():
         lower = dataset < "i" or dataset == "sonar"
         rows += line(dataset, DWSM, [(0.5, 0.8)])
         rows += line(f"{dataset} in 3 random groups", DWSM, [(0.5, 0.74 if lower else 0.82)])
-    rows += line("pcmac in 10 random groups", DWSM, [(0.2, 0.8), (0.5, 0.7)]) + line(
-        "pcmac in 10 random groups", LARS, [(0.97, 0.9)]
-    )
+    rows += line("pcmac in 10 random groups", DWSM, [(0.2, 0.8), (0.5, 0.7)], n_features=2000.0)
+    rows += line("pcmac in 10 random groups", LARS, [(0.97, 0.9)], n_features=200.0)
     for row in rows:
         if row["method"] == LARS:
             row["params"] = json.dumps({"max_features": 95})
@@ -47,7 +47,10 @@ def test_groups_claims():
     assert at_01.reproduced is False
     assert "our policy acquires groups at all of them" in at_01.cause
     assert "in our runs it is 0.260 for our policy, 0.450 for acquiring nothing" in at_01.cause
-    assert "that at lambda 0 0.268, that at lambda .005 0.258, acquiring nothing 0.240, so that" in at_01.cause
+    assert (
+        "would be 0.268 for its policy of lambda 0, 0.258 for its policy of lambda .005, 0.240 for acquiring nothing"
+        in at_01.cause
+    )
     assert by_text(claims, "Adult: LASSO").reproduced is True
     assert by_text(claims, "Sonar in 3", "is .75").reproduced is True
     assert by_text(claims, "Sonar in 3", "5 points below").ours == "0.740 with groups, 0.800 without: 6.0 points below"
@@ -58,12 +61,39 @@ def test_groups_claims():
 def test_the_cause_on_texts_has_the_lasso_by_number_of_features():
     own, lasso = "pcmac in 10 random groups", [(0.97, 0.7), (0.9, 0.75)]
     rows = line(own, DWSM, [(0.2, 0.8)]) + line(own, LARS, lasso)
+    rows[0]["n_features"] = 2000
     for row, n in zip(rows[1:], (300, 30)):
         row |= {"n_features": n, "params": json.dumps({"max_features": n})}
     claim = by_text(claims_of(dwsm_groups, pd.DataFrame(rows)), "On these data")
     assert claim.reproduced is False
     assert claim.cause.startswith("data: ")
     assert "0.750 with 30, 0.700 with 300 features. DWSM" in claim.cause
+
+
+def test_a_lasso_with_more_than_far_fewer_features_is_not_assessed():
+    own = "pcmac in 10 random groups"
+    rows = line(own, DWSM, [(0.2, 0.8)], n_features=2000) + line(own, LARS, [(0.97, 0.9)], n_features=201)
+    rows[1]["params"] = json.dumps({"max_features": 300})
+    claims = claims_of(dwsm_groups, pd.DataFrame(rows))
+    assert not [c for c in claims if c.text.startswith("On these data")]
+
+
+def test_sets_without_cells_in_groups_are_not_assessed():
+    rows = [row for dataset in dwsm.BINARY_TITLES for row in line(dataset, DWSM, [(0.5, 0.8)])]
+    claim = by_text(claims_of(dwsm_groups, pd.DataFrame(rows)), "In random groups")
+    assert (claim.reproduced, claim.cause) == (None, "")
+
+
+@pytest.mark.parametrize(("below", "kind"), [(0.03, "protocol: "), (0.01, "ours: ")])
+def test_the_cause_on_sonar_says_at_which_share_the_criterion_is_met(below, kind):
+    rows = []
+    for k in range(3):
+        for name, gap in (("sonar", 0.0), (dwsm_groups.SONAR_MORE, below)):
+            rows += line(name, DWSM, [(0.2, 0.8)], split=k)
+            rows += line(f"{name} in 3 random groups", DWSM, [(0.2, 0.8 - gap)], split=k)
+    cause = by_text(claims_of(dwsm_groups, pd.DataFrame(rows)), "Sonar in 3", "5 points below").cause
+    assert cause.startswith(kind)
+    assert f"the criterion is met at {'90%' if below > 0.02 else 'none of our shares, and why is not known'}: " in cause
 
 
 def test_the_cause_in_random_groups_has_the_difference_on_each_set():
@@ -88,4 +118,4 @@ def test_the_cause_on_sonar_has_the_splits_at_the_best_price():
     assert "at 50% the best accuracy is 0.810 without groups" in cause
     # means over the splits: .90 at the first price in groups, .81 at the second
     assert "0.900 with three, at that price from 0.600 to 1.200 over 3 splits" in cause
-    assert "with groups less without in points +9.0 ± 16.7. Groups at" in cause
+    assert "with groups less without in points +9.0 ± 16.7 (splits share rows, " in cause

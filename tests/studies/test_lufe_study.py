@@ -273,7 +273,7 @@ def test_lufe_claims_that_are_not_reproduced():
     outer = lufe_claims.outer_cause(
         "ANOVA", {"table": table} | {w: lufe_tables.mean_accuracies(table, w) for w in INNER}
     )
-    assert outer.startswith("ours: 8 samples with few test parts are too few to show a gain of this size by more than ")
+    assert outer.startswith("ours: 8 samples are too few to show a gain of this size by more than ")
     assert " on our corpora, +2.60 in the paper (means over both K). " in outer
     assert ", so that the order changes the mean by 0.00; of the 49 pairs " in outer
     assert outer.endswith("of the 49 pairs of penalties 3.0 are equally the best, in the other case 3.0")
