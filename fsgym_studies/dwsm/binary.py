@@ -144,7 +144,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "features (at least .8 of the errors)",
         "almost all",
         "errors after all",
-        lambda share, errors: share >= 0.8 if errors else None,
+        lambda share, errors: share >= causes.ALMOST_ALL if errors else None,
         "{:.2f} of {:.0f} errors",
         causes.errors_cause,
     ),
@@ -250,18 +250,23 @@ def usage_figures(table: pd.DataFrame, settings: pd.DataFrame) -> dict[str, Any]
     if len(steps):
         figures["changes of the loss"] = (steps[:, 4:].mean(), steps[:, :4].mean())
         figures["late changes"] = late_changes(table)
+        figures["late changes of the best"] = late_changes(table, best=True)
     return figures
 
 
-def loss_changes(table: pd.DataFrame, method: str) -> np.ndarray:
-    """By how much the training loss of each fit changes in each of nine iterations, (n_fits, 9)."""
+def loss_changes(table: pd.DataFrame, method: str, *, best: bool = False) -> np.ndarray:
+    """By how much the training loss of each fit changes in each of nine iterations, (n_fits, 9).
+
+    ``best``: not the loss of each iteration's policy, but that of the best one so far.
+    """
     losses = [h for h in table.loc[table["method"] == method, "history"] if isinstance(h, list) and len(h) >= 10]
-    return np.abs(np.diff(np.array([h[:10] for h in losses]), axis=1)) if losses else np.zeros((0, 9))
+    first = np.array([h[:10] for h in losses]).reshape(-1, 10)
+    return np.abs(np.diff(np.minimum.accumulate(first, axis=1) if best else first, axis=1))
 
 
-def late_changes(table: pd.DataFrame) -> dict[str, np.ndarray]:
+def late_changes(table: pd.DataFrame, *, best: bool = False) -> dict[str, np.ndarray]:
     """The mean change of each fit after the fifth iteration, by reading of RCPI."""
-    return {m: loss_changes(table, m)[:, 4:].mean(axis=1) for m in (DWSM, shared.AS_PRINTED)}
+    return {m: loss_changes(table, m, best=best)[:, 4:].mean(axis=1) for m in (DWSM, shared.AS_PRINTED)}
 
 
 def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:

@@ -83,11 +83,12 @@ def protocol(full: bool) -> str:
     return (
         f"We repeat Fig. 8 of {DWSM_PAPER}. MNIST in {GRID_SIDE} x {GRID_SIDE} blocks of {BLOCK_SIDE} x {BLOCK_SIDE} "
         f"pixels; {MNIST_TRAIN_ROWS[full]:,} training images and the 10,000 test images. A block is related to the "
-        "acquired blocks if it shares an edge with one of them, as section 6.3.3 says, and is then cheaper; in further "
-        "cells if it shares one with each of them, as the formula of section 4.2.5 says. Prices of related / unrelated "
-        f"blocks: {prices} (the paper does not print its prices). The claims are assessed at the second pair of "
-        f"prices; further pairs, shown beside it: {swept}. {READING_TEXT}. It has {params['n_iterations']} iterations "
-        f"of {params['states_per_sample']} states per image. {AS_PRINTED}, at the first two pairs: as in dwsm-binary."
+        "acquired blocks if it shares an edge with one of them (section 6.3.3 says that it touches one; we count no "
+        "corners), and is then cheaper; in further cells if it shares one with each of them, as the formula of section "
+        f"4.2.5 says. Prices of related / unrelated blocks: {prices} (the paper does not print its prices). The claims "
+        f"are assessed at the second pair of prices; further pairs, shown beside it: {swept}. {READING_TEXT}. It has "
+        f"{params['n_iterations']} iterations of {params['states_per_sample']} states per image. {AS_PRINTED}, at the "
+        "first two pairs: as in dwsm-binary."
     )
 
 

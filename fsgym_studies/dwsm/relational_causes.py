@@ -107,7 +107,8 @@ def complex_digit_cause(figures: Mapping[str, Any]) -> str:
         source = f"ours: at none of our {pairs} does the 5 take more than {blocks['5'].max():.2f} blocks{by_formula}"
     decides = len(many) == 0 and len(printed) > 0 and (printed >= MANY_BLOCKS).all()
     rest = (
-        "So our reading of RCPI decides this claim, and which of the differences does is not known"
+        "So RCPI as printed meets this claim at each pair where it was run, and which of its differences matters is "
+        "not known"
         if decides
         else "Whether prices or the reading of RCPI decide is not separated"
     )
