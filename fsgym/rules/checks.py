@@ -32,6 +32,15 @@ def check_acquisition_names(names: Sequence[str] | None, n: int, default: str) -
     return texts
 
 
+def check_class_labels(classes: Sequence[Any] | None, n: int) -> tuple[str, ...] | None:
+    """The labels of ``n`` classes as text; None where they are not known."""
+    if classes is None:
+        return None
+    if isinstance(classes, str) or not np.iterable(classes) or len(classes) != n:
+        raise ValueError(f"classes must be the labels of the {n} classes, got {brief(classes)}")
+    return tuple(str(v) for v in classes)
+
+
 def check_bool(value: Any, what: str) -> bool:
     """The value, which must be True or False; ``what`` names it in messages."""
     if not isinstance(value, (bool, np.bool_)):
