@@ -7,7 +7,7 @@ import inspect
 import pickle
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -347,6 +347,12 @@ def test_a_missed_cancer_costs_500():
     game = Game("DatumWiseCost-v0")
     assert (game.error("benign", "malignant"), game.error("malignant", "benign")) == (500, 100)
     assert game.play(0)[0] == [-1.0]
+
+
+def test_no_id_has_prices_or_costs_of_errors_by_position():
+    for options in VARIANTS.values():
+        assert isinstance(options.get("costs", 1.0), float | Mapping)
+        assert isinstance(options.get("error_costs", {}), Mapping)
 
 
 def test_rules_name_the_classes_wherever_they_are_printed():
