@@ -67,4 +67,4 @@ def with_known(rules: Rules, known: AcquisitionIndices) -> Rules:
         options["unrelated_costs"][free] = 0.0
     if rules.budget is not None:
         options["budget"] = rules.budget + len(known)
-    return Rules(rules.n_features, rules.n_classes, names=rules.names, **options)
+    return Rules(rules.n_features, rules.n_classes, names=rules.names, classes=rules.classes, **options)

@@ -172,7 +172,8 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
         return used
 
     def _make_asked_rules(self, names: tuple[str, ...]) -> Rules:
-        return Rules(len(names), len(self.classes_), lam=0.0, names=names, error_costs=self.error_costs_)
+        labels = self.classes_.tolist()
+        return Rules(len(names), len(labels), lam=0.0, names=names, classes=labels, error_costs=self.error_costs_)
 
     def _asked_trees(self) -> AskedTrees:
         tree = self.estimator_.tree_

@@ -39,7 +39,7 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
         With "lazy", different rows may use different features. "coupled" selects features for all rows.
     costs : array-like of shape (n_acquisitions,) or mapping name -> price, default=None
         Price of each acquisition; 1 each by default. The names are those of the columns, or ``x0, x1, ...``.
-    error_costs : array-like of shape (n_classes, n_classes), default=None
+    error_costs : array-like of shape (n_classes, n_classes), or mapping answer -> true class -> cost, default=None
         ``error_costs[prediction, true_class]``, classes in sorted order; 1 for each wrong prediction by default. The
         class of the smallest expected cost is predicted.
     groups : lists of column indices, or one group number per column, default=None
@@ -104,7 +104,7 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
         "lam": [Interval(Real, 0, None, closed="left")],
         "penalty": [StrOptions({"lazy", "coupled"})],
         "costs": [None, "array-like", Interval(Real, 0, None, closed="left"), HasMethods("keys")],
-        "error_costs": [None, "array-like"],
+        "error_costs": [None, "array-like", HasMethods("keys")],
         "groups": [None, "array-like", list],
         "n_estimators": [Interval(Integral, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
@@ -183,6 +183,7 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
             groups=self.groups,
             error_costs=self.error_costs,
             names=names,
+            classes=self.classes_.tolist(),
         )
 
     def _choose_n_iter(self, X: NDArray[np.float64], codes: NDArray[np.int64], folds: int) -> int:

@@ -23,7 +23,6 @@ from fsgym.answers import cheapest_answers
 from fsgym.columns import Columns
 from fsgym.grouping import default_names, resolve_groups
 from fsgym.rules import Rules
-from fsgym.rules.checks import check_error_costs
 from fsgym.rules.options import OPTIONS
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, check_parameters, checks_parameters
 
@@ -111,12 +110,11 @@ class OrderedAcquisitionsMixin:
 
     def _make_rules(self, n_features: int) -> Rules:
         options = {option.name: getattr(self, option.name) for option in OPTIONS}
-        options["error_costs"] = check_error_costs(options["error_costs"], self.classes_.tolist())
         names = acquisition_names(self, n_features)
         if isinstance(options["groups"], Mapping):
             columns = [str(name) for name in getattr(self, "feature_names_in_", default_names(n_features))]
             options["groups"], names = resolve_groups(options["groups"], Columns.of_numbers(columns))
-        return Rules(n_features, len(self.classes_), names=names, **options)
+        return Rules(n_features, len(self.classes_), names=names, classes=self.classes_.tolist(), **options)
 
     def _refuse_missing(self, table: NDArray[np.float64]) -> None:
         if self.rules_.missing == "error" and np.isnan(table).any():

@@ -206,8 +206,9 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
         """
         table, codes = self._training_table(X, y)
         names = acquisition_names(self, table.shape[1])
-        options = {"groups": self.groups, "prerequisites": self.prerequisites, "names": names}
-        self.rules_ = Rules(table.shape[1], len(self.classes_), error_costs=self.error_costs_, **options)
+        options = {"groups": self.groups, "prerequisites": self.prerequisites, "error_costs": self.error_costs_}
+        labels = self.classes_.tolist()
+        self.rules_ = Rules(table.shape[1], len(labels), names=names, classes=labels, **options)
         known, generator = self._obtainable(table), check_random_state(self.random_state)
         self._encoder = TableEncoder.fit(table, known)
         Z = self._encoder.encode(table, known, np.arange(table.shape[1]))

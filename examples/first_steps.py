@@ -25,8 +25,12 @@ def play(env: gym.Env, agent: RCPI, index: int) -> None:
 
 
 def main(n_iterations: int = 10) -> fsgym.Evaluation:
-    # Cost of each error, [prediction][true class]: to predict 1 for a case of class 2 costs most.
-    errors = [[0, 50, 50], [50, 0, 80], [50, 50, 0]]
+    # Cost of each error, {answer: {true class: cost}}: to answer class_1 for a case of class_2 costs most.
+    errors = {
+        "class_0": {"class_1": 50, "class_2": 50},
+        "class_1": {"class_0": 50, "class_2": 80},
+        "class_2": {"class_0": 50, "class_1": 50},
+    }
     task = {"id": "fsgym:DatumWiseCost-v0", "dataset": "wine", "costs": 1.0, "error_costs": errors}
     agent = RCPI(gym.make(**task), n_iterations=n_iterations, random_state=0)
     agent.learn(callback=lambda info: print(f"iteration {info['iteration']}: training loss {info['loss']:.2f}"))

@@ -37,6 +37,7 @@ class Card(NamedTuple):
     Attributes
     ----------
     title, spent, summary : str, the first line, its right end, and the line below
+    errors : str, the costs of errors in words; "" where each wrong answer costs 1
     known : sequence of (str, str), each acquisition with its values, and its price, in their order
     picture : uint8 (rows, columns, 3), the features as cells or pixels
     caption : str, what the picture shows
@@ -48,6 +49,7 @@ class Card(NamedTuple):
     title: str
     spent: str
     summary: str
+    errors: str
     known: Sequence[tuple[str, str]]
     picture: NDArray[np.uint8]
     caption: str
@@ -63,7 +65,8 @@ def draw_card(card: Card) -> NDArray[np.uint8]:
     spent_width = _font(20, bold=True).getlength(card.spent)
     _write_line(draw, (EDGE, 40), card.title, _font(20, bold=True), WIDTH - 3 * EDGE - spent_width)
     _write_line(draw, (WIDTH - EDGE, 40), card.spent, _font(20, bold=True), WIDTH / 2, anchor="rs")
-    _write_line(draw, (EDGE, 68), card.summary, _font(14), WIDTH - 2 * EDGE, SOFT)
+    for text, y in [(card.summary, 60), (card.errors, 78)] if card.errors else [(card.summary, 68)]:
+        _write_line(draw, (EDGE, y), text, _font(14), WIDTH - 2 * EDGE, SOFT)
     draw.line((EDGE, 84, WIDTH - EDGE, 84), RULE)
     _draw_known(draw, card)
     _write_line(draw, (PANEL_LEFT, 114), card.caption, _font(13), PANEL_RIGHT - PANEL_LEFT, SOFT)

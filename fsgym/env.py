@@ -90,9 +90,9 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
     ``"ansi"``: a line for each step (the acquisition, its value with unit, its price in the unit of ``costs``, and what
     is still legal).
     ``"rgb_array"``: a card of 800 x 600 pixels with what is known in its order, with values, units and prices, what was
-    spent, the class probabilities if there is a ``belief``, and the last step. A picture shows all features as squares,
-    row by row in the order of the columns, unknown ones in grey. Text and card show the values as they were before
-    ``Dataset.scaled``.
+    spent, the costs of errors if they are not 1 each, the class probabilities if there is a ``belief``, and the last
+    step. A picture shows all features as squares, row by row in the order of the columns, unknown ones in grey. Text
+    and card show the values as they were before ``Dataset.scaled``.
     ``"human"``: the same card in a window, by pygame (extra ``render``), at two steps a second.
 
     ## Vectorized Environment
@@ -126,6 +126,9 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
     Version History
     ---------------
     v0: first version.
+
+    ``DatumWiseCost-v0`` charged a missed cancer 100 and a false alarm 500 before fsgym 0.3.0, the wrong way round. It
+    keeps its number, against the rule of new numbers, as it was never published; its results changed.
 
     Examples
     --------

@@ -84,14 +84,14 @@ def rules_html(rules: Any, classes: Sequence[object] | None = None, columns: Any
     Parameters
     ----------
     rules : Rules
-    classes : sequence of n_classes labels, optional; by default "class 0", "class 1", ...
+    classes : sequence of n_classes labels, optional; by default those of the rules, or "class 0", "class 1", ...
     columns : Columns, optional; the columns of the data, to show those that each acquisition reveals
     """
     table = acquisition_cells(rules, columns)
     rows = ([cell(j) for _, cell in table] for j in range(rules.n_acquisitions))
     title = f"Rules: {rules.n_acquisitions} acquisitions, {rules.n_classes} classes, lambda {rules.lam:g}"
     parts = [HtmlTable([name for name, _ in table], rows, rules.n_acquisitions), *options_in_words(rules)]
-    return html_block(title, *parts, *error_cost_parts(rules, classes))
+    return html_block(title, *parts, *error_cost_parts(rules, rules.classes if classes is None else classes))
 
 
 def acquisition_cells(rules: Any, columns: Any = None) -> list[tuple[str, Callable[[int], Any]]]:

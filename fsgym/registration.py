@@ -24,9 +24,18 @@ MakeFunction = TypeVar("MakeFunction", bound=Callable[..., Any])
 GYMNASIUM_ARGUMENTS = ("max_episode_steps", "disable_env_checker")  # of ``gymnasium.make`` itself
 
 # Invented prices for the thirty features of breast cancer: a mean over the nuclei costs 1, its standard error 2,
-# the mean of the three largest 4. A missed cancer (class 0, malignant) costs five times a false alarm.
-BREAST_CANCER_COSTS = [1.0] * 10 + [2.0] * 10 + [4.0] * 10
-BREAST_CANCER_ERRORS = [[0.0, 100.0], [500.0, 0.0]]
+# the mean of the three largest 4. A missed cancer costs five times a false alarm.
+NUCLEI = (
+    "radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity", "concave points", "symmetry",
+    "fractal dimension",
+)  # fmt: skip
+BREAST_CANCER_COSTS = {
+    **{f"mean {what}": 1.0 for what in NUCLEI},
+    **{f"{what} error": 2.0 for what in NUCLEI},
+    **{f"worst {what}": 4.0 for what in NUCLEI},
+}
+# {answer: {truth: cost}}
+BREAST_CANCER_ERRORS = {"benign": {"malignant": 500.0}, "malignant": {"benign": 100.0}}
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "DatumWise-v0": {"lam": 0.01},

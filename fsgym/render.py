@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fsgym.checks import brief
 from fsgym.origin import row_before_scaling
+from fsgym.rules.labels import describe_error_costs
 from fsgym.sentences import price_text, values_text
 from fsgym.trajectories import revealed_values
 
@@ -128,6 +129,7 @@ def draw_episode(
     from fsgym.card import Card, draw_card
 
     rules, spent = episodes.rules, episodes.state.spent[e]
+    errors = describe_error_costs(rules.error_costs, episodes.dataset.classes.tolist())
     acquisitions = [(j, price) for j, price in (steps if outcomes is None else steps[:-1])]
     known = [(_acquisition_text(episodes, e, j), f"{price:.4g}" if price else "free") for j, price in acquisitions]
     if outcomes is not None:
@@ -143,6 +145,7 @@ def draw_episode(
             title=_row_text(episodes, e),
             spent=f"spent {spent:.4g}",
             summary=f"{len(known)} of {rules.n_acquisitions} acquisitions{left}; lambda {rules.lam:g}",
+            errors=f"{errors[0].upper()}{errors[1:]}" if errors else "",
             known=known,
             picture=draw_features(episodes, e),
             caption="pixels" if episodes.dataset.image_shape else "features in order: blue low, red high",

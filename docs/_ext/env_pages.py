@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pandas as pd
 
 import fsgym
 from fsgym.env import DatumWiseEnv
+from fsgym.html import options_in_words
 from fsgym.ranking import has_stored_rows, how_to_store
 from fsgym.registration import VARIANTS, make_env
+from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS
 
 
@@ -42,7 +45,7 @@ def env_page(name: str, docs: Path) -> str:
             "## Numbers to beat\n\n" + stored_table(name),
             f"```sh\nfsgym leaderboard {name} --mine examples/my_policy.py:train\n```",
             "This evaluates a policy of your own, and compares it with the best stored row, if there is one.",
-            "## Version History\n\n" + sections["Version History"],
+            "## Version History\n\n" + history(name, sections["Version History"]),
         ]
     )
 
@@ -52,8 +55,13 @@ def docstring_sections() -> dict[str, str]:
     text = inspect.getdoc(DatumWiseEnv) or ""
     parts = re.split(r"^## (.*)$", text.split("\nParameters\n----")[0], flags=re.MULTILINE)[1:]
     sections = {title: body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)}
-    history = re.search(r"^Version History\n-+\n(.*?)\n\n", text, re.MULTILINE | re.DOTALL)
-    return sections | {"Version History": history[1] if history else "v0: first version."}
+    versions = re.search(r"^Version History\n-+\n(.*?)\n\n\w+\n-+$", text, re.MULTILINE | re.DOTALL)
+    return sections | {"Version History": versions[1] if versions else "v0: first version."}
+
+
+def history(name: str, text: str) -> str:
+    """The paragraphs of the history that are about this id or about all."""
+    return "\n\n".join(part for part in text.split("\n\n") if name in part or not any(v in part for v in VARIANTS))
 
 
 def facts(name: str, env: gym.Env) -> str:
@@ -73,10 +81,35 @@ def facts(name: str, env: gym.Env) -> str:
             f"{data.n_features} features, {data.n_classes} classes",
         ),
         ("Rules", f"`{rules!r}`"),
+        ("Prices", prices_in_words(rules)),
+        ("Errors", errors_in_words(rules, data.classes.tolist())),
+        ("In words", " ".join(options_in_words(rules))),
     ]
     return "| what | in this environment |\n| --- | --- |\n" + "\n".join(
         f"| **{key}** | {value} |" for key, value in rows
     )
+
+
+def prices_in_words(rules: Any) -> str:
+    """The price of each acquisition, and that of an unrelated one where it differs."""
+    text = by_price(rules.names, rules.costs)
+    if rules.related is None:
+        return text
+    unrelated = "forbidden" if rules.forbids_unrelated else by_price(rules.names, rules.unrelated_costs)
+    return f"{text}; if unrelated: {unrelated}"
+
+
+def by_price(names: Sequence[str], prices: Sequence[float]) -> str:
+    of_price: dict[float, list[str]] = {}
+    for name, price in zip(names, prices, strict=True):
+        of_price.setdefault(float(price), []).append(name)
+    if len(of_price) == 1:
+        return f"{prices[0]:g} for each acquisition"
+    return "; ".join(f"{price:g} for {', '.join(found)}" for price, found in of_price.items())
+
+
+def errors_in_words(rules: Any, classes: Sequence[Any]) -> str:
+    return describe_error_costs(rules.error_costs, classes) or "a wrong answer costs 1, a correct one 0"
 
 
 def random_episode(env: gym.Env) -> str:
@@ -110,7 +143,7 @@ def shown(value: Any) -> str:
     if isinstance(value, str) or value is None or np.isscalar(value) or isinstance(value, tuple):
         return f"`{value!r}`"
     text = repr(value)
-    return f"`{text}`" if len(text) < 60 else f"`{text[:40]} ...` ({len(value)} values)"
+    return f"`{text}`" if len(text) < 80 else f"`{text[:40]} ...` ({len(value)} values)"
 
 
 def documented_parameters(docstring: str) -> list[tuple[str, str]]:

@@ -200,5 +200,6 @@ def with_names(model: Any, result: Evaluation, test: Dataset) -> Any:
         return model
     named = copy.copy(model)
     named.columns_ = test.columns.with_offsets(columns.offsets)
-    named.rules_ = Rules(rules.n_features, rules.n_classes, names=result.rules.names, **rules.options())
+    names, classes = result.rules.names, result.rules.classes
+    named.rules_ = Rules(rules.n_features, rules.n_classes, names=names, classes=classes, **rules.options())
     return named

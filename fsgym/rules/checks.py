@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,32 @@ def check_acquisition_names(names: Sequence[str] | None, n: int, default: str) -
     if len(set(texts)) != len(texts) or len(texts) != n:
         raise ValueError(f"names must be {n} distinct names, one per acquisition, got {brief(names)}")
     return texts
+
+
+def check_class_labels(classes: Sequence[Any] | None, n: int) -> tuple[str, ...] | None:
+    """The labels of ``n`` classes as text; None where they are not known."""
+    if classes is None:
+        return None
+    if isinstance(classes, str) or not isinstance(classes, Sequence | np.ndarray) or len(classes) != n:
+        raise ValueError(f"classes must be the labels of the {n} classes, got {brief(classes)}")
+    if not (_increases(classes) or _increases(_as_numbers(classes))):
+        raise ValueError(f"classes must be distinct and in sorted order, as those of a Dataset, got {brief(classes)}")
+    return tuple(str(v) for v in classes)
+
+
+def _as_numbers(labels: Sequence[Any]) -> list[float]:
+    """Labels as numbers, as which texts of numbers are sorted, too; none where they are no numbers."""
+    try:
+        return [float(v) for v in labels]
+    except (TypeError, ValueError):
+        return []
+
+
+def _increases(labels: Sequence[Any]) -> bool:
+    try:
+        return len(labels) > 0 and all(a < b for a, b in pairwise(labels))
+    except TypeError:
+        return False
 
 
 def check_bool(value: Any, what: str) -> bool:

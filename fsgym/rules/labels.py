@@ -145,13 +145,14 @@ def _flag(value: Any, what: str) -> bool:
     return bool(value)
 
 
-def describe_error_costs(error_costs: NDArray[np.float64], classes: Sequence[Any]) -> str:
+def describe_error_costs(error_costs: NDArray[np.float64], classes: Sequence[Any], most: int = 8) -> str:
     """Error costs in words; "" for the default, 1 for each wrong answer.
 
     Parameters
     ----------
     error_costs : float64 (n_classes, n_classes), ``error_costs[answer, true class]``
     classes : sequence of n_classes labels
+    most : int, how many costs are named; of more classes than two the largest
 
     Examples
     --------
@@ -174,4 +175,4 @@ def describe_error_costs(error_costs: NDArray[np.float64], classes: Sequence[Any
         pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
         pairs.sort(key=lambda pair: -error_costs[pair])
         wrong = [f"answering {classes[i]} for a true {classes[j]} costs {error_costs[i, j]:g}" for i, j in pairs]
-    return listing(wrong + parts, 8)
+    return listing(wrong + parts, most)

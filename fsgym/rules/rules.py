@@ -20,6 +20,7 @@ from fsgym.rules.checks import (
     check_bool,
     check_budget,
     check_budget_cost,
+    check_class_labels,
     check_error_costs,
     check_relation,
     check_sizes,
@@ -27,8 +28,11 @@ from fsgym.rules.checks import (
     refuse_cycles,
 )
 from fsgym.rules.kernels import Costs, State, price_sets_greedily
+from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS, SCALARS, RuleOptions, takes_rule_options
 from fsgym.rules.tables import compiled_tables, refuse_useless_budget
+
+ERRORS_IN_REPR = 3  # costs of errors that the repr names
 
 
 class Rules:
@@ -61,7 +65,7 @@ class Rules:
         Whether the first acquisition costs ``costs`` (True) or ``unrelated_costs`` (False).
     error_costs : array-like of shape (n_classes, n_classes), DataFrame, or mapping, optional
         ``error_costs[answer, true class]``; may be negative. A DataFrame has the answers as its index and the true
-        classes as its columns; a mapping is ``{answer: {true class: cost}}``. Without a data set the labels are 0, 1,
+        classes as its columns; a mapping is ``{answer: {true class: cost}}``. Without ``classes`` the labels are 0, 1,
         ... Default: 1 for a wrong answer, 0 for a correct one.
     budget : int, optional
         Largest number of acquisitions for a row, >= 0 (eq. 5).
@@ -74,6 +78,8 @@ class Rules:
         Whether NaN marks a value that is not available for a row, or is an error.
     names : sequence of str, optional
         Names of the acquisitions, for messages and for prices given by name.
+    classes : sequence of n_classes labels, optional
+        Labels of the classes in sorted order, for error costs by label, and to print these in words.
 
     Raises
     ------
@@ -88,6 +94,8 @@ class Rules:
     Rules(3 acquisitions, 2 classes, lam=0.1, costs, budget_cost=5.0)
     >>> rules.price_sets([[True, True, False]])[0]
     array([3.])
+    >>> Rules(3, 2, classes=["ill", "well"], error_costs={"well": {"ill": 500}, "ill": {"well": 100}})
+    Rules(3 acquisitions, 2 classes, lam=0.01, error_costs: a missed ill costs 500, a false ill costs 100)
     """
 
     # J acquisitions, c classes; arrays are read-only
@@ -97,6 +105,7 @@ class Rules:
     lam: float
     groups: tuple[tuple[int, ...], ...]
     names: tuple[str, ...]
+    classes: tuple[str, ...] | None  # labels as text, where they are known
     costs: NDArray[np.float64]  # (J,)
     unrelated_costs: NDArray[np.float64]  # (J,); ``costs`` where there is no relation
     forbids_unrelated: bool
@@ -127,6 +136,7 @@ class Rules:
         prerequisites: Any = None,
         missing: Literal["unavailable", "error"] = "unavailable",
         names: Sequence[str] | None = None,
+        classes: Sequence[Any] | None = None,
     ) -> None:
         self.n_features, self.n_classes = check_sizes(n_features, n_classes)
         self.lam = check_number(lam, "lam", 0.0)
@@ -146,7 +156,8 @@ class Rules:
         self.empty_is_related = check_bool(empty_is_related, "empty_is_related")
         self.unrelated_costs = check_unrelated_costs(unrelated_costs, related, self.costs, self.names)
         self.forbids_unrelated = isinstance(unrelated_costs, str)
-        self.error_costs = check_error_costs(error_costs, range(self.n_classes))
+        self.classes = check_class_labels(classes, self.n_classes)
+        self.error_costs = check_error_costs(error_costs, self.classes or range(self.n_classes))
         self.prerequisites = check_relation(prerequisites, self.names, "prerequisites")
         if self.prerequisites is not None:
             refuse_cycles(self.prerequisites, self.names)
@@ -176,9 +187,7 @@ class Rules:
             options["groups"] = dataset.groups
             if options.get("costs") is None:
                 options["costs"] = dataset.costs
-        if options.get("error_costs") is not None:
-            options["error_costs"] = check_error_costs(options.get("error_costs"), dataset.classes.tolist())
-        rules = cls(dataset.n_features, dataset.n_classes, names=names, **options)
+        rules = cls(dataset.n_features, dataset.n_classes, names=names, classes=dataset.classes.tolist(), **options)
         rules.check(dataset)
         return rules
 
@@ -193,7 +202,7 @@ class Rules:
             raise ValueError(f"{dataset.name!r} has missing values, which missing='error' does not allow")
 
     def options(self) -> RuleOptions:
-        """The options that recreate these rules, except the names of the acquisitions.
+        """The options that recreate these rules, except the names of the acquisitions and the labels of the classes.
 
         Arrays become lists, and default groups and costs become None, so that the options can be parameters of an
         estimator.
@@ -234,7 +243,8 @@ class Rules:
         >>> Rules(3, 2, costs=[1, 2, 4]).replace(lam=0.1, budget=2)
         Rules(3 acquisitions, 2 classes, lam=0.1, costs, budget=2)
         """
-        return type(self)(self.n_features, self.n_classes, names=self.names, **{**self._given(), **changes})
+        options = {**self._given(), **changes}
+        return type(self)(self.n_features, self.n_classes, names=self.names, classes=self.classes, **options)
 
     def reordered(self, features: Sequence[int], acquisitions: Sequence[int]) -> Self:
         """The same rules for permuted features and acquisitions: entry k of each is the old index of the new one k."""
@@ -245,7 +255,8 @@ class Rules:
         for name, value in given.items():
             if isinstance(value, np.ndarray) and name != "error_costs":
                 given[name] = value[order] if value.ndim == 1 else value[np.ix_(order, order)]
-        return type(self)(self.n_features, self.n_classes, names=[self.names[j] for j in order], **given)
+        names = [self.names[j] for j in order]
+        return type(self)(self.n_features, self.n_classes, names=names, classes=self.classes, **given)
 
     def state(self) -> tuple[dict[str, NDArray], str]:
         """Arrays and a JSON text from which ``from_state`` recreates the rules."""
@@ -258,7 +269,7 @@ class Rules:
                 arrays[name] = value.astype(np.uint8) if value.dtype == bool else value
         plain = {"n_features": self.n_features, "n_classes": self.n_classes}
         plain |= {option.name: given[option.name] for option in OPTIONS if option.form in SCALARS}
-        plain |= {"names": list(self.names)}
+        plain |= {"names": list(self.names)} | ({} if self.classes is None else {"classes": list(self.classes)})
         plain |= {name: word for name, word in given.items() if isinstance(word, str) and name not in plain}
         return arrays, json.dumps(plain)
 
@@ -292,7 +303,9 @@ class Rules:
         parts += ["groups"] if self.n_acquisitions != self.n_features else []
         parts += ["costs"] if (self.costs != 1).any() else []
         parts += [f"related={self.relation!r}"] if self.related is not None else []
-        parts += ["error_costs"] if (self.error_costs != check_error_costs(None, range(self.n_classes))).any() else []
+        described = describe_error_costs(self.error_costs, self.classes or range(self.n_classes), ERRORS_IN_REPR)
+        if described:
+            parts.append("error_costs" if self.classes is None else f"error_costs: {described}")
         parts += [f"budget={self.budget}"] if self.budget is not None else []
         parts += [f"budget_cost={self.budget_cost}"] if self.budget_cost is not None else []
         parts += ["prerequisites"] if self.prerequisites is not None else []

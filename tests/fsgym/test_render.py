@@ -277,6 +277,25 @@ def test_a_window_shows_each_step(window):
     assert not window.get_init()
 
 
+def test_the_card_says_what_each_error_costs(monkeypatch):
+    cards = []
+    monkeypatch.setattr("fsgym.card.draw_card", lambda card: cards.append(card) or draw_card(card))
+    for env in (
+        gym.make("DatumWiseCost-v0", render_mode="rgb_array").unwrapped,
+        DatumWiseEnv(DATA, RULES, render_mode="rgb_array"),
+    ):
+        env.reset(seed=0)
+        env.step(0)
+        env.render()
+    unequal, equal = cards
+    assert unequal.errors == "A missed malignant costs 500, a false malignant costs 100"
+    assert equal.errors == ""
+    silent = draw_card(unequal._replace(errors=""))
+    changed = (draw_card(unequal) != silent).any(axis=(1, 2))
+    assert changed[45:84].any()
+    assert not np.delete(changed, slice(45, 84)).any()
+
+
 def test_without_pygame_one_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setattr("fsgym.extras.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'render_mode="human" needs pygame: pip install .fsgym\[render\]'):

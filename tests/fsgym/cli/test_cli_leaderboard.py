@@ -17,19 +17,19 @@ POLICY = "def train(env):\n    return lambda observations, masks: [%s] * len(obs
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A current directory with policies, of which nothing stays imported."""
-    (tmp_path / "always_benign.py").write_text(POLICY % 31)
+    (tmp_path / "always_malignant.py").write_text(POLICY % 31)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     yield tmp_path
-    sys.modules.pop("always_benign", None)
+    sys.modules.pop("always_malignant", None)
 
 
 def test_table(capsys, folder):
-    code, output, error = call(capsys, "leaderboard", "DatumWise-v0", "--mine", "always_benign:train")
+    code, output, error = call(capsys, "leaderboard", "DatumWise-v0", "--mine", "always_malignant:train")
     assert (code, error) == (0, "")
     lines = output.splitlines()
     rows = ranking.read_stored_rows()["DatumWise-v0"]["rows"]
-    assert lines[0].startswith("always_benign:train has a loss of 0.6257 (standard error 0.037), rank")
+    assert lines[0].startswith("always_malignant:train has a loss of 0.6257 (standard error 0.037), rank")
     assert "larger than noise" in lines[0]
     for row in rows:
         (line,) = (text for text in lines[1:] if f" {row['name']} " in text)
@@ -42,10 +42,10 @@ def test_table(capsys, folder):
 
 
 def test_a_policy_is_named_before_its_reference(capsys, folder):
-    code, output, error = call(capsys, "leaderboard", "DatumWise-v0", "--mine", "healthy=always_benign:train")
+    code, output, error = call(capsys, "leaderboard", "DatumWise-v0", "--mine", "worried=always_malignant:train")
     assert (code, error) == (0, "")
-    assert output.startswith("healthy has a loss of 0.6257")
-    assert any("healthy (yours)" in line for line in output.splitlines())
+    assert output.startswith("worried has a loss of 0.6257")
+    assert any("worried (yours)" in line for line in output.splitlines())
 
 
 def test_table_without_a_policy(capsys):
@@ -90,13 +90,13 @@ def test_a_narrow_terminal_shows_whole_figures(capsys, folder, monkeypatch):
 
 
 def test_json(capsys, folder):
-    (folder / "always_benign.py").write_text((POLICY % 31).replace("return", "print('trains'); return"))
-    code, output, error = call(capsys, "leaderboard", "DatumWise-v0", "--mine", "always_benign.py:train", "--json")
+    (folder / "always_malignant.py").write_text((POLICY % 31).replace("return", "print('trains'); return"))
+    code, output, error = call(capsys, "leaderboard", "DatumWise-v0", "--mine", "always_malignant.py:train", "--json")
     rows = json.loads(output)
     assert (code, error) == (0, "trains\n")
     assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
     (own,) = (row for row in rows if row["mine"])
-    assert own["name"] == "always_benign.py:train"
+    assert own["name"] == "always_malignant.py:train"
     assert own["loss"] == pytest.approx(107 / 171, abs=1e-6)
     lattice = next(row for row in rows if row["name"] == "lattice")
     assert (lattice["params"], lattice["seeds"], lattice["method"]) == ({}, "0, 1, 2", "lattice")
@@ -106,8 +106,8 @@ def test_json(capsys, folder):
 def test_errors_are_one_sentence(capsys, folder):
     for arguments, words in (
         (["DatumWise-v1"], "did you mean 'DatumWise-v0'"),
-        (["DatumWise-v0", "--mine", "always_benign:trian"], "did you mean 'train'"),
-        (["DatumWise-v0", "--mine", "always_benign"], "module:factory"),
+        (["DatumWise-v0", "--mine", "always_malignant:trian"], "did you mean 'train'"),
+        (["DatumWise-v0", "--mine", "always_malignant"], "module:factory"),
     ):
         code, output, error = call(capsys, "leaderboard", *arguments)
         assert (code, output) == (2, "")

@@ -244,6 +244,22 @@ def test_round_trips(options):
     assert isinstance(rules.tables, Tables)
 
 
+def test_the_labels_of_the_classes_stay_with_the_rules():
+    for labels in (["ill", "well"], [False, True], [-1, 10], [9, 10], [0.5, 1e10], np.array(["a", "b"])):
+        first, second = labels
+        rules = Rules(3, 2, classes=labels, error_costs={second: {first: 500}, first: {second: 100}})
+        assert rules.error_costs.tolist() == [[0, 100], [500, 0]]
+        assert repr(rules).endswith(f"error_costs: a missed {first} costs 500, a false {first} costs 100)")
+        equal(rules, Rules.from_state(*rules.state()))
+        equal(rules, rules.replace(lam=rules.lam))
+        equal(rules, rules.reordered(range(3), range(3)))
+        cheap = rules.replace(error_costs={first: {second: 2}, second: {first: 3}})
+        assert cheap.error_costs.tolist() == [[0, 2], [3, 0]]
+    unnamed = Rules(3, 2, error_costs={1: {0: 500}, 0: {1: 100}})
+    assert repr(unnamed) == "Rules(3 acquisitions, 2 classes, lam=0.01, error_costs)"
+    assert '"classes"' not in unnamed.state()[1]
+
+
 def masks_of(seed: int) -> bytes:
     """A random walk under rules that use all of the compiled code."""
     rng = np.random.default_rng(seed)

@@ -73,6 +73,12 @@ REFUSED = [
     ({"names": ["a"]}, "names must be 6 distinct names"),
     ({"names": list("aabcde")}, "distinct"),
     ({"names": 5}, "names must be a sequence"),
+    ({"classes": "abc"}, "classes must be the labels of the 3 classes, got 'abc'"),
+    ({"classes": ["a", "b"]}, "classes must be the labels of the 3 classes"),
+    ({"classes": {"a", "b", "c"}}, "classes must be the labels of the 3 classes"),
+    ({"classes": ["b", "a", "c"]}, "classes must be distinct and in sorted order"),
+    ({"classes": [1, 1, 2]}, "classes must be distinct and in sorted order"),
+    ({"classes": ["a", "b", "c"], "error_costs": {"x": {}}}, "error_costs: unknown class 'x'; they are a, b, c"),
 ]
 
 
