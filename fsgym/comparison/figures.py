@@ -142,10 +142,10 @@ def plot_curves(
     chance: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Accuracy against sparsity: one point per setting, with error bars over the splits (Figs. 2 and 3).
+    """One figure against another: one point per setting, as in Figs. 2 and 3, of accuracy against sparsity.
 
-    ``settings`` are those of a ``Summary``, whose standard deviations are the error bars; ``titles`` are in the order
-    of the legend. ``chance``, the share of the largest class, is shown as a line.
+    ``settings`` are those of a ``Summary``; their standard deviations are the error bars, without which there are none.
+    ``titles`` are in the order of the legend. ``chance``, the share of the largest class, is shown as a line.
     """
     ax = _axes(ax)
     _lines_of_methods(ax, settings, titles, x, y)

@@ -15,6 +15,7 @@ from agents import DatumWiseClassifier, LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Dataset, compare, load_dataset
 from fsgym.comparison import figures
+from fsgym.comparison.answer import losses_table
 from fsgym.comparison.ranking import rank_methods, titles_with_flags
 from fsgym.comparison.summary import mean_text, settings_text, summarise
 from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
@@ -91,6 +92,10 @@ def test_report_says_where_it_comes_from(report):
         assert mean_text(row, "accuracy") in text
     for row in summary.losses.to_dict("records"):
         assert mean_text(row, "loss") in text
+    rows, columns = losses_table(results)
+    assert [ranking.lam for ranking, _ in rows] == sorted(summary.losses["lam"])
+    for (ranking, standing), *cells in zip(rows, *columns.values(), strict=True):
+        assert " ".join(filter(None, [f"{ranking.lam:.4g}", standing.title, standing.note, *cells])) in text
 
 
 def test_examples_show_original_values_and_prices(report):
