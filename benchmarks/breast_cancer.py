@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -26,12 +27,12 @@ CUBE_PRICES = (0.01, 0.03)
 CUBE_METHODS = ("mixture", "cart", "stopping", "panel", "l1_svm")
 
 
-def breast_cancer(folder: Path, **how: object) -> pd.DataFrame:
+def breast_cancer(folder: Path, **how: Any) -> pd.DataFrame:
     """The results of ``fsgym compare breast_cancer``."""
     return fsgym.compare("breast_cancer", out=folder, command="fsgym compare breast_cancer", **how)
 
 
-def cube_nm(folder: Path, **how: object) -> pd.DataFrame:
+def cube_nm(folder: Path, **how: Any) -> pd.DataFrame:
     """Methods that choose by the case (``mixture``, ``cart``), and fixed orders and sets of features."""
     data = fsgym.load_dataset("cube_nm").rows(range(CUBE_ROWS))
     return fsgym.compare(data, list(CUBE_METHODS), lam=CUBE_PRICES, splits=3, out=folder, **how)
