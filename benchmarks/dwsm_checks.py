@@ -67,17 +67,34 @@ def pima() -> bool:
 
 
 def adult() -> bool:
-    """Adult in its 14 groups (Table 7): accuracy against the mean number of groups acquired."""
+    """Adult in its 14 groups (Table 7): accuracy with a mean number of groups, at a price chosen on held-out rows.
+
+    It is the price of the best accuracy on a fifth of the training rows among those at which the groups are few enough
+    there. The test rows are used once for each figure of the table.
+    """
     train, test = load_dataset("a9a", "train"), load_dataset("a9a", "test")
-    wanted = {(0.79, 4.83): False, (0.82, 8.75): False}
+    fit, held_out = train.split(0.8, 0)
+    tried = {}
     for lam in (0.001, 0.003, 0.01):
+        tried[lam] = learn_and_evaluate(fit, held_out, Rules.for_dataset(train, lam=lam), 0, n_jobs=2)
+        print(
+            f"held-out rows, lambda {lam}: accuracy {tried[lam].accuracy:.3f} with {tried[lam].n_acquisitions:.2f} "
+            "groups",
+            flush=True,
+        )
+    good = True
+    for accuracy, groups in ((0.79, 4.83), (0.82, 8.75)):
+        few = [lam for lam, result in tried.items() if result.n_acquisitions <= groups]
+        lam = max(few, key=lambda lam: tried[lam].accuracy, default=max(tried))
         result = learn_and_evaluate(train, test, Rules.for_dataset(train, lam=lam), 0, n_jobs=2)
-        print(f"lambda {lam}: accuracy {result.accuracy:.3f} with {result.n_acquisitions:.2f} groups", flush=True)
-        for accuracy, groups in wanted:
-            wanted[accuracy, groups] |= result.accuracy >= accuracy and result.n_acquisitions <= groups
-    for (accuracy, groups), reached in wanted.items():
-        print(f"accuracy {accuracy} with at most {groups} groups: {'reached' if reached else 'NOT reached'}")
-    return all(wanted.values())
+        reached = result.accuracy >= accuracy and result.n_acquisitions <= groups
+        print(
+            f"accuracy {accuracy} with at most {groups} groups: {'reached' if reached else 'NOT reached'} at lambda "
+            f"{lam}, {result.accuracy:.3f} with {result.n_acquisitions:.2f}",
+            flush=True,
+        )
+        good &= reached
+    return bool(good)
 
 
 def mnist() -> bool:

@@ -35,6 +35,12 @@ OTHER_FIGURE_LABELS = {
     "loss_high": "loss, upper limit of 95 %",
 }
 ALL_LABELS = FIGURE_LABELS | OTHER_FIGURE_LABELS
+# Shares of wrong answers, which pictures show: 1 minus the figure. Results do not hold them.
+ERROR_RATES = {"error_rate": "accuracy", "balanced_error_rate": "balanced_accuracy"}
+ERROR_RATE_LABELS = {
+    "error_rate": "share of wrong answers",
+    "balanced_error_rate": "share of wrong answers, mean of the classes",
+}
 DIAGNOSTIC_LABELS = {"sensitivity": "sensitivity", "specificity": "specificity", "ppv": "PPV", "npv": "NPV"}
 # Defined only where there are class probabilities.
 PROBABILITY_FIGURES = ("auc", "log_loss", "brier", "calibration_error")

@@ -27,7 +27,7 @@ from fsgym.checks import brief, explain_unknown, listing
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.methods import METHODS
-from fsgym.metrics import FIGURE_LABELS, OTHER_FIGURE_LABELS
+from fsgym.metrics import ALL_LABELS, ERROR_RATE_LABELS, ERROR_RATES, FIGURE_LABELS
 from fsgym.results import check_results, fits_with_usage, lowest_validation_loss, rows_of_methods
 from fsgym.rules.labels import is_frame
 from fsgym.usage import UsageShares, shares_of_evaluations, shares_of_results
@@ -39,23 +39,29 @@ if TYPE_CHECKING:
 __all__ = ["curves", "paths", "usage"]
 
 VALIDATION = "validation_"  # start of the names of figures that were measured on the validation part
-FIGURES = (*Evaluation.FIGURES, *(VALIDATION + name for name in Evaluation.FIGURES))
+TEST_FIGURES = (*Evaluation.FIGURES, *ERROR_RATES)
+FIGURES = (*TEST_FIGURES, *(VALIDATION + name for name in TEST_FIGURES))
+ON_LOGARITHMIC_AXIS = (*ERROR_RATES, "error_cost")
 MAX_TICKS = 16  # settings of a path that have a label
 
 
 def curves(
     results: pd.DataFrame,
     x: str = "n_features",
-    y: str = "accuracy",
+    y: str = "error_rate",
     *,
     methods: str | Sequence[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw one line per method, with a point per setting: one figure of the comparison against another.
 
-    Points are means over the splits, error bars plus and minus one standard deviation. All figures are those of the
-    test parts, but those that start with ``validation_``. Fits that failed are left out. A white dot marks a setting
-    that breaks the rules on some test row.
+    Points are means over the splits; ``fsgym.summarise(results).settings`` has them with their standard deviations. All
+    figures are those of the test parts, but those that start with ``validation_``. Fits that failed are left out. A
+    white dot marks a setting that breaks the rules on some test row.
+
+    Error rates and error costs are drawn on a logarithmic axis, which shows small differences between small errors. A
+    setting without any error is at the tick 0, which stands where half an error would be. Where a mean cost is
+    negative, the axis is linear.
 
     Parameters
     ----------
@@ -63,8 +69,9 @@ def curves(
         What ``fsgym.compare`` returned, or its ``results.csv`` read with ``pandas.read_csv``.
     x, y : str
         Names in ``fsgym.Evaluation.FIGURES``, also with ``validation_`` before them: "accuracy", "error_cost", "loss",
-        "n_features", "n_acquisitions", "sparsity", "spent" (mean price paid), ... ``x`` may also be "lam": then only
-        the methods that are trained at several values of lambda are drawn.
+        "n_features", "n_acquisitions", "sparsity", "spent" (mean price paid), ...; "error_rate" (1 - accuracy) and
+        "balanced_error_rate" (1 - balanced accuracy). ``x`` may also be "lam": then only the methods that are trained
+        at several values of lambda are drawn.
     methods : str or sequence of str, optional
         The methods to draw, in the order of the legend; by default all.
     ax : matplotlib Axes, optional
@@ -90,7 +97,7 @@ def curves(
     >>> results = fsgym.compare("wine", ["cart", "lars"], splits=2)
     >>> ax = fsgym.plot.curves(results, x="sparsity")
     >>> ax.get_ylabel()
-    'accuracy on the test part'
+    'share of wrong answers on the test part'
     """
     succeeded = _succeeded_fits(results, x, y, methods)
     from fsgym.comparison import figures
@@ -98,6 +105,11 @@ def curves(
 
     drawn = [name for name in dict.fromkeys((x, y, "admissible")) if name != "lam"]
     settings = with_lam(means_over_splits(succeeded, drawn))
+    settings = settings.drop(columns=[f"{name}_std" for name in drawn])  # without bars across the picture
+    floor = -np.inf
+    if y.removeprefix(VALIDATION) in ON_LOGARITHMIC_AXIS:
+        floor = figures.error_floor(succeeded, y, settings[y])
+    values, settings[y] = settings[y], np.maximum(settings[y], floor)
     titles = {str(name): _method_title(str(name)) for name in settings["method"].unique()}
     price = float(succeeded["price"].iloc[0])
     with _axes_with_style(ax) as axes:
@@ -108,6 +120,7 @@ def curves(
         part = "validation" if y.startswith(VALIDATION) else "test"
         axes.set_ylabel(f"{_figure_label(y, price)} on the {part} part")
         figures.mark_inadmissible(axes, settings, x, y)
+        figures.logarithmic_errors(axes, y, values, floor)
         handles, labels = axes.get_legend_handles_labels()
         if figures.BREAKS_RULES in labels:
             last = sorted(range(len(labels)), key=lambda k: labels[k] == figures.BREAKS_RULES)
@@ -316,6 +329,12 @@ def _succeeded_fits(results: Any, x: str, y: str, methods: str | Sequence[str] |
             raise ValueError(explain_unknown("figure", name, known))
     if x == y:
         raise ValueError(f"x and y must be two figures, got {x!r} for both")
+    from fsgym.comparison.figures import with_error_rates
+
+    if y.removeprefix(VALIDATION) in ON_LOGARITHMIC_AXIS:
+        part = VALIDATION if y.startswith(VALIDATION) else ""
+        check_results(results, (f"{part}accuracy", "n_train", "n_test"))
+    results = with_error_rates(results)
     check_results(results, [name for name in (x, y) if name != "lam"])
     return rows_of_methods(results, x, methods)
 
@@ -327,7 +346,7 @@ def _method_title(name: str) -> str:
 def _figure_label(name: str, price: float) -> str:
     """The label of a figure on an axis; ``price`` is the lambda of the losses."""
     plain = name.removeprefix(VALIDATION)
-    label = (FIGURE_LABELS | OTHER_FIGURE_LABELS)[plain]
+    label = (ALL_LABELS | ERROR_RATE_LABELS)[plain]
     return f"{label} (lambda {price:g})" if plain in ("loss", "acquisition_cost") else label
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import pandas as pd
 
 from fsgym.checks import listing
 from fsgym.comparison.ranking import Ranking, Standing, is_within_noise, rank_methods
-from fsgym.comparison.summary import FEWEST_PAIRS, mean_text
+from fsgym.comparison.summary import FEWEST_PAIRS, lambdas_of, mean_text
 from fsgym.methods import CONSTANT
 from fsgym.metrics import ALL_LABELS
 
@@ -260,9 +261,12 @@ def _capitalised(text: str) -> str:
 
 
 def headline_table(ranking: Ranking, short: bool = False) -> dict[str, list[str]]:
-    """The columns of a table of the ranking's standings, by heading; where ``short``, with narrow cells."""
+    """The columns of a table of the ranking's standings, by heading; where ``short``, with narrow cells.
+
+    The column ``FROM_BEST`` says whether the loss differs from the lowest one by more than noise.
+    """
     columns = _cost_columns(ranking) if ranking.has_error_costs else _accuracy_columns(ranking, short)
-    best, words = ranking.best, {None: "unknown", True: "noise", False: "higher"}
+    best, words = ranking.best, {None: "unknown", True: "noise" if short else "within noise", False: "higher"}
     columns[FROM_BEST] = [
         words[is_within_noise(best, s)] if best is not None and s.eligible and s.method != best.method else "–"
         for s in ranking.standings
@@ -272,6 +276,39 @@ def headline_table(ranking: Ranking, short: bool = False) -> dict[str, list[str]
     if ranking.has_prices and not ranking.has_error_costs:
         columns["price paid"] = [mean_text(s.figures, "spent", 2, short) for s in ranking.standings]
     return {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
+
+
+class LossesTable(NamedTuple):
+    """The methods at several values of lambda.
+
+    Attributes
+    ----------
+    rows : list of (Ranking, Standing), of the first lambda, of the second, ...
+    columns : dict, by heading the cells of all rows
+    """
+
+    rows: list[tuple[Ranking, Standing]]
+    columns: dict[str, list[str]]
+
+
+def losses_table(results: pd.DataFrame, lam: Sequence[float] | None = None) -> LossesTable:
+    """``headline_table`` at each ``lam``, one below the other; by default at those that ``compare`` reports.
+
+    Every cell is that of the setting with the lowest loss on the validation parts, as in ``summarise(results).losses``.
+    """
+    lams = (results.attrs.get("reported") or lambdas_of(results)) if lam is None else lam
+    rankings = [found for one in lams if (found := rank_methods(results, one)) is not None]
+    tables = [headline_table(ranking) for ranking in rankings]
+    headings = dict.fromkeys(heading for table in tables for heading in table)
+    columns = {
+        heading: [
+            cell
+            for ranking, table in zip(rankings, tables)
+            for cell in table.get(heading, ["–"] * len(ranking.standings))
+        ]
+        for heading in headings
+    }
+    return LossesTable([(ranking, s) for ranking in rankings for s in ranking.standings], columns)
 
 
 def _cost_columns(ranking: Ranking) -> dict[str, list[str]]:

@@ -11,9 +11,11 @@ import pandas as pd
 from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from fsgym.comparison.splits import VALIDATION_SHARE
 from fsgym.methods import METHODS, REFERENCES
+from fsgym.metrics import ERROR_RATES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,6 +39,9 @@ ERROR_BARS: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "elinewidth":
 TWO_COLUMNS = 20  # characters of a title with which a legend has two columns
 BREAKS_RULES = "breaks the rules on some rows"  # in legends
 MAX_BARS = 30  # features in one figure; more would be too small to read
+VALIDATION = "validation_"  # start of the names of figures that were measured on the validation part
+FEWEST_TICKS = 4  # on a logarithmic axis
+TICKS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))  # times powers of ten
 
 
 def method_styles(names: Sequence[str]) -> dict[str, dict]:
@@ -63,7 +68,7 @@ def _colour_of(place: int) -> str:
     """The colour of a place: one of ``COLOURS``, then hues at steps of the golden section, in two shades."""
     if place < len(COLOURS):
         return COLOURS[place]
-    hue = 0.05 + (place - len(COLOURS)) * 0.618034
+    hue = 0.3 + (place - len(COLOURS)) * 0.618034
     red, green, blue = hsv_to_rgb((hue % 1.0, 0.8, 0.85 if place % 2 else 0.55))
     return to_hex((red, green, blue))
 
@@ -79,6 +84,55 @@ def plot_error_bars(
     ax.errorbar(x, y, xerr=xerr, yerr=yerr, label=label, **(ERROR_BARS | dict(style)))
 
 
+def with_error_rates(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with the columns in ``ERROR_RATES``, also with ``validation_`` before them, where it has accuracies."""
+    rates = ERROR_RATES | {VALIDATION + rate: VALIDATION + figure for rate, figure in ERROR_RATES.items()}
+    return table.assign(**{rate: 1.0 - table[figure] for rate, figure in rates.items() if figure in table})
+
+
+def error_floor(fits: pd.DataFrame, figure: str, values: ArrayLike) -> float:
+    """The height at which ``logarithmic_errors`` shows an error rate or error cost of 0; -inf on a linear axis.
+
+    It is what half a wrong answer in all splits adds to the mean of the figure; if errors differ in their costs, half a
+    wrong answer of the fit whose errors cost least. ``fits`` have a row for each split and setting, with ``n_train``
+    and ``n_test``. The axis is linear where one of the ``values`` to draw is negative, or none is above 0.
+    """
+    drawn = np.asarray(values, float)
+    if not (drawn > 0).any() or (drawn < 0).any():
+        return -np.inf
+    part = VALIDATION if figure.startswith(VALIDATION) else ""
+    rows = fits.groupby("split")[["n_train", "n_test"]].first().sum()
+    n_rows = VALIDATION_SHARE * rows["n_train"] if part else rows["n_test"]
+    wrong = 1.0 - fits[f"{part}accuracy"]
+    costs = (fits[figure] / wrong)[(wrong > 0) & (fits[figure] > 0)]  # of one error, by fit
+    return 0.5 * float(costs.min() if len(costs) else 1.0) / float(n_rows)
+
+
+def logarithmic_errors(ax: Axes, figure: str, values: ArrayLike, floor: float) -> None:
+    """Make the vertical axis of an error rate or error cost logarithmic, with a tick for 0 at the height ``floor``.
+
+    ``values`` are those of all points; where ``error_floor`` is -inf, the axis remains as it is.
+    """
+    if not np.isfinite(floor):
+        return
+    drawn = np.asarray(values, float)
+    drawn = drawn[np.isfinite(drawn)]
+    bottom, low, high = np.maximum([drawn.min(), drawn[drawn > 0].min(), drawn.max()], floor) * [0.87, 0.87, 1.15]
+    for multiples in TICKS:
+        ticks = [m * 10.0**k for k in range(-9, 10) for m in multiples if low <= m * 10.0**k <= high]
+        if len(ticks) >= FEWEST_TICKS:
+            break
+    else:
+        ticks = [float(tick) for tick in MaxNLocator(5).tick_values(low, high) if low <= tick <= high]
+    labels = [f"{tick:,.4g}" if figure.endswith("error_cost") else f"{100 * tick:.4g} %" for tick in ticks]
+    if (drawn == 0).any():
+        ticks, labels = [floor, *ticks], ["0", *labels]
+    ax.set_yscale("log")
+    ax.set_yticks(ticks, labels)
+    ax.minorticks_off()
+    ax.set_ylim(bottom, high)
+
+
 def plot_curves(
     settings: pd.DataFrame,
     titles: Mapping[str, str],
@@ -88,10 +142,10 @@ def plot_curves(
     chance: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Accuracy against sparsity: one point per setting, with error bars over the splits (Figs. 2 and 3).
+    """One figure against another: one point per setting, as in Figs. 2 and 3, of accuracy against sparsity.
 
-    ``settings`` are those of a ``Summary``, whose standard deviations are the error bars; ``titles`` are in the order
-    of the legend. ``chance``, the share of the largest class, is shown as a line.
+    ``settings`` are those of a ``Summary``; their standard deviations are the error bars, without which there are none.
+    ``titles`` are in the order of the legend. ``chance``, the share of the largest class, is shown as a line.
     """
     ax = _axes(ax)
     _lines_of_methods(ax, settings, titles, x, y)
@@ -108,7 +162,7 @@ def _lines_of_methods(ax: Axes, settings: pd.DataFrame, titles: Mapping[str, str
     for name, style in method_styles(list(titles)).items():
         points = settings[settings["method"] == name].sort_values([x, y])
         if not points.empty:
-            deviations = {"xerr": points.get(f"{x}_std"), "yerr": points[f"{y}_std"]}
+            deviations = {"xerr": points.get(f"{x}_std"), "yerr": points.get(f"{y}_std")}
             plot_error_bars(ax, points[x], points[y], label=titles[name], style=style, **deviations)
 
 

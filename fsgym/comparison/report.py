@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 
 from fsgym.checks import listing
 from fsgym.comparison import figures
-from fsgym.comparison.answer import answer_in_words, headline_table
+from fsgym.comparison.answer import answer_in_words, headline_table, losses_table
 from fsgym.comparison.planned import Comparison
 from fsgym.comparison.play import MOST_REPORT_BYTES, cards_of, chart_of, played_of
 from fsgym.comparison.protocol import TARGETS
@@ -112,8 +112,18 @@ def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Rankin
     heading = f"{axes.y_label[0].upper()}{axes.y_label[1:]} against {axes.x_label}"
     best = ranking.best
     ring = "" if best is None or best.reference else " The ring marks the best method at its chosen settings."
-    caption = f"Each point is one setting of a method; {axes.better} is better.{ring} {_error_bar_caption(comparison)}"
+    n = len(comparison.protocol.splits)
+    means = f"Means over {n} splits" if n > 1 else "One split"
+    zero = " The tick 0, for no error, stands where half an error would be." if _has_zero(ax) else ""
+    caption = (
+        f"Each point is one setting of a method; lower and further left is better.{ring} {means}, on "
+        f"{'a logarithmic' if ax.get_yscale() == 'log' else 'a linear'} vertical axis.{zero}"
+    )
     return [Picture("curves", heading, caption, png_of(ax))]
+
+
+def _has_zero(ax: Axes) -> bool:
+    return ax.get_yscale() == "log" and "0" in [label.get_text() for label in ax.get_yticklabels()]
 
 
 def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
@@ -228,7 +238,7 @@ def _described(
     if ranking is None or ranking.has_error_costs:
         within = within[:0]
     few = within[comparison.protocol.counted] <= within["k"] + 0.05  # on the test part, as it is shown
-    losses, rules = summary.losses.dropna(subset=["loss"]), comparison.protocol.rules
+    lams, rules = sorted(summary.losses["lam"].unique()), comparison.protocol.rules
     return dict(
         comparison=comparison,
         error_costs=results.attrs["error_costs"],
@@ -249,7 +259,7 @@ def _described(
             for name, rows in _mark_best(within, "k", -within["accuracy"].where(few)).groupby("method", sort=False)
         },
         limits=sorted(within["k"].unique()),
-        losses=_mark_best(losses, "lam", losses["loss"]).to_dict("records") if losses["lam"].nunique() > 1 else [],
+        losses=losses_table(results, lams) if len(lams) > 1 else None,
         examples=[] if ranking is None else cards_of(comparison, ranking),
         failures=results.loc[results["error"].notna(), ["method", "params", "split", "error"]].to_dict("records"),
         warned=results.loc[results["warning"].notna(), ["method", "params", "split", "warning"]].to_dict("records"),

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from fsgym.comparison import figures
 from fsgym.comparison.answer import constant_answer
 from fsgym.comparison.ranking import REFERENCES, Ranking, Standing
-from fsgym.metrics import ALL_LABELS
+from fsgym.metrics import ERROR_RATE_LABELS, ERROR_RATES
 
 LEGEND_LABEL = 34  # characters in a line, of which two columns fit
 WIDE_RANGE = 8.0  # largest x over that of the best method, from which the axis is logarithmic beyond the latter
@@ -21,25 +21,24 @@ REFERENCE_LINES: dict[str, Any] = dict(zip(REFERENCES, ((0, (1, 2)), (0, (6, 3))
 
 
 class TradeoffAxes(NamedTuple):
-    """Figures on the axes, names in ``Evaluation.FIGURES``, and their labels."""
+    """Figures on the axes, names in ``Evaluation.FIGURES`` or ``ERROR_RATES``, and their labels."""
 
     x: str
     y: str
     x_label: str
     y_label: str
-    better: str
 
 
 def tradeoff_axes(ranking: Ranking) -> TradeoffAxes:
-    """Features, or money where prices or error costs are given, against accuracy, or the cost of errors."""
+    """Features, or money where prices or error costs are given, against the share or the cost of errors."""
     if ranking.has_prices or ranking.has_error_costs:
         x, x_label = "spent", "mean price paid per case"
     else:
         x, x_label = ranking.counted, f"mean number of {ranking.unit} used per case"
     if ranking.has_error_costs:
-        return TradeoffAxes(x, "error_cost", x_label, "mean cost of errors per case", "lower and further left")
-    y = "balanced_accuracy" if ranking.imbalanced else "accuracy"
-    return TradeoffAxes(x, y, x_label, ALL_LABELS[y], "higher and further left")
+        return TradeoffAxes(x, "error_cost", x_label, "mean cost of errors per case")
+    y = "balanced_error_rate" if ranking.imbalanced else "error_rate"
+    return TradeoffAxes(x, y, x_label, ERROR_RATE_LABELS[y])
 
 
 def plot_tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str, str]) -> Axes | None:
@@ -48,26 +47,32 @@ def plot_tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str,
     Reference points are grey horizontal lines with a label, and a circle marks the best method at its chosen settings.
     ``settings`` are those of a ``Summary``; ``titles`` are in the order of the legend.
     """
-    chosen = tradeoff_axes(ranking)
-    references = [s for s in ranking.standings if s.reference and np.isfinite(s.figures[chosen.y])]
+    chosen, best = tradeoff_axes(ranking), ranking.best
+    heights = {s.method: _height(s, chosen.y) for s in ranking.standings}
+    references = [s for s in ranking.standings if s.reference and np.isfinite(heights[s.method])]
     shown = {name: title for name, title in titles.items() if name not in REFERENCES}
-    settings = settings[settings["method"].isin(list(shown))].dropna(subset=[chosen.x, chosen.y])
+    settings = figures.with_error_rates(settings)[["method", chosen.x, chosen.y, "admissible"]]
+    settings = settings[settings["method"].isin(list(shown))].dropna()
     if settings.empty and not references:
         return None
+    marked = [*references, *([best] if best is not None and not best.reference else [])]
+    values = [*settings[chosen.y], *(heights[s.method] for s in marked)]
+    fits = figures.with_error_rates(pd.concat([s.chosen for s in ranking.standings if not s.chosen.empty]))
+    floor = figures.error_floor(fits, chosen.y, values)
+    settings[chosen.y] = np.maximum(settings[chosen.y], floor)
     ax = figures.plot_curves(settings, shown, chosen.x, chosen.y, chosen.x_label)
     for standing in references:
         ax.axhline(
-            standing.figures[chosen.y],
+            max(heights[standing.method], floor),
             color=figures.REFERENCE_COLOUR,
             linewidth=1.2,
             linestyle=REFERENCE_LINES[standing.method],
             label=reference_label(ranking, standing),
         )
-    best = ranking.best
     if best is not None and not best.reference:
         ax.plot(
             [best.figures[chosen.x]],
-            [best.figures[chosen.y]],
+            [max(heights[best.method], floor)],
             "o",
             markersize=15,
             markerfacecolor="none",
@@ -77,12 +82,20 @@ def plot_tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str,
         )
         _spread(ax, best.figures[chosen.x], settings[chosen.x].max())
     figures.mark_inadmissible(ax, settings, chosen.x, chosen.y)
+    figures.logarithmic_errors(ax, chosen.y, values, floor)
     ax.set_ylabel(chosen.y_label)
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: (list(shown.values()) + labels).index(labels[k]))
     handles, labels = [handles[k] for k in order], [fill(labels[k], LEGEND_LABEL) for k in order]
     ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, -0.25), ncols=2, borderaxespad=0)
     return ax
+
+
+def _height(standing: Standing, figure: str) -> float:
+    """A mean of a standing, or 1 minus it for an error rate."""
+    if figure in ERROR_RATES:
+        return 1.0 - float(standing.figures[ERROR_RATES[figure]])
+    return float(standing.figures[figure])
 
 
 def reference_label(ranking: Ranking, standing: Standing) -> str:

@@ -33,6 +33,7 @@ def fits(method, points, **more):
             figures |= {"admissible": 1.0, "loss": 0.5 - used / 10}
             validation = {f"validation_{name}": value for name, value in figures.items()}
             row = {"dataset": "d", "split": split, "method": method, "setting": k, "params": "{}", "price": 0.05}
+            row |= {"n_train": 40, "n_test": 50}
             rows.append(row | figures | validation | {"error": None} | more)
     return rows
 
@@ -60,15 +61,57 @@ def test_matplotlib_is_imported_when_something_is_drawn():
 
 
 def test_curves_have_one_line_per_method_with_means_over_the_splits():
-    ax = plot.curves(TWO)
+    ax = plot.curves(TWO, y="accuracy")
     assert drawn_points(ax) == [[[0.5, 0.5], [2.5, 0.9]], [[1.5, 0.8]]]
     assert legend_texts(ax) == [METHODS["cart"].title, "mine"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("mean features used", "accuracy on the test part")
+    assert ax.get_yscale() == "linear"
     assert plt.gcf() is ax.figure
     ax = plot.curves(TWO, "n_features", "loss", methods=["mine"])
     np.testing.assert_allclose(drawn_points(ax), [[[1.5, 0.4]]])
     assert ax.get_ylabel() == "loss (lambda 0.05) on the test part"
     assert plot.curves(TWO, y="validation_accuracy").get_ylabel() == "accuracy on the validation part"
+
+
+def test_curves_show_errors_on_a_logarithmic_axis_without_bars():
+    ax = plot.curves(TWO)
+    np.testing.assert_allclose(np.concatenate(drawn_points(ax)), [[0.5, 0.5], [2.5, 0.1], [1.5, 0.2]])
+    assert (ax.get_yscale(), ax.get_ylabel()) == ("log", "share of wrong answers on the test part")
+    assert not any(container.has_xerr or container.has_yerr for container in ax.containers)
+    ticks = {label.get_text(): place for label, place in zip(ax.get_yticklabels(), ax.get_yticks())}
+    assert "0" not in ticks
+    for text, place in ticks.items():
+        assert text.endswith(" %")
+        assert float(text[:-2]) == pytest.approx(100 * place)
+    low, high = ax.get_ylim()
+    assert low < 0.1 < 0.5 < high
+    assert plot.curves(TWO, y="validation_error_rate").get_ylabel() == "share of wrong answers on the validation part"
+    assert plot.curves(TWO, y="balanced_error_rate").get_yscale() == "log"
+
+
+def test_a_setting_without_errors_is_drawn_at_half_an_error_and_its_tick_is_0():
+    results = frame(fits("cart", [(1.0, 0.9), (5.0, 1.0)]))
+    ax = plot.curves(results)
+    half = 0.5 / 100  # two splits with 50 test rows each
+    np.testing.assert_allclose(drawn_points(ax)[0], [[1.5, 0.1], [5.5, half]])
+    assert ax.get_yticks()[0] == half
+    assert ax.get_yticklabels()[0].get_text() == "0"
+    assert ax.get_ylim()[0] < half
+    ax = plot.curves(results, y="validation_error_rate")
+    np.testing.assert_allclose(drawn_points(ax)[0][1], [5.5, 0.5 / 20])  # a quarter of two training parts of 40 rows
+    costs = results.assign(error_cost=7.0 * (1 - results["accuracy"]))
+    ax = plot.curves(costs, y="error_cost")
+    np.testing.assert_allclose(drawn_points(ax)[0], [[1.5, 0.7], [5.5, 7 * half]])
+    perfect = plot.curves(frame(fits("cart", [(1.0, 1.0)])))
+    assert perfect.get_yscale() == "linear"
+    assert drawn_points(perfect) == [[[1.5, 0.0]]]
+
+
+def test_a_negative_cost_of_errors_keeps_the_axis_linear():
+    results = TWO.assign(error_cost=TWO["accuracy"] - 0.6)
+    ax = plot.curves(results, y="error_cost")
+    assert ax.get_yscale() == "linear"
+    np.testing.assert_allclose(drawn_points(ax)[0], [[0.5, -0.1], [2.5, 0.3]], atol=1e-12)
 
 
 def test_curves_of_a_csv_file_are_those_of_the_frame(tmp_path):

@@ -15,6 +15,7 @@ from agents import DatumWiseClassifier, LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Dataset, compare, load_dataset
 from fsgym.comparison import figures
+from fsgym.comparison.answer import losses_table
 from fsgym.comparison.ranking import rank_methods, titles_with_flags
 from fsgym.comparison.summary import mean_text, settings_text, summarise
 from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
@@ -91,6 +92,10 @@ def test_report_says_where_it_comes_from(report):
         assert mean_text(row, "accuracy") in text
     for row in summary.losses.to_dict("records"):
         assert mean_text(row, "loss") in text
+    rows, columns = losses_table(results)
+    assert [ranking.lam for ranking, _ in rows] == sorted(summary.losses["lam"])
+    for (ranking, standing), *cells in zip(rows, *columns.values(), strict=True):
+        assert " ".join(filter(None, [f"{ranking.lam:.4g}", standing.title, standing.note, *cells])) in text
 
 
 def test_examples_show_original_values_and_prices(report):
@@ -196,8 +201,8 @@ def test_the_main_picture_has_features_or_money_and_reference_lines():
     rows = [row_of("cart"), row_of("constant", n=0.0, error=0.4), row_of("everything", n=30.0, error=0.02)]
     titles = {"cart": "CART", "constant": "nothing acquired", "everything": "everything acquired"}
     for more, x_label, y in (
-        ({}, "mean number of features used per case", "accuracy"),
-        ({"spent": 7.0}, "mean price paid per case", "accuracy"),
+        ({}, "mean number of features used per case", "share of wrong answers"),
+        ({"spent": 7.0}, "mean price paid per case", "share of wrong answers"),
         ({"accuracy": 0.5}, "mean price paid per case", "mean cost of errors per case"),
     ):
         results = results_of(rows[0] | more, *rows[1:])
@@ -208,10 +213,24 @@ def test_the_main_picture_has_features_or_money_and_reference_lines():
         assert labels[-1] == "best at lambda 0.01"
         assert "nothing acquired" in labels
         assert len(labels) == 4
-    drawn = {tuple(np.unique(line.get_ydata())) for line in ax.get_lines()}
-    assert {(0.4,), (0.02,)} <= drawn
+        assert ax.get_yscale() == "log"
+        assert not any(container.has_xerr or container.has_yerr for container in ax.containers)
+        drawn = {tuple(np.unique(np.asarray(line.get_ydata(), float).round(12))) for line in ax.get_lines()}
+        assert {(0.4,), (0.02,)} <= drawn
     balanced = results_of(*rows, headline=("accuracy", "balanced_accuracy", "auc"))
-    assert tradeoff_axes(rank_methods(balanced)).y == "balanced_accuracy"
+    assert tradeoff_axes(rank_methods(balanced)).y == "balanced_error_rate"
+    assert plot_tradeoff(rank_methods(balanced), summarise(balanced).settings, titles).get_ylabel().endswith("classes")
+
+
+def test_the_main_picture_shows_a_method_without_errors():
+    rows = [row_of("cart", error=0.0), row_of("lars"), row_of("constant", n=0.0, error=0.4)]
+    results = results_of(*rows)
+    ax = plot_tradeoff(rank_methods(results), summarise(results).settings, {"cart": "CART", "lars": "LARS"})
+    floor = 0.5 / 100  # half an error of the test rows
+    assert ax.containers[0][0].get_ydata().tolist() == [floor]
+    assert (ax.get_yticks()[0], ax.get_yticklabels()[0].get_text()) == (floor, "0")
+    (ring,) = [line for line in ax.get_lines() if line.get_label() == "best at lambda 0.01"]
+    np.testing.assert_allclose(ring.get_ydata(), [floor])
 
 
 def test_flags_are_visible_in_table_and_legend(tmp_path):
