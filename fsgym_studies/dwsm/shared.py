@@ -63,8 +63,8 @@ READING = {"answers": "linear"}
 N_ITERATIONS = 20  # the default of RCPI; the paper has ten, and says that more give similar results
 LOGISTIC, AS_PRINTED = "DWSM, logistic answers", "DWSM, as printed"
 AS_PRINTED_TEXT = (
-    f"{AS_PRINTED}, a reading that adds little to the paper's text: uniform states alone, least squares with a constant "
-    "term, and the policy of the last iteration"
+    f"{AS_PRINTED}, a reading that adds little to the paper's text: uniform states alone, least squares with a "
+    "constant term, and the policy of the last iteration"
 )
 
 

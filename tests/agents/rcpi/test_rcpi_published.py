@@ -94,8 +94,9 @@ def test_the_published_algorithm_agrees_with_exact_expectations_state_by_state(i
     "name", ["breast_cancer", *(pytest.param(n, marks=needs_folder) for n in ("australian", "pima_diabetes"))]
 )
 def test_a_high_lambda_selects_nothing_and_answers_the_larger_class(name):
-    """Section 6.1, on lambda: "the model chooses to select no features and associates each input to the larger
-    category". Without a constant term no policy can: all scores are 0 at the start, and each row makes the same acquisition.
+    """Section 6.1: "the model chooses to select no features and associates each input to the larger category".
+
+    Without a constant term no policy can: all scores are 0 at the start, and each row makes the same acquisition.
     """
     data = load_dataset(name, data_dir=FOLDER)
     share = np.bincount(data.y).max() / data.n_samples
