@@ -64,6 +64,8 @@ def score_table(
     for reason in dict.fromkeys(reasons[m, declared.score] for m in without):
         own = [m for m in without if reasons[m, declared.score] == reason]
         caption += f" n/a for {', '.join(own)}: {reason}."
+    for method in (m for m in means.index if (m, declared.score) in reasons and grouped.loc[m].isna().any()):
+        caption += f" {DASH} for {method}: {reasons[method, declared.score]}."
     caption += sources
     stem = f"{declared.score}_by_{declared.columns}"
     several = sum(t.score == declared.score for t in suite.tables) > 1

@@ -12,9 +12,10 @@ from scipy import stats
 
 from fsgym.methods import find_method
 from fsgym_studies.suites import SUITES, find_suite
-from fsgym_studies.suites.leaderboard import standing
+from fsgym_studies.suites.leaderboard import score_table, standing
 from fsgym_studies.suites.methods import BENCHMARK_METHODS
 from fsgym_studies.suites.scores import SCORES, PairedScores, paired_scores
+from fsgym_studies.suites.suite import TableOf
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
 FOCUS = "Adaptive agent"
@@ -85,6 +86,19 @@ def test_scores_are_paired_by_data_set_or_by_run(n_datasets, unit, n_rows, share
     own = scores[(scores["dataset"] == "d0") & (scores["method"] == "a")]
     wanted = own if n_datasets == 3 else own[own["split"] == 0]
     assert paired.means["a"].iloc[0] == pytest.approx(wanted["value"].mean())
+
+
+def test_a_score_that_a_method_has_on_some_data_sets_only_has_its_reason_in_the_caption():
+    rows = [
+        ("d1", 0, "a", "complete", "", 3.0),
+        ("d2", 0, "a", "complete", "", 4.0),
+        ("d1", 0, "b", "complete", "", 5.0),
+    ]
+    scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value"])
+    declared = TableOf("complete", "dataset")
+    shown = score_table(find_suite("cube"), declared, scores, {("b", "complete"): "it ends early"}, (), ())
+    assert shown.frame.set_index("method").loc["b"].tolist() == ["5.000", "–", "–"]
+    assert shown.caption.endswith("A column is a data set. – for b: it ends early.")
 
 
 # --- the page ---
