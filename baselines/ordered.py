@@ -25,6 +25,7 @@ from fsgym.grouping import default_names, resolve_groups
 from fsgym.rules import Rules
 from fsgym.rules.options import OPTIONS
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, check_parameters, checks_parameters
+from fsgym.trajectories import Trajectories
 
 PRICES: list[Any] = [None, "array-like", Interval(Real, 0, None, closed="left"), HasMethods("keys")]
 
@@ -43,6 +44,7 @@ class OrderedAcquisitionsMixin:
     rules_: Rules
     order_: NDArray[np.int64]
     models_: list[SubsetModel]
+    _models_beyond: list[SubsetModel]  # those of the prefixes of ``order_`` that are longer than all of ``models_``
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
@@ -63,7 +65,7 @@ class OrderedAcquisitionsMixin:
     }
 
     def _fit_shared(self, models: SubsetModels) -> None:
-        """Set ``order_``, ``models_`` and what else follows from the models of sets of acquisitions."""
+        """Set ``order_``, the models and what else follows from the models of sets of acquisitions."""
         raise NotImplementedError
 
     @checks_parameters
@@ -129,19 +131,56 @@ class OrderedAcquisitionsMixin:
     def _known_after(self, table: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The values known after the first ``lengths[i]`` acquisitions of the order, of the shape of ``table``."""
         taken, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
+        return self._known_from(table, taken & (np.arange(len(self.order_)) < lengths[:, None]))
+
+    def _known_from(self, table: NDArray[np.float64], taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The values known after the acquisitions ``taken`` (n_samples, n_order), of the shape of ``table``."""
         acquisitions = np.zeros((len(table), self.rules_.n_acquisitions), bool)
-        acquisitions[:, self.order_] = taken & (np.arange(len(self.order_)) < lengths[:, None])
+        acquisitions[:, self.order_] = taken
         return spread_to_features(self.rules_, acquisitions) & ~np.isnan(table)
 
     def _proba_at(
         self, table: NDArray[np.float64], known: NDArray[np.bool_], lengths: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Class probabilities of the models of the first ``lengths[i]`` acquisitions, (n_samples, n_classes)."""
-        shares = np.empty((len(table), len(self.classes_)))
+        shares, models = np.empty((len(table), len(self.classes_))), [*self.models_, *self._models_beyond]
         for k in np.unique(lengths):
             rows = lengths == k
-            shares[rows] = self.models_[k].proba(table[rows], known[rows])
+            shares[rows] = models[k].proba(table[rows], known[rows])
         return shares
+
+    def _trajectories(
+        self, table: NDArray[np.float64], taken: NDArray[np.bool_], lengths: NDArray[np.int64]
+    ) -> Trajectories:
+        """The acquisitions ``taken`` (n_samples, n_order), and the answers of the models of these ``lengths``."""
+        known = self._known_from(table, taken)
+        shares = self._proba_at(table, known, lengths)
+        order = np.full((len(table), int(taken.sum(axis=1).max(initial=0))), -1, np.int32)
+        row, position = np.nonzero(taken)
+        order[row, (taken.cumsum(axis=1) - 1)[row, position]] = self.order_[position]
+        answers = cheapest_answers(shares, self.rules_.error_costs)
+        return Trajectories(order, known, answers, np.zeros(len(table), bool), probabilities=shares)
+
+    def continue_after_stop(self, X: ArrayLike, rules: Rules | None = None) -> Trajectories:
+        """The acquisitions for each row to the end of ``order_``, past the stop, and the answers then.
+
+        An acquisition that is not legal when its turn comes, such as one that a budget does not pay for, is passed
+        over. The order may end before all acquisitions are made.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        rules : Rules, optional
+            By default those of the training; others with the same acquisitions, such as with a budget.
+
+        Returns
+        -------
+        Trajectories, whose answers are indices into ``classes_``
+        """
+        table, rules = self._validate_table(X), rules or self.rules_
+        taken, _ = follow_order(rules, available_acquisitions(rules, table), self.order_)
+        lengths = np.where(taken, np.arange(1, len(self.order_) + 1), 0).max(axis=1, initial=0)
+        return self._trajectories(table, taken, lengths)
 
     def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
         """The number of acquisitions of the order after which each row is answered, unavailable ones included."""

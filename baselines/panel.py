@@ -114,6 +114,7 @@ class PanelClassifier(OrderedAcquisitionsMixin, ColumnSelectorMixin, ClassifierM
         self.order_ = np.array(order, dtype=np.int64)
         self.panel_ = [self.rules_.names[j] for j in order[:size]]
         self.models_ = [models.model(order[:k]) for k in range(size + 1)]
+        self._models_beyond = [models.model(order[:k]) for k in range(size + 1, len(order) + 1)]
 
     def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.full(len(table), len(self.panel_))

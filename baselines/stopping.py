@@ -13,7 +13,6 @@ from baselines.forward_selection import extend_order, select_forward
 from baselines.ordered import OrderedAcquisitionsMixin
 from baselines.stopping_rule import StoppingRule, belief_inputs, learn_stopping
 from baselines.subset_models import SubsetModels, available_acquisitions
-from fsgym.answers import cheapest_answers
 from fsgym.rules.options import RuleOptionsButLam, set_rule_options, takes_rule_options
 from fsgym.trajectories import Trajectories
 
@@ -97,6 +96,7 @@ class StoppingClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimato
         self.rule_ = learn_stopping(models, order, self.lam, selection.size)
         self.order_ = np.array(order, dtype=np.int64)
         self.models_ = [models.model(order[:k]) for k in range(len(order) + 1)]
+        self._models_beyond = []
 
     def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
         """The number of acquisitions after which each row is answered, with unavailable ones, which are passed over."""
@@ -116,12 +116,5 @@ class StoppingClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimato
         """The acquisitions for each row in their order, and the answers as indices into ``classes_``."""
         table = self._validate_table(X)
         lengths = self._lengths(table)
-        known = self._known_after(table, lengths)
-        shares = self._proba_at(table, known, lengths)
-        answers = cheapest_answers(shares, self.rules_.error_costs)
         taken, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
-        taken &= np.arange(len(self.order_)) < lengths[:, None]
-        order = np.full((len(table), int(taken.sum(axis=1).max(initial=0))), -1, np.int32)
-        row, position = np.nonzero(taken)
-        order[row, (taken.cumsum(axis=1) - 1)[row, position]] = self.order_[position]
-        return Trajectories(order, known, answers, np.zeros(len(table), bool), probabilities=shares)
+        return self._trajectories(table, taken & (np.arange(len(self.order_)) < lengths[:, None]), lengths)

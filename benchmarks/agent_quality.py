@@ -109,7 +109,7 @@ def page(rows: list[str], tasks: list[str]) -> str:
     return f"""## Breast cancer and the five tasks
 
 This section is written by `python benchmarks/agent_quality.py`, with default settings throughout.
-RCPI as printed is the algorithm literally as its paper prints it.
+RCPI as printed is {METHODS["rcpi_printed"].reading}.
 
 ### Breast cancer
 

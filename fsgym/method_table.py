@@ -108,14 +108,14 @@ METHODS: dict[str, Method] = {
             "answers": "linear",
             "states": "uniform",
             "mixture": "decision",
-            "intercept": False,
+            "intercept": True,
             "ridge": 1e-6,
             "select": "last",
             "n_iterations": 10,
         },
         kind="linear",
-        reading="the algorithm literally as its paper prints it, with uniform states, a policy drawn from the mixture "
-        "at each decision, least squares without a constant term, and the policy of the last of ten iterations",
+        reading="a reading of its paper with uniform states, a policy drawn from the mixture at each decision, least "
+        "squares with a constant term, and the policy of the last of ten iterations",
     ),
     "l1_svm": Method(
         "L1-SVM",

@@ -152,7 +152,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
 
     @classmethod
     def published(cls, lam: float = 0.01, **options: Any) -> DatumWiseClassifier:
-        """RCPI literally as printed, see ``agents.RCPI.published``, which is the method ``rcpi_printed``.
+        """RCPI in the reading of ``agents.RCPI.published``, which is the method ``rcpi_printed``.
 
         ``options`` are other or further parameters.
         """

@@ -60,8 +60,9 @@ class RCPI:
     ridge : float from 1e-6, default 1e-3
         Penalty of each regression, multiplied by its number of rows; intercepts are not penalised.
     intercept : bool, default True
-        Whether scores have a constant term. Without it, as in the paper, all scores are 0 where nothing is acquired,
-        and the first acquisition is always the same one.
+        Whether scores have a constant term. The paper's phi(x, z) shows none, but its "classical linear regression"
+        has one. Without it all scores are 0 where nothing is acquired, and the tie goes to the first legal acquisition:
+        at any price each row makes it, and none is answered at once. False is for comparisons with that formula.
     acquisitions : {"linear", "trees"}, default "linear"
         How the worth of an acquisition is estimated: by ridge regression, as in the paper, or by boosted regression
         trees on the known values (``agents.rcpi.trees``). With trees, training takes 5 to 20 times as long, the loss on
@@ -198,11 +199,14 @@ class RCPI:
 
     @classmethod
     def published(cls, env: Any, **options: Any) -> RCPI:
-        """RCPI as Dulac-Arnold et al. (2012) print it.
+        """RCPI in a reading of Dulac-Arnold et al. (2012) that adds as little as possible.
 
-        A policy is drawn from the mixture at each decision, the states are uniform, the regressions are least squares
-        without a constant term (with a penalty of 1e-6, so that they can be solved), there are ten iterations, and the
-        last policy is returned. ``options`` are other or further parameters.
+        The states are uniform (section 3.4, step 1), a policy is drawn from the mixture at each decision, the
+        regressions are least squares (step 3; with a penalty of 1e-6, so that they can be solved), there are ten
+        iterations (section 6.1), and the last policy is returned. The paper does not say whether its linear regression
+        has a constant term. Here it has one: otherwise no policy could answer at once, and the paper says that a high
+        lambda "chooses to select no features". ``options`` are other or further parameters, such as
+        ``intercept=False``.
         """
         return cls(env, **{**METHODS["rcpi_printed"].preset, **options})
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy import stats
 
 from fsgym.comparison.protocol import PAPER_REPORTED
@@ -155,12 +156,26 @@ def difference_of_losses(first: pd.DataFrame, second: pd.DataFrame) -> LossDiffe
     tables have one row per split, with ``loss``, ``n_train`` and ``n_test``.
     """
     pairs = first.set_index("split")["loss"].to_frame("first").join(second.set_index("split")["loss"])
-    difference = (pairs["loss"] - pairs["first"]).to_numpy(float)
+    return mean_difference(
+        (pairs["loss"] - pairs["first"]).to_numpy(float), float((first["n_test"] / first["n_train"]).mean())
+    )
+
+
+def mean_difference(difference: NDArray[np.float64], test_share: float = 0.0) -> LossDifference:
+    """The mean of paired differences, by a t test from three on.
+
+    ``test_share``, the number of test rows over that of training rows, corrects the variance where the pairs are splits
+    of the same rows, as in ``difference_of_losses``; 0 where they have no rows in common.
+
+    >>> from fsgym.comparison.summary import mean_difference
+    >>> low, high = mean_difference(np.array([0.1, 0.2, 0.3]))[1:3]
+    >>> round(low, 3), round(high, 3)
+    (-0.048, 0.448)
+    """
     mean, n = float(difference.mean()), len(difference)
     if n < FEWEST_PAIRS:
         return LossDifference(mean, np.nan, np.nan, np.nan)
-    share = float((first["n_test"] / first["n_train"]).mean())
-    error = float(np.sqrt(difference.var(ddof=1) * (1 / n + share)))
+    error = float(np.sqrt(difference.var(ddof=1) * (1 / n + test_share)))
     half = float(stats.t.ppf(0.975, n - 1)) * error
     p = float(2 * stats.t.sf(abs(mean) / error, n - 1)) if error > 0 else float(mean == 0)
     return LossDifference(mean, mean - half, mean + half, p)

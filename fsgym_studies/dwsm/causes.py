@@ -31,8 +31,8 @@ L1_TEXT = (
     "of the rows"
 )
 PRINTED_DIFFERENCES = (
-    "RCPI as printed differs from our reading in uniform states, least squares without a constant and the policy of "
-    "the last iteration, which are not separated here"
+    "RCPI as printed differs from our reading in uniform states, least squares with next to no penalty and the "
+    "policy of the last iteration, which are not separated here"
 )
 MODERATE = (0.4, 0.7)  # sparsities of the settings that ``at_half_text`` lists
 ALMOST_ALL = 0.8  # of the errors, ours

@@ -135,7 +135,7 @@ def protocol(full: bool) -> str:
         f"(1,943 texts, 3,289 word counts) in 10 random groups, {PCMAC_SPLITS} split with half of the rows for "
         "training. On pcmac RCPI has "
         f"{iterations}. {shared.READING_TEXT}. {LARS}, which computes the LASSO, ignores the groups; a group counts as "
-        f"acquired if any of its features is used. {shared.AS_PRINTED}, on Adult: as in dwsm-binary."
+        f"acquired if any of its features is used. On Adult also {shared.AS_PRINTED_TEXT}, as in dwsm-binary."
     )
 
 

@@ -72,7 +72,8 @@ def protocol(full: bool) -> str:
         f"wine; {shared.splits_text(full)}{wine}. {DWSM} at prices lambda = {prices}, and in further cells, which only "
         f"a cause speaks of, on wine at {higher}; one-vs-rest "
         f"{L1_SVM}, where a feature counts as used if any of the classifiers uses it; {CART}, which this section of "
-        f"the paper does not have. {shared.READING_TEXT}. {shared.LOGISTIC} and {shared.AS_PRINTED} as in dwsm-binary."
+        f"the paper does not have. {shared.READING_TEXT}. {shared.LOGISTIC}: as in dwsm-binary. "
+        f"{shared.AS_PRINTED_TEXT}, as in dwsm-binary."
         f"{shared.fewer_splits_text(full)}"
     )
 

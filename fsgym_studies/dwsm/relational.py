@@ -30,7 +30,7 @@ from fsgym_studies.dwsm.relational_causes import (
     complex_digit_cause,
     sweep_cause,
 )
-from fsgym_studies.dwsm.shared import AS_PRINTED, DWSM_PAPER, DWSM_REFERENCE, READING, READING_TEXT
+from fsgym_studies.dwsm.shared import AS_PRINTED, AS_PRINTED_TEXT, DWSM_PAPER, DWSM_REFERENCE, READING, READING_TEXT
 
 MNIST_TRAIN, MNIST_TEST = Source("mnist", "MNIST", split="train"), Source("mnist", "MNIST", split="test")
 BLOCK_SIDE = 7  # pixels along a side of a block
@@ -87,8 +87,8 @@ def protocol(full: bool) -> str:
         "corners), and is then cheaper; in further cells if it shares one with each of them, as the formula of section "
         f"4.2.5 says. Prices of related / unrelated blocks: {prices} (the paper does not print its prices). The claims "
         f"are assessed at the second pair of prices; further pairs, shown beside it: {swept}. {READING_TEXT}. It has "
-        f"{params['n_iterations']} iterations of {params['states_per_sample']} states per image. {AS_PRINTED}, at the "
-        "first two pairs: as in dwsm-binary."
+        f"{params['n_iterations']} iterations of {params['states_per_sample']} states per image. At the first two "
+        f"pairs also {AS_PRINTED_TEXT}, the tenth."
     )
 
 

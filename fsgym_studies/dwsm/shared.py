@@ -62,10 +62,14 @@ DWSM_PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # lambda: those of 
 READING = {"answers": "linear"}
 N_ITERATIONS = 20  # the default of RCPI; the paper has ten, and says that more give similar results
 LOGISTIC, AS_PRINTED = "DWSM, logistic answers", "DWSM, as printed"
+AS_PRINTED_TEXT = (
+    f"{AS_PRINTED}, a reading that adds little to the paper's text: uniform states alone, least squares with a "
+    "constant term, and the policy of the last iteration"
+)
 
 
 def readings(prices: Sequence[float]) -> tuple[MethodSettings, ...]:
-    """RCPI at these prices in our reading of section 3.4, with other answers, and literally as printed."""
+    """RCPI at these prices in our reading of section 3.4, with other answers, and in the reading ``rcpi_printed``."""
     settings = price_settings(prices)
     return (
         MethodSettings(DWSM, "rcpi", settings, preset=READING),

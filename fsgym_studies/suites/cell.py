@@ -21,12 +21,12 @@ from fsgym.reference_policies import accuracies_within, reference
 from fsgym.rules import Rules
 from fsgym.runner.results import list_of, number, optional, record, returns, text
 from fsgym.trajectories import Trajectories
-from fsgym_studies.suites.continuing import CannotContinueError, continued
+from fsgym_studies.suites.continuing import ORDER_ENDS, CannotContinueError, continued
 
 METHOD_CELL, REFERENCE_CELL = (f"fsgym_studies.suites.cell:{name}" for name in ("run_method", "run_reference"))
 REFERENCE_ROWS = {True: 5_000, False: 50_000}  # simulated for a reference: quick, and full
 SCORE = record(score=text, at=text, value=number)
-CELL_CHECK = record(scores=list_of(SCORE), reasons=record(), seconds=optional(number))
+CELL_CHECK = record(scores=list_of(SCORE), reasons=record(), seconds=optional(number), test_share=optional(number))
 
 
 class Measurement(NamedTuple):
@@ -72,8 +72,8 @@ class Scores:
             if result.illegal:
                 self.add("illegal", name, result.illegal)
 
-    def result(self, seconds: float | None = None) -> dict[str, Any]:
-        return {"scores": self.rows, "reasons": self.reasons, "seconds": seconds}
+    def result(self, seconds: float | None = None, test_share: float | None = None) -> dict[str, Any]:
+        return {"scores": self.rows, "reasons": self.reasons, "seconds": seconds, "test_share": test_share}
 
 
 @returns(CELL_CHECK)
@@ -95,7 +95,8 @@ def run_method(
     -------
     dict
         ``scores``, a list of dict with ``score``, ``at`` (price or budget) and ``value``; ``reasons``, score -> why the
-        method does not have it; ``seconds``, the processor time of the training, including the choice of settings
+        method does not have it; ``seconds``, the processor time of the training, including the choice of settings;
+        ``test_share``, the number of test rows over that of training rows
     """
     parts, scores = split.parts(dataset), Scores()
     with warnings.catch_warnings(action="ignore"):  # as of solvers that stop early; such models are tested as they are
@@ -109,7 +110,7 @@ def run_method(
         ]
         scores.add_evaluations(measurement, results)
         _measure_order(scores, models[0], parts.test, test, measurement)
-    return scores.result(seconds)
+    return scores.result(seconds, parts.test.n_samples / parts.train.n_samples)
 
 
 def _fit_at_prices(
@@ -151,7 +152,9 @@ def _measure_order(scores: Scores, model: Any, test: Dataset, shown: Dataset, me
         scores.reasons |= dict.fromkeys(wanted, str(reason))
         return
     _add_within(scores, measurement, done_within, test)
-    if done is not None and relevant is not None:
+    if done is not None and relevant is not None and (relevant & ~done.acquired).any():
+        scores.reasons["complete"] = ORDER_ENDS
+    elif done is not None and relevant is not None:
         scores.add("complete", "", float(acquisitions_until(done.order, relevant).mean()))
 
 

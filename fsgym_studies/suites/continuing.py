@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from agents.policy import Policy
 from fsgym.dataset import Dataset
-from fsgym.evaluation import as_actor, play
+from fsgym.evaluation import as_actor, codes_of, play
+from fsgym.metrics import aligned_probabilities
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
 
 NO_ORDER = "no order of acquisitions beyond its own stop"
 NO_MASKS = "its predict takes no action_masks, so that it cannot be asked to continue past its stop"
+ORDER_ENDS = "its order of acquisitions ends before all relevant features"
 IGNORES_MASKS = "takes no further acquisition where its answer is masked"
 
 
@@ -27,7 +30,8 @@ class CannotContinueError(Exception):
 def continued(model: Any, test: Dataset, rules: Rules) -> Trajectories:
     """The trajectories of a policy that acquires until no acquisition is legal, in the order of the data set.
 
-    A classifier of ``agents`` and a ``Policy`` are asked to continue (``continue_after_stop``). To a Stable-Baselines3
+    A classifier of ``agents``, a ``Policy``, and a classifier with a method ``continue_after_stop``, such as the fixed
+    panel, which continues to the end of its order, are asked to continue. To a Stable-Baselines3
     model with ``action_masks`` and a callable ``(observations, action_masks) -> actions`` the answers are shown as
     illegal while an acquisition is legal.
 
@@ -44,6 +48,10 @@ def continued(model: Any, test: Dataset, rules: Rules) -> Trajectories:
         )
     if isinstance(model, Policy):
         return model.trajectories(test.X, rules, continue_after_stop=True)
+    if hasattr(model, "continue_after_stop"):
+        done = model.continue_after_stop(test.to_array(), rules)
+        shares = aligned_probabilities(done.probabilities, model.classes_, test.classes)
+        return replace(done, answers=codes_of(model.classes_[done.answers], test), probabilities=shares)
     if hasattr(model, "features_used") or hasattr(model, "trajectories"):
         raise CannotContinueError(NO_ORDER)
     predict = getattr(model, "predict", None)

@@ -6,7 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 
+from fsgym.checks import listing
 from fsgym.comparison.report import provenance
+from fsgym.comparison.summary import FEWEST_PAIRS
 from fsgym.methods import find_method
 from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import DASH, format_number
@@ -17,10 +19,12 @@ from fsgym_studies.suites.scores import (
     REFERENCE_TITLE,
     SAME_SCORE,
     SCORES,
+    PairedScores,
     Score,
     long_table,
     mean_ranks,
     means_by_place,
+    paired_scores,
     reasons_of,
     scores_of,
 )
@@ -60,6 +64,8 @@ def score_table(
     for reason in dict.fromkeys(reasons[m, declared.score] for m in without):
         own = [m for m in without if reasons[m, declared.score] == reason]
         caption += f" n/a for {', '.join(own)}: {reason}."
+    for method in (m for m in means.index if (m, declared.score) in reasons and grouped.loc[m].isna().any()):
+        caption += f" {DASH} for {method}: {reasons[method, declared.score]}."
     caption += sources
     stem = f"{declared.score}_by_{declared.columns}"
     several = sum(t.score == declared.score for t in suite.tables) > 1
@@ -131,27 +137,46 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
     return Table("seconds", "Training time", caption, frame)
 
 
-def standing(ranks: pd.Series, focus: str, title: str) -> str:
-    """Where a method stands among those that have all scores, in a sentence.
+def standing(ranks: pd.Series, focus: str, score: str, paired: PairedScores) -> str:
+    """Where a method stands among those that have all scores, and whether the lead is more than noise, in a sentence.
 
-    >>> standing(pd.Series({"CART": 1.5, "mine": 1.75, "RCPI": 2.75}), "mine", "Loss")
-    'mine is 2nd of 3 methods by loss (mean rank 1.75); the first is CART (1.50).'
-    >>> standing(pd.Series({"CART": 1.5, "mine": 1.5}), "mine", "Loss")
-    'mine is 1st of 2 methods by loss (mean rank 1.50), and so is CART.'
+    >>> paired = PairedScores(pd.DataFrame({"CART": [0.1, 0.2, 0.3], "mine": [0.2, 0.4, 0.3]}), "data set")
+    >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "mine", "loss", paired)
+    'mine is 2nd of 2 methods by loss (mean rank 2.00); the first is CART (1.00), ahead of it by no more than noise \
+(t tests over 3 data sets, 95 %).'
+    >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "CART", "loss", paired)
+    'CART has the best mean rank of 2 methods by loss (1.00); mine is not distinguishable from it \
+(t tests over 3 data sets, 95 %).'
     """
     if focus not in ranks.index:
         return f"{focus} has no place: its scores are not complete."
-    place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10 if place % 100 not in (11, 12, 13) else 0, "th")
-    among = counted(len(ranks), "method")
-    text = f"{focus} is {place}{ending} of {among} by {title.lower()} (mean rank {ranks[focus]:.2f})"
-    others = ranks.drop(index=focus)
+    others, sign = ranks.drop(index=focus), 1.0 if SCORES[score].more_is_better else -1.0
     if others.empty:
-        return f"{text}."
-    if place == 1 and others.min() < ranks[focus] + 1e-9:
-        return f"{text}, and so is {others.idxmin()}."
-    which = "next" if place == 1 else "first"
-    return f"{text}; the {which} is {others.idxmin()} ({others.min():.2f})."
+        return f"{focus} is the only method that has a rank."
+    title, among = SCORES[score].title.lower(), counted(len(ranks), "method")
+    test = f"t tests over {counted(len(paired.means), paired.unit)}, 95 %"
+    unknown = f"whether this is more than noise is not known, which takes {FEWEST_PAIRS} data sets or runs"
+    place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
+    if place > 1:
+        first = others.idxmin()
+        lead = paired.is_ahead(str(first), focus, sign)
+        by = {True: f"by more than noise ({test})", False: f"by no more than noise ({test})", None: f"but {unknown}"}
+        ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10 if place % 100 not in (11, 12, 13) else 0, "th")
+        return (
+            f"{focus} is {place}{ending} of {among} by {title} (mean rank {ranks[focus]:.2f}); the first is "
+            f"{first} ({others.min():.2f}), {'' if lead is None else 'ahead of it '}{by[lead]}."
+        )
+    leads = {str(other): paired.is_ahead(focus, str(other), sign) for other in others.index}
+    close = [other for other, lead in leads.items() if not lead or others[other] < ranks[focus] + 1e-9]
+    if not close:
+        return (
+            f"{focus} is 1st of {among} by {title} (mean rank {ranks[focus]:.2f}), ahead of each other by more than "
+            f"noise ({test}); the next is {others.idxmin()} ({others.min():.2f})."
+        )
+    best = f"{focus} has the best mean rank of {among} by {title} ({ranks[focus]:.2f})"
+    if None in leads.values():
+        return f"{best}; the next is {others.idxmin()} ({others.min():.2f}), but {unknown}."
+    return f"{best}; {listing(close)} {'is' if len(close) == 1 else 'are'} not distinguishable from it ({test})."
 
 
 def conclusion_of(
@@ -175,7 +200,8 @@ def conclusion_of(
     first = "run" if n_runs == 1 else f"{n_runs} runs"
     cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]
     protocol = " ".join([suite.protocol(quick), *cut, METHODS_IN_WORDS])
-    notes = [standing(ranks, title, shown.title) for title in methods.own or [methods.focus]]
+    paired = paired_scores(scores, table, main)
+    notes = [standing(ranks, title, main, paired) for title in methods.own or [methods.focus]]
     notes += [f"{SCORES[s].title}: n/a for all methods (one of them: {refused[s]})." for s in dict.fromkeys(absent)]
     notes += _notes(suite, methods, table, labels, quick)
     for title, share in scores[scores["score"] == "illegal"].groupby("method", sort=False)["value"].max().items():

@@ -14,7 +14,7 @@ from fsgym.extras import EXTRAS, require
 from fsgym.methods import REFERENCES, find_method
 
 SLOW_METHODS = ("maskable_ppo",)  # run only if named
-BENCHMARK_METHODS = ("adaptive", "lattice", "mixture", "rcpi", "cegb", "panel", "cart", "gdfs", "dime")
+BENCHMARK_METHODS = ("adaptive", "lattice", "mixture", "rcpi", "cegb", "panel", "stopping", "cart", "gdfs", "dime")
 
 
 def has_prices(method: ComparedMethod, prices: tuple[float, ...]) -> bool:

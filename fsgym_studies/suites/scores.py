@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from fsgym.comparison.summary import FEWEST_PAIRS, mean_difference
 from fsgym_studies.common.curves import cells_with
 
 REFERENCE_TITLE = "reference"
@@ -126,6 +127,39 @@ def mean_ranks(means: pd.DataFrame, more_is_better: bool | None, unranked: Colle
     complete = means.drop(index=list(unranked), errors="ignore").dropna()
     rounded = (complete / SAME_SCORE).round()  # differences that are not shown do not count
     return rounded.rank(ascending=not more_is_better).mean(axis=1).sort_values(kind="stable")
+
+
+class PairedScores(NamedTuple):
+    """A score of the methods on what is independent, to test whether differences are more than noise.
+
+    Attributes
+    ----------
+    means : DataFrame, a row for each data set or run, and a column for each method: means over prices or budgets
+    unit : "data set" or "run", what a row is
+    test_share : float, test rows over training rows of the runs of a data set; 0 for data sets
+    """
+
+    means: pd.DataFrame
+    unit: str
+    test_share: float = 0.0
+
+    def is_ahead(self, first: str, second: str, sign: float) -> bool | None:
+        """Whether a method is better than another by more than noise; None with too few data sets and runs.
+
+        By the t test of ``fsgym.compare`` at 95 %; ``sign`` is 1 where more is better, and -1 where less is.
+        """
+        found = mean_difference((sign * (self.means[first] - self.means[second])).dropna().to_numpy(), self.test_share)
+        return None if np.isnan(found.low) else bool(found.low > 0)
+
+
+def paired_scores(scores: pd.DataFrame, table: pd.DataFrame, score: str) -> PairedScores:
+    """The score by data set where there are at least three, and by run otherwise; ``table`` has the cells."""
+    own = scores[(scores["score"] == score) & (scores["split"] != "")]
+    by_dataset = own["dataset"].nunique() >= FEWEST_PAIRS
+    keys = ["dataset"] if by_dataset else ["dataset", "split"]
+    means = own.groupby([*keys, "method"], sort=False)["value"].mean().unstack("method", sort=False)
+    share = 0.0 if by_dataset else float(pd.to_numeric(table["test_share"]).mean())
+    return PairedScores(means, "data set" if by_dataset else "run", share)
 
 
 def long_table(suite: str, scores: pd.DataFrame, unranked: Collection[str]) -> pd.DataFrame:

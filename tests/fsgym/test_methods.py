@@ -121,6 +121,40 @@ def test_answers_depend_on_used_values_only(name, table):
     assert all(whole) == (name == "everything")
 
 
+# Options under which an acquisition costs at least lam; the largest error cost is 1, or given.
+DEAR = {
+    "one price": {},
+    "prices": {"costs": [1, 2, 1, 3, 1]},
+    "groups": {"groups": [[0, 1], [2], [3, 4]]},
+    "error costs": {"error_costs": [[0, 1, 9], [2, 0, 3], [1, 4, 0]]},
+}
+
+
+PRICED = [
+    pytest.param(name, marks=pytest.mark.slow) if name in {*SAME_AS, "maskable_ppo"} - {"rcpi_printed"} else name
+    for name, method in OWN.items()
+    if method.prices
+]
+
+
+@pytest.mark.parametrize("options", DEAR.values(), ids=DEAR)
+@pytest.mark.parametrize("name", PRICED)
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+def test_where_an_acquisition_costs_more_than_any_error_none_is_made(name, options):
+    """Features that determine the class are not worth it; each row has the answer of least expected cost."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, 150, p=[0.45, 0.25, 0.3])  # linear answers score the class in the middle too low
+    X = rng.normal(size=(150, 5)) + np.outer(y, [0, 2, 0, -1, 0])
+    model = make_estimator(name)
+    known = {k: v for k, v in options.items() if k in model.get_params()}
+    costs = np.array(known.get("error_costs", 1 - np.eye(3)))
+    if name in ("maskable_ppo", "dqn"):  # which learn it in a fifth of their default length
+        model.set_params(total_timesteps=20_000, num_envs=None, options=None)
+    model.set_params(lam=1.01 * costs.max(), **known).fit(X, y)
+    assert not model.features_used(X).any()
+    assert (model.predict(X) == (costs @ np.bincount(y)).argmin()).all()
+
+
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("name", or_slow(AGENTS))
 def test_answers_of_agents_depend_on_used_columns_only(name, grouped):

@@ -210,7 +210,7 @@ def test_a_slow_method_can_be_run_on_the_first_run_only(capsys, tmp_path):
     assert losses.loc[label, "0.05"] == "0.2500"  # the price of one bit, which equals the class in 80 % of the rows
     section = (tmp_path / "d.md").read_text()
     assert f"{label} is not ranked: its figures are of one run of each data set" in section
-    assert "CART is 1st of 1 method by loss" in section
+    assert "CART is the only method that has a rank." in section
     assert "Wins and losses" not in section  # there is no other method of all runs
     assert "Command: `fsgym benchmark tiny --methods cart --first-run rcpi`" in section
     assert "RCPI" not in section.partition("Not run: ")[2].partition(" Name them")[0]

@@ -4,12 +4,19 @@ import numpy as np
 import pytest
 
 from agents import DatumWiseClassifier, MixtureClassifier
-from baselines import CARTClassifier
-from fsgym import Dataset, Rules
+from baselines import CARTClassifier, PanelClassifier, StoppingClassifier
+from fsgym import Dataset, Rules, load_dataset
 from fsgym.comparison.policies import PolicyFactory
 from fsgym.datasets import Syn
 from fsgym_studies.suites.cell import Measurement, acquisitions_until, run_method
-from fsgym_studies.suites.continuing import IGNORES_MASKS, NO_MASKS, NO_ORDER, CannotContinueError, continued
+from fsgym_studies.suites.continuing import (
+    IGNORES_MASKS,
+    NO_MASKS,
+    NO_ORDER,
+    ORDER_ENDS,
+    CannotContinueError,
+    continued,
+)
 from fsgym_studies.suites.suite import RowSplit
 
 RNG = np.random.default_rng(0)
@@ -58,6 +65,57 @@ def test_a_policy_and_its_classifier_go_on_alike():
     assert (
         continued(MixtureClassifier(lam=0.1, random_state=0).fit(DATA).policy_, DATA, RULES).probabilities is not None
     )
+
+
+@pytest.mark.parametrize("cls", [PanelClassifier, StoppingClassifier])
+@pytest.mark.parametrize("lam", [0.01, 3.0])
+def test_an_order_goes_on_within_a_budget_past_its_stop(cls, lam):
+    """At price 3 nothing is worth an acquisition; within a budget the order is followed all the same."""
+    data = load_dataset("breast_cancer")
+    train, test = data.split(0.7, 0)
+    costs = np.where(np.arange(data.n_features) % 2, 2.0, 1.0)
+    model = cls(lam=lam, costs=costs, random_state=0).fit(train.to_array(), train.classes[train.y])
+    accuracies, order = [], model.order_.tolist()
+    for budget in (1.0, 3.0, 6.0, 100.0):
+        rules = Rules.for_dataset(test, lam=lam, costs=costs, budget_cost=budget)
+        done = continued(model, test, rules)
+        wanted, left = [], budget
+        for j in order:  # those that are not affordable are passed over
+            if costs[j] <= left:
+                wanted.append(j)
+                left -= costs[j]
+        assert (done.order == wanted).all()
+        used = np.isin(np.arange(data.n_features), wanted)
+        assert (done.acquired == used).all()
+        hidden = test.replace(X=np.where(used, test.X, 1e6))
+        np.testing.assert_array_equal(continued(model, hidden, rules).answers, done.answers)
+        np.testing.assert_allclose(done.probabilities.sum(axis=1), 1)
+        np.testing.assert_array_equal(done.probabilities.argmax(axis=1), done.answers)
+        accuracies.append((done.answers == test.y).mean())
+    assert accuracies[0] > 0.85
+    assert accuracies[-1] > 0.9
+
+
+@pytest.mark.parametrize("cls", [PanelClassifier, StoppingClassifier])
+def test_an_order_that_goes_on_has_the_codes_of_the_data_set(cls):
+    """A class without training rows has the probability 0, and the answers are codes of all classes."""
+    few = DATA.replace(y=2 * DATA.y, classes=np.array([0, 1, 2]))
+    model = cls(lam=0.01, random_state=0).fit(few.to_array(), few.classes[few.y])
+    done = continued(model, few, Rules.for_dataset(few, lam=0.01))
+    np.testing.assert_array_equal(done.answers, few.y)
+    assert done.probabilities.shape == (40, 3)
+    assert not done.probabilities[:, 1].any()
+
+
+def test_an_order_that_ends_before_the_relevant_features_says_so():
+    data, split = Syn(1).sample(300, 0), RowSplit(150, 50)
+    measurement = Measurement((0.3,), ("0.3",), (2.0,), {}, (), "syn1")
+    result = run_method(
+        dataset=data, split=split, candidates=[PanelClassifier(lam=0.3)], by_price=True, measurement=measurement, seed=0
+    )
+    assert result["reasons"] == {"complete": ORDER_ENDS}
+    assert {"budget_accuracy", "budget_auroc", "mean_auroc"} <= {s["score"] for s in result["scores"]}
+    assert result["test_share"] == pytest.approx(100 / 200)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import support.tiny_suite.suite as tiny
 from agents import DatumWiseClassifier
 from fsgym import Dataset
 from fsgym.methods import METHODS, find_method
+from fsgym_studies.dwsm import shared as dwsm
 from fsgym_studies.lattice_vs_peers import cell as lattice_cell
 from fsgym_studies.lattice_vs_peers import study as lattice_vs_peers
 from fsgym_studies.lattice_vs_peers.claims import RCPI_READINGS
@@ -34,7 +35,15 @@ def test_the_words_of_a_reading_are_those_of_its_parameters(name):
     parameters = DatumWiseClassifier(**method.preset).get_params()
     for (parameter, value), words in WORDS.items():
         assert (words in method.reading) == (parameters[parameter] == value), words
-    assert ("without a constant term" in method.reading) == (not parameters["intercept"])
+    assert "literally" not in method.reading
+    assert parameters["intercept"]
+    assert "without a constant term" not in method.reading
+
+
+def test_the_reading_that_may_differ_in_it_says_that_it_has_a_constant_term():
+    """The paper does not say; without one no policy could answer at once."""
+    assert "least squares with a constant term" in find_method("rcpi_printed").reading
+    assert "with a constant term" in dwsm.AS_PRINTED_TEXT
 
 
 def test_only_the_readings_of_rcpi_share_a_paper_and_a_class():

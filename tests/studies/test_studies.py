@@ -76,11 +76,11 @@ def test_the_page_of_a_study_has_its_title_and_protocol(name):
     full = f"`fsgym reproduce {name} --full`" in page
     protocol = importlib.import_module(STUDIES[name].partition(":")[0]).protocol(full)
     reproduction = (DOCS / "reproduction.md").read_text(encoding="utf-8")
-    earlier = "".join(
-        re.findall(r"^Sections of an earlier protocol.*$", reproduction, re.MULTILINE)
-    )  # none: all are new
+    earlier = "".join(re.findall(r"^Sections of an earlier protocol.*$", reproduction, re.MULTILINE))
     is_of_the_present = f"\n## {find_study(name).title}\n\n{protocol} " in page
     assert is_of_the_present is (f"`{name}`" not in earlier)
+    section = page.partition(f"<!-- {name}: begin")[2].partition(f"<!-- {name}: end -->")[0]
+    assert ("*This section is of an earlier protocol: " in section) is not is_of_the_present
     assert f"\n## {find_study(name).title}\n" in page
 
 

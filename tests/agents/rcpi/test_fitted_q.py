@@ -52,6 +52,16 @@ def test_a_feature_that_is_worth_its_price_is_acquired():
     np.testing.assert_array_equal(again.policy.weights, agent.policy.weights)
 
 
+@pytest.mark.parametrize("options", [{}, {"error_costs": [[0.0, 9.0], [1.0, 0.0]]}])
+def test_where_an_acquisition_costs_more_than_any_error_none_is_made(options):
+    X = np.random.default_rng(0).normal(size=(150, 4))
+    data = Dataset(X, (X[:, 2] > 0.2).astype(int))
+    rules = Rules(4, 2, lam=10.0, **options)
+    result = evaluate(FittedQ(DatumWiseEnv(data, rules), random_state=0).learn(), data, rules=rules)
+    assert result.n_features == 0
+    assert set(result.trajectories.answers.tolist()) == {(rules.error_costs @ np.bincount(data.y)).argmin()}
+
+
 def test_options_of_rollouts_are_refused():
     env = DatumWiseEnv(Dataset(np.eye(4), [0, 1, 0, 1]), Rules(4, 2))
     with pytest.raises(TypeError, match="FittedQ makes no rollouts and has no alpha, n_rollouts; leave it out"):

@@ -1,4 +1,4 @@
-"""RCPI as printed, against exact expectations in plain Python, state by state; and the kinds of training states."""
+"""RCPI's published reading, against exact expectations in plain Python, state by state; kinds of training states."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from agents import RCPI, DatumWiseClassifier
 from agents.rcpi.regression import _solve_ridge
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, load_dataset
 from fsgym.method_table import METHODS
+from support.problems import FOLDER, needs_folder
 
 N, LAM = 3, 0.05
 ALPHA = 0.7
@@ -20,12 +21,17 @@ LABELS = np.array([0, 1, 1, 0, 1, 0])
 STATES = [(row, z) for row in range(6) for z in product((0, 1), repeat=N)]
 
 
-def features(row, z):
-    """[z, mu(x, z)], without a constant."""
-    return np.concatenate([z, np.array(z) * ROWS[row]])
+def features(row, z, constant=1):
+    """[1, z, mu(x, z)]; the first is 0 without a constant term."""
+    return np.concatenate([[constant], z, np.array(z) * ROWS[row]])
 
 
-def exact_scores(policies, first=None):
+def coefficients(policy):
+    """Those of all scores, in the order of ``features``, float (7, n_actions)."""
+    return np.concatenate([policy.intercepts[None], policy.weights[:, 0], policy.weights[:, 1]]).astype(float)
+
+
+def exact_scores(policies, first=None, constant=1):
     """Least squares of the exact returns under the mixture of the greedy policies and the first or the uniform one."""
     shares = [(1 - ALPHA) * ALPHA ** (len(policies) - 1 - k) for k in range(len(policies))]
     if first is not None:
@@ -42,33 +48,62 @@ def exact_scores(policies, first=None):
     def value(row, z):
         total = (1 - sum(shares)) * np.mean([outcome(row, z, a) for a in legal(z)])
         for share, theta in zip(shares, policies):
-            scores = features(row, z) @ theta
+            scores = features(row, z, constant) @ theta
             actions = [N, N + 1] if theta is first else legal(z)
             total += share * outcome(row, z, max(actions, key=lambda a: (scores[a], -a)))
         return total
 
-    theta = np.zeros((2 * N, N + 2))
+    theta = np.zeros((1 + 2 * N, N + 2))
     for action in range(N + 2):
         states = [(row, z) for row, z in STATES if action >= N or not z[action]]
-        Phi = np.array([features(row, z) for row, z in states])
+        Phi = np.array([features(row, z, constant) for row, z in states])
         theta[:, action] = np.linalg.lstsq(Phi, np.array([outcome(row, z, action) for row, z in states]), rcond=None)[0]
     return theta
 
 
-def test_the_published_algorithm_agrees_with_exact_expectations_state_by_state():
+def check_scores(theta, expected, constant=1):
+    """All scores agree in each state where their action is legal; no policy looks at the others."""
+    for row, z in STATES:
+        known, legal = features(row, z, constant), [*np.flatnonzero(np.array(z) == 0), N, N + 1]
+        np.testing.assert_allclose((known @ theta)[legal], (known @ expected)[legal], atol=0.02)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_published_algorithm_agrees_with_exact_expectations_state_by_state(intercept):
     env = DatumWiseEnv(Dataset(ROWS, LABELS), Rules(N, 2, lam=LAM))
     policies = []
     for t in (1, 2, 3):
         agent = RCPI.published(
-            env, n_iterations=t, alpha=ALPHA, states_per_sample=20_000, n_rollouts=4, random_state=0
+            env,
+            n_iterations=t,
+            alpha=ALPHA,
+            states_per_sample=20_000,
+            n_rollouts=4,
+            random_state=0,
+            **({} if intercept else {"intercept": False}),
         ).learn()
-        theta = np.concatenate([agent.policy.weights[:, 0], agent.policy.weights[:, 1]]).astype(float)
-        np.testing.assert_array_equal(agent.policy.intercepts, 0)
-        expected = exact_scores(policies)
-        for row, z in STATES:
-            np.testing.assert_allclose(features(row, z) @ theta, features(row, z) @ expected, atol=0.02)
+        theta = coefficients(agent.policy)
+        assert agent.policy.intercepts.all() if intercept else not agent.policy.intercepts.any()
+        expected = exact_scores(policies, constant=intercept)
+        check_scores(theta, expected, intercept)
         policies.append(theta)  # the exact mixture of the next iteration has the policy that was learned
-    assert np.abs(exact_scores(policies[:1]) - exact_scores([])).max() > 0.1
+    assert np.abs(exact_scores(policies[:1], constant=intercept) - exact_scores([], constant=intercept)).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    "name", ["breast_cancer", *(pytest.param(n, marks=needs_folder) for n in ("australian", "pima_diabetes"))]
+)
+def test_a_high_lambda_selects_nothing_and_answers_the_larger_class(name):
+    """Section 6.1: "the model chooses to select no features and associates each input to the larger category".
+
+    Without a constant term no policy can: all scores are 0 at the start, and each row makes the same acquisition.
+    """
+    data = load_dataset(name, data_dir=FOLDER)
+    share = np.bincount(data.y).max() / data.n_samples
+    result = evaluate(DatumWiseClassifier.published(5.0, random_state=0).fit(data), data)
+    assert (result.n_features, result.accuracy) == (0, share)
+    without = DatumWiseClassifier.published(5.0, intercept=False, random_state=0).fit(data)
+    assert without.features_used(data).all(axis=0).any()
 
 
 def test_the_policy_that_starts_may_answer_immediately():
@@ -80,10 +115,9 @@ def test_the_policy_that_starts_may_answer_immediately():
         agent = RCPI.published(
             env, start="answer", n_iterations=t, alpha=ALPHA, states_per_sample=20_000, n_rollouts=4, random_state=0
         ).learn()
-        theta = np.concatenate([agent.policy.weights[:, 0], agent.policy.weights[:, 1]]).astype(float)
+        theta = coefficients(agent.policy)
         expected = exact_scores(policies, first=answers)
-        for row, z in STATES:
-            np.testing.assert_allclose(features(row, z) @ theta, features(row, z) @ expected, atol=0.02)
+        check_scores(theta, expected)
         policies.append(theta)
     assert np.abs(exact_scores([], first=answers) - exact_scores([])).max() > 0.1
 
@@ -92,7 +126,7 @@ def test_parts_of_the_published_algorithm_can_be_replaced():
     env = DatumWiseEnv(load_dataset("wine"), Rules(13, 3, lam=0.05))
     printed = RCPI.published(env)
     assert (printed.mixture, printed.states, printed.select) == ("decision", "uniform", "last")
-    assert (printed.intercept, printed.ridge, printed.answers) == (False, 1e-6, "linear")
+    assert (printed.intercept, printed.ridge, printed.answers) == (True, 1e-6, "linear")
     assert (printed.n_iterations, printed.states_per_sample, printed.alpha) == (10, 10, 0.7)  # section 6.1
     assert (printed.n_rollouts, printed.unknown, printed.patience) == (1, 0, None)
     assert RCPI.published(env, select="best", n_iterations=2).select == "best"
