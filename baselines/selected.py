@@ -18,6 +18,7 @@ from baselines.selector import ColumnSelectorMixin
 from fsgym.scaling import Scaling
 from fsgym.sklearn_private import check_parameters, checks_parameters
 from fsgym.threads import one_blas_thread
+from fsgym.uninformative import without_repeated
 
 MAX_SCALED_VALUE = 1e30  # squares and sums over a row stay finite, and it is below the largest float32
 
@@ -97,7 +98,7 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
         table, labels = validate_data(first, X, y, dtype=np.float64)
         classes, codes = class_codes(labels)
         scaling = Scaling.fit(clip_extremes(table))
-        Z = apply_scaling(scaling, table)
+        Z = without_repeated(apply_scaling(scaling, table))  # so that a column and its copy are not both selected
         n_ranked = min(max(model.n_selected for model in models), Z.shape[1])
         with one_blas_thread():
             ranking = first._rank(Z, codes, n_ranked) if n_ranked else np.zeros(0, dtype=np.int64)

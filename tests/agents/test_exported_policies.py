@@ -116,7 +116,7 @@ def test_arrays_are_little_endian():
 def test_names_and_rules_of_the_text():
     model = asked_model("lattice", "panel with a needle")
     plain = json.loads(model.policy_json())
-    assert plain["format"] == "fsgym-policy-1"
+    assert plain["format"] == "fsgym-policy-2"
     assert plain["digest"] == model.policy_digest()
     assert [column["name"] for column in plain["columns"]] == list(model.columns_.names)
     ordered = [plain["acquisitions"][j]["name"] for j in plain["user_order"]]
