@@ -68,7 +68,7 @@ def without_repeated(X: NDArray, groups: Sequence[NDArray[np.int64]] | None = No
     return np.where(repeated, X.dtype.type(0), X) if repeated.any() else X
 
 
-def uninformative_acquisitions(X: NDArray[np.float32], rules: Rules) -> NDArray[np.bool_]:
+def uninformative_acquisitions(X: NDArray, rules: Rules) -> NDArray[np.bool_]:
     """The acquisitions of which no policy learns anything, by the rows ``X`` (n_samples, n_features), bool (J,).
 
     All their columns are constant, or equal to columns that one other acquisition reveals, which costs no more and
