@@ -1,4 +1,4 @@
-"""A policy as plain JSON in the format ``fsgym-policy-1`` (docs/policy-format.md), for interpreters without fsgym."""
+"""A policy as plain JSON in the format ``fsgym-policy-2`` (docs/policy-format.md), for interpreters without fsgym."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fsgym.session.acquisitions import Acquisitions
 if TYPE_CHECKING:
     from agents.arrangement import Arrangement
 
-POLICY_FORMAT = "fsgym-policy-1"
+POLICY_FORMAT = "fsgym-policy-2"
 WHOLE_NUMBERS = ("uint8", "int16", "int32")
 EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
 

@@ -21,6 +21,7 @@ from fsgym.checks import brief, check_n_jobs, check_random_state, generator_of
 from fsgym.columns import MissingColumns
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
+from fsgym.uninformative import uninformative_acquisitions
 
 
 class TrainingTask(NamedTuple):
@@ -33,6 +34,7 @@ class TrainingTask(NamedTuple):
     groups : tuple of tuple of int, the features that each acquisition reveals
     known : tuple of int, acquisitions that are always known
     rng : numpy Generator
+    skipped : tuple of int, acquisitions that tell nothing new: no policy makes them
     """
 
     dataset: Dataset
@@ -40,6 +42,7 @@ class TrainingTask(NamedTuple):
     groups: tuple[tuple[int, ...], ...]
     known: AcquisitionIndices
     rng: np.random.Generator
+    skipped: AcquisitionIndices = ()
 
 
 class Learner(ABC):
@@ -153,8 +156,12 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         weighted_rows, weight = training_rows(arrangement.dataset(given), self.class_weight, sample_weight)
         for model in models:
             model._see_rows(weighted_rows)
-        groups, known = arrangement.rules(rules_of_models[0]).groups, tuple(np.flatnonzero(known).tolist())
-        task = TrainingTask(weighted_rows, weight, groups, known, generator_of(self.random_state))
+        any_rules = arrangement.rules(rules_of_models[0])  # all have the same groups and, up to a factor, prices
+        skipped = np.flatnonzero(uninformative_acquisitions(weighted_rows.X, any_rules) & ~known)
+        known, rng = np.flatnonzero(known), generator_of(self.random_state)
+        task = TrainingTask(
+            weighted_rows, weight, any_rules.groups, tuple(known.tolist()), rng, tuple(skipped.tolist())
+        )
         with self._learner(task) as learner:
             for model, rules in zip(models, rules_of_models):
                 if target is None:

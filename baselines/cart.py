@@ -18,6 +18,7 @@ from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
 from fsgym.scaling import Scaling, float32_offsets
 from fsgym.sklearn_private import HasMethods, Interval, checks_parameters
+from fsgym.uninformative import without_repeated
 
 MAX_TREE_VALUE = 1e30  # far below the largest float32: sums over a table stay finite
 MIN_GAP = 1e-6  # between distinct values; scikit-learn's trees take values that differ by up to 1e-7 as equal
@@ -127,7 +128,7 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
         self.classes_, codes = class_codes(labels)
         self.error_costs_ = self._check_error_costs(self.classes_)
         self.scaling_ = tree_scaling(table)
-        Z = for_trees(self.scaling_, table)
+        Z = without_repeated(for_trees(self.scaling_, table))  # so that a tree does not split on a column and its copy
         weight = prior_weights(self.error_costs_, codes)
         self.estimator_: Any = self._make_tree(self.ccp_alpha).fit(Z, codes, weight)
         self.leaf_shares_ = None if weight is None else smoothed_shares(self.estimator_, Z, codes)
@@ -216,7 +217,7 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
         table, labels = check_X_y(X, y, dtype=np.float64)
         classes, codes = class_codes(labels)
         weight = prior_weights(self._check_error_costs(classes), codes)
-        Z = for_trees(tree_scaling(table), table)
+        Z = without_repeated(for_trees(tree_scaling(table), table))
         path = self._make_tree(0.0).cost_complexity_pruning_path(Z, codes, weight)
         knots = np.unique(path.ccp_alphas[path.ccp_alphas > 1e-12])
         between = np.sqrt(knots[:-1] * knots[1:])

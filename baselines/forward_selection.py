@@ -78,12 +78,12 @@ def _lowest(models: SubsetModels, assessed: list[Assessment], lam: float) -> tup
 
 
 def candidate_steps(models: SubsetModels, order: list[int], lam: float) -> list[list[int]]:
-    """The acquisitions that may come next, each after those that it needs and ``order`` lacks.
+    """The informative acquisitions that may come next, each after those that it needs and ``order`` lacks.
 
     If assessing all of them would take more than ``STEP_OPERATIONS``, those with the best scores are returned.
     """
     rules = models.rules
-    remaining = [j for j in range(rules.n_acquisitions) if j not in order]
+    remaining = [j for j in range(rules.n_acquisitions) if j not in order and not models.uninformative[j]]
     steps = [[i for i in with_prerequisites(rules, j) if i not in order] for j in remaining]
     steps = [step for step in steps if models.is_legal([*order, *step])]
     operations = np.cumsum([models.operations([*order, *step]) for step in steps])

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from baselines.path import SettingsPathMixin
 from baselines.selector import ColumnSelectorMixin
 from fsgym.scaling import Scaling
+from fsgym.uninformative import without_repeated
 
 # scikit-learn has no type annotations, and the types inferred from its defaults are wrong (X: str). Its test for
 # finite values is a sum, which warns if finite values overflow.
@@ -60,9 +61,12 @@ def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def scaled_table(
     X: ArrayLike, y: ArrayLike, scaling: Callable[[NDArray], Scaling] = Scaling.fit
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the scaled table and the class codes that ``fit`` would train on, without fitting."""
+    """Return the scaled table and the class codes that ``fit`` would train on, without fitting.
+
+    A column that repeats another one is 0, so that no method uses both.
+    """
     table, labels = check_X_y(X, y, dtype=np.float64)
-    return apply_scaling(scaling(clip_extremes(table)), table), class_codes(labels)[1]
+    return without_repeated(apply_scaling(scaling(clip_extremes(table)), table)), class_codes(labels)[1]
 
 
 def standard_scaling(X: NDArray) -> Scaling:
@@ -112,7 +116,8 @@ class SparseLinearMixin(ColumnSelectorMixin, SettingsPathMixin):
     """Scaling, decisions and selected columns of a one-vs-rest linear classifier with sparse coefficients.
 
     The ``fit`` of a subclass calls ``_training_data`` first and ``_store_coefficients`` last. Coefficients refer to
-    the scaled features. A column whose coefficient is zero in every classifier is not selected and never read.
+    the scaled features. A column that repeats another one has none. A column whose coefficient is zero in every
+    classifier is not selected and never read.
     """
 
     classes_: NDArray
@@ -125,7 +130,11 @@ class SparseLinearMixin(ColumnSelectorMixin, SettingsPathMixin):
         table, labels = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes = class_codes(labels)
         self.scaling_ = self._fit_scaling(clip_extremes(table))
-        return apply_scaling(self.scaling_, table), codes
+        return self._without_repeated(apply_scaling(self.scaling_, table)), codes
+
+    def _without_repeated(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The table in which columns are constant that a method should not use beside those that they repeat."""
+        return without_repeated(Z)
 
     def _store_coefficients(self, coef: NDArray, intercept: NDArray, targets: NDArray) -> None:
         """Set ``coef_`` and ``intercept_``; a model without features always predicts the largest class."""

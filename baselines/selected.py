@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from baselines.linear import apply_scaling, class_codes, clip_extremes, counts_up_to, scaled_table, validate_data
 from baselines.path import SettingsPathMixin
 from baselines.selector import ColumnSelectorMixin
+from fsgym.checks import brief, check_number
 from fsgym.scaling import Scaling
 from fsgym.sklearn_private import check_parameters, checks_parameters
 from fsgym.threads import one_blas_thread
+from fsgym.uninformative import without_repeated
 
 MAX_SCALED_VALUE = 1e30  # squares and sums over a row stay finite, and it is below the largest float32
 
@@ -57,13 +59,21 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
         return clone(self.classifier)
 
     def _code_weights(self) -> Any:
-        """Return ``class_weight`` with class codes as its keys; raises ValueError for a label that is not a class."""
+        """Return ``class_weight`` with class codes as its keys.
+
+        Raises ValueError for a label that is not a class, and for a weight that is not above 0.
+        """
         if not isinstance(self.class_weight, Mapping) or not hasattr(self, "classes_"):
             return self.class_weight
         labels = self.classes_.tolist()
         unknown = [label for label in self.class_weight if label not in labels]
         if unknown:
             raise ValueError(f"class_weight must have labels of y as its keys, got {unknown[0]!r}; they are {labels}")
+        for label, weight in self.class_weight.items():
+            if check_number(weight, f"class_weight of {brief(label)}", 0.0) == 0:
+                raise ValueError(
+                    f"class_weight of {brief(label)} must be above 0, got 0; leave the rows of the class out"
+                )
         return {labels.index(label): weight for label, weight in self.class_weight.items()}
 
     def _columns_read(self, classifier: Any, selected: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -97,7 +107,7 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
         table, labels = validate_data(first, X, y, dtype=np.float64)
         classes, codes = class_codes(labels)
         scaling = Scaling.fit(clip_extremes(table))
-        Z = apply_scaling(scaling, table)
+        Z = without_repeated(apply_scaling(scaling, table))  # so that a column and its copy are not both selected
         n_ranked = min(max(model.n_selected for model in models), Z.shape[1])
         with one_blas_thread():
             ranking = first._rank(Z, codes, n_ranked) if n_ranked else np.zeros(0, dtype=np.int64)
@@ -109,6 +119,7 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
             model._fit_classifier(Z, codes, model.ranking_)
 
     def _fit_classifier(self, Z: NDArray, codes: NDArray, selected: NDArray[np.int64]) -> None:
+        self._code_weights()  # checked even where no feature is selected
         self.class_shares_ = np.bincount(codes) / len(codes)
         self.largest_ = int(self.class_shares_.argmax())
         self.classifier_, self.selected_ = None, selected

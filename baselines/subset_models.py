@@ -16,6 +16,7 @@ from fsgym.answers import cheapest_answers
 from fsgym.rules import Rules
 from fsgym.scaling import Scaling
 from fsgym.threads import one_blas_thread
+from fsgym.uninformative import uninformative_acquisitions
 
 C = 1.0  # inverse strength of the ridge penalty on z-scores; 0.1 was worse in our runs, 10 no better
 # A stratified sample of larger tables is used in the folds: 5000 rows for two classes, down to 2000 for five or more.
@@ -106,6 +107,7 @@ class SubsetModels:
     ----------
     codes : int64 (n_selection,), the class codes of the rows in the folds, all of them or a sample
     fold : int64 (n_selection,), their folds
+    uninformative : bool (n_acquisitions,), the acquisitions that tell nothing new, see ``fsgym.uninformative``
     """
 
     def __init__(
@@ -113,6 +115,7 @@ class SubsetModels:
     ) -> None:
         self.rules, self.n_classes = rules, rules.n_classes
         self._X, self._all_codes = X, codes
+        self.uninformative = uninformative_acquisitions(X, rules)
         available = available_acquisitions(rules, X)
         self._patterns, pattern_of = np.unique(available, axis=0, return_inverse=True)
         self._pattern_of = pattern_of.ravel()

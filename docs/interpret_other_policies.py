@@ -95,13 +95,16 @@ class AnyState(Policy):
     def advise(self, acquired, values, legal):
         any_known = np.array([acquired[group].any() for group in self.groups])
         prices = self.rules["lam"] * self.legal_and_prices(any_known, 0.0)[1]
-        proba, preference, inputs = self.estimate(acquired, values, legal, prices)
+        skipped = legal & np.isin(np.arange(len(legal)), self.arrays.get("skipped", []))
+        proba, preference, inputs = self.estimate(acquired, values, legal & ~skipped, prices)
+        preference = np.where(skipped, -1e300, preference)
         costs, floor, preferred = self.error_costs @ proba, self.error_costs.min(), preference.argmax()
         advantage = self.advantage(proba, costs.min() - floor, prices[preferred], inputs)
-        goes_on = legal.any() and costs.min() - floor > prices[preferred] and advantage < 0
+        can_go_on = legal[preferred] and not skipped[preferred]
+        goes_on = can_go_on and costs.min() - floor > prices[preferred] and advantage < 0
         beyond = preferred if legal.any() else -1
         advice = self.advice(preferred if goes_on else -1, beyond, costs.argmin(), preference, proba)
-        if legal.any():
+        if can_go_on:
             advice["expected"][preferred] = max(costs.min() + advantage, floor + prices[preferred])
         return advice
 
@@ -138,7 +141,7 @@ class Mixture(AnyState):
         if len(x) > 1:
             return float((x > 0.5).argmax()) if (x > 0.5).any() else np.nan
         if len(levels):
-            return float((levels == x).argmax()) if (levels == x).any() else np.nan
+            return float(np.searchsorted((levels[1:] + levels[:-1]) / 2, x[0]))  # the nearest one
         if knots.start < knots.stop:
             return np.interp(x[0], self.knot[knots], self.score[knots])
         return np.clip((x[0] - self.center[v]) / self.scale[v], -6.0, 6.0)

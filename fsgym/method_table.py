@@ -111,6 +111,7 @@ METHODS: dict[str, Method] = {
             "intercept": True,
             "ridge": 1e-6,
             "select": "last",
+            "uninformative": "keep",
             "n_iterations": 10,
         },
         kind="linear",

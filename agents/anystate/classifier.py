@@ -70,9 +70,9 @@ class AnyStateLearner(Learner):
         """Learn the policy at the prices of these rules."""
         rules.check_largest_loss(MAX_LOSS)
         data, weight = self.task.dataset, self.task.weight
-        return learn_policy(self.candidates(rules), data, self.fold, weight, rules, self.seed)
+        return learn_policy(self.candidates(rules), data, self.fold, weight, rules, self.seed, self.task.skipped)
 
     def finish(self, model: BaseAnyStateClassifier, result: LearntPolicy) -> AnyStatePolicy:
         """The policy; sets ``training_loss_``."""
         model.training_loss_ = result.loss
-        return self.policy_class(result.model, result.stop, result.model.rules)
+        return self.policy_class(result.model, result.stop, result.model.rules, self.task.skipped)

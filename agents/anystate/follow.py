@@ -70,7 +70,13 @@ class FollowedRows(NamedTuple):
 
 
 def follow_rows(
-    model: Any, memory: Any, stop: StopRule, prices: NDArray[np.float64], X: NDArray[np.float32], rules: Rules
+    model: Any,
+    memory: Any,
+    stop: StopRule,
+    prices: NDArray[np.float64],
+    X: NDArray[np.float32],
+    rules: Rules,
+    skipped: NDArray[np.bool_],
 ) -> Trajectories:
     """Classify the rows of ``X`` (n_samples, n_features), contiguous, under rules with prices that do not change.
 
@@ -80,6 +86,7 @@ def follow_rows(
     stop : StopRule
     prices : float64 (n_acquisitions,), that the policy was trained with, in units of the error costs
     X, rules
+    skipped : bool (n_acquisitions,), the acquisitions that no row makes
     """
     n, J = len(X), rules.n_acquisitions
     most, n_inputs = J if rules.budget is None else min(J, rules.budget), len(stop.centre) - N_STATE_NUMBERS
@@ -91,7 +98,7 @@ def follow_rows(
     )
     now, start = StateArrays.blank(rules, n_inputs), StateArrays.blank(rules, n_inputs)
     state = State.blank(1, J, J + rules.n_classes)
-    arguments = (rules.tables, state, X, model, memory, (stop, prices), (now, start), done)
+    arguments = (rules.tables, state, X, model, memory, (stop, prices, skipped), (now, start), done)
     if type(model) not in _COMPILED:
         _COMPILED[type(model)] = _follow_rows.compile(tuple(typeof(value) for value in arguments))
     _COMPILED[type(model)](*arguments)
@@ -104,7 +111,7 @@ def follow_rows(
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _follow_rows(t, state, X, m, b, rule, arrays, done):
-    (stop, prices), (now, start) = rule, arrays
+    (stop, prices, skipped), (now, start) = rule, arrays
     J, n_classes, has_start = t.costs.size, m.error_costs.shape[0], False
     floor = np.inf
     for a in range(n_classes):
@@ -115,7 +122,7 @@ def _follow_rows(t, state, X, m, b, rule, arrays, done):
         for i in range(len(now.acquired)):
             now.acquired[i] = False
         while True:
-            _estimate_row(state, X[row], m, b, prices, now, start, has_start)
+            _estimate_row(state, X[row], m, b, prices, skipped, now, start, has_start)
             has_start = True
             best = -1
             for j in range(J):
@@ -140,11 +147,11 @@ def _follow_rows(t, state, X, m, b, rule, arrays, done):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _estimate_row(state, x, m, b, prices, now, start, has_start):
+def _estimate_row(state, x, m, b, prices, skipped, now, start, has_start):
     """Estimate the present state; at the start, copy the estimates of the last start with the same legal actions."""
     same = has_start and state.n_taken[0] == 0
     for j in range(len(now.legal)):
-        now.legal[j] = state.legal[0, j] != 0
+        now.legal[j] = state.legal[0, j] != 0 and not skipped[j]
         same = same and now.legal[j] == start.legal[j]
     if not same:
         estimate_state(m, b, now.acquired, x, now.legal, prices, (now.proba, now.preference, now.inputs))

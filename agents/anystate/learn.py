@@ -13,6 +13,7 @@ from agents.anystate.rollouts import roll_out
 from agents.anystate.state_model import StateModel
 from agents.anystate.stop_rule import StopRule
 from agents.anystate.stopping import learn_stop
+from agents.known_columns import AcquisitionIndices
 from agents.lattice.training_data import stratified_folds
 from fsgym.dataset import Dataset
 from fsgym.row_groups import grouped_folds
@@ -70,6 +71,7 @@ def learn_policy(
     weight: NDArray[np.float64] | None,
     rules: Rules,
     seed: int,
+    skipped: AcquisitionIndices = (),
 ) -> LearntPolicy:
     """The candidate of lowest realised loss on the training rows, out of fold, with its stop rule.
 
@@ -81,14 +83,16 @@ def learn_policy(
     weight : float64 (n_samples,) with mean 1, or None for equal weights
     rules : Rules
     seed : int, for the choice of rows and the random starts
+    skipped : tuple of int, acquisitions that the policy never makes
     """
     rng = np.random.default_rng(seed)
     weight = np.ones(dataset.n_samples) if weight is None else weight
     rows = np.sort(rng.permutation(dataset.n_samples)[:MOST_ROLLED_ROWS])
     learnt = []
     for models in candidates:
-        visited = roll_out(models.by_fold, fold, dataset, rules, rows)
-        starts = roll_out(models.by_fold, fold, dataset, rules, rows[::2], np.random.default_rng(seed + 1))
+        visited = roll_out(models.by_fold, fold, dataset, rules, rows, skipped=skipped)
+        rng = np.random.default_rng(seed + 1)
+        starts = roll_out(models.by_fold, fold, dataset, rules, rows[::2], rng, skipped)
         stop, losses, last = learn_stop(visited, starts, dataset.y, fold, weight, rules)
         share = weight[rows] / weight[rows].sum()
         means = (float(share @ v) for v in (losses, visited.n_features[last], visited.cost[last]))

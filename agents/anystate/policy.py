@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -13,13 +14,15 @@ from agents.anystate.state_model import StateBatch, StateModel
 from agents.anystate.stop_kernels import N_STATE_NUMBERS
 from agents.anystate.stop_rule import StopRule, check_stop_rule, stop_rule_from
 from agents.anystate.stopping import state_numbers
-from agents.policy import Policy, complete_advice
+from agents.known_columns import AcquisitionIndices
+from agents.policy import MAX_PREFERENCE, Policy, complete_advice
 from fsgym.rules import Rules
 from fsgym.rules.states import next_prices
 from fsgym.session.step import Advice
 from fsgym.trajectories import Trajectories
 
 MODEL_PREFIX, STOP_PREFIX = "model.", "stop."  # prefixes of the arrays in model files
+SKIPPED = "skipped"  # an array that only files have in which there are such acquisitions, and none of fsgym 0.2.0
 
 
 class _LookAhead(NamedTuple):
@@ -47,6 +50,8 @@ class AnyStatePolicy(Policy):
     model : StateModel
     stop : StopRule
     rules : Rules
+    skipped : tuple of int
+        Acquisitions that told nothing new in training. The policy answers where only these are legal.
 
     Raises
     ------
@@ -59,6 +64,7 @@ class AnyStatePolicy(Policy):
     model: StateModel
     stop: StopRule
     rules: Rules
+    skipped: AcquisitionIndices = ()
 
     def __post_init__(self) -> None:
         check_stop_rule(self.stop, N_STATE_NUMBERS + self.model.n_inputs)
@@ -96,17 +102,21 @@ class AnyStatePolicy(Policy):
         advice = complete_advice(actions, beyond, answer, legal, found.preference, rules, found.probabilities)
         least = rules.error_costs.min() + found.price
         go_on = np.maximum(found.error_cost.min(axis=1) + found.advantage, least)
-        advice.expected[rows, found.preferred] = np.where(can_go_on, go_on, np.nan)
+        estimated = can_go_on & ~self._is_skipped[found.preferred]
+        advice.expected[rows, found.preferred] = np.where(estimated, go_on, np.nan)
         return advice
 
     def _look_ahead(self, states: StateBatch) -> _LookAhead:
         rows = np.arange(len(states.legal))
-        probabilities, preference, inputs = self.model.estimate(states)
+        skipped = states.legal & self._is_skipped
+        probabilities, preference, inputs = self.model.estimate(states._replace(legal=states.legal & ~skipped))
+        preference[skipped] = -MAX_PREFERENCE
         error_cost = probabilities @ self.rules.error_costs.T
         preferred = preference.argmax(axis=1)
         price = states.prices[rows, preferred]
         advantage = self.stop.advantage(state_numbers(probabilities, price, inputs, self.rules))
         worth_it = error_cost.min(axis=1) - self.rules.error_costs.min() > price
+        worth_it &= ~self._is_skipped[preferred]
         return _LookAhead(
             probabilities, preference, error_cost, preferred, price, advantage, worth_it & (advantage < 0)
         )
@@ -118,17 +128,28 @@ class AnyStatePolicy(Policy):
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays, header = self.model.to_arrays()
         arrays = {MODEL_PREFIX + name: array for name, array in arrays.items()}
+        if self.skipped:
+            arrays[SKIPPED] = np.array(self.skipped, np.int64)
         return arrays | {STOP_PREFIX + name: array for name, array in self.stop._asdict().items()}, header
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> Self:
         of_model = {name.removeprefix(MODEL_PREFIX): v for name, v in arrays.items() if name.startswith(MODEL_PREFIX)}
         of_stop = {name.removeprefix(STOP_PREFIX): v for name, v in arrays.items() if name.startswith(STOP_PREFIX)}
-        return cls(cls.model_class.from_arrays(of_model, header, rules), stop_rule_from(of_stop), rules)
+        skipped = arrays.get(SKIPPED, np.zeros(0, np.int64))
+        if skipped.dtype != np.int64 or skipped.tolist() != [j for j in range(rules.n_acquisitions) if j in skipped]:
+            raise ValueError(f"the skipped acquisitions must ascend from 0 to at most {rules.n_acquisitions - 1}")
+        model = cls.model_class.from_arrays(of_model, header, rules)
+        return cls(model, stop_rule_from(of_stop), rules, tuple(skipped.tolist()))
+
+    @cached_property
+    def _is_skipped(self) -> NDArray[np.bool_]:
+        """Whether each acquisition is skipped, bool (n_acquisitions,)."""
+        return np.isin(np.arange(self.rules.n_acquisitions), self.skipped)
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
         if self.rules.related is None:
-            followed = self.model.follow(self.stop, X, rules)
+            followed = self.model.follow(self.stop, X, rules, self._is_skipped)
             if followed is not None:
                 return followed
         done = super()._trajectories(X, rules)

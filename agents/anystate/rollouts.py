@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from agents.anystate.constants import LONGEST_ROLLOUT, MOST_KNOWN, MOST_UNAVAILABLE
 from agents.anystate.state_model import StateBatch, StateModel
+from agents.known_columns import AcquisitionIndices
 from fsgym.dataset import Dataset
 from fsgym.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Rules, State
@@ -53,6 +54,7 @@ def roll_out(
     rules: Rules,
     rows: NDArray[np.int64],
     rng: np.random.Generator | None = None,
+    skipped: AcquisitionIndices = (),
 ) -> RolloutStates:
     """Follow the preferences of each row's model from the empty state until nothing that is left can pay.
 
@@ -64,6 +66,7 @@ def roll_out(
     rows : int64 (n_rows,)
     rng : numpy Generator, optional
         Start in random states instead: some acquisitions are known in advance, and others are unavailable.
+    skipped : tuple of int, acquisitions that no row makes
     """
     if rng is not None:
         dataset = _with_unavailable(dataset, rules, rng)
@@ -71,7 +74,7 @@ def roll_out(
     for k, model in enumerate(models):
         of_fold = rows[fold[rows] == k]
         if len(of_fold):
-            parts.append(_roll_out_with(model, dataset, rules, of_fold, rng))
+            parts.append(_roll_out_with(model, dataset, rules, of_fold, rng, list(skipped)))
     visited = RolloutStates(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     by_row = np.argsort(visited.row, kind="stable")
     again = np.diff(visited.row[by_row]) == 0
@@ -98,7 +101,12 @@ def _write_prices(t, state, which, prices):
 
 
 def _roll_out_with(
-    model: StateModel, dataset: Dataset, rules: Rules, rows: NDArray[np.int64], rng: np.random.Generator | None
+    model: StateModel,
+    dataset: Dataset,
+    rules: Rules,
+    rows: NDArray[np.int64],
+    rng: np.random.Generator | None,
+    skipped: list[int],
 ) -> RolloutStates:
     """Roll rows out with one model; every state counts as the first and the last of its row."""
     episodes = Episodes(dataset, rules, len(rows))
@@ -115,6 +123,7 @@ def _roll_out_with(
             break
         acquired, values = episodes.acquired()[active], episodes.observation[active, n:]
         legal = episodes.state.legal[active, :J] != 0
+        legal[:, skipped] = False
         prices = rules.lam * present_prices(rules, episodes.state, active)
         estimates = model.estimate(StateBatch(acquired, values, legal, prices))
         preferred, error_cost = estimates.preference.argmax(axis=1), estimates.probabilities @ rules.error_costs.T

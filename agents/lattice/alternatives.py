@@ -56,7 +56,7 @@ def _learn_without(policy: SweepPolicy, forbidden: list[int]) -> SweepPolicy:
         settings=LearningSettings(policy.kappa, lattice.beta, share * lattice.effort),
         classifiers=lattice.classifiers,
         base=lattice.base,
-        forbidden=tuple(forbidden),
+        forbidden=(*np.flatnonzero(~lattice.moves.allowed).tolist(), *forbidden),
     ).policy
 
 

@@ -16,7 +16,12 @@ from fsgym.rules import Rules
 
 
 def learn_after_base(
-    learn_from: Callable[[Subset], TrainingResult], data: TrainingData, rules: Rules, known: Subset, free_first: bool
+    learn_from: Callable[[Subset], TrainingResult],
+    data: TrainingData,
+    rules: Rules,
+    known: Subset,
+    free_first: bool,
+    skipped: Subset = (),
 ) -> TrainingResult:
     """Learn a policy that first makes the acquisitions that are known or cost nothing, if that has no higher loss.
 
@@ -27,6 +32,7 @@ def learn_after_base(
     rules : Rules, by which ``known`` cost nothing
     known : tuple of int, acquisitions that come first in any case
     free_first : bool, whether the other acquisitions that cost nothing come first, too
+    skipped : tuple of int, acquisitions that no row makes
 
     Returns
     -------
@@ -36,7 +42,9 @@ def learn_after_base(
     always = _legal_base(data, rules, known)
     result = learn_from(always)._replace(without_base=plain.policy) if always else plain
     if free_first and rules.lam > 0:
-        free = np.flatnonzero(np.minimum(rules.costs, rules.unrelated_costs) == 0).tolist()
+        costs_nothing = np.minimum(rules.costs, rules.unrelated_costs) == 0
+        costs_nothing[list(skipped)] = False
+        free = np.flatnonzero(costs_nothing).tolist()
         base = _legal_base(data, rules, extended(always, free))
         if base != always:
             first = learn_from(base)._replace(without_base=plain.policy)

@@ -177,7 +177,8 @@ class LatticeClassifier(BaseTradeoffClassifier):
         free_first = check_bool(self.free_first, "free_first")
         data = prepare_data(task.dataset, task.rng, task.weight)
         with task_runner(self.n_jobs, shared_memory=False) as run:
-            yield LatticeLearner(data, LearningSettings(kappa, beta, effort), task.known, free_first, unknown, run)
+            settings = LearningSettings(kappa, beta, effort)
+            yield LatticeLearner(data, settings, task.known, free_first, unknown, run, task.skipped)
 
     def _restore(self, policy: LatticePolicy, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)
@@ -195,9 +196,10 @@ class LatticeLearner(Learner):
         free_first: bool,
         unknown: float,
         run: TaskRunner,
+        skipped: Subset = (),
     ) -> None:
         self.data, self.settings, self.known, self.free_first = data, settings, known, free_first
-        self.unknown, self.run = unknown, run
+        self.unknown, self.run, self.skipped = unknown, run, skipped
         self.classifiers: dict[Subset, CrossFit] = {}
 
     def learn_at(self, rules: Rules) -> TrainingResult:
@@ -205,9 +207,17 @@ class LatticeLearner(Learner):
         rules.check_largest_loss(MAX_LOSS)
 
         def learn_from(base: Subset) -> TrainingResult:
-            return learn(self.data, rules, self.run, settings=self.settings, classifiers=self.classifiers, base=base)
+            return learn(
+                self.data,
+                rules,
+                self.run,
+                settings=self.settings,
+                classifiers=self.classifiers,
+                base=base,
+                forbidden=self.skipped,
+            )
 
-        return learn_after_base(learn_from, self.data, rules, self.known, self.free_first)
+        return learn_after_base(learn_from, self.data, rules, self.known, self.free_first, self.skipped)
 
     def finish(self, model: LatticeClassifier, result: TrainingResult) -> LatticePolicy:
         """Fit the final classifiers; set ``history_`` and ``limited_by_``, with a warning where there is a limit."""

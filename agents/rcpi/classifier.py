@@ -29,7 +29,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``.
     n_iterations, states_per_sample, alpha, ridge, intercept, acquisitions, answers, states, mixture, start
         As in ``agents.RCPI``.
-    n_rollouts, select, unknown, nonzero, drop_unused
+    n_rollouts, select, unknown, nonzero, drop_unused, uninformative
         As in ``agents.RCPI``.
     class_weight, n_jobs, random_state
         As in ``agents.RCPI``.
@@ -46,7 +46,8 @@ class DatumWiseClassifier(BaseAgentClassifier):
     policy_ : LinearPolicy
     history_ : list of dict, one entry per iteration, see ``RCPI.learn``; empty for a loaded classifier
     dropped_ : bool (n_acquisitions,) or None
-        The acquisitions that ``drop_unused`` has dropped; None for a loaded classifier.
+        The acquisitions that training has dropped, see ``drop_unused`` and ``uninformative``; None for a loaded
+        classifier.
 
     Raises
     ------
@@ -87,6 +88,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         unknown: float = 0.0,
         nonzero: bool = False,
         drop_unused: int | None = None,
+        uninformative: Literal["drop", "keep"] = "drop",
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -108,6 +110,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self.unknown = unknown
         self.nonzero = nonzero
         self.drop_unused = drop_unused
+        self.uninformative: Literal["drop", "keep"] = uninformative
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -140,6 +143,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
             unknown=self.unknown,
             nonzero=self.nonzero,
             drop_unused=self.drop_unused,
+            uninformative=self.uninformative,
             sample_weight=weight,
             n_jobs=self.n_jobs,
             random_state=self.random_state,

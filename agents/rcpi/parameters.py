@@ -32,6 +32,7 @@ CHOICES = {
     "mixture": ("decision", "trajectory"),
     "start": ("uniform", "answer"),
     "select": ("best", "last"),
+    "uninformative": ("drop", "keep"),
 }
 
 

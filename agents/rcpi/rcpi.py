@@ -106,6 +106,10 @@ class RCPI:
         Drop an acquisition, from then on, once no row's trajectory under the greedy policies of this many iterations in
         a row, less than ``n_iterations``, has made it (section 7); never all of them. Later policies never prefer it to
         another action. With few, a bad policy may drop what better ones need. By default nothing is dropped.
+    uninformative : {"drop", "keep"}, default "drop"
+        Whether acquisitions that tell nothing new by the training rows are dropped from the start: constant columns,
+        and those that repeat a column which costs no more, unless they make others legal or cheaper. The paper's
+        algorithm keeps them.
     patience : int, optional
         Hold out a fifth of the rows, and stop when the loss on them has not improved by ``tol`` for this many
         iterations. "best" then refers to that loss.
@@ -165,6 +169,7 @@ class RCPI:
         unknown: float = 0.0,
         nonzero: bool = False,
         drop_unused: int | None = None,
+        uninformative: Literal["drop", "keep"] = "drop",
         patience: int | None = None,
         tol: float = 1e-4,
         class_weight: Any = None,
@@ -182,6 +187,7 @@ class RCPI:
         self.acquisitions, self.answers, self.states = acquisitions, answers, states
         self.mixture, self.start, self.n_rollouts = mixture, start, n_rollouts
         self.select, self.unknown, self.nonzero, self.drop_unused = select, unknown, nonzero, drop_unused
+        self.uninformative = uninformative
         self.patience, self.tol, self.n_jobs, self.random_state = patience, tol, n_jobs, random_state
         check_rcpi_parameters(self)
         self._learners = BaseLearners(ridge, answers == "logistic", acquisitions == "trees")
@@ -238,6 +244,8 @@ class RCPI:
         empty_answer = cheapest_constant_answer(train, weight, rules.error_costs)
         self.history, self.policy, self.dropped, n_stale = [], None, None, 0
         unused, best_loss, logits = UnusedAcquisitions(rules, self.drop_unused), np.inf, None
+        if self.uninformative == "drop":
+            train = unused.without_uninformative(train)
 
         with task_runner(self.n_jobs) as run, progress(self.n_iterations, progress_bar) as tick:
             mixture = self._first_mixture(train, scaled, shares, rng, run)

@@ -9,6 +9,7 @@ from agents.policy import acquisition_of_features
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
+from fsgym.uninformative import uninformative_acquisitions
 
 TRAINING_SHARE = 0.8  # of the rows, where the others are held out. By hand
 Part = tuple[Dataset, NDArray[np.float64] | None]  # rows and their weights
@@ -83,6 +84,10 @@ class UnusedAcquisitions:
         self.n_idle = np.zeros(rules.n_acquisitions, np.int64)
         self.dropped = np.zeros(rules.n_acquisitions, bool)
 
+    def without_uninformative(self, dataset: Dataset) -> Dataset:
+        """The data set with NaN for the acquisitions that tell nothing new in its rows, which are dropped."""
+        return self._without(dataset, uninformative_acquisitions(dataset.X, self.rules))
+
     def dropped_from(self, dataset: Dataset, done: Trajectories) -> tuple[Dataset, NDArray[np.bool_]]:
         """The data set with NaN for all that is dropped after the trajectories of another policy, and what that is."""
         self.n_idle += 1
@@ -90,8 +95,10 @@ class UnusedAcquisitions:
         if self.after is None:
             return dataset, self.dropped
         dropped = self.dropped | (self.n_idle >= self.after)
+        return self._without(dataset, dropped), self.dropped
+
+    def _without(self, dataset: Dataset, dropped: NDArray[np.bool_]) -> Dataset:
         if dropped.all() or (dropped == self.dropped).all():
-            return dataset, self.dropped
+            return dataset
         self.dropped = dropped
-        X = np.where(dropped[acquisition_of_features(self.rules)], np.float32(np.nan), dataset.X)
-        return dataset.replace(X=X), dropped
+        return dataset.replace(X=np.where(dropped[acquisition_of_features(self.rules)], np.float32(np.nan), dataset.X))

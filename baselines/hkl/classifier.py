@@ -22,6 +22,7 @@ from baselines.linear import check_X_y, class_codes, signed_targets, validate_da
 from fsgym.checks import check_groups
 from fsgym.sklearn_private import Interval, StrOptions, check_parameters, check_sample_weight, checks_parameters
 from fsgym.threads import one_blas_thread
+from fsgym.uninformative import repeated_columns
 
 SOLVERS = {"ipm": interior_point, "mirror": mirror_descent}
 AUTO_LIMIT_LITERALS = 60  # number of literals; above it, max_literals=None means AUTO_MAX_LITERALS
@@ -230,7 +231,13 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
         given = self.booleanize
         self.booleanizer_ = clone(given) if isinstance(given, Booleanizer) else Booleanizer()
         check_parameters(self.booleanizer_)
-        literals = self.booleanizer_.fit(X, sample_weight=weight).transform(X)
+        self.booleanizer_.fit(X, sample_weight=weight)
+        if self.prior is None and self.groups is None:  # a column and its copy then have the same price and partners
+            if table.dtype.kind == "O":
+                table = np.unique(table.astype(str), return_inverse=True)[1].reshape(table.shape)
+            repeated = repeated_columns(table)
+            self.booleanizer_.literals_ = [v for v in self.booleanizer_.literals_ if not repeated[v.column]]
+        literals = self.booleanizer_.transform(X)
         return literals if self.connective == "or" else 1.0 - literals
 
     def _lattice(self) -> DisjunctionLattice:

@@ -27,7 +27,7 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
     ----------
     n_features_to_select : int, float or None, default=None
         How many features are selected: a number below that of all features, or a share of them. None selects half of
-        them.
+        them. By a named ``selector`` no constant feature is selected, and none that repeats another one.
     selector : {"rfe", "anova", "mutual_info", "hsic", "leverage"} or array-like of shape (n_features,), default="rfe"
         Recursive elimination by a linear SVM, F statistic of the analysis of variance, mutual information with the
         class (slow), covariance with the class (HSIC with linear kernels), leverage (which does not use the class), or

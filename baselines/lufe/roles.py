@@ -21,6 +21,7 @@ from baselines.svm_plus.model import SVMPlusModel
 from baselines.svm_plus.problem import SampleTable
 from fsgym.scaling import Scaling
 from fsgym.sklearn_private import Interval, StrOptions
+from fsgym.uninformative import uninformative_columns
 
 
 class Roles(NamedTuple):
@@ -122,6 +123,10 @@ class LUFeMixin(SVMPlusModel, SettingsPathMixin, ClassifierMixin):
     def _roles(self, X: Any, order: NDArray[np.int64], scaling: Scaling) -> Roles:
         p: Any = self
         n_selected = self._n_selected(X.shape[1])
+        if isinstance(p.selector, str):  # the user's scores may select anything
+            useless = uninformative_columns(X)
+            order = np.concatenate([order[~useless[order]], order[useless[order]]])
+            n_selected = min(n_selected, max(int((~useless).sum()), 1))
         n_secondary = ceil(p.secondary_fraction * (X.shape[1] - n_selected))
         selected = np.sort(order[:n_selected])
         secondary = np.zeros(0, dtype=np.int64)

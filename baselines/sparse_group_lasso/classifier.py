@@ -6,13 +6,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from baselines.linear import SparseLinearMixin, scaled_table, signed_targets, standard_scaling, widening_factors
-from baselines.sparse_group_lasso.groups import make_groups
+from baselines.sparse_group_lasso.groups import group_members, make_groups
 from baselines.sparse_group_lasso.logistic import LogisticSolution, lambda_max, solve_logistic
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
+from fsgym.uninformative import without_repeated
 
 
 class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
@@ -119,6 +120,9 @@ class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
         self._store_coefficients(np.vstack([s.w for s in solutions]), np.array([s.b for s in solutions]), targets)
         self.active_groups_ = np.flatnonzero(groups.sums(np.abs(self.coef_).sum(axis=0)[groups.order]))
         return self
+
+    def _without_repeated(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
+        return without_repeated(Z, None if self.groups is None else group_members(self.groups, Z.shape[1]))
 
     def _solve(self, Z: Any, target: Any, groups: Any, any_feature: bool) -> LogisticSolution:
         if not any_feature:

@@ -46,7 +46,7 @@ def make_groups(groups: Any, group_weights: str | ArrayLike, n_features: int) ->
     >>> make_groups([[0, 2], [1]], "sqrt", 3).order.tolist()
     [0, 2, 1]
     """
-    members = _group_members(groups, n_features)
+    members = group_members(groups, n_features)
     sizes = np.array([len(m) for m in members])
     if (sizes == 0).any():
         raise ValueError(f"every group must have a column, got an empty group {int(sizes.argmin())}")
@@ -60,7 +60,7 @@ def make_groups(groups: Any, group_weights: str | ArrayLike, n_features: int) ->
     return ColumnGroups(order, first, _check_group_weights(group_weights, sizes))
 
 
-def _group_members(groups: Any, n_features: int) -> list[NDArray]:
+def group_members(groups: Any, n_features: int) -> list[NDArray]:
     if groups is None:
         return list(np.arange(n_features)[:, None])
     if isinstance(groups, Integral):

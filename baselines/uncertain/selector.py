@@ -17,6 +17,7 @@ from baselines.sparse_group_lasso import SparseGroupLasso
 from baselines.sparse_group_lasso.path import check_penalties
 from baselines.uncertain.expander import UncertainExpander
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
+from fsgym.uninformative import without_repeated
 
 # Parameters that the selector and the classifier pass to the expander and to the sparse group LASSO.
 CONSTRAINTS: dict[str, list[Any]] = {
@@ -153,6 +154,7 @@ class UncertainSGLSelector(ColumnSelectorMixin, BaseEstimator):
         check_penalties(self.lam1, self.lam2)
         table, labels = validate_data(self, X, y, dtype=np.float64, allow_nd=True)
         self.classes_, codes = class_codes(labels)
+        table = without_repeated(table) if table.ndim == 2 else table
         self.expander_ = UncertainExpander(
             self.w,
             self.s,

@@ -1,10 +1,10 @@
-// Policies of the format fsgym-policy-1 (docs/policy-format.md), asked one case at a time. No dependencies; a browser
+// Policies of the formats fsgym-policy-1 and -2 (docs/policy-format.md), asked one case at a time. No dependencies; a browser
 // has the global FsgymPolicy, Node has module.exports. Acquisitions and features are places in the order of the policy;
 // an acquisition of -1 is none. Numbers are float64, rounded with Math.fround where the policy computes in float32.
 "use strict";
 
 const FsgymPolicy = (() => {
-  const FORMAT = "fsgym-policy-1";
+  const FORMAT = "fsgym-policy-2", FORMATS = ["fsgym-policy-1", FORMAT];
   const round32 = Math.fround;
   const TIE = 1e-12; // costs that differ by less count as equal
 
@@ -471,12 +471,14 @@ const FsgymPolicy = (() => {
     advise(acquired, values, legal) {
       const anyKnown = this.groups.map((group) => group.some((i) => acquired[i]));
       const prices = this.legalAndPrices(anyKnown, 0).prices.map((price) => this.rules.lam * price);
-      const { shares, preference, inputs } = this.estimate(acquired, values, legal, prices);
+      const skipped = legal.map((can, j) => Boolean(can) && (this.arrays.skipped || []).includes(j));
+      const { shares, preference, inputs } = this.estimate(acquired, values, legal.map((can, j) => can && !skipped[j]), prices);
+      skipped.forEach((is, j) => is && (preference[j] = -1e300));
       const costs = this.costsOfAnswers(shares), least = Math.min(...costs), preferred = argmax(preference);
       const advantage = this.advantage(shares, least, prices[preferred], inputs), canGoOn = legal.some(Boolean);
-      const goesOn = canGoOn && least - this.lowestCost > prices[preferred] && advantage < 0;
+      const worthIt = canGoOn && !skipped[preferred], goesOn = worthIt && least - this.lowestCost > prices[preferred] && advantage < 0;
       const advice = this.advice(goesOn ? preferred : -1, canGoOn ? preferred : -1, argmin(costs), preference, shares);
-      if (canGoOn) advice.expected[preferred] = Math.max(least + advantage, this.lowestCost + prices[preferred]);
+      if (worthIt) advice.expected[preferred] = Math.max(least + advantage, this.lowestCost + prices[preferred]);
       return advice;
     }
 
@@ -526,7 +528,9 @@ const FsgymPolicy = (() => {
       if (members.length > 1) return placeOf(members.findIndex((i) => values[i] > 0.5));
       const x = values[members[0]];
       if (first_level[v] < first_level[v + 1]) {
-        return placeOf(level.subarray(first_level[v], first_level[v + 1]).indexOf(x));
+        let k = first_level[v]; // of the nearest level
+        while (k + 1 < first_level[v + 1] && x > (level[k] + level[k + 1]) / 2) k++;
+        return k - first_level[v];
       }
       const low = first_knot[v], high = first_knot[v + 1] - 1;
       if (low > high) return clip((x - center[v]) / scale[v], -6, 6);
@@ -808,7 +812,7 @@ const FsgymPolicy = (() => {
 
   // The policy of a parsed JSON text; an Error with a sentence if it is of another format.
   function read(plain) {
-    if (!plain || plain.format !== FORMAT || !Object.hasOwn(KINDS, plain.kind)) {
+    if (!plain || !FORMATS.includes(plain.format) || !Object.hasOwn(KINDS, plain.kind)) {
       throw new Error(`the policy must be in the format ${FORMAT}`);
     }
     return new KINDS[plain.kind](plain);

@@ -29,7 +29,7 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
 
     Parameters
     ----------
-    policy : dict, plain JSON in the format ``fsgym-policy-1``
+    policy : dict, plain JSON in the format ``fsgym-policy-2``
     title : str
     chart : str, optional
         An SVG element, taken as it is; its elements of class "box" have ``data-known`` and ``data-question``.

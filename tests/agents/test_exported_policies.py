@@ -56,6 +56,40 @@ def test_all_rules(agent, variant):
     check_interpreters(model, cases_of(model, asked_table(variant)[0], 40, seed=1))
 
 
+def few_numbers_and_repeated_columns():
+    """Few numbers, of which training did not see all; a constant; a column that comes twice; a constant that opens."""
+    rng, n = np.random.default_rng(3), 200
+    pain = rng.choice([0.0, 1, 2.5, 3, 7, 8, 10], n)
+    lab = rng.normal(size=n).round(2)
+    table = pd.DataFrame(
+        {"pain": pain, "lab": lab, "site": 3.0, "again": lab, "open": 1.0, "ward": rng.choice(["er", "gp", "icu"], n)}
+    )
+    return table, np.where(pain + 2 * lab + rng.normal(size=n) > 5, "sick", "well")
+
+
+@needs_node
+@pytest.mark.parametrize("agent", ["mixture", "any_network", "linear", "lattice"])
+def test_numbers_between_levels_and_acquisitions_that_tell_nothing_new(agent):
+    table, y = few_numbers_and_repeated_columns()
+    model = FITTED[agent](lam=0.002, prerequisites={"lab": ["open"], "again": ["open"]}).fit(table, y)
+    unseen = table.assign(pain=np.random.default_rng(0).uniform(-3, 13, len(table)).round(1), site=5.0)
+    steps = check_interpreters(model, cases_of(model, unseen, 60))
+    asked = {step["question"] for case in steps for step in case}
+    assert {"pain", "open"} <= asked
+    assert "site" not in asked
+    if agent in ("mixture", "any_network"):
+        assert json.loads(model.policy_json())["arrays"]["skipped"]["shape"] == [2]
+
+
+def test_policies_of_the_first_format_are_still_read():
+    plain = json.loads(asked_model("mixture", "base").policy_json()) | {"format": "fsgym-policy-1"}
+    reference = import_document("interpret_policy").read_policy
+    kinds = import_document("interpret_other_policies").KINDS
+    assert reference(json.dumps(plain), kinds).acquisitions == plain["acquisitions"]
+    with pytest.raises(ValueError, match="of the format fsgym-policy-2 or -1, got 'fsgym-policy-3'"):
+        reference(json.dumps(plain | {"format": "fsgym-policy-3"}), kinds)
+
+
 def breast_cancer():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
@@ -116,7 +150,7 @@ def test_arrays_are_little_endian():
 def test_names_and_rules_of_the_text():
     model = asked_model("lattice", "panel with a needle")
     plain = json.loads(model.policy_json())
-    assert plain["format"] == "fsgym-policy-1"
+    assert plain["format"] == "fsgym-policy-2"
     assert plain["digest"] == model.policy_digest()
     assert [column["name"] for column in plain["columns"]] == list(model.columns_.names)
     ordered = [plain["acquisitions"][j]["name"] for j in plain["user_order"]]

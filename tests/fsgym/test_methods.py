@@ -25,28 +25,11 @@ from support.majority import MajorityClassifier
 from support.method_tables import TABLES, honest_usage, honest_usage_of_columns
 from support.outside import TopFeatures
 from support.patients import GROUPS, features_and_labels, patients
+from support.quick_methods import SAME_AS, or_slow, quick_estimator
 
 # A small lattice reaches its limit sooner, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit:UserWarning")
 
-# Parameters that cost time only, of whichever method has them; and what trains a method in a moment.
-QUICK = {"n_iter": 20, "n_estimators": 10, "n_iterations": 3, "random_state": 0}
-FAST: dict[str, dict[str, Any]] = {
-    "lattice": {"effort": 0.1},
-    "rcpi_printed": {"n_iterations": 10},  # three have not yet learnt three classes
-    "mixture": {"n_components": 1, "n_steps": 0},
-    "network": {"n_steps": 10},
-    "adaptive": {"learner": "lattice"},  # the choice: tests/agents/test_adaptive.py
-    "maskable_ppo": {
-        "total_timesteps": 1024, "num_envs": 64,
-        "options": {"n_steps": 4, "batch_size": 256, "n_epochs": 5, "learning_rate": 2e-2, "ent_coef": 0.0},
-    },
-    "dqn": {
-        "total_timesteps": 200, "num_envs": 8, "options": {"learning_starts": 50, "target_update_interval": 8}
-    },
-    "gdfs": {"hidden": (16,), "n_epochs": 1, "batch_size": 64, "learning_rate": 0.02, "max_acquisitions": 3},
-    "dime": {"hidden": (16,), "n_epochs": 1, "batch_size": 64, "learning_rate": 0.02, "max_acquisitions": 3},
-}  # fmt: skip
 # A baseline from outside, and the baseline and the agent of CONTRIBUTING.md, are held to the same contract.
 METHODS = OWN | {
     "top": Method("Top features", TopFeatures, False),
@@ -57,25 +40,8 @@ AGENTS = [name for name in METHODS if issubclass(load_class(METHODS[name]), Base
 PLAIN = [name for name, method in METHODS.items() if not method.prices]
 
 
-# Classes that add little to what another one shows: the same classifier, or the same base class, with another learner.
-SAME_AS = {
-    "adaptive": "lattice",
-    "network": "mixture",
-    "dqn": "maskable_ppo",
-    "dime": "gdfs",
-    "rcpi_printed": "rcpi",
-}
-
-
-def or_slow(names: list[str]) -> list[Any]:
-    """The names as parameters, those of ``SAME_AS`` only in the slow tests."""
-    return [pytest.param(name, marks=pytest.mark.slow) if name in SAME_AS else name for name in names]
-
-
 def make_estimator(name: str) -> Any:
-    model = load_class(METHODS[name])(**METHODS[name].preset)
-    known = model.get_params()
-    return model.set_params(**{k: v for k, v in QUICK.items() if k in known} | FAST.get(name, {}))
+    return quick_estimator(name, METHODS[name])
 
 
 def settings_of(model: Any, name: str, X, y) -> list[dict[str, Any]]:

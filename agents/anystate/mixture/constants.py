@@ -36,7 +36,8 @@ WHOLE_ROWS = (1e-9, 1e-9)  # the same of the whole, which is not shrunk, against
 WHOLE_COUNT = 0.5  # rows added to each level of the whole
 MIN_DISTANCE = 1e-12  # of a row from the nearest start, in nats
 START_ROWS = 3.0  # rows that a row counts as, around which a component starts; by hand
-MIN_CLASS_ROWS = 0.5  # rows that a class without rows counts as
+MIN_CLASS_ROWS = 0.5  # rows that a class without rows counts as in a fold; without any row its share is exp of the next
+LOG_SHARE_OF_ABSENT = -1e9  # 0 after any evidence, and finite, as numbers in model files must be
 
 # Honest probabilities (tuning.py)
 

@@ -31,6 +31,11 @@ class MixtureParameters(NamedTuple):
     log_share: NDArray[np.float64]
     class_of: NDArray[np.int64]
 
+    def without(self, absent: NDArray[np.bool_]) -> MixtureParameters:
+        """The same components, those of the classes ``absent``, bool (n_classes,), with a probability of 0."""
+        log_share = np.where(absent[self.class_of], const.LOG_SHARE_OF_ABSENT, self.log_share)
+        return self._replace(log_share=log_share - logsumexp(log_share))
+
     def log_joint(self, design: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log densities of rows jointly with class and component, float64 (n, G)."""
         return design @ self.theta + self.log_share

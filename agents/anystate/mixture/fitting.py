@@ -57,15 +57,15 @@ def fit_mixtures(
     n_steps : int, optional, of the gradient; by default chosen on held-out rows
     """
     with one_blas_thread():
-        plain = fit_variables(dataset, weight)
+        plain, absent = fit_variables(dataset, weight), np.bincount(dataset.y, minlength=dataset.n_classes) == 0
         most = min(const.MOST_ROWS, const.MOST_VALUES // int(plain.first_column[-1]))
         scored = with_normal_scores(plain, dataset, weight)
         if dataset.n_samples > most:
             rows = np.sort(np.random.default_rng(seed).choice(dataset.n_samples, most, replace=False))
             dataset, fold, weight = dataset.rows(rows), fold[rows], None if weight is None else weight[rows]
-        fit = _Fit(dataset, fold, weight, seed, plain)
+        fit = _Fit(dataset, fold, weight, seed, plain, absent)
         if len(scored.knot) and _is_better(scored, plain, dataset, fold, weight, seed):
-            fit = _Fit(dataset, fold, weight, seed, scored)
+            fit = _Fit(dataset, fold, weight, seed, scored, absent)
         return fit.run(
             const.N_COMPONENTS if n_components is None else (n_components,),
             const.TUNING_STEPS if n_steps is None else (n_steps,),
@@ -90,7 +90,7 @@ def _is_better(
 
 
 class _Fit:
-    """The rows and the mixtures so far."""
+    """The rows and the mixtures so far; ``absent``, bool (n_classes,), are the classes without a row in the table."""
 
     def __init__(
         self,
@@ -99,9 +99,10 @@ class _Fit:
         weight: NDArray[np.float64] | None,
         seed: int,
         variables: Variables,
+        absent: NDArray[np.bool_] | None = None,
     ):
         self.seed, self.rng = seed, np.random.default_rng(seed)
-        self.variables = variables
+        self.variables, self.absent = variables, absent
         codes = variables.encode(dataset.X)
         weights = np.ones(len(codes)) if weight is None else weight
         self.data = TrainingDesign(variables.design(codes), dataset.y, weights, dataset.n_classes)
@@ -151,6 +152,8 @@ class _Fit:
         """The mixture without fold f, of all rows for -1, before its probabilities are tuned."""
         if (f, k) not in self.fitted:
             densities = fit_mixture(self.variables, self._rows_without(f), k, self.seed)
+            if self.absent is not None and self.absent.any():
+                densities = densities.without(self.absent)
             same = Exponents(np.ones(len(self.variables.center)), 0.0)
             self.fitted[f, k] = same.applied(self.variables, densities)
         return self.fitted[f, k]

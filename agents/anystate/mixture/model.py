@@ -93,9 +93,9 @@ class MixtureModel(StateModel):
         write_estimates(self._compiled, state_buffers(self._compiled), arrays, proba, preference, inputs)
         return StateEstimates(proba, preference, inputs)
 
-    def follow(self, stop: StopRule, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+    def follow(self, stop: StopRule, X: NDArray[np.float32], rules: Rules, skipped: NDArray[np.bool_]) -> Trajectories:
         prices, memory = self.rules.lam * self.rules.costs, state_buffers(self._compiled)
-        return follow_rows(self._compiled, memory, stop, prices, X, rules)
+        return follow_rows(self._compiled, memory, stop, prices, X, rules, skipped)
 
     def predict_unknown(
         self, acquisition: int, acquired: NDArray[np.bool_], values: NDArray[np.float32]

@@ -70,7 +70,8 @@ def _tuned(mixture: ClassMixture, mass: NDArray[np.float64], evidence: NDArray[n
     power = (1.0 + const.USUAL_KNOWN) ** mixture.count_power
     posterior = softmax(power * evidence + mixture.densities.log_share[:, None], axis=0)
     share = np.exp(mixture.densities.log_share)[:, None]
-    return posterior * (share * mass).sum(axis=0) / share
+    likelihood = posterior * (share * mass).sum(axis=0)
+    return np.divide(likelihood, share, out=np.zeros_like(likelihood), where=share > 0)
 
 
 def points_from_tables(tables: list[NDArray[np.float64]]) -> Points:

@@ -67,8 +67,9 @@ class Variables:
     def encode(self, values: NDArray[np.float32], acquired: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         """The variables of n rows, float64 (n, V): z-scores or numbers of levels, NaN where they are not known.
 
-        A variable of several features is known where all of them are. A level that no training row had counts as not
-        known. ``acquired``, bool (n, n_features), are the features whose values may be read, by default all.
+        A variable of several features is known where all of them are. A number that no training row had counts as the
+        nearest level, the lower of two: levels are ordered. ``acquired``, bool (n, n_features), are the features whose
+        values may be read, by default all.
         """
         known = read_only(np.ones(values.shape, bool) if acquired is None else acquired)
         codes = np.empty((len(values), len(self.center)))
@@ -157,18 +158,21 @@ def fit_variables(dataset: Dataset, weight: NDArray[np.float64] | None) -> Varia
 
     A column that is encoded by several features is one variable. A feature with few distinct values, and each code of
     a category, is a category; all others are numbers, with z-scores by the weighted mean and standard deviation after
-    outliers are clipped.
+    outliers are clipped. A category in codes has all its levels, since those are not ordered.
     """
     features = _features_of_variables(dataset)
-    coded = {f[0] for c, f in zip(dataset.columns, dataset.columns.features) if c.kind != "number" and len(f)}
+    coded = {f[0]: c for c, f in zip(dataset.columns, dataset.columns.features) if c.kind != "number" and len(f)}
     levels, center, scale = [], np.zeros(len(features)), np.ones(len(features))
     for v, members in enumerate(features):
         x = dataset.X[:, members[0]].astype(np.float64)
         x, of_x = x[~np.isnan(x)], None if weight is None else weight[~np.isnan(x)]
         distinct = np.unique(x)
+        codes = coded.get(members[0])
         if len(members) > 1:
             levels.append(np.arange(len(members), dtype=np.float64))
-        elif members[0] in coded or len(distinct) <= min(const.MOST_CATEGORY_LEVELS, len(x) / const.ROWS_OF_LEVEL):
+        elif codes is not None and codes.kind == "codes" and codes.levels:
+            levels.append(np.arange(len(codes.levels), dtype=np.float64))
+        elif codes is not None or len(distinct) <= min(const.MOST_CATEGORY_LEVELS, len(x) / const.ROWS_OF_LEVEL):
             levels.append(distinct if len(distinct) else np.zeros(1))
         else:
             levels.append(np.zeros(0))
@@ -263,10 +267,10 @@ def code_of(arrays, values, acquired, v):
         return _interpolated(knot, score, first_knot[v], first_knot[v + 1] - 1, x)
     if low == high:
         return min(max((x - center[v]) / scale[v], -const.MAX_ABS_Z), const.MAX_ABS_Z)
-    for i in range(low, high):
-        if level[i] == x:
-            return float(i - low)
-    return np.nan
+    nearest = low
+    while nearest + 1 < high and x > (level[nearest] + level[nearest + 1]) / 2:
+        nearest += 1
+    return float(nearest - low)
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
 from agents.anystate.network.embedding import Embedding, fit_embedding, network_inputs, screen_acquisitions
+from agents.known_columns import AcquisitionIndices
 from fsgym.dataset import Dataset
 
 
@@ -91,9 +92,12 @@ def embed_rows(
     groups: tuple[tuple[int, ...], ...],
     fold: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
+    skipped: AcquisitionIndices = (),
 ) -> EmbeddedRows:
-    """The rows with the acquisitions that the networks will use."""
+    """The rows with the acquisitions that the networks will use: none of ``skipped``, unless that would be all."""
     candidates = screen_acquisitions(dataset.X, dataset.y, groups)
+    informative = candidates[~np.isin(candidates, skipped)]
+    candidates = informative if len(informative) else candidates
     weights = np.ones(dataset.n_samples, np.float32) if weight is None else weight.astype(np.float32)
     return EmbeddedRows(dataset, candidates, groups, fold, weights)
 

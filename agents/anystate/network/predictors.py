@@ -14,6 +14,7 @@ from scipy.special import logsumexp
 from agents.anystate.network import constants as const
 from agents.anystate.network.embedded_rows import EmbeddedRows, embed_rows, random_masks
 from agents.anystate.network.mlp import MLP, AdamW, one_cycle, softmax_inplace
+from agents.known_columns import AcquisitionIndices
 from fsgym.dataset import Dataset
 from fsgym.threads import one_blas_thread
 
@@ -106,6 +107,7 @@ def fit_predictors(
     weight: NDArray[np.float64] | None,
     seed: int,
     n_steps: int,
+    skipped: AcquisitionIndices = (),
 ) -> FittedPredictors:
     """Train one predictor without each fold.
 
@@ -117,8 +119,9 @@ def fit_predictors(
     weight : float64 (n_samples,) with mean 1, or None
     seed : int
     n_steps : int, of each predictor
+    skipped : tuple of int, acquisitions that the networks do not use
     """
-    rows = embed_rows(dataset, groups, fold, weight)
+    rows = embed_rows(dataset, groups, fold, weight, skipped)
     sizes = (rows.n_inputs, *const.HIDDEN_UNITS, dataset.n_classes)
     schedule = TrainingSteps(n_steps, const.PREDICTOR_RATE)
     with one_blas_thread():

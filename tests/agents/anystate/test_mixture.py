@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import logsumexp
 from scipy.stats import norm
 
+from agents import AdaptiveClassifier, MixtureClassifier
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import MixtureParameters, TrainingDesign, fit_mixture
 from agents.anystate.mixture.fitting import fit_mixtures
@@ -140,10 +143,77 @@ def test_unknown_values_levels_that_training_never_had_and_values_not_acquired_h
     assert model.probabilities(without, np.where(without, X, 1e30).astype(np.float32)) == pytest.approx(expected)
     assert model.probabilities(all_known, np.where(without, X, np.nan).astype(np.float32)) == pytest.approx(expected)
     unseen = X.copy()
-    unseen[:, 6] = 17.0
+    unseen[:, 1:4] = 0.0
     without = all_known.copy()
-    without[:, 6] = False
+    without[:, 1:4] = False
     assert model.probabilities(all_known, unseen) == pytest.approx(model.probabilities(without, X))
+
+
+def test_a_number_counts_as_the_nearest_level(small):
+    dataset, _, _, model = small
+    variables, X = model.mixture.variables, np.tile(dataset.X[0], (9, 1))
+    v = variables.variable_of[6]
+    levels = variables.level[slice(*variables.first_level[v : v + 2])]
+    assert levels.tolist() == [0, 1, 2]
+    X[:, 6] = [-1e30, -4, 0.5, 0.51, 1, 1.4, 1.75, 2.2, 17]
+    codes = variables.encode(X)[:, v]
+    assert codes.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert codes.tolist() == [np.abs(levels - x).argmin() for x in X[:, 6]]  # argmin takes the lower of two
+    known = np.ones(X.shape, bool)
+    rounded = X.copy()
+    rounded[:, 6] = levels[codes.astype(int)]
+    np.testing.assert_array_equal(model.probabilities(known, X), model.probabilities(known, rounded))
+
+
+def test_a_category_in_codes_has_all_its_levels_since_they_are_not_ordered():
+    codes = Columns([Column("ward", "codes", ("er", "gp", "icu", "or"))])
+    X = np.array([0, 1, 3] * 20, np.float32)[:, None]
+    variables = fit_variables(Dataset(X, np.arange(60) % 2, columns=codes), None)
+    assert variables.level.tolist() == [0, 1, 2, 3]
+    assert variables.encode(np.array([[2.0]], np.float32)).tolist() == [[2.0]]
+
+
+def few_numbers():
+    """Pains from 0 to 10 without 5, of which those above 6 are sick; wards; noise."""
+    rng = np.random.default_rng(0)
+    pain = rng.choice([0, 1, 2, 3, 4, 6, 7, 8, 9, 10], 120)
+    table = pd.DataFrame({"pain": pain, "ward": rng.choice(["er", "gp", "icu"], 120), "lab": rng.normal(size=120)})
+    return table, np.where(pain > 6, "sick", "well")
+
+
+UNSEEN = pd.DataFrame({"pain": [9, 9.5, 5, 12, -3], "ward": "er", "lab": 0.0})
+OF_UNSEEN = ["sick", "sick", "well", "sick", "well"]
+
+
+@pytest.mark.parametrize("agent", [MixtureClassifier, AdaptiveClassifier])
+def test_a_pain_of_nine_and_a_half_is_no_less_than_nine(agent):
+    model = agent(random_state=0).fit(*few_numbers())
+    assert model.predict(UNSEEN).tolist() == OF_UNSEEN
+    proba = model.predict_proba(UNSEEN)
+    assert proba[1] == pytest.approx(proba[0], abs=0.05)
+    assert model.step({"pain": 12}, accept=True).probabilities["sick"] > 0.9
+
+
+def test_a_model_file_of_0_2_0_answers_known_numbers_as_before_and_unseen_ones_as_the_nearest():
+    model = MixtureClassifier.load(Path(__file__).parents[2] / "data" / "mixture-of-0.2.0.safetensors")
+    known = pd.DataFrame({"pain": [0, 1, 2, 3, 4, 6, 7, 8, 9, 10], "ward": ["er", "gp"] * 5, "lab": 0.0})
+    of_0_2_0 = [0.0067, 0.007253, 0.006904, 0.006731, 0.006959, 0.00675, 0.993883, 0.9939, 0.993915, 0.99363]
+    assert model.predict_proba(known)[:, 0] == pytest.approx(of_0_2_0, abs=1e-6)
+    assert model.predict(UNSEEN).tolist() == OF_UNSEEN  # 0.2.0: well for all but the first, as without the number
+
+
+def test_a_class_without_rows_has_no_probability_in_any_state(small):
+    dataset, *_ = small
+    three = dataset.replace(classes=np.arange(3))
+    model = model_of(fitted_to(three), Rules.for_dataset(three))[1]
+    known = np.random.default_rng(0).random(dataset.X.shape) < 0.5
+    proba = model.probabilities(known, dataset.X * 3)
+    assert (proba[:, 2] == 0).all()
+    assert proba.sum(axis=1) == pytest.approx(1)
+    estimates = model.estimate(states_of(model.rules, dataset.X, known))
+    assert np.isfinite(estimates.inputs).all()
+    again = MixtureModel.from_arrays(*model.to_arrays(), model.rules)
+    np.testing.assert_array_equal(again.probabilities(known, dataset.X), model.probabilities(known, dataset.X))
 
 
 def discrete_mixture(rng, n_levels, class_of):
