@@ -30,7 +30,7 @@ class Event(NamedTuple):
     kind: str
     name: str
     values: dict[str, Any]
-    paid: bool = False
+    paid: bool = True
     accept: bool = False
     chosen: bool = False
 
@@ -91,12 +91,11 @@ def events_from_json(values: Any, acquisitions: Acquisitions) -> list[Event]:
 def events_of_first_format(values: Any, acquisitions: Acquisitions) -> list[Event]:
     """The events that version 0.2.0 wrote, without the places that it kept for what was undone.
 
-    ``paid`` is whether a person gave the values as acquired, by default True.
+    Of an answer, ``paid`` is whether a person gave it as acquired.
     """
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise ValueError("the answers must be a list of objects")
     left = [value for value in values if value.get("kind") != "undone"]
     return events_from_json(
-        [{"paid": True} | {k: v for k, v in value.items() if k not in FIRST_FORMAT_ALONE} for value in left],
-        acquisitions,
+        [{k: v for k, v in value.items() if k not in FIRST_FORMAT_ALONE} for value in left], acquisitions
     )

@@ -321,7 +321,7 @@ class Session:
             if j in before.later:
                 raise ValueError(f"{event.name!r} is postponed already, and comes when the others are done")
             return
-        if event.paid and not before.case.paid[j] and not legal:
+        if event.kind == "answer" and event.paid and not before.case.paid[j] and not legal:
             raise ValueError(self._refusal(before.case, event.name, j))
         column_index, columns = self._acquisitions.column_index, self._acquisitions.columns
         known = [name for name in event.values if before.case.acquired[columns.features[column_index[name]]].any()]
@@ -345,11 +345,10 @@ class Session:
 
     def _paid_in_first_format(self, event: Event) -> bool:
         """Whether version 0.2.0 counted an event as paid: after ``undo``, only what was asked or chosen."""
-        question = self.step.question
-        asked = question is not None and question.name == event.name
-        return self._is_acquired_by(event, self._acquisitions.index[event.name]) and (
-            event.kind == "unknown" or asked or event.chosen
-        )
+        j, question = self._acquisitions.index[event.name], self.step.question
+        case, asked = self._moments[-1].case, question is not None and question.name == event.name
+        none_known = not case.acquired[list(case.rules.groups[j])].any()
+        return self._is_acquired_by(event, j) and (none_known if event.kind == "unknown" else asked or event.chosen)
 
     def _append(self, event: Event) -> None:
         """Go on with an event, which is not judged."""
@@ -401,4 +400,4 @@ class Session:
     def _how_to_take_back(self, name: str) -> str:
         """How to take back a value of an acquisition, as the end of a sentence."""
         said = any(event.name == name and event.kind == "answer" for event in self._events)
-        return f"; undo({name!r}) takes it back first" if said else ", which was known in advance"
+        return f"; undo({name!r}) takes it back first" if said else "; it was known in advance"
