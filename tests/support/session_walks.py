@@ -39,7 +39,6 @@ class SessionWalk:
             self.values(known), [self.columns[k] for k in absent], charge_unknown=charge
         )
         self.wanted = ReferenceSession(n, len(model.classes_), options, known, absent, charge)
-        self.values_known = {**self.session._known}
         self.script: list[str] = []
 
     def values(self, columns: Any) -> dict[str, float]:
