@@ -203,15 +203,13 @@ class Dialog:
         elif self._chosen is not None:
             self._start_anew()
         else:
-            before = [entry[:3] for entry in self.session.log()]
+            log = self.session.log()
             try:
                 self.session.undo()
             except ValueError as error:
                 self._screen.show(f"{error}.", "red")
                 return
-            after = [entry[:3] for entry in self.session.log()]
-            gone = [entry[0] for entry in before if entry not in after]
-            self._screen.show(f"{', '.join(gone) or 'The end'} is taken back.")
+            self._screen.show(f"{log[-1].name} is taken back.")
             self._start_anew()
 
     def _start_anew(self) -> None:

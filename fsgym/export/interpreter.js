@@ -62,6 +62,8 @@ const FsgymPolicy = (() => {
     return shares.map((s) => s / total);
   }
 
+  const limitOf = (budgetCost) => (budgetCost === null ? Infinity : budgetCost * (1 + 1e-9));
+
   // --- what all policies share: names, rules, and what is known of an acquisition
 
   class Policy {
@@ -84,7 +86,7 @@ const FsgymPolicy = (() => {
     legalAndPrices(taken, spent) {
       const { relational, relation, empty_is_related, forbid_unrelated, budget_cost } = this.rules;
       const n = taken.filter(Boolean).length;
-      const limit = budget_cost === null ? Infinity : budget_cost * (1 + 1e-9);
+      const limit = limitOf(budget_cost);
       const prices = [];
       const legal = this.acquisitions.map((a, j) => {
         const touching = a.related.filter((k) => taken[k]).length;
@@ -771,6 +773,12 @@ const FsgymPolicy = (() => {
       return this.policy.columnsOf[j].filter((k) => isOpen(this.policy.columns[k].features[0]));
     }
 
+    // Whether the budgets leave room for one more acquisition at a price.
+    affords(price) {
+      const { budget, budget_cost } = this.policy.rules;
+      return (budget === null || this.nPaid < budget) && this.spent + price <= limitOf(budget_cost);
+    }
+
     legalAndPrices() {
       const { groups, rules } = this.policy;
       const some = groups.map((group) => group.some((i) => this.isKnown(i)));
@@ -808,6 +816,31 @@ const FsgymPolicy = (() => {
     }
   }
 
+  // A case after all that was said about it, replayed: {one, later, log}. `known` are values known in advance,
+  // `unavailable` columns, `events` what happened since then, in its order, as {kind, j, values, remark}: an "answer" was
+  // acquired, an "unknown" had no result, "later" was postponed. What was paid stays paid where something before it is taken
+  // back, at its price then; only where `budget_cost` has no room for that price the value stays known at no price.
+  function replay(policy, known, unavailable, events) {
+    const one = new Case(policy), later = new Set(), log = [];
+    unavailable.forEach((k) => one.close(k));
+    for (const { column, value, remark } of known) {
+      one.know(column, value);
+      log.push({ name: policy.columns[column].name, values: [[column, value]], kind: "known", price: 0, remark });
+    }
+    for (const event of events) {
+      const { kind, j, values, remark } = event, price = one.legalAndPrices().prices[j];
+      const pays = kind === "answer" && one.affords(price);
+      later.delete(j);
+      if (kind === "later") later.add(j);
+      else if (pays) one.acquire(j, values);
+      else if (kind === "answer") values.forEach(([k, value]) => one.know(k, value));
+      else policy.columnsOf[j].forEach((k) => one.close(k));
+      const happened = kind === "answer" && !pays ? "known" : kind, { name } = policy.acquisitions[j];
+      log.push({ event, name, values, kind: happened, price: pays ? price : 0, remark });
+    }
+    return { one, later, log };
+  }
+
   const KINDS = { lattice: Lattice, linear: Linear, network: Network, mixture: Mixture, any_network: AnyStateNetwork };
 
   // The policy of a parsed JSON text; an Error with a sentence if it is of another format.
@@ -818,7 +851,7 @@ const FsgymPolicy = (() => {
     return new KINDS[plain.kind](plain);
   }
 
-  return { FORMAT, read, Case, encode };
+  return { FORMAT, read, Case, encode, replay };
 })();
 
 if (typeof module !== "undefined") module.exports = FsgymPolicy;

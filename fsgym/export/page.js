@@ -10,7 +10,7 @@
   const nameOf = (j) => policy.acquisitions[j].name;
 
   // What was said: values known in advance, columns that cannot be obtained, and what happened since then.
-  let known = [], unavailable = [], events = [], chosen = null, serial = 0;
+  let known = [], unavailable = [], events = [], chosen = null;
 
   function element(tag, attributes = {}, ...children) {
     const made = document.createElement(tag);
@@ -31,38 +31,6 @@
   function show(id, text) {
     byId(id).textContent = visible(text);
     byId(id).hidden = !text;
-  }
-
-  // --- the case, replayed from what was said
-
-  // `said` are events; one that was taken back keeps its place as "undone", and is filled again by the next answer.
-  function replayed(said = events) {
-    const revised = said.some(({ kind, refilled }) => kind === "undone" || refilled);
-    const one = new FsgymPolicy.Case(policy), later = new Set(), log = [];
-    unavailable.forEach((k) => one.close(k));
-    for (const { column, value, remark } of known) {
-      one.know(column, value);
-      log.push({ name: policy.columns[column].name, values: [[column, value]], kind: "known", price: 0, remark });
-    }
-    for (const event of said) {
-      const { kind, j, values, remark } = event;
-      if (kind === "undone") continue;
-      if (kind === "later") {
-        later.add(j);
-        log.push({ event, name: nameOf(j), values: [], kind, price: 0, remark: "" });
-        continue;
-      }
-      // After something before it is taken back, a value that is not asked for any more stays known at no price.
-      const { legal, prices } = one.legalAndPrices();
-      const pays = kind === "answer" && legal[j] && (!revised || event.chosen || one.step(later).action === j);
-      later.delete(j);
-      if (pays) one.acquire(j, values);
-      else if (kind === "answer") values.forEach(([k, value]) => one.know(k, value));
-      else policy.columnsOf[j].forEach((k) => one.close(k));
-      const happened = kind === "answer" && !pays ? "known" : kind;
-      log.push({ event, name: nameOf(j), values, kind: happened, price: pays ? prices[j] : 0, remark });
-    }
-    return { one, later, log, step: one.step(later) };
   }
 
   // --- fields
@@ -202,8 +170,13 @@
 
   let now = null, fields = [];
 
+  function stepNow() {
+    const replayed = FsgymPolicy.replay(policy, known, unavailable, events);
+    return { ...replayed, step: replayed.one.step(replayed.later) };
+  }
+
   function render(notice = "") {
-    now = replayed();
+    now = stepNow();
     const { step } = now, asked = chosen ?? (step.action < 0 ? null : step.action);
     show("notice", notice);
     show("refusal", "");
@@ -212,7 +185,7 @@
     byId("why").setAttribute("aria-expanded", "false");
     byId("question").hidden = asked === null;
     byId("answer").hidden = asked !== null;
-    byId("undo").disabled = lastSaid() === undefined && chosen === null;
+    byId("undo").disabled = events.length === 0 && chosen === null;
     if (asked === null) showAnswer(step);
     else showQuestion(asked, step);
     showBeliefs(step);
@@ -336,11 +309,7 @@
   const asked = () => chosen ?? now.step.action;
 
   function say(event, notice = "") {
-    const place = events.findIndex(({ kind, j }) => kind === "undone" && j === event.j), refilled = place >= 0;
-    const before = refilled ? replayed(events.slice(0, place)) : now;
-    const given = { ...event, refilled, chosen: event.j !== before.step.action, serial: ++serial };
-    if (refilled) events[place] = given;
-    else events.push(given);
+    events.push(event);
     chosen = null;
     render(notice);
   }
@@ -352,8 +321,8 @@
       render();
       return;
     }
-    events.push({ kind: "later", j, serial: ++serial });
-    if (replayed().step.action === j) {
+    events.push({ kind: "later", j, values: [], remark: "" });
+    if (stepNow().step.action === j) {
       events.pop();
       render(`${nameOf(j)} comes now, because the model would stop without it.`);
     } else {
@@ -361,20 +330,15 @@
     }
   }
 
-  // What was said last, also where it stands in the place of something that was taken back.
-  const lastSaid = () => events.filter(({ kind }) => kind !== "undone").sort((a, b) => b.serial - a.serial)[0];
-
   function undo() {
-    if (chosen === null) return takeBack(lastSaid());
+    if (chosen === null) return takeBack(events.at(-1));
     chosen = null;
     return render();
   }
 
   function takeBack(event) {
     if (!event) return;
-    const place = events.indexOf(event);
-    if (event.refilled || place < events.length - 1) events[place] = { kind: "undone", j: event.j };
-    else events.pop();
+    events.splice(events.indexOf(event), 1);
     chosen = null;
     render();
   }

@@ -58,11 +58,25 @@ class Case:
         """Mark features as impossible to obtain, unless they are known."""
         self.closed[features] = np.isnan(self.values[features])
 
-    def pay(self, j: int, price: float) -> None:
-        """Make acquisition j: what it does not bring cannot be obtained any more."""
-        self.paid[j] = True
+    @property
+    def open(self) -> NDArray[np.bool_]:
+        """The features that are not known and can be obtained, bool (F,)."""
+        return np.isnan(self.values) & ~self.closed
+
+    def affords(self, price: float) -> bool:
+        """Whether the budgets leave room for one more acquisition at a price."""
+        budget = self.rules.budget
+        return (budget is None or self.n_paid < budget) and self.spent + price <= self.rules.tables.budget_cost
+
+    def charge(self, price: float) -> None:
+        """Pay for an acquisition, which counts for the budgets."""
         self.spent += price
         self.n_paid += 1
+
+    def pay(self, j: int, price: float) -> None:
+        """Make acquisition j: what it does not bring cannot be obtained any more."""
+        self.charge(price)
+        self.paid[j] = True
         self.close(list(self.rules.groups[j]))
 
     def legal_and_prices(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -70,7 +84,7 @@ class Case:
         member, first = self.rules.tables.member, self.rules.tables.member_first[:-1]
         known = self.acquired
         some = np.logical_or.reduceat(known[member], first)
-        rest = np.logical_or.reduceat((~known & ~self.closed)[member], first) & ~self.paid
+        rest = np.logical_or.reduceat(self.open[member], first) & ~self.paid
         taken = self.paid | (some & ~rest)
         legal, prices = legal_and_prices(
             self.rules, taken[None], np.array([self.spent]), np.array([self.n_paid], np.int64)

@@ -9,9 +9,9 @@ import numpy as np
 from fsgym.checks import brief
 from fsgym.session.acquisitions import Acquisitions
 
-MOST_SERIAL = 2**53
-MOST_EVENTS_EACH = 20  # events of a session that is read, for each acquisition
-EVENT_KINDS = ("answer", "unknown", "later", "undone")
+MOST_EVENTS_EACH = 20  # events of a session, for each acquisition and each column
+EVENT_KINDS = ("answer", "unknown", "later")
+FIRST_FORMAT_ALONE = ("serial", "refilled")  # fields of events in texts of version 0.2.0
 
 
 class Event(NamedTuple):
@@ -19,15 +19,12 @@ class Event(NamedTuple):
 
     Attributes
     ----------
-    kind : str
-        "answer", "unknown", "later"; "undone" keeps the place of what was taken back.
+    kind : str, "answer", "unknown" or "later"
     name : str, of the acquisition
     values : dict column -> value; None for unknown columns
-    paid : bool, whether the acquisition was made for it
+    paid : bool, whether the acquisition was made for it when it was said
     accept : bool, whether values were accepted that are not as in training
     chosen : bool, whether the model had not asked for it
-    serial : int, the order in which things were said
-    refilled : bool, whether it stands in the place of something undone
     """
 
     kind: str
@@ -36,8 +33,6 @@ class Event(NamedTuple):
     paid: bool = True
     accept: bool = False
     chosen: bool = False
-    serial: int = 0
-    refilled: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The event as plain JSON values, without defaults."""
@@ -56,11 +51,16 @@ def plain_value(value: Any) -> Any:
     return value
 
 
+def most_events(acquisitions: Acquisitions) -> int:
+    """How many events a session may have, so that it can be read again in bounded time."""
+    return MOST_EVENTS_EACH * (len(acquisitions.index) + len(acquisitions.column_index))
+
+
 def events_from_json(values: Any, acquisitions: Acquisitions) -> list[Event]:
     """The events that ``as_json`` wrote; ValueError where they are damaged."""
     if not isinstance(values, list):
         raise ValueError("the answers must be a list")
-    most = MOST_EVENTS_EACH * len(acquisitions.index) + MOST_EVENTS_EACH
+    most = most_events(acquisitions)
     if len(values) > most:
         raise ValueError(f"there may be at most {most} answers, got {len(values)}")
     events, types = [], {name: get_args(hint) or (hint,) for name, hint in get_type_hints(Event).items()}
@@ -84,7 +84,18 @@ def events_from_json(values: Any, acquisitions: Acquisitions) -> list[Event]:
             plain_value(event.values)
         elif any(cell is not None for cell in event.values.values()):
             raise ValueError(f"{event.name!r} is {event.kind}, and must have no value")
-        if not 0 <= event.serial <= MOST_SERIAL:
-            raise ValueError(f"serial must be from 0 to {MOST_SERIAL}, got {brief(event.serial)}")
         events.append(event)
     return events
+
+
+def events_of_first_format(values: Any, acquisitions: Acquisitions) -> list[Event]:
+    """The events that version 0.2.0 wrote, without the places that it kept for what was undone.
+
+    Of an answer, ``paid`` is whether a person gave it as acquired.
+    """
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+        raise ValueError("the answers must be a list of objects")
+    left = [value for value in values if value.get("kind") != "undone"]
+    return events_from_json(
+        [{k: v for k, v in value.items() if k not in FIRST_FORMAT_ALONE} for value in left], acquisitions
+    )

@@ -6,17 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
-import numpy as np
-
 from fsgym.checks import brief
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.case import Case, start_case
-from fsgym.session.events import Event, events_from_json, plain_value
+from fsgym.session.events import Event, events_from_json, events_of_first_format, most_events, plain_value
 from fsgym.session.reasons import explain_step
 from fsgym.session.step import Question, Step
 from fsgym.session.steps import make_step, question_on
 
-SESSION_FORMAT = "fsgym-session-1"
+SESSION_FORMAT = "fsgym-session-2"
+FIRST_FORMAT = "fsgym-session-1"  # of version 0.2.0
 
 
 def _refuse_constant(word: str) -> float:
@@ -51,9 +50,9 @@ class LogEntry(NamedTuple):
 class _Moment:
     """The case after some of the events, and what the model says then."""
 
-    def __init__(self, case: Case, later: frozenset[int]) -> None:
+    def __init__(self, case: Case, later: frozenset[int], kind: str = "", price: float = 0.0, remark: str = "") -> None:
         self.case, self.later = case, later
-        self.kind, self.price, self.remark = "", 0.0, ""
+        self.kind, self.price, self.remark = kind, price, remark
         self.step: Step | None = None
 
 
@@ -122,6 +121,11 @@ class Session:
         """Whether ``stop`` was called."""
         return self._stopped
 
+    @property
+    def postponed(self) -> tuple[str, ...]:
+        """The acquisitions that come when the model would stop without them."""
+        return tuple(self._acquisitions.rules.names[j] for j in sorted(self._moments[-1].later))
+
     def next(self) -> Question | None:
         """What to ask next; None where the model would stop.
 
@@ -146,7 +150,8 @@ class Session:
 
         Any acquisition that is legal now may be answered, not only the one asked for, also where the model would stop.
         Of an acquisition of several columns, those without a value count as unknown; their values can be given later
-        at no further price. An answer to what was undone takes its old place.
+        at no further price. An answer is judged where it is given, after all that was said before, and changes
+        nothing of it.
 
         Parameters
         ----------
@@ -183,29 +188,26 @@ class Session:
     def undo(self, name: str | None = None) -> None:
         """Take back what was last said, or all that was said about one acquisition.
 
-        What follows is replayed; a value that the model does not ask for any more stays known at no price.
+        What follows is replayed, and what was paid stays paid, also where it could not be acquired now, at its price
+        after what is left before it. Only where that price is more than what is left of ``budget_cost``, the value
+        stays known at no price. A corrected answer is given again at the end.
 
         Raises ValueError where there is nothing to undo.
         """
         if self._stopped and name is None:
             self._stopped = False
             return
-        given = [e for e in self._events if e.kind != "undone"]
+        kept = self._events[:-1]
         if name is not None:
             wanted = self._acquisitions.rules.names[self._acquisitions.find(name)[0]]
-            given = [e for e in given if e.name == wanted]
-        if not given:
+            kept = [event for event in self._events if event.name != wanted]
+        if len(kept) == len(self._events):
             raise ValueError("there is nothing to undo" + (f" about {name!r}" if name is not None else ""))
-        given.sort(key=lambda e: e.serial)
         self._stopped = False
-        for event in given[-1:] if name is None else given[::-1]:
-            k = self._events.index(event)
-            if event.refilled or k < len(self._events) - 1:
-                self._events[k] = Event("undone", event.name, {})
-            else:
-                self._events.pop()
-            del self._moments[k + 1 :]
-        self._replay()
+        first = next((k for k, event in enumerate(kept) if event is not self._events[k]), len(kept))
+        del self._events[first:], self._moments[first + 1 :]
+        for event in kept[first:]:
+            self._append(event)
 
     def stop(self) -> Any:
         """End the session, whatever the model would ask, and return the answer: a class label."""
@@ -233,12 +235,9 @@ class Session:
         """What happened so far, in its order."""
         entries = []
         for k, (event, moment) in enumerate(zip(self._events, self._moments[1:], strict=True)):
-            if event.kind != "undone":
-                probabilities, spent = self._step_at(k + 1).probabilities, moment.case.spent
-                values = {column: cell for column, cell in event.values.items() if cell is not None}
-                entries.append(
-                    LogEntry(event.name, moment.kind, values, moment.price, spent, probabilities, moment.remark)
-                )
+            probabilities, spent = self._step_at(k + 1).probabilities, moment.case.spent
+            values = {column: cell for column, cell in event.values.items() if cell is not None}
+            entries.append(LogEntry(event.name, moment.kind, values, moment.price, spent, probabilities, moment.remark))
         return entries
 
     def to_json(self) -> str:
@@ -257,12 +256,15 @@ class Session:
 
     @classmethod
     def from_json(cls, model: Any, text: str) -> Self:
-        """The session that ``to_json`` wrote with the same model; ValueError where it is damaged or another's."""
+        """The session that ``to_json`` wrote with the same model; ValueError where it is damaged or another's.
+
+        A text of version 0.2.0 gives what that version showed of it; its answers keep the order in which they stood.
+        """
         try:
             plain = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, TypeError, RecursionError):
             raise ValueError("a session must be the JSON text that Session.to_json wrote, got something else") from None
-        if not isinstance(plain, dict) or plain.get("format") != SESSION_FORMAT:
+        if not isinstance(plain, dict) or plain.get("format") not in (SESSION_FORMAT, FIRST_FORMAT):
             found = plain.get("format") if isinstance(plain, dict) else plain
             raise ValueError(f"a session must be of the format {SESSION_FORMAT!r}, got {brief(found)}")
         digest = model.policy_digest()
@@ -280,8 +282,12 @@ class Session:
                 raise ValueError("charge_unknown, accept and stopped must be true or false")
             stopped = flags.pop("stopped")
             session = cls(model, known, tuple(unavailable), **flags)
-            session._events = events_from_json(plain["answers"], session._acquisitions)
-            session._replay()
+            if plain["format"] == FIRST_FORMAT:
+                for event in events_of_first_format(plain["answers"], session._acquisitions):
+                    session._append(event._replace(paid=session._paid_in_first_format(event)))
+            else:
+                for event in events_from_json(plain["answers"], session._acquisitions):
+                    session._append(event)
         except RecursionError:
             raise ValueError("the session is damaged: its values are nested too deeply") from None
         except (KeyError, ValueError, TypeError) as error:
@@ -296,82 +302,79 @@ class Session:
         return moment.step
 
     def _give(self, event: Event) -> None:
-        """Append an event, or put it where the same acquisition was undone; ValueError leaves all as it was."""
+        """Append what a person says; ValueError where it is not possible, which leaves all as it was."""
         if self._stopped:
             raise ValueError("the session has ended with an answer; undo() goes back to the questions")
-        places = [k for k, e in enumerate(self._events) if e.kind == "undone" and e.name == event.name]
-        k = places[0] if places and event.kind != "later" else len(self._events)
-        question = self._step_at(k).question
-        event = event._replace(
-            serial=1 + max((e.serial for e in self._events), default=0),
-            refilled=k < len(self._events),
-            chosen=question is None or question.name != event.name,
-        )
-        after = self._after(self._moments[k], self._step_at(k), event, strict=True)
-        self._events[k : k + 1] = [event]
-        self._moments[k + 1 :] = [after]
-        self._replay()
+        if len(self._events) >= most_events(self._acquisitions):
+            raise ValueError(f"a session may have at most {len(self._events)} answers; undo() takes the last one back")
+        j, question = self._acquisitions.index[event.name], self.step.question
+        self._check(event, j)
+        pays = self._is_acquired_by(event, j)
+        self._append(event._replace(paid=pays, chosen=question is None or question.name != event.name))
 
-    def _replay(self) -> None:
-        """Bring the moments up to the events."""
-        for k in range(len(self._moments) - 1, len(self._events)):
-            self._moments.append(self._after(self._moments[k], self._step_at(k), self._events[k], strict=False))
-
-    def _after(self, before: _Moment, step: Step, event: Event, strict: bool) -> _Moment:
-        """The moment after an event; ``strict`` raises ValueError where it is not possible."""
-        names = self._acquisitions
-        j = names.index[event.name]
-        case = before.case.copy()
-        after = _Moment(case, before.later - {j} if event.kind in ("answer", "unknown") else before.later)
-        after.kind = event.kind
+    def _check(self, event: Event, j: int) -> None:
+        """ValueError where something cannot be said now."""
+        before, legal = self._moments[-1], self._is_legal(event.name)
         if event.kind == "later":
-            if strict and event.name not in [a.name for a in step.alternatives]:
+            if not legal:
                 raise ValueError(f"{event.name!r} cannot be postponed, as it cannot be acquired now")
-            if strict and j in before.later:
+            if j in before.later:
                 raise ValueError(f"{event.name!r} is postponed already, and comes when the others are done")
-            after.later = before.later | {j}
-        elif event.kind == "answer":
-            self._apply_answer(after, step, event, strict)
-        elif event.kind == "unknown":
-            self._apply_unknown(after, step, event, strict)
-        return after
+            return
+        if event.kind == "answer" and event.paid and not before.case.paid[j] and not legal:
+            raise ValueError(self._refusal(before.case, event.name, j))
+        column_index, columns = self._acquisitions.column_index, self._acquisitions.columns
+        known = [name for name in event.values if before.case.acquired[columns.features[column_index[name]]].any()]
+        if known and (event.kind == "answer" or len(known) == len(event.values)):
+            name = known[0] if event.kind == "answer" else event.name
+            raise ValueError(f"{name!r} has a value already{self._how_to_take_back(event.name)}")
 
-    def _apply_unknown(self, after: _Moment, step: Step, event: Event, strict: bool) -> None:
-        names, case = self._acquisitions, after.case
-        j = names.index[event.name]
+    def _is_legal(self, name: str) -> bool:
+        return any(alternative.name == name for alternative in self.step.alternatives)
+
+    def _is_acquired_by(self, event: Event, j: int) -> bool:
+        """Whether an acquisition is made for what a person says now, and paid."""
+        case = self._moments[-1].case
+        if event.kind == "later" or case.paid[j] or not self._is_legal(event.name):
+            return False
+        if event.kind == "answer":
+            return event.paid
+        asked = self._acquisitions.features_of(self._acquisitions.column_index[name] for name in event.values)
+        nothing_left = case.open[list(case.rules.groups[j])].sum() == case.open[asked].sum()
+        return self.charge_unknown and bool(nothing_left)
+
+    def _paid_in_first_format(self, event: Event) -> bool:
+        """Whether version 0.2.0 counted an event as paid: after ``undo``, only what was asked or chosen."""
+        j, question = self._acquisitions.index[event.name], self.step.question
+        case, asked = self._moments[-1].case, question is not None and question.name == event.name
+        none_known = not case.acquired[list(case.rules.groups[j])].any()
+        return self._is_acquired_by(event, j) and (none_known if event.kind == "unknown" else asked or event.chosen)
+
+    def _append(self, event: Event) -> None:
+        """Go on with an event, which is not judged."""
+        names, before = self._acquisitions, self._moments[-1]
+        j, case = names.index[event.name], before.case.copy()
         features = names.features_of(names.column_index[name] for name in event.values)
-        if strict and not np.isnan(case.values[features]).any():
-            raise ValueError(f"{event.name!r} has a value already; undo({event.name!r}) takes it back first")
-        case.close(features)
-        price = next((a.price for a in step.alternatives if a.name == event.name), None)
-        nothing_left = case.closed[list(case.rules.groups[j])].all()
-        if self.charge_unknown and price is not None and nothing_left and not case.paid[j]:
-            case.spent, case.n_paid, after.price = case.spent + price, case.n_paid + 1, price
-
-    def _apply_answer(self, after: _Moment, step: Step, event: Event, strict: bool) -> None:
-        names, case = self._acquisitions, after.case
-        j = names.index[event.name]
-        features, numbers, remarks = names.encode(event.values, event.accept)
-        price = next((a.price for a in step.alternatives if a.name == event.name), None)
-        asked = step.question is not None and step.question.name == event.name
-        pays = event.paid and not case.paid[j] and price is not None and (asked or event.chosen)
-        if strict and event.paid and not case.paid[j] and price is None:
-            raise ValueError(self._refusal(case, event.name, j))
-        repeated = [
-            names.columns[names.columns.column_of[i]].name for i in features if case.values[i] == case.values[i]
-        ]
-        if strict and repeated:
-            raise ValueError(f"{repeated[0]!r} has a value already; undo({repeated[0]!r}) takes it back first")
-        case.know(features, numbers)
-        remark = [f"{column}: {text}" for column, text in remarks.items()]
-        if pays and price is not None:
-            case.pay(j, price)
-            after.price, after.kind = price, "asked" if asked else "chosen"
-            if step.should_stop:
-                remark.append("acquired although the model would stop")
+        price = float(case.legal_and_prices()[1][j])
+        pays = event.paid and not case.paid[j] and case.affords(price)
+        later, kind, remarks = before.later - {j}, event.kind, []
+        if event.kind == "later":
+            later |= {j}
+        elif event.kind == "unknown":
+            case.close(features)
+            if pays:
+                case.charge(price)
         else:
-            after.kind = "known"
-        after.remark = "; ".join(remark)
+            features, numbers, accepted = names.encode(event.values, event.accept)
+            case.know(features, numbers)
+            remarks = [f"{column}: {text}" for column, text in accepted.items()]
+            kind = "known" if not pays else "chosen" if event.chosen else "asked"
+            if pays:
+                case.pay(j, price)
+                if event.chosen and self.step.should_stop:
+                    remarks.append("acquired although the model would stop")
+        self._moments.append(_Moment(case, later, kind, price if pays else 0.0, "; ".join(remarks)))
+        self._events.append(event)
 
     def _refusal(self, case: Case, name: str, j: int) -> str:
         """Why acquisition j cannot be made now."""
@@ -385,12 +388,16 @@ class Session:
             needed = rules.names[int((rules.prerequisites[j] & ~known).argmax())]
             return f"{name!r} cannot be acquired before {needed!r}; {advice}"
         price = case.legal_and_prices()[1][j]
-        if rules.budget_cost is not None and case.spent + price > rules.budget_cost:
+        if rules.budget_cost is not None and not case.affords(price):
             return (
                 f"{name!r} cannot be acquired: its price is {price:g}, and {rules.budget_cost - case.spent:g} of the "
                 f"budget of {rules.budget_cost:g} is left; {advice}"
             )
-        known_features = case.acquired[list(rules.groups[j])]
-        if known_features.any():
-            return f"{name!r} is known already; undo({name!r}) takes its value back first"
+        if case.acquired[list(rules.groups[j])].any():
+            return f"{name!r} is known already{self._how_to_take_back(name)}"
         return f"{name!r} cannot be acquired now, as it is not related to earlier acquisitions; {advice}"
+
+    def _how_to_take_back(self, name: str) -> str:
+        """How to take back a value of an acquisition, as the end of a sentence."""
+        said = any(event.name == name and event.kind == "answer" for event in self._events)
+        return f"; undo({name!r}) takes it back first" if said else "; it was known in advance"

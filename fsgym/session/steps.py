@@ -64,8 +64,8 @@ def make_step(model: Any, acquisitions: Acquisitions, case: Case, later: Collect
 
 def question_on(acquisitions: Acquisitions, case: Case, j: int, price: float) -> Question:
     """The question of acquisition j, with the columns that it would bring."""
-    open_features = np.isnan(case.values) & ~case.closed
-    columns = [k for k in acquisitions.columns_of[j] if open_features[acquisitions.columns.features[k].start]]
+    is_open = case.open
+    columns = [k for k in acquisitions.columns_of[j] if is_open[acquisitions.columns.features[k].start]]
     return Question(acquisitions.rules.names[j], acquisitions.asked_columns(columns), price)
 
 

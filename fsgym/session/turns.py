@@ -7,7 +7,9 @@ from fsgym.session.step import Question
 
 
 def postpone(session: Session, name: str) -> bool:
-    """Postpone an acquisition; False where it comes now all the same, because the model would stop without it."""
+    """Postpone the question of the model; False where it comes now, because the model would stop without it."""
+    if name in session.postponed:
+        return False
     session.later(name)
     asked = session.next()
     if asked is not None and asked.name == name:

@@ -14,7 +14,7 @@ from fsgym.session.step import Alternative, Step
 BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
 ALTERNATIVES_SHOWN = 6  # by hand
 NOT_ESTIMATED = "not estimated"  # in the place of an expected cost that the model has not
-ADVICE = r"; (pass paid=False|undo\().*"  # of errors of a session, on its methods
+ADVICE = r"; (pass paid=False|undo\(|it was known in advance).*"  # of errors of a session, for programmers
 
 
 def value_text(column: Column, value: Any) -> str:

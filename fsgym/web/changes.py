@@ -82,11 +82,9 @@ def undo(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
     if case.chosen is not None:
         case.chosen = None
         return ""
-    before = case.session.log()
+    log, ended = case.session.log(), case.session.stopped
     case.session.undo()
-    after = case.session.log()
-    gone = next((old.name for old, new in zip(before, [*after, None]) if new is None or old[:3] != new[:3]), None)
-    return "" if len(before) == len(after) or gone is None else f"{gone} is taken back."
+    return "" if ended else f"{log[-1].name} is taken back."
 
 
 def take_back(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:

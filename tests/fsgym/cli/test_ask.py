@@ -173,6 +173,25 @@ def test_what_is_left_for_later_comes_at_the_end(model, capsys):
     assert dialog.session.log() == []
 
 
+def test_what_is_left_for_later_is_not_left_twice(model, capsys):
+    session = model.session(known={"age": 50, "crp": 60, "wbc": 7})
+    session.later("smoker")
+    session.later("ward")
+    postponed = session.next().name
+    dialog, _ = talk(model, ["l", "q"], session)
+    assert f"{postponed} comes now, because the model would stop without it." in capsys.readouterr().out
+    assert [entry.kind for entry in dialog.session.log()] == ["later", "later"]
+
+
+def test_undo_says_what_is_taken_back_also_where_it_was_said_twice(model, capsys):
+    session = model.session()
+    session.unknown("age")
+    session.unknown("age")
+    dialog, _ = talk(model, ["u", "q"], session)
+    assert "age is taken back." in capsys.readouterr().out
+    assert len(dialog.session.log()) == 1
+
+
 def test_without_a_terminal_all_is_plain_and_the_end_of_input_saves(case_model, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", io.StringIO("u\n60\n900\n"))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agents import DatumWiseClassifier
+from support.asked_models import NAMES, asked_model
 from support.clinic import BLOOD, clinic_model, clinic_table
 
 ROW = {"ct": 0.9, "age": 63, "ward": "icu", "fever": True, "crp": 12.5, "wbc": 11.2, "hgb": 12.9}
@@ -163,35 +166,131 @@ def test_postponed_questions_come_when_the_model_would_stop_without_them():
         session.later("ct")
 
 
-def test_an_undone_answer_in_the_middle_is_replayed_and_its_correction_takes_its_place():
+def test_an_undone_answer_in_the_middle_is_given_again_at_the_end():
     model = clinic_model("lattice", lam=0.001)
     session = model.session()
     while question := session.next():
         session.answer(question.name, values_in_row(question))
-    before, first = state_of(session), session.log()[0].name
+    before, names = state_of(session), [entry.name for entry in session.log()]
+    first = names[0]
     session.undo(first)
-    assert first not in [entry.name for entry in session.log()]
-    assert all(entry.price == 0 for entry in session.log() if entry.kind == "known")
+    assert [entry.name for entry in session.log()] == names[1:]
+    assert {entry.kind for entry in session.log()} == {"asked"}
     assert session.next().name == first
     session.answer(first, value_of(first))
-    assert session.log() == before[3]
+    assert [entry.name for entry in session.log()] == [*names[1:], first]
     assert (session.spent, session.step) == (before[2], before[1])
     session.undo()
     assert session.next().name == first
 
 
-def test_what_is_not_asked_any_more_stays_known_at_no_price():
-    session = clinic_model("lattice").session()
+def prices_in(session):
+    return [(entry.name, entry.kind, entry.price) for entry in session.log()]
+
+
+def test_what_was_paid_stays_paid_when_something_before_it_is_taken_back():
+    session = clinic_model("rcpi").session()
     session.answer("crp", 2.0)
-    question = session.next() or pytest.skip("the model stops after the CRP")
-    session.answer(question.name, values_in_row(question))
-    kinds = {entry.name: entry.kind for entry in session.log()}
+    session.answer("ct", 0.9)  # which needs the CRP
+    kind = session.log()[1].kind
     session.undo("crp")
-    left = session.log()
-    assert [entry.name for entry in left] == [question.name]
-    asked_first = clinic_model("lattice").session().next().name == question.name
-    assert left[0].kind == ("asked" if asked_first else "known")
-    assert kinds[question.name] == "asked"
+    assert prices_in(session) == [("ct", kind, 8.0)]
+    session.answer("crp", 12.5)
+    assert prices_in(session)[0] == ("ct", kind, 8.0)
+    assert session.spent == 10.0
+
+
+@every_agent
+def test_undo_does_not_make_room_for_one_more_than_the_budget(agent):
+    session = clinic_model(agent, budget=2).session()
+    session.answer("crp", 12.5)
+    session.answer("blood", value_of("blood"))
+    session.undo("crp")
+    session.answer("age", 63)
+    paid = prices_in(session)
+    assert [name for name, kind, _ in paid if kind in ("asked", "chosen")] == ["blood", "age"]
+    assert session.step.alternatives == ()
+    with pytest.raises(ValueError, match="budget of 2 acquisitions is used up"):
+        session.answer("crp", 12.5)
+    session.answer("crp", 12.5, paid=False)
+    assert prices_in(session) == [*paid, ("crp", "known", 0.0)]
+
+
+def test_only_what_the_budget_has_no_room_for_after_undo_is_known_at_no_price():
+    model = asked_model("linear", "panel with a needle")  # budget_cost 5.5
+    first, middle, last = model.rules_.names
+    columns = {name: [NAMES[i] for i in group] for name, group in zip(model.rules_.names, model.rules_.groups)}
+    session = model.session()
+    for name in (middle, first, last):  # the first one pays the needle
+        session.answer(name, dict.fromkeys(columns[name], 0.0), accept=True)
+    assert [entry.price for entry in session.log()] == [2.5, 1.0, 2.0]
+    session.undo(middle)
+    assert [entry.price for entry in session.log()] == [4.0, 0.0]  # 4 and 5 are more than 5.5
+    assert session.log()[1].kind == "known"
+    before = prices_in(session)
+    session.answer(middle, 0.0, accept=True)
+    assert prices_in(session)[:2] == before
+    assert session.spent == 4.5
+
+
+def test_a_text_of_the_first_format_gives_what_its_version_showed():
+    model = clinic_model("rcpi")
+    crp = {"kind": "answer", "name": "crp", "values": {"crp": 12.5}, "chosen": True, "serial": 1}
+    blood = {"kind": "answer", "name": "blood", "values": {"wbc": 11.2, "hgb": 12.9}, "chosen": True, "serial": 2}
+    undone = {"kind": "undone", "name": "crp", "values": {}}
+    age = {"kind": "answer", "name": "age", "values": {"age": 63}, "paid": False, "serial": 3}
+    plain = {
+        "format": "fsgym-session-1", "policy": model.policy_digest(), "known": {}, "unavailable": [],
+        "charge_unknown": False, "accept": False, "stopped": False,
+    }  # fmt: skip
+
+    def resumed(*answers):
+        return model.resume(json.dumps(plain | {"answers": answers}))
+
+    chosen = [("crp", "chosen", 2.0), ("blood", "chosen", 3.0), ("age", "known", 0.0)]
+    assert prices_in(resumed(crp, blood, age)) == chosen
+    assert prices_in(resumed(crp | {"refilled": True, "serial": 4}, blood, age)) == chosen
+    assert prices_in(resumed(undone, blood, age)) == chosen[1:]
+    unasked = next(event for event in (crp, blood) if event["name"] != model.session().next().name) | {"chosen": False}
+    assert prices_in(resumed(unasked)) == [(unasked["name"], "known", 0.0)]  # it had come after what was undone
+    session = resumed(undone, crp, unasked | {"kind": "later", "values": {}, "name": "ward"})
+    assert session.postponed == ("ward",)
+    again = model.resume(session.to_json())
+    assert (again.log(), again.step) == (session.log(), session.step)
+    assert json.loads(session.to_json())["format"] == "fsgym-session-2"
+    with pytest.raises(ValueError, match="damaged"):
+        resumed(crp | {"name": "nobody"})
+    with pytest.raises(ValueError, match="damaged"):
+        resumed(3)
+
+
+def test_as_much_is_read_again_as_can_be_said():
+    session = clinic_model("rcpi").session()
+    while say(session, "unknown", "blood"):
+        pass
+    with pytest.raises(ValueError, match=r"at most \d+ answers; undo\(\) takes"):
+        session.later("age")
+    assert clinic_model("rcpi").resume(session.to_json()).log() == session.log()
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 50))).add_prefix("x")
+    wide = DatumWiseClassifier(n_iterations=1, groups=[range(50)], random_state=0).fit(table, table["x0"] > 0)
+    session = wide.session()
+    for name in table.columns:
+        session.answer(name, 0.0, accept=True)
+    assert len(wide.resume(session.to_json()).log()) == 50
+
+
+def test_the_rest_of_a_group_without_a_result_is_charged_on_request():
+    session = clinic_model("lattice").session({"wbc": 11.2}, charge_unknown=True)
+    session.unknown("blood")
+    assert session.spent == 3.0
+
+
+def test_a_refusal_names_undo_only_for_what_it_can_take_back():
+    session = clinic_model("rcpi").session({"age": 63})
+    with pytest.raises(ValueError, match="'age' is known already; it was known in advance"):
+        session.answer("age", 50)
+    with pytest.raises(ValueError, match="'age' has a value already; it was known in advance"):
+        session.unknown("age")
 
 
 def test_going_on_after_the_model_would_stop_is_allowed_and_logged():
