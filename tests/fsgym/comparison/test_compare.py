@@ -209,8 +209,8 @@ def test_methods_by_name_receive_the_groups_that_have_a_price_and_no_others(name
     method, groups = METHODS[name], [[0, 3], [1, 2, 4], *([j] for j in range(5, 13))]
     (compared,) = compared_methods(name, grouped_wine(groups))
     received = [candidate.get_params().get("groups") for candidate in compared.candidates]
-    knows_them = method.groups or (method.prices and "groups" in load_class(method)().get_params()) or name == "everything"
-    assert received == [groups if knows_them else None] * len(received)
+    priced = (method.prices or name == "everything") and "groups" in load_class(method)().get_params()
+    assert received == [groups if method.groups or priced else None] * len(received)
 
 
 def test_without_groups_both_group_lassos_are_the_lasso():
