@@ -19,7 +19,8 @@ class Method(NamedTuple):
         True: it takes prices into account in training. It is trained at several values of its parameter ``lam``, and
         receives those options of ``Rules`` for which it has parameters. It does not know the other options, so it may
         violate them (be inadmissible). False: it ignores prices; its class provides its settings with
-        ``sparsity_grid(X, y) -> list of dict``.
+        ``sparsity_grid(X, y) -> list of dict``. Of the options of ``Rules`` it receives ``error_costs``, if it has a
+        parameter of that name.
     reference : str, its authors and year
     adaptive : bool, whether the features that it uses depend on the values of the case
     uses : str, which features it uses, in a few words
@@ -28,6 +29,8 @@ class Method(NamedTuple):
     kind : str, the kind of the model files that its class writes with ``save``; "" if it writes none
     reading : str
         Which reading of its source it is, where the table has several; "" where there is one.
+    groups : bool
+        True: it ignores prices, but selects features by group, and receives the ``groups`` of ``Rules``.
 
     Examples
     --------
@@ -46,6 +49,7 @@ class Method(NamedTuple):
     extra: str = ""
     kind: str = ""
     reading: str = ""
+    groups: bool = False
 
 
 METHODS: dict[str, Method] = {
@@ -220,6 +224,7 @@ METHODS: dict[str, Method] = {
         False,
         "Meier, van de Geer and Bühlmann (2008)",
         uses="the groups of features with non-zero weights",
+        groups=True,
     ),
     "forest": Method(
         "Random forest selection",
@@ -289,5 +294,14 @@ METHODS: dict[str, Method] = {
         False,
         "logistic regression; random forest, Breiman (2001)",
         uses="all features, with a logistic regression or a random forest",
+    ),
+    "sparse_group_lasso": Method(
+        "Sparse group LASSO",
+        "baselines:GroupLassoClassifier",
+        False,
+        "Simon, Friedman, Hastie and Tibshirani (2013)",
+        uses="the features with non-zero weights, from some of the groups",
+        preset={"tau": 0.5},
+        groups=True,
     ),
 }

@@ -153,5 +153,7 @@ def test_a_page_of_a_method_says_what_its_class_takes(generated):
     assert "**Missing values** | yes" in generated["methods/lattice.md"]
     assert "**Missing values** | no" in generated["methods/l1_svm.md"]
     assert "**Groups at one price** | yes: `groups`" in generated["methods/panel.md"]
+    assert "**Groups at one price** | yes: `groups`" in generated["methods/sparse_group_lasso.md"]
+    assert "**Groups at one price** | not in training" in generated["methods/hkl.md"]  # its parameter is another thing
     assert "SB3Classifier(algorithm='dqn', lam=0.02)" in generated["methods/dqn.md"]
     assert "[DatumWise-v0](../envs/DatumWise-v0.md)" in generated["methods/rcpi.md"]

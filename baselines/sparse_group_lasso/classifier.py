@@ -61,7 +61,8 @@ class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     References
     ----------
     Meier, van de Geer and Buehlmann (2008), The group lasso for logistic regression; a reference method of Xu, Huang,
-    Weinberger and Zheng (2014).
+    Weinberger and Zheng (2014). Simon, Friedman, Hastie and Tibshirani (2013), A sparse-group lasso, whose alpha is
+    ``tau``.
 
     Examples
     --------

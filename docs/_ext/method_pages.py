@@ -10,7 +10,7 @@ import pandas as pd
 
 import fsgym
 from fsgym.method_table import METHODS, Method
-from fsgym.methods import class_of
+from fsgym.methods import REFERENCES, class_of
 from fsgym.ranking import has_stored_rows
 from fsgym.registration import VARIANTS
 
@@ -32,7 +32,7 @@ def method_page(name: str, method: Method, docs: Path, stored: dict[str, Any]) -
             f"`{name}`, {{py:class}}`{path}`. {first_sentence(cls)}",
             f"Source: {method.reference}." if method.reference else "",
             about.read_text(encoding="utf-8").strip().replace("](../../", "](../") if about.is_file() else "",
-            "## Can I use it?\n\n" + can_i_use_it(method, cls, time_of_fits(name, docs)),
+            "## Can I use it?\n\n" + can_i_use_it(name, method, cls, time_of_fits(name, docs)),
             "## Example\n\n" + example(method, path),
             f"```sh\nfsgym compare breast_cancer --methods {name} --splits 1\n{train}```",
             "## Results\n\n"
@@ -65,7 +65,7 @@ def seconds_text(seconds: float) -> str:
     return "more than 20" if seconds == float("inf") else f"{seconds:.1f}" if seconds >= 0.1 else "less than 0.1"
 
 
-def can_i_use_it(method: Method, cls: type[Any], times: str) -> str:
+def can_i_use_it(name: str, method: Method, cls: type[Any], times: str) -> str:
     """What the class takes, by its parameters, tags and methods."""
     model = cls(**method.preset)
     parameters, tags = model.get_params(), model.__sklearn_tags__()
@@ -73,6 +73,8 @@ def can_i_use_it(method: Method, cls: type[Any], times: str) -> str:
     def takes(option: str, otherwise: str) -> str:
         return f"yes: `{option}`" if option in parameters else otherwise
 
+    whole = "not in training; it pays for whole groups in comparisons"
+    grouped = method.prices or method.groups or name in REFERENCES  # its ``groups`` are those that have a price
     rows = [
         ("Does it choose by the case?", "yes" if method.adaptive else "no: the same features for every case"),
         (
@@ -83,7 +85,7 @@ def can_i_use_it(method: Method, cls: type[Any], times: str) -> str:
             if method.prices
             else "not in training; it pays them in comparisons",
         ),
-        ("Groups at one price", takes("groups", "not in training; it pays for whole groups in comparisons")),
+        ("Groups at one price", takes("groups", whole) if grouped else whole),
         ("Budgets", takes("budget", "no") + (", `budget_cost`" if "budget_cost" in parameters else "")),
         (
             "Targets for the mean cost",

@@ -143,11 +143,12 @@ def compare(
     budget, budget_cost, costs, error_costs, groups, ...
         All options of ``Rules``, with the same defaults; ``groups`` may also map names to feature names. They are used
         to compute the costs of every method, and are also passed to the methods by name that take prices into account
-        in training. A method that breaks a rule is not corrected but shown as inadmissible (``admissible`` < 1). With
-        ``error_costs``, every method answers by least expected cost: methods by name that have this parameter receive
-        it; any other classifier with class probabilities or decision values, also one that you pass, answers by its
-        probabilities, which are calibrated on inner folds if it has none (or a ``class_weight``). A classifier that you
-        pass with a parameter ``error_costs`` answers by itself.
+        in training; ``groups`` also to ``group_lasso`` and ``sparse_group_lasso``. A method that breaks a rule is not
+        corrected but shown as inadmissible (``admissible`` < 1). With ``error_costs``, every method answers by least
+        expected cost: methods by name that have this parameter receive it; any other classifier with class
+        probabilities or decision values, also one that you pass, answers by its probabilities, which are calibrated on
+        inner folds if it has none (or a ``class_weight``). A classifier that you pass with a parameter ``error_costs``
+        answers by itself.
 
     Returns
     -------

@@ -108,7 +108,8 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
         params: list[dict[str, Any]] = targets or [{"lam": v} for v in protocol.sweep]
     else:
         if key not in REFERENCES:
-            options = {k: v for k, v in options.items() if k == "error_costs"}
+            received = ("error_costs", "groups") if method.groups else ("error_costs",)
+            options = {k: v for k, v in options.items() if k in received}
         params = sparsity_settings(key, options, protocol.parts(0).train, protocol.seed)
         # The sparsest setting may use a feature in another split.
         params += [dict(empty)] if (empty := getattr(load_class(method), "empty_setting", None)) is not None else []

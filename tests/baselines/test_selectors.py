@@ -45,6 +45,7 @@ QUICK: dict[str, Any] = {
 }
 SPARSE: dict[str, dict[str, Any]] = {
     "l1_svm": {"C": 0.02}, "lars": {"alpha": 0.3}, "l1_logistic": {"C": 0.05}, "group_lasso": {"alpha": 0.5},
+    "sparse_group_lasso": {"alpha": 0.5},
     "forest": {"n_selected": 3}, "mrmr": {"n_selected": 3}, "hsic_lasso": {"n_selected": 3}, "hkl": {"C": 0.1},
     "zero_norm_svm": {"n_selected": 3},
     "uncertain_sgl": {"lam1": 0.0, "lam2": 1600.0}, "panel": {"lam": 0.05},
@@ -65,7 +66,7 @@ STATIC = {
 } | {
     "lufe_cv": quick(LUFeCV(selector="anova", lam1s=[1.0], lam2s=[1.0], cv=2)),
     "svm_plus": SVMPlusClassifier(),
-    "sparse_group_lasso": SparseGroupLasso(20.0, 20.0, fit_intercept=True),
+    "sparse_group_lasso_regressor": SparseGroupLasso(20.0, 20.0, fit_intercept=True),
 }
 SELECTORS = STATIC | {
     "gbfs": make_method("gbfs"),

@@ -197,6 +197,38 @@ def test_groups_by_name_are_priced_as_wholes():
         compare("wine", ["lars"], groups={"first": ["alcohool"]}, references=False)
 
 
+def grouped_wine(groups):
+    return make_protocol(
+        fsgym.load_dataset("wine"), splits=1, train_share=0.5, seed=0, lam=0.05, options={"groups": groups}
+    )
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_by_name_receive_the_groups_that_have_a_price_and_no_others(name):
+    pytest.importorskip({"cegb": "lightgbm", "rl": "sb3_contrib", "deep": "torch", "": "numpy"}[METHODS[name].extra])
+    method, groups = METHODS[name], [[0, 3], [1, 2, 4], *([j] for j in range(5, 13))]
+    (compared,) = compared_methods(name, grouped_wine(groups))
+    received = [candidate.get_params().get("groups") for candidate in compared.candidates]
+    priced = (method.prices or name == "everything") and "groups" in load_class(method)().get_params()
+    assert received == [groups if method.groups or priced else None] * len(received)
+
+
+def test_without_groups_both_group_lassos_are_the_lasso():
+    names = ["group_lasso", "sparse_group_lasso"]
+    results = compare("wine", names, splits=1, references=False).set_index("method")[["params", "accuracy", "usage"]]
+    pd.testing.assert_frame_equal(*(results.loc[name].reset_index(drop=True) for name in names))
+
+
+@pytest.mark.parametrize(("name", "whole"), [("group_lasso", True), ("sparse_group_lasso", False)])
+def test_the_group_lasso_uses_whole_groups_and_the_sparse_one_parts_of_them(name, whole):
+    groups, data = [[*range(j, 13, 4)] for j in range(4)], fsgym.load_dataset("wine")
+    (method,) = compared_methods(name, grouped_wine(groups))
+    supports = [candidate.fit(data.X, data.y).get_support() for candidate in method.candidates]
+    assert all(len({*support[members]}) == 1 for support in supports for members in groups) == whole
+    assert not supports[0].any()
+    assert supports[-1].all()
+
+
 def test_groups_of_categories_may_be_named_by_the_category():
     data = Dataset(np.eye(4), [0, 1, 0, 1], groups=[[0, 1], [2], [3]], group_names=["colour", "x2", "size"])
     grouped = data.with_groups({"appearance": ["colour", "size"], "other": ["x2"]})
