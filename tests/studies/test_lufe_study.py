@@ -62,7 +62,31 @@ def test_a_lufe_cell_agrees_with_the_estimator(selector, inner):
         assert cell[name] == model.score(X[test], data.y[test])
         if name == "LUFe":
             assert cell["tied"] == (model.cv_results_["mean_test_score"] > model.best_score_ - 1e-9).sum()
-    assert {"selection", "ALL", "random", "augmented 50%", lufe_cell.FIXED_BOUND} <= set(cell)
+    names = {"selection", "ALL", "random", "augmented 50%", lufe_cell.FIXED_BOUND}
+    assert names <= set(cell)
+    assert set(cell["silent"]) <= names | set(settings)
+    assert cell["inner_fits"] == 5 * (5 * 49 + 4 * 7)
+    assert 0 <= cell["silent_fits"] < cell["inner_fits"]
+
+
+def test_a_classifier_of_a_cell_that_says_nothing_answers_the_largest_class():
+    """The same documents with both classes, and one more of the first: w = 0 is optimal for every classifier."""
+    X = np.repeat(documents(20, 12).X, 2, axis=0)
+    data = Dataset(np.vstack([X, X[:1]]), np.append(np.arange(40) % 2, 0), name="twins")
+    part = PART | {"sample": None, "folds": 2}
+    cell = lufe_cell.compare_arms(data, part=part, n_selected=4, selector="anova", inner="outer")
+    train, test = lufe_cell.train_and_test_rows(data.y, part)
+    twins = np.r_[data.X[train], data.X[train]]
+    y = np.r_[np.ones(len(train)), -np.ones(len(train))]
+    role = lufe_cell.Role(np.arange(12), SampleTable(twins), SampleTable(twins))
+    for C in np.logspace(-3, 3, 7):
+        solution = lufe_cell.solve_role(role, y, 1.0, C, 1e-8)
+        assert solution is not None
+        assert not solution.signal
+        assert not solution.w.any()
+    largest = np.bincount(data.y[train]).argmax()
+    for name in cell["silent"]:
+        assert cell[name] == (data.y[test] == largest).mean()
 
 
 def test_the_plain_svms_of_a_lufe_cell():
@@ -217,6 +241,9 @@ def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
                         "inner": inner,
                         "coding": "log counts",
                         "tied": 3,
+                        "silent": ["LUFe, eq. 2"] if number < 2 else [],
+                        "silent_fits": 5,
+                        "inner_fits": 100,
                         "error": None,
                         **figures,
                     }
@@ -236,6 +263,10 @@ def test_lufe_claims_that_are_reproduced():
     assert by_text(conclusion.claims, "The improvement levels out").reproduced is True
     assert by_text(conclusion.claims, "LUFe-RFE with a given share").reproduced is True
     assert "The unselected features do help" in conclusion.notes[0]
+    assert (
+        " this is so in 12 of 48 cells, LUFe, eq. 2 in 12; in the choice of penalties, in 240 of 4,800 fits."
+        in (conclusion.notes[-1])
+    )
     assert len(conclusion.pictures) == 3
     summary = conclusion.tables[1].frame.set_index("setting")
     assert summary.loc["LUFe-RFE-300", "paper, selection"] == "+1.97, 44 of 49"
