@@ -162,7 +162,7 @@ class ClassifierComparison:
     seed: int
 
     def results(self, train: IndexArray, test: IndexArray) -> dict[str, Any]:
-        """Accuracy on ``test`` of each classifier at its best penalties on the inner folds, and the counts of the cell."""
+        """Accuracy on ``test`` of each classifier at its best penalties on the inner folds, and the cell's counts."""
         from sklearn.model_selection import StratifiedKFold
 
         from baselines.lufe.search import INNER_TOL, PAPER_WEIGHTS, best_weight_pair
