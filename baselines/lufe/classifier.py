@@ -65,7 +65,7 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     support_ : ndarray of shape (n_features,), bool
-        The selected features.
+        The selected features, which ``transform`` returns.
     ranking_ : ndarray of shape (n_features,), int64
         Rank of each feature; 1 is the best, and there are no ties.
     secondary_features_ : ndarray of int64
@@ -76,9 +76,10 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
     coef_unselected_ : ndarray of shape (1 or n_classes, n_secondary), float64
     intercept_unselected_ : ndarray of shape (1 or n_classes,), float64
     scaling_ : fsgym.dataset.Scaling
-    alpha_, beta_, dual_coef_, slack_, objective_, duality_gap_, max_violation_, n_iter_, status_
-        As in ``SVMPlusClassifier``.
-    selected_features_ : ndarray of str, the names of the columns that predictions use
+    has_signal_, alpha_, beta_, dual_coef_, slack_, objective_, duality_gap_, max_violation_, n_iter_, status_
+        As in ``SVMPlusClassifier``. A model without a signal answers the largest class.
+    selected_features_ : ndarray of str
+        The names of the columns that predictions use: the selected ones, or none where ``status_`` is "no signal".
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
@@ -149,8 +150,8 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
         with one_blas_thread():
             roles = self._roles(table, self._order(table, codes, scaling), scaling)
             solutions = solve_each(targets, lambda y: self._solve(roles, y))
-        self._store_roles(roles, scaling)
         self._store_solutions(solutions, targets, "unselected")
+        self._store_roles(roles, scaling)
         return self
 
     def _solve(self, roles: Roles, target: NDArray[np.float64]) -> SVMPlusSolution:

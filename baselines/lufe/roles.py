@@ -160,6 +160,9 @@ class LUFeMixin(SVMPlusModel, SettingsPathMixin, ClassifierMixin):
         check_is_fitted(self, "support_")
         return self.support_
 
+    def _used_mask(self) -> NDArray[np.bool_]:
+        return self.get_support() & self.has_signal_.any()
+
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, int]]:
         """Return settings of ``n_features_to_select`` from 1 to n_features - 1, in equal steps of the logarithm."""
         table, labels = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)

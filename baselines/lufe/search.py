@@ -1,4 +1,4 @@
-"""LUFe with its two weights best_weight_pair by cross-validation."""
+"""LUFe with its two weights chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state
 
-from baselines.linear import signed_targets
+from baselines.linear import predicted_codes, signed_targets
 from baselines.lufe.classifier import LUFeClassifier
 from baselines.lufe.roles import LUFeMixin, scale_columns
 from baselines.svm_plus.model import slack_weight
@@ -29,10 +29,12 @@ INNER_TOL = 1e-6  # duality gap of the fits in the search; in our runs, smaller 
 
 
 class LUFeCV(LUFeMixin, BaseEstimator):
-    """LUFe with ``lam1`` and ``lam2`` best_weight_pair by stratified cross-validated accuracy, then fitted on all rows.
+    """LUFe with ``lam1`` and ``lam2`` chosen by stratified cross-validated accuracy, then fitted on all rows.
 
-    Among equally accurate pairs, the largest ``lam1`` is taken, then the ``lam2`` nearest to 1. The other parameters
-    and the attributes of the fitted model are as in ``LUFeClassifier``.
+    Pairs with which the model has a signal in the most folds come first: the accuracy of one that says nothing is the
+    share of the largest class, and tells nothing of the weights. Among equally accurate pairs, the largest ``lam1`` is
+    taken, then the ``lam2`` nearest to 1. The other parameters and the attributes of the fitted model are as in
+    ``LUFeClassifier``.
 
     Parameters
     ----------
@@ -58,14 +60,14 @@ class LUFeCV(LUFeMixin, BaseEstimator):
     Attributes
     ----------
     lam1_, lam2_ : float
-        The best_weight_pair pair.
+        The chosen pair.
     best_score_ : float
         Its mean accuracy over the folds.
     cv_results_ : dict
-        "lam1" (n1,), "lam2" (n2,), "split_test_score" (n_folds, n1, n2) and "mean_test_score" (n1, n2), which is NaN
-        for pairs without a solution.
+        "lam1" (n1,), "lam2" (n2,), "split_test_score" (n_folds, n1, n2), "mean_test_score" (n1, n2), which is NaN
+        for pairs without a solution, and "n_folds_with_signal" (n1, n2), int64.
     best_estimator_ : LUFeClassifier
-    support_, selected_features_, ranking_, coef_, intercept_, scaling_, classes_, n_features_in_
+    support_, selected_features_, ranking_, coef_, intercept_, has_signal_, status_, scaling_, classes_, n_features_in_
         Those of ``best_estimator_``.
 
     References
@@ -149,21 +151,29 @@ class LUFeCV(LUFeMixin, BaseEstimator):
         by_fold = Parallel(self.n_jobs, max_nbytes=None)(  # no data in shared files, which a kill would leave
             delayed(_fold_scores)(template, table, codes, train, test, order, lam1s, lam2s) for train, test in folds
         )
-        scores = np.array(by_fold)
+        scores, signals = (np.array(figures) for figures in zip(*by_fold, strict=True))
         means = scores.mean(axis=0)
         if np.isnan(means).all():
             raise ValueError(
                 "no pair of weights has a solution in every fold; set fit_intercept_unselected=True, or do not centre "
                 "the features"
             )
-        self.lam1_, self.lam2_ = best_weight_pair(means, lam1s, lam2s)
-        self.best_score_ = float(np.nanmax(means))
-        self.cv_results_ = {"lam1": lam1s, "lam2": lam2s, "split_test_score": scores, "mean_test_score": means}
+        n_signals = signals.sum(axis=0)
+        self.lam1_, self.lam2_ = best_weight_pair(means, lam1s, lam2s, n_signals)
+        self.best_score_ = float(means[np.searchsorted(lam1s, self.lam1_), np.searchsorted(lam2s, self.lam2_)])
+        self.cv_results_ = {
+            "lam1": lam1s,
+            "lam2": lam2s,
+            "split_test_score": scores,
+            "mean_test_score": means,
+            "n_folds_with_signal": n_signals,
+        }
         given = LUFeClassifier().get_params()
         shared = {k: v for k, v in template.get_params(deep=False).items() if k in given}
         best = LUFeClassifier(**shared).set_params(lam1=self.lam1_, lam2=self.lam2_)
         self.best_estimator_ = best.fit(X, y)
-        for name in ("support_", "ranking_", "scaling_", "coef_", "intercept_", "secondary_features_", "n_iter_"):
+        copied = ("support_", "ranking_", "scaling_", "coef_", "intercept_", "secondary_features_", "n_iter_")
+        for name in (*copied, "has_signal_", "status_"):
             setattr(self, name, getattr(best, name))
         return self
 
@@ -198,8 +208,11 @@ def _fold_scores(
     order: NDArray[np.int64] | None,
     lam1s: Sequence[float] | NDArray[np.float64],
     lam2s: Sequence[float] | NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the accuracies (n1, n2) on the rows ``test`` of models fitted on ``train``; NaN without a solution."""
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the accuracies (n1, n2) on the rows ``test`` of models fitted on ``train``; and whether they say anything.
+
+    The accuracy is NaN without a solution. A model says something if any of its binary classifiers has a signal.
+    """
     train_table, labels = X[train], np.unique(codes[train])
     fold_codes = np.searchsorted(labels, codes[train])
     with one_blas_thread():
@@ -208,6 +221,7 @@ def _fold_scores(
         roles = model._roles(train_table, order, scaling)
         test_table, targets = scale_columns(X[test], scaling, roles.selected), signed_targets(fold_codes)
         accuracies = np.full((len(lam1s), len(lam2s)), np.nan)
+        signals = np.zeros(accuracies.shape, dtype=bool)
         for i, lam1 in enumerate(lam1s):
             for j, lam2 in enumerate(lam2s):
                 C = slack_weight(lam2, model.objective_scale)
@@ -229,13 +243,23 @@ def _fold_scores(
                 scores = np.asarray(test_table @ np.column_stack([s.w for s in solutions])) + [
                     s.intercept for s in solutions
                 ]
-                predicted = (scores[:, 0] >= 0).astype(int) if len(solutions) == 1 else scores.argmax(axis=1)
+                predicted = predicted_codes(scores[:, 0] if len(solutions) == 1 else scores)
                 accuracies[i, j] = np.mean(labels[predicted] == codes[test])
-    return accuracies
+                signals[i, j] = any(s.signal for s in solutions)
+    return accuracies, signals
 
 
-def best_weight_pair(means: NDArray[np.float64], lam1s: ArrayLike, lam2s: ArrayLike) -> tuple[float, float]:
-    """Return the pair of highest mean accuracy; ties go to the largest lam1, then to the lam2 nearest 1 (log scale)."""
+def best_weight_pair(
+    means: NDArray[np.float64], lam1s: ArrayLike, lam2s: ArrayLike, n_signals: NDArray[np.int64] | None = None
+) -> tuple[float, float]:
+    """Return the pair of highest mean accuracy; ties go to the largest lam1, then to the lam2 nearest 1 (log scale).
+
+    ``n_signals`` (n1, n2) is in how many folds the model of each pair says something: only pairs with the largest
+    number, among those with a solution, can be the best. None: all pairs can.
+    """
+    if n_signals is not None:
+        solved = ~np.isnan(means)
+        means = np.where(solved & (n_signals == n_signals[solved].max()), means, np.nan)
     rows, columns = np.nonzero(means >= np.nanmax(means) - 1e-9)
     pairs = [(float(np.asarray(lam1s)[i]), float(np.asarray(lam2s)[j])) for i, j in zip(rows, columns)]
     return max(pairs, key=lambda pair: (pair[0], -round(abs(np.log(pair[1])), 9), -pair[1]))

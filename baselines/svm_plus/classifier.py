@@ -24,6 +24,10 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
     minimises ``|w|^2 / 2 + lam1 |w*|^2 / 2 + lam2 sum_i s_i`` subject to ``y_i f(x_i) + s_i >= 1`` and ``s_i >= 0``.
     Prediction needs x only. Without privileged features this is the soft-margin SVM with C = lam2.
 
+    The minimum is often at w = 0 exactly, whatever lam1 and lam2 are: wherever the samples can be weighted so that both
+    classes have the same mean of x, and x* the same mean as unweighted. Few features and overlapping classes are
+    enough. Such a model says nothing about x. It has a ``status_`` of "no signal", and answers the largest class.
+
     Parameters
     ----------
     lam1 : float, default=1.0
@@ -49,9 +53,12 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (1 or n_classes, n_features), float64
-        w.
+        w; exactly 0 where there is no signal.
     intercept_ : ndarray of shape (1 or n_classes,), float64
-        b. It is not unique if no sample lies exactly on its margin.
+        b. It is not unique if no sample lies exactly on its margin. Where there is no signal, the mean of the targets
+        of +1 and -1.
+    has_signal_ : ndarray of shape (1 or n_classes,), bool
+        Whether w differs from 0: whether the objective is below that of every w = 0 by more than the duality gap.
     coef_privileged_ : ndarray of shape (1 or n_classes, n_privileged), float64
         w*; without columns if there were no privileged features.
     intercept_privileged_ : ndarray of shape (1 or n_classes,), float64
@@ -66,7 +73,8 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
     max_violation_ : float
         Largest violation of a constraint, in units of the margin.
     n_iter_ : int
-    status_ : {"optimal", "inaccurate"}
+    status_ : {"optimal", "no signal", "inaccurate"}
+        "no signal": all w are 0 at the minimum. "inaccurate": the minimum was not reached, and a warning says so.
     selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from baselines.linear import predicted_codes
 from baselines.selector import ColumnSelectorMixin
 from baselines.svm_plus.problem import SVMPlusSolution
 from fsgym.threads import one_blas_thread
@@ -21,6 +22,7 @@ class SVMPlusModel(ColumnSelectorMixin):
     classes_: NDArray
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
+    has_signal_: NDArray[np.bool_]
 
     def _input_columns(self, X: Any) -> Any:
         """Return the validated and scaled columns that the coefficients refer to."""
@@ -31,6 +33,7 @@ class SVMPlusModel(ColumnSelectorMixin):
     ) -> None:
         """Set the fitted attributes.
 
+        Where no binary classifier has a signal, scores are the mean targets: that of the largest class is the highest.
         ``training_only`` names the coefficients of the columns that are used in training only, as in
         ``coef_privileged_``.
         """
@@ -46,7 +49,9 @@ class SVMPlusModel(ColumnSelectorMixin):
         self.duality_gap_ = _one_or_all([s.gap for s in solutions])
         self.max_violation_ = max(s.violation for s in solutions)
         self.n_iter_ = max(s.n_iter for s in solutions)
-        self.status_ = "optimal" if all(s.optimal for s in solutions) else "inaccurate"
+        self.has_signal_ = np.array([s.signal for s in solutions])
+        found = "optimal" if self.has_signal_.any() else "no signal"
+        self.status_ = found if all(s.optimal for s in solutions) else "inaccurate"
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the scores of ``X`` (n_samples, n_features), dense or CSR.
@@ -58,9 +63,8 @@ class SVMPlusModel(ColumnSelectorMixin):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray:
-        """Predict the class of each row, shape (n_samples,); a score of exactly 0 is the second class."""
-        scores = self.decision_function(X)
-        codes = (scores >= 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        """Predict the class of each row, shape (n_samples,); ties go to the first class."""
+        codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -29,7 +29,9 @@ class SVMPlusSolution:
     """The minimiser of 1/2 |w|^2 + lam1/2 |w*|^2 + C sum(s), its multipliers and its certificate.
 
     ``violation`` is the largest violation of a constraint. ``gap`` is the objective minus the dual objective; if the
-    slacks have an intercept, the cost of removing the violation is added.
+    slacks have an intercept, the cost of removing the violation is added. ``signal`` is whether w differs from 0 (see
+    ``_is_better``). If it does not, w is exactly 0, and the intercept is not b but the mean target, whose sign is
+    that of the larger class.
     """
 
     w: FloatVector
@@ -44,6 +46,7 @@ class SVMPlusSolution:
     violation: float
     n_iter: int
     optimal: bool
+    signal: bool = True
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,53 @@ def solve_svm_plus(
     accurate solution is returned. Raises InfeasibleError (a ValueError) if the constraints contradict each other,
     which is possible only without an intercept.
     """
+    found = _minimise(problem, solver, tol, max_iter)
+    n, C, intercept = len(problem.y), problem.C, problem.intercept
+    reached = found.objective + (C * n * found.violation if intercept else 0.0)
+    if intercept:  # w = 0, w* = 0, b = 0 and b* = 1 are feasible
+        same_slacks = replace(
+            found,
+            w_privileged=np.zeros(problem.privileged.shape[1]),
+            intercept_privileged=1.0,
+            slack=np.ones(n),
+            objective=C * n,
+            violation=0.0,
+        )
+        if not _is_better(found, reached, same_slacks.objective, n, tol):
+            return _silent(same_slacks, problem.y, reached - found.gap, tol)
+    if found.w @ found.w <= 2 * max(found.gap, tol * abs(reached)):  # otherwise the optimal w is not 0
+        try:
+            other = _minimise(problem._replace(table=SampleTable(np.zeros((n, 1)))), solver, tol, max_iter)
+        except InfeasibleError:
+            return found
+        if other.optimal and not _is_better(found, reached, other.objective * (1 - tol), n, tol):
+            silent = replace(other, w=found.w, alpha=found.alpha, beta=found.beta, optimal=found.optimal)
+            return _silent(silent, problem.y, reached - found.gap, tol)
+    return found
+
+
+def _is_better(found: SVMPlusSolution, reached: float, silent: float, n: int, tol: float) -> bool:
+    """Whether a solution whose weights count has a lower objective than the best solution with w = 0.
+
+    ``reached`` and ``silent`` are the two objectives, at points that meet the constraints. If the optimal w is 0, no
+    such point is below ``silent``, and the weights of ``found`` are what the interior point method left of 0. A gain
+    counts only if it exceeds the gap that ``found`` leaves open: the method knows the optimal w to sqrt(2 gap), as the
+    objective is strongly convex in w, and a smaller gain could come from any w of that size.
+    """
+    open_gap = min(found.gap, tol * abs(reached))
+    return silent - reached > max(open_gap, n * np.finfo(float).eps * abs(reached))
+
+
+def _silent(solution: SVMPlusSolution, y: FloatVector, dual: float, tol: float) -> SVMPlusSolution:
+    """Return a solution without weights, for whose objective ``dual`` is a lower bound."""
+    gap = float(solution.objective - dual)
+    optimal = solution.optimal or abs(gap) <= tol * abs(solution.objective)
+    return replace(
+        solution, w=np.zeros_like(solution.w), intercept=float(y.mean()), gap=gap, optimal=optimal, signal=False
+    )
+
+
+def _minimise(problem: SVMPlusProblem, solver: str, tol: float, max_iter: int) -> SVMPlusSolution:
     table, privileged, y, lam1, C, intercept = problem
     n = len(y)
     small = table.shape[1] + privileged.shape[1] <= n
@@ -172,7 +222,7 @@ def solve_svm(
     slack = np.maximum(0.0, wanted - y * (table.times(w) + intercept))
     objective = 0.5 * w @ w + C * slack.sum()
     dual = wanted @ alpha - 0.5 * np.square(table.combine(y * alpha)).sum()
-    return SVMPlusSolution(
+    found = SVMPlusSolution(
         w,
         intercept,
         np.zeros(0),
@@ -186,6 +236,11 @@ def solve_svm(
         result.n_iter,
         result.optimal,
     )
+    b = np.sort(y * wanted)[np.count_nonzero(y > 0) - 1]  # of w = 0: where as many losses grow with b as shrink
+    losses = np.maximum(0.0, wanted - y * b)
+    if _is_better(found, found.objective, C * losses.sum(), len(y), tol):
+        return found
+    return _silent(replace(found, slack=losses, objective=float(C * losses.sum())), y, float(dual), tol)
 
 
 def _certify(problem: SVMPlusProblem, result: MehrotraResult, by_factors: bool) -> SVMPlusSolution:

@@ -84,22 +84,40 @@ def reference_in_words(ranking: Ranking, standing: Standing) -> str:
 
 def _best_sentence(ranking: Ranking, best: Standing) -> str:
     other = ranking.best_of(best.method, fixed=not best.fixed, reference=False, acquires=True)
-    role = "the best method that chooses for each case" if best.fixed else f"the best fixed set of {ranking.unit}"
+    kind = "method that chooses for each case" if best.fixed else f"fixed set of {ranking.unit}"
+    role = f"the best {kind}"
     if other is None:
-        other, role = ranking.best_of(best.method, reference=False, acquires=True), "the second best"
+        other, role, kind = (
+            ranking.best_of(best.method, reference=False, acquires=True),
+            "the second best",
+            "other method",
+        )
+    without = ranking.without_acquiring
+    beaten = other is not None and without is not None and not ranking.pays(other)
     if ranking.has_error_costs:
-        constant = ranking.standing_of(CONSTANT) or ranking.best_of(best.method, acquires=False)
+        constant = ranking.standing_of(CONSTANT) or without
         parts = [f"{best.title} costs least, {_cost_of(ranking, best)}{_recalls(best)}."]
-        rest = [] if other is None else [f"{role} ({other.title}) costs {cost_text(ranking, other.figures['loss'])}"]
-        if constant is not None:
-            price = cost_text(ranking, constant.figures["loss"])
-            rest.append(f"{reference_in_words(ranking, constant)} costs {price}")
+        rest = []
+        if beaten and without is not None:
+            price = cost_text(ranking, without.figures["loss"])
+            rest.append(f"no {kind} costs less than {reference_in_words(ranking, without)}, {price}")
+        else:
+            rest += (
+                [] if other is None else [f"{role} ({other.title}) costs {cost_text(ranking, other.figures['loss'])}"]
+            )
+            if constant is not None:
+                price = cost_text(ranking, constant.figures["loss"])
+                rest.append(f"{reference_in_words(ranking, constant)} costs {price}")
         parts += [_capitalised("; ".join(rest)) + "."] if rest else []
         return _capitalised(_no_clear_winner(ranking, best) + _at_lambda(ranking) + " ".join(parts))
     loss, unclear = cost_text(ranking, best.figures["loss"]), _no_clear_winner(ranking, best)
     is_best = f"has the lowest loss ({loss}, within noise of all others):" if unclear else f"is best (loss {loss}):"
     first = f"{best.title} {is_best} it {_needs(ranking, best, True)}"
     second = "" if other is None else f"; {role} ({other.title}) {_needs(ranking, other)}"
+    if beaten and without is not None:
+        price, share = cost_text(ranking, without.figures["loss"]), 100 * without.figures["accuracy"]
+        words = reference_in_words(ranking, without)
+        second = f"; no {kind} has a lower loss than {words} ({price}, {share:.1f} % correct)"
     return _capitalised(f"{unclear}{_at_lambda(ranking)}{first}{second}.")
 
 
@@ -134,7 +152,7 @@ def _reference_sentence(ranking: Ranking, best: Standing) -> str:
 def _runner_up(ranking: Ranking, best: Standing) -> list[str]:
     """The best method that acquires something, where a reference point is the best."""
     other = ranking.best_of(best.method, reference=False, acquires=True)
-    if other is None:
+    if other is None or (best.acquires and not ranking.pays(other)):
         return []
     costs = f"{'costs' if ranking.has_error_costs else 'has loss'} {cost_text(ranking, other.figures['loss'])}"
     noise = ", which is within noise" if is_within_noise(best, other) else ""

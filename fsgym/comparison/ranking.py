@@ -110,6 +110,16 @@ class Ranking(NamedTuple):
         ]
         return self._replace(standings=tuple(rest)).best
 
+    @property
+    def without_acquiring(self) -> Standing | None:
+        """The best of those that acquire nothing, reference point or not; None if there is none."""
+        return self.best_of(acquires=False)
+
+    def pays(self, standing: Standing) -> bool:
+        """Whether a method is at least as good as answering without acquiring anything, if that was compared."""
+        other = self.without_acquiring
+        return other is None or round(standing.figures["loss"], 9) <= round(other.figures["loss"], 9)
+
     def standing_of(self, method: str) -> Standing | None:
         """The standing of a method that has figures, or None."""
         return next((s for s in self.standings if s.method == method and not np.isnan(s.figures["loss"])), None)

@@ -80,7 +80,7 @@ def write_datasets_report(result: DatasetsResult, command: str, folder: Path) ->
         ranks=[] if test is None else test.to_frame().to_dict("records"),
         picture=picture,
         rows=[(name, folder_name(str(name)), row.to_dict()) for name, row in result.losses.iterrows()],
-        best={name: row.min() for name, row in result.losses.iterrows()},
+        best={name: _lowest_that_pays(row, result.results[str(name)]) for name, row in result.losses.iterrows()},
         lambdas={name: f"{rows['price'].iloc[0]:.4g}" for name, rows in result.results.items()},
         command=command,
         **provenance(),
@@ -238,6 +238,9 @@ def _described(
     if ranking is None or ranking.has_error_costs:
         within = within[:0]
     few = within[comparison.protocol.counted] <= within["k"] + 0.05  # on the test part, as it is shown
+    without = None if ranking is None else ranking.without_acquiring
+    if without is not None:
+        few &= within["accuracy"].round(3) >= round(without.figures["accuracy"], 3)
     lams, rules = sorted(summary.losses["lam"].unique()), comparison.protocol.rules
     return dict(
         comparison=comparison,
@@ -291,6 +294,13 @@ def _prerequisites(rules: Rules) -> list[str]:
         for j, row in enumerate(needs)
         if row.any()
     ]
+
+
+def _lowest_that_pays(losses: pd.Series, results: pd.DataFrame) -> float:
+    """The lowest loss on a data set; NaN where answering without acquiring anything has a lower one."""
+    ranking = rank_methods(results)
+    without = None if ranking is None else ranking.without_acquiring
+    return float("nan") if without is not None and without.figures["loss"] < losses.min() else losses.min()
 
 
 def _mark_best(table: pd.DataFrame, key: str, criterion: pd.Series) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fsgym.dataset import Dataset
-from fsgym.runner.results import count, record, returns
+from fsgym.runner.results import count, list_of, record, returns, text
 
 if TYPE_CHECKING:
     from baselines.svm_plus.problem import SampleTable, SVMPlusSolution
@@ -55,7 +55,17 @@ class Role(NamedTuple):
     bounds: NDArray[np.float64] | None = None
 
 
-@returns(record(n_train=count, n_test=count, n_features=count))
+@returns(
+    record(
+        n_train=count,
+        n_test=count,
+        n_features=count,
+        tied=count,
+        silent=list_of(text),
+        silent_fits=count,
+        inner_fits=count,
+    )
+)
 def compare_arms(
     dataset: Dataset,
     *,
@@ -90,8 +100,11 @@ def compare_arms(
     -------
     dict
         Accuracy by classifier; n_train, n_test; n_features, the number of words in the training documents; ``tied``,
-        how many of the 49 pairs of penalties of LUFe are equally the best on the inner folds. Where the constraints of
-        eq. 2 or eq. 3 contradict each other, the classifier always answers the largest class.
+        how many of the 49 pairs of penalties of LUFe are equally the best on the inner folds; ``silent``, the names of
+        the classifiers that say nothing of the documents, as their weights are 0 at the optimum or as the constraints
+        of eq. 2 or eq. 3 contradict each other; ``silent_fits``, how many of the ``inner_fits`` fits on the inner folds
+        are such. Such a classifier always answers the largest class, and its penalties are chosen only if all others
+        are such too.
     """
     from fsgym.threads import one_blas_thread
 
@@ -101,8 +114,8 @@ def compare_arms(
         X, dataset.y.astype(np.int64), selector, min(n_selected, words - 1), inner, shares, controls, part["seed"]
     )
     with one_blas_thread():
-        accuracies, tied = comparison.accuracies(train, test)
-    return {**accuracies, "n_train": len(train), "n_test": len(test), "n_features": words, "tied": tied}
+        results = comparison.results(train, test)
+    return {**results, "n_train": len(train), "n_test": len(test), "n_features": words}
 
 
 def train_and_test_rows(y: NDArray, part: Mapping[str, Any]) -> tuple[IndexArray, IndexArray]:
@@ -148,15 +161,15 @@ class ClassifierComparison:
     controls: bool
     seed: int
 
-    def accuracies(self, train: IndexArray, test: IndexArray) -> tuple[dict[str, float], int]:
-        """Accuracy on ``test`` of each classifier at its best penalties on the inner folds; and LUFe's tied pairs."""
+    def results(self, train: IndexArray, test: IndexArray) -> dict[str, Any]:
+        """Accuracy on ``test`` of each classifier at its best penalties on the inner folds, and the cell's counts."""
         from sklearn.model_selection import StratifiedKFold
 
         from baselines.lufe.search import INNER_TOL, PAPER_WEIGHTS, best_weight_pair
 
         order = self.order(train)
         splitter = StratifiedKFold(PENALTY_FOLDS, shuffle=True, random_state=self.seed)
-        inner: list[dict[str, NDArray]] = []
+        inner: list[dict[str, NDArray]] = []  # by classifier (n_lam1, n_C, 2), accuracies and whether it says anything
         for fit_index, validation_index in splitter.split(train, self.codes[train]):
             rows, validation = train[fit_index], train[validation_index]
             roles = self.roles(rows, self.order(rows) if self.inner == "nested" else order)
@@ -171,14 +184,19 @@ class ClassifierComparison:
                     for name, role in roles
                 }
             )
-        results, tied = {}, 0
+        results: dict[str, Any] = {"tied": 0, "silent": [], "silent_fits": 0, "inner_fits": 0}
         for name, role in self.roles(train, order):
-            means = np.mean([scores[name] for scores in inner], axis=0)
-            lam1, C = best_weight_pair(means, PAPER_WEIGHTS[: len(means)], PAPER_WEIGHTS)
-            results[name] = self.accuracy(role, train, test, lam1, C)
+            scores = np.array([by_classifier[name] for by_classifier in inner])
+            means, n_signals = scores[..., 0].mean(axis=0), scores[..., 1].sum(axis=0)
+            lam1, C = best_weight_pair(means, PAPER_WEIGHTS[: len(means)], PAPER_WEIGHTS, n_signals)
+            results[name], signal = self.accuracy(role, train, test, lam1, C)
+            results["silent"] += [] if signal else [name]
+            results["silent_fits"] += int((scores[..., 1] == 0).sum())
+            results["inner_fits"] += scores[..., 1].size
             if name == "LUFe":
-                tied = int((means >= means.max() - 1e-9).sum())
-        return results, tied
+                best = np.where(n_signals == n_signals.max(), means, -1.0)
+                results["tied"] = int((best >= best.max() - 1e-9).sum())
+        return results
 
     def order(self, rows: IndexArray) -> IndexArray:
         """All features, the best first, ranked on these rows."""
@@ -209,15 +227,18 @@ class ClassifierComparison:
 
     def accuracy(
         self, role: Role, rows: IndexArray, test: IndexArray, lam1: float, C: float, tol: float = 1e-8
-    ) -> float:
-        """Accuracy on the rows ``test`` after training on ``rows``."""
+    ) -> tuple[float, bool]:
+        """Accuracy on the rows ``test`` after training on ``rows``, and whether the classifier says anything."""
+        from baselines.linear import predicted_codes
+
         y = np.where(self.codes[rows] == 1, 1.0, -1.0)
         solution = solve_role(role, y, lam1, C, tol)
-        if solution is None:
+        if solution is None or not solution.signal:
             scores = np.full(len(test), y.mean())
         else:
             scores = np.asarray(self.X[test][:, role.columns] @ solution.w) + solution.intercept
-        return float(((scores >= 0) == (self.codes[test] == 1)).mean())
+        right = predicted_codes(scores) == self.codes[test]
+        return float(right.mean()), solution is not None and solution.signal
 
 
 def solve_role(role: Role, y: NDArray[np.float64], lam1: float, C: float, tol: float) -> SVMPlusSolution | None:

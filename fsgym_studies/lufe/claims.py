@@ -229,6 +229,20 @@ def notes(accuracies: pd.DataFrame) -> list[str]:
     return sentences
 
 
+def silent_note(table: pd.DataFrame) -> str:
+    """How many classifiers of how many cells say nothing of the documents, and how many fits that chose penalties."""
+    cells = table[table["error"].isna()]
+    silent = cells["silent"].explode().dropna().value_counts()
+    names = "".join(f", {name} in {n}" for name, n in silent.items())
+    return (
+        "A classifier whose weights are 0 at the optimum, or whose constraints contradict each other, says nothing of "
+        "the documents; it answers the largest class, and its penalties are chosen only if all are such. At the "
+        f"chosen penalties, this is so in {int((cells['silent'].str.len() > 0).sum())} of {len(cells)} cells"
+        f"{names}; in the choice of penalties, in {int(cells['silent_fits'].sum()):,} of "
+        f"{int(cells['inner_fits'].sum()):,} fits."
+    )
+
+
 def summary_note(accuracies: pd.DataFrame, s: str) -> str:
     """Whether LUFe improves on what it is compared with, and whether the unselected features are the reason."""
     selection, identity, all_features = (

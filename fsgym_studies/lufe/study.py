@@ -20,7 +20,7 @@ from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.lufe import tables
 from fsgym_studies.lufe.cell import CODINGS, COMPARE_ARMS_CALL
-from fsgym_studies.lufe.claims import claims, notes
+from fsgym_studies.lufe.claims import claims, notes, silent_note
 
 CORPUS_SOURCES = tuple(map(Source, ("news20_atheism_religion_bow", "pcmac", "basehock", "relathe"), tables.CORPORA))
 # Values for False are those of the quick study, for True those of the full one.
@@ -92,7 +92,9 @@ def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclu
     ]
     pictures = [tables.error_picture(accuracies, s, k) for k, s in enumerate(tables.COMPARED_SELECTORS, 1)]
     pictures.append(tables.share_picture(shares))
-    return Conclusion(protocol(full), claims(table), results, pictures, notes(accuracies), ("table1",))
+    return Conclusion(
+        protocol(full), claims(table), results, pictures, [*notes(accuracies), silent_note(table)], ("table1",)
+    )
 
 
 def protocol(full: bool) -> str:

@@ -67,8 +67,18 @@ def test_elimination_works_on_badly_scaled_data():
     X, y = load_breast_cancer(return_X_y=True)
     order = feature_order(X, y, "rfe", 5)
     assert sorted(order) == list(range(30))
+    assert (
+        SVC(kernel="linear")
+        .fit(scale_to_unit_range(X)[:, order[:5]], y)
+        .score(X=scale_to_unit_range(X)[:, order[:5]], y=y)
+        > 0.85
+    )
     model = LUFeClassifier(5, scaling=None).fit(X, y)
-    assert model.score(X, y) > 0.85
+    np.testing.assert_array_equal(np.flatnonzero(model.support_), np.sort(order[:5]))
+    assert (
+        model.status_ == "no signal"
+    )  # w = 0 is optimal on these five: test_no_signal.py compares with a linear program
+    assert model.score(X, y) == (y == 1).mean()
 
 
 def test_scores_are_those_of_their_definitions():
@@ -219,7 +229,10 @@ def test_the_sweep_goes_from_one_feature_to_all_but_one(table):
     for setting in (grid[0], grid[-1]):
         model = LUFeClassifier(selector="anova", **setting).fit(X, y)
         informative = np.unique(X[:, np.ptp(X, axis=0) > 0], axis=1).shape[1]  # distinct columns, not constant
-        assert model.features_used(X[:1]).sum() == min(setting["n_features_to_select"], informative)
+        n_selected = min(setting["n_features_to_select"], informative)
+        assert model.support_.sum() == n_selected
+        one_of_thirty = table == "binary" and setting is grid[0]  # where w = 0 is optimal
+        assert model.features_used(X[:1]).sum() == (0 if one_of_thirty else n_selected)
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,25 @@ def test_a_lufe_cell_agrees_with_the_estimator(selector, inner):
         assert cell[name] == model.score(X[test], data.y[test])
         if name == "LUFe":
             assert cell["tied"] == (model.cv_results_["mean_test_score"] > model.best_score_ - 1e-9).sum()
-    assert {"selection", "ALL", "random", "augmented 50%", lufe_cell.FIXED_BOUND} <= set(cell)
+    names = {"selection", "ALL", "random", "augmented 50%", lufe_cell.FIXED_BOUND}
+    assert names <= set(cell)
+    assert set(cell["silent"]) <= names | set(settings)
+    assert cell["inner_fits"] == 5 * (5 * 49 + 4 * 7)
+    assert 0 <= cell["silent_fits"] < cell["inner_fits"]
+
+
+def test_classifiers_that_say_nothing_answer_the_largest_class():
+    """On documents that are all the same, w = 0 is optimal for each classifier at all penalties."""
+    data = Dataset(np.ones((41, 12)), (np.arange(41) % 5 < 2).astype(int), name="same")
+    part = PART | {"sample": None}
+    cell = lufe_cell.compare_arms(data, part=part, n_selected=4, selector="anova", inner="outer")
+    _, test = lufe_cell.train_and_test_rows(data.y, part)
+    assert set(cell["silent"]) == {
+        *("selection", "LUFe", "ALL", "random", "identity", lufe_cell.NO_INTERCEPT, lufe_cell.FIXED_BOUND)
+    }
+    assert cell["silent_fits"] == cell["inner_fits"] == 5 * (4 * 49 + 3 * 7)
+    for name in cell["silent"]:
+        assert cell[name] == (data.y[test] == 0).mean()
 
 
 def test_the_plain_svms_of_a_lufe_cell():
@@ -217,6 +235,9 @@ def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
                         "inner": inner,
                         "coding": "log counts",
                         "tied": 3,
+                        "silent": ["LUFe, eq. 2"] if number < 2 else [],
+                        "silent_fits": 5,
+                        "inner_fits": 100,
                         "error": None,
                         **figures,
                     }
@@ -236,6 +257,10 @@ def test_lufe_claims_that_are_reproduced():
     assert by_text(conclusion.claims, "The improvement levels out").reproduced is True
     assert by_text(conclusion.claims, "LUFe-RFE with a given share").reproduced is True
     assert "The unselected features do help" in conclusion.notes[0]
+    assert (
+        " this is so in 12 of 48 cells, LUFe, eq. 2 in 12; in the choice of penalties, in 240 of 4,800 fits."
+        in (conclusion.notes[-1])
+    )
     assert len(conclusion.pictures) == 3
     summary = conclusion.tables[1].frame.set_index("setting")
     assert summary.loc["LUFe-RFE-300", "paper, selection"] == "+1.97, 44 of 49"

@@ -38,6 +38,36 @@ def test_the_best_fixed_set_is_compared_with_the_best_adaptive_method():
     assert "the second best (B) needs" in answer(row_of("A"), row_of("B", error=0.2), titles={"A": "A", "B": "B"})
 
 
+def test_what_is_worse_than_answering_without_any_feature_is_not_named_as_the_best():
+    lattice, lars = row_of("lattice", error=0.05), row_of("lars", error=0.22)
+    for worse in ({"error": 0.693, "n": 1.3}, {"error": 0.24, "n": 2.0}):  # by its answers, and by its price
+        fixed, constant = row_of("lufe", **worse), row_of("constant", error=0.24, n=0.0, by_class=recalls(a=0, b=1))
+        text = answer(lattice, fixed, constant)
+        assert "best fixed set" not in text
+        assert (
+            '; no fixed set of features has a lower loss than answering "b" without acquiring anything (0.240, 76.0 % '
+            "correct)." in text
+        )
+        assert "the best fixed set of features (LARS / lasso path) needs" in answer(lattice, fixed, lars, constant)
+        assert "the best fixed set of features (LUFe) needs" in answer(lattice, fixed)  # nothing to compare with
+    adaptive = answer(row_of("mrmr", error=0.05), row_of("cart", error=0.5), row_of("constant", error=0.24, n=0.0))
+    assert (
+        "; no method that chooses for each case has a lower loss than answering without acquiring anything" in adaptive
+    )
+    second = answer(row_of("mrmr", error=0.05), row_of("lufe", error=0.5), row_of("constant", error=0.24, n=0.0))
+    assert "second best" not in second
+    assert "; no other method has a lower loss than answering without acquiring anything (0.240" in second
+    lattice, mrmr, _, everything = patient_rows()
+    cheap = row_of("constant", error=31.0, n=0.0, lam=1.0, by_class=recalls(acs=0.0, other=1.0))
+    text = answer(lattice, mrmr, cheap, everything)
+    assert 'No fixed set of features costs less than answering "other" without acquiring anything, 31.0.' in text
+    assert "mRMR" not in text
+    whole = row_of("everything", error=0.05, n=9.0)
+    text = answer(row_of("lufe", error=0.5), row_of("constant", error=0.24, n=0.0), whole)
+    assert text.startswith("At 0.01 a feature, acquiring everything has the lowest loss")
+    assert "LUFe" not in text
+
+
 def test_groups_and_prices_are_named():
     assert "At 0.5 an acquisition, " in answer(row_of("cart", lam=0.5, error=0.0), counted="n_acquisitions")
     text = answer(row_of("cart", spent=12.5), row_of("lattice", error=0.5))
