@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.cells import with_merged_as_text
 from fsgym.dataset import Dataset
 from fsgym.datasets.archives import content_of, read_arrays
 from fsgym.datasets.frames import check_size
@@ -30,6 +31,12 @@ MAX_TEXT_BYTES = 256_000_000  # of a file of names, prices or a session
 CSR_ARRAYS = ("data", "indices", "indptr", "shape")
 PART_ARRAYS = ("X_train", "X_test", "y_train", "y_test")
 ARRAYS_READ = (*CSR_ARRAYS, *PART_ARRAYS, "X", "y", "feature_names", "groups", "group_names")
+MISSING_IF_EMPTY: dict[str, Any] = {  # options of pandas.read_csv for a file whose lines are counted
+    "keep_default_na": False,
+    "na_values": [""],
+    "low_memory": False,
+    "index_col": False,
+}
 READ_ERRORS = (  # that pandas, NumPy, SciPy, json and zipfile raise for damaged files
     ValueError,
     KeyError,
@@ -130,7 +137,8 @@ def read_rows(path: Path) -> list[list[str]]:
 def read_csv(path: Path, categorical: Collection[str] = ()) -> pd.DataFrame:
     """A table from a CSV file (or .csv.gz) of a manifest; an empty cell is a missing value.
 
-    The cells of the columns ``categorical`` stay text. ValueError or OSError names the file.
+    The cells of the columns ``categorical`` stay text, and so do numbers of which ``merged_cells`` finds two merged.
+    ValueError or OSError names the file.
     """
     import pandas as pd
 
@@ -138,15 +146,9 @@ def read_csv(path: Path, categorical: Collection[str] = ()) -> pd.DataFrame:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                io.BytesIO(content_of(path)),
-                keep_default_na=False,
-                na_values=[""],
-                dtype=dict.fromkeys(categorical, str),
-                low_memory=False,
-                index_col=False,
-                encoding="utf-8-sig",
-            )
+            given: dict[str, Any] = {**MISSING_IF_EMPTY, "encoding": "utf-8-sig"}
+            content = content_of(path)
+            frame = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(categorical, str), **given)
     except pd.errors.ParserWarning:
         raise ValueError(f"{path} is not a table: some rows have more cells than its header line") from None
     except (OSError, *READ_ERRORS) as error:
@@ -154,7 +156,12 @@ def read_csv(path: Path, categorical: Collection[str] = ()) -> pd.DataFrame:
     if frame.shape[0] == 0:
         raise ValueError(f"{path} has no rows below its header line")
     frame.columns = [str(v) for v in frame.columns]
-    return frame
+
+    def read_texts(names: list[str]) -> pd.DataFrame:
+        places = frame.columns.get_indexer(names)
+        return pd.read_csv(io.BytesIO(content), dtype=object, usecols=places.tolist(), **given).set_axis(names, axis=1)
+
+    return with_merged_as_text(frame, read_texts)
 
 
 def read_part(path: Path) -> dict[str, NDArray]:
