@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.cells import with_merged_as_text
 from fsgym.checks import brief, listing
-from fsgym.datasets.archives import content_of
+from fsgym.datasets.archives import content_of, gigabytes, most_bytes
 from fsgym.datasets.files import MISSING_IF_EMPTY, READ_ERRORS, UTF8_REMEDY, check_file, first_line
 from fsgym.datasets.suspicions import plain_numbers
 
@@ -116,10 +116,28 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
     check_file(path)
     require("parquet", f"reading {path}")
+    from pyarrow.parquet import read_metadata
+
     try:
-        return pd.read_parquet(path, engine="pyarrow")
+        need, limit = bytes_of_parquet(read_metadata(path)), most_bytes(path)
+        if need <= limit:
+            return pd.read_parquet(path, engine="pyarrow")
     except (OSError, *READ_ERRORS) as error:
         raise ValueError(f"{path} cannot be read as a Parquet file ({first_line(error)})") from None
+    raise ValueError(
+        f"{path} needs {gigabytes(need)}, more than the {gigabytes(limit)} that a file of its size may have; if that "
+        "is right, write it with to_parquet(..., compression=None, use_dictionary=False)"
+    )
+
+
+def bytes_of_parquet(metadata: Any) -> int:
+    """How large the table of a Parquet file is, by its metadata: of each part of a column its values or its bytes."""
+    need = 0
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for k in range(group.num_columns):
+            part, width = group.column(k), metadata.schema.column(k).length
+            need += max(part.total_uncompressed_size, part.num_values * max(width, 8))
+    return max(need, 8 * metadata.num_rows * metadata.num_columns)
 
 
 def _decode(path: Path) -> str:
