@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import decimal
+import re
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
 MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "None")  # missing values in columns of numbers
 TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+# sign, whole part, decimals and exponent of the text of a number, with a point or a comma
+PLAIN_NUMBER = re.compile(r"([+-]?)(?=[.,]?[0-9])([0-9]*)(?:[.,]([0-9]*))?((?:e[+-]?[0-9]+)?)", re.IGNORECASE)
 BOOL_TEXTS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 
@@ -55,6 +60,78 @@ def as_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False, offset
     if np.isinf(values).any():
         raise ValueError(f"the column {name!r} must be finite in float32; correct its infinite values, or drop it")
     return values
+
+
+def plain_number(text: str) -> float | None:
+    """The number that a text writes in ASCII digits, with a point; None for others, such as 1_000, 1,5, nan and inf."""
+    return float(text) if PLAIN_NUMBER.fullmatch(text) and "," not in text else None
+
+
+def decimal_form(cell: Any) -> str:
+    """How a cell writes a number, without what does not make it another text: +, -0, and zeros that end decimals.
+
+    Cells of one number and different forms, such as ``1E2``, ``10E1`` and ``0100``, may be codes.
+
+    >>> [decimal_form(text) for text in ("+1.50", "1.", ".5", "-0.0", "007", "10E1")]
+    ['1.5', '1', '0.5', '0', '007', '10E1']
+    """
+    text = format(cell, "f") if isinstance(cell, decimal.Decimal) else str(cell).strip()
+    found = PLAIN_NUMBER.fullmatch(text)
+    if found is None:
+        return text
+    sign, whole, decimals, exponent = found.groups("")
+    whole, decimals = whole or "0", decimals.rstrip("0")
+    sign = "-" if sign == "-" and (whole.strip("0") or decimals) else ""
+    return f"{sign}{whole}{'.' * bool(decimals)}{decimals}{exponent}"
+
+
+def merged_cells(cells: pd.Series, numbers: pd.Series) -> tuple[Any, Any] | None:
+    """Two cells of one number that have different decimal forms, such as ``1E2`` and ``10E1``; None if there are none.
+
+    Parameters
+    ----------
+    cells : Series (n,) as they are written
+    numbers : Series (n,), their numbers; NaN where they have none
+    """
+    import pandas as pd
+
+    which, distinct = pd.factorize(cells.to_numpy(dtype=object))
+    if len(distinct) == numbers.nunique():
+        return None
+    rows = np.unique(which, return_index=True)[1][-len(distinct) :]  # the first of each cell, without missing ones
+    first: dict[Any, Any] = {}
+    for cell, number in zip(distinct, numbers.iloc[rows], strict=True):
+        other = first.setdefault(number, cell)
+        if other is not cell and decimal_form(other) != decimal_form(cell):
+            return other, cell
+    return None
+
+
+def with_merged_as_text(
+    frame: pd.DataFrame, read_texts: Callable[[list[str]], pd.DataFrame], known: Collection[str] = ()
+) -> pd.DataFrame:
+    """A table read from text, whose columns of numbers stay text where ``merged_cells`` finds two of them merged.
+
+    Parameters
+    ----------
+    frame : DataFrame, which is changed
+    read_texts : function of names that reads these columns as text, in the rows of ``frame``
+    known : names of columns that may merge cells
+    """
+    names = [name for name in frame.columns if name not in known and _has_equal_numbers(frame[name])]
+    texts = read_texts(names) if names else frame
+    for name in names:
+        if merged_cells(texts[name], frame[name]) is not None:
+            frame[name] = texts[name]
+    return frame
+
+
+def _has_equal_numbers(cells: pd.Series) -> bool:
+    import pandas as pd
+
+    if cells.dtype == bool or not (pd.api.types.is_numeric_dtype(cells.dtype) or cells.map(type).isin([int]).any()):
+        return False
+    return cells.nunique() < cells.count()
 
 
 def stripped(cell: Any) -> Any:

@@ -122,7 +122,8 @@ def check_table(X: ArrayLike) -> NDArray[np.float32]:
     """A fresh copy of ``X``, float32 (n_samples, n_features); NaN is allowed, infinity is not."""
     try:
         wide = X if isinstance(X, np.ndarray) else np.asarray(X)
-        if wide.dtype.kind not in "buifO":
+        text = wide.dtype.kind == "O" and any(isinstance(cell, str | bytes) for cell in wide.flat)
+        if text or wide.dtype.kind not in "buifO":
             raise TypeError
         with np.errstate(over="ignore"):
             table = np.array(wide, dtype=np.float32, order="C")

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 SHOWN_LEVELS, LONGEST_LEVEL = 4, 20  # levels of a column, and characters of a level
 FEW_NUMBERS, FEWEST_ROWS = range(3, 11), 30  # distinct whole numbers that may be a code, in so many rows; by hand
 FIELDS = ("column", "type", "levels", "low", "high", "missing", "price", "unit", "suspicion", "remedy")
-TEXT_KINDS = ("nearly numeric", "identifier", "many levels", "null bytes", "type")  # suspicions of columns of text
+TEXT_KINDS = (
+    "nearly numeric",
+    "identifier",
+    "many levels",
+    "merged",
+    "null bytes",
+    "type",
+)  # of columns of text
 
 
 def describe(

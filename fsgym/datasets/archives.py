@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Collection
@@ -41,7 +42,7 @@ def content_of(path: Path) -> bytes:
     size = path.stat().st_size
     if size > MAX_FILE_BYTES:
         raise ValueError(
-            f"{path} has {_gigabytes(size)}, and the limit is {_gigabytes(MAX_FILE_BYTES)}; leave out rows or columns"
+            f"{path} has {gigabytes(size)}, and the limit is {gigabytes(MAX_FILE_BYTES)}; leave out rows or columns"
         )
     if path.suffix != ".gz" or not size:
         return path.read_bytes()
@@ -53,7 +54,7 @@ def content_of(path: Path) -> bytes:
         raise ValueError(f"{path} cannot be unpacked ({str(error) or type(error).__name__})") from None
     if len(content) > limit:
         raise ValueError(
-            f"{path} of {_gigabytes(size)} has more than {_gigabytes(limit)} unpacked; if that is right, unpack it "
+            f"{path} of {gigabytes(size)} has more than {gigabytes(limit)} unpacked; if that is right, unpack it "
             "(gunzip) and name the unpacked file"
         )
     return content
@@ -100,7 +101,7 @@ def _check_headers(headers: dict[str, ArrayHeader], limit: int) -> None:
     need = sum(header.n_bytes for header in headers.values())
     if need > limit:
         raise ValueError(
-            f"its arrays need {_gigabytes(need)}, more than the {_gigabytes(limit)} that a file of its size may have; "
+            f"its arrays need {gigabytes(need)}, more than the {gigabytes(limit)} that a file of its size may have; "
             "if that is right, save it with numpy.savez, without compression"
         )
 
@@ -115,9 +116,13 @@ def _read_header(file: IO[bytes]) -> ArrayHeader:
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in readers:
         raise ValueError(f"an array has the format {version[0]}.{version[1]}, which is not read")
-    shape, _, dtype = readers[version](file)
-    if any(n < 0 for n in shape):
-        raise ValueError(f"an array has the shape {shape}")
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of a header that Python 2 wrote
+            shape, _, dtype = readers[version](file)
+    except Exception as error:  # NumPy has Python's own parser read the header, with any of its errors
+        raise ValueError(f"an array has a damaged header: {str(error) or type(error).__name__}") from None
+    if any(n < 0 for n in shape) or not dtype.itemsize:
+        raise ValueError(f"an array has the shape {shape} and the type {dtype}")
     return ArrayHeader(shape, dtype)
 
 
@@ -125,10 +130,10 @@ def _array_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo, header: ArrayHead
     """The array, of which no more is unpacked than its header says; memory is taken only for what the file has."""
     if info.file_size < header.n_bytes:
         raise ValueError(f"{info.filename} is shorter than its shape {header.shape}")
-    with archive.open(info) as file:
+    with archive.open(info) as file, warnings.catch_warnings(action="ignore"):
         return np.lib.format.read_array(file, allow_pickle=False)
 
 
-def _gigabytes(n_bytes: int) -> str:
+def gigabytes(n_bytes: int) -> str:
     """A size as ``1.6 GB``, or in MB where it is small."""
     return f"{n_bytes / 1e9:.3g} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.3g} MB"

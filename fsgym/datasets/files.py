@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.cells import with_merged_as_text
+from fsgym.checks import brief
 from fsgym.dataset import Dataset
-from fsgym.datasets.archives import content_of, read_arrays
+from fsgym.datasets.archives import FREE_BYTES, content_of, read_arrays
 from fsgym.datasets.frames import check_size
 
 if TYPE_CHECKING:
@@ -30,6 +32,12 @@ MAX_TEXT_BYTES = 256_000_000  # of a file of names, prices or a session
 CSR_ARRAYS = ("data", "indices", "indptr", "shape")
 PART_ARRAYS = ("X_train", "X_test", "y_train", "y_test")
 ARRAYS_READ = (*CSR_ARRAYS, *PART_ARRAYS, "X", "y", "feature_names", "groups", "group_names")
+MISSING_IF_EMPTY: dict[str, Any] = {  # options of pandas.read_csv for a file whose lines are counted
+    "keep_default_na": False,
+    "na_values": [""],
+    "low_memory": False,
+    "index_col": False,
+}
 READ_ERRORS = (  # that pandas, NumPy, SciPy, json and zipfile raise for damaged files
     ValueError,
     KeyError,
@@ -130,7 +138,8 @@ def read_rows(path: Path) -> list[list[str]]:
 def read_csv(path: Path, categorical: Collection[str] = ()) -> pd.DataFrame:
     """A table from a CSV file (or .csv.gz) of a manifest; an empty cell is a missing value.
 
-    The cells of the columns ``categorical`` stay text. ValueError or OSError names the file.
+    The cells of the columns ``categorical`` stay text, and so do numbers of which ``merged_cells`` finds two merged.
+    ValueError or OSError names the file.
     """
     import pandas as pd
 
@@ -138,15 +147,9 @@ def read_csv(path: Path, categorical: Collection[str] = ()) -> pd.DataFrame:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                io.BytesIO(content_of(path)),
-                keep_default_na=False,
-                na_values=[""],
-                dtype=dict.fromkeys(categorical, str),
-                low_memory=False,
-                index_col=False,
-                encoding="utf-8-sig",
-            )
+            given: dict[str, Any] = {**MISSING_IF_EMPTY, "encoding": "utf-8-sig"}
+            content = content_of(path)
+            frame = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(categorical, str), **given)
     except pd.errors.ParserWarning:
         raise ValueError(f"{path} is not a table: some rows have more cells than its header line") from None
     except (OSError, *READ_ERRORS) as error:
@@ -154,7 +157,12 @@ def read_csv(path: Path, categorical: Collection[str] = ()) -> pd.DataFrame:
     if frame.shape[0] == 0:
         raise ValueError(f"{path} has no rows below its header line")
     frame.columns = [str(v) for v in frame.columns]
-    return frame
+
+    def read_texts(names: list[str]) -> pd.DataFrame:
+        places = frame.columns.get_indexer(names)
+        return pd.read_csv(io.BytesIO(content), dtype=object, usecols=places.tolist(), **given).set_axis(names, axis=1)
+
+    return with_merged_as_text(frame, read_texts)
 
 
 def read_part(path: Path) -> dict[str, NDArray]:
@@ -173,38 +181,71 @@ def read_part(path: Path) -> dict[str, NDArray]:
 
 
 def _csr_to_dense(arrays: dict[str, NDArray], path: Path) -> NDArray[np.float32]:
+    """The dense table of a CSR matrix, which is checked before SciPy has it: its compiled code trusts its input."""
     from scipy.sparse import csr_matrix
 
-    try:
-        n_samples, n_features = (int(v) for v in arrays["shape"])
-    except READ_ERRORS:
-        raise ValueError(f"{path} is damaged: its CSR shape must be two integers") from None
+    data, indices, indptr, shape = (arrays[key] for key in CSR_ARRAYS)
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any():
+        raise ValueError(f"{path} is damaged: its CSR shape must be two integers of at least 0")
+    n_samples, n_features = shape.tolist()
     check_size(n_samples, n_features, str(path))
-    try:
-        data = arrays["data"].astype(np.float32)
-        matrix = csr_matrix((data, arrays["indices"], arrays["indptr"]), shape=(n_samples, n_features))
-        matrix.check_format(full_check=True)
-        return matrix.toarray()
-    except READ_ERRORS as error:
-        raise ValueError(f"{path} is damaged: it does not hold a CSR matrix ({first_line(error)})") from None
+    fault = _fault_of_csr(data, indices, indptr, n_samples, n_features)
+    if fault:
+        raise ValueError(f"{path} is damaged: it does not hold a CSR matrix ({fault})")
+    if n_features > len(data) and 4 * n_samples * n_features > FREE_BYTES:
+        raise ValueError(
+            f"{path} is {n_samples} x {n_features} with {len(data)} values, so most of its columns are empty; leave "
+            "these out"
+        )
+    places = indices.astype(np.int64), indptr.astype(np.int64)
+    with np.errstate(over="ignore"):  # Dataset refuses what is infinite in float32
+        return csr_matrix((data.astype(np.float32), *places), shape=(n_samples, n_features)).toarray()
+
+
+def _fault_of_csr(data: NDArray, indices: NDArray, indptr: NDArray, n_samples: int, n_features: int) -> str:
+    """Why the arrays are no CSR matrix of this shape, in words; "" if they are one."""
+    if not data.ndim == indices.ndim == indptr.ndim == 1:
+        return "data, indices and indptr must have one axis"
+    if data.dtype.kind not in "buif" or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        return "data must be numbers, and indices and indptr integers"
+    if len(data) != len(indices):
+        return f"data and indices must have the same length, got {len(data)} and {len(indices)}"
+    if len(indptr) != n_samples + 1:
+        return f"indptr must have {n_samples + 1} entries, one more than rows, got {len(indptr)}"
+    if indptr[0] != 0 or indptr[-1] != len(data) or (indptr[1:] < indptr[:-1]).any():
+        return f"indptr must rise from 0 to {len(data)}, the number of values"
+    if len(indices) and (indices.min() < 0 or indices.max() >= n_features):
+        return f"indices must be columns from 0 to {n_features - 1}"
+    return ""
+
+
+def _divisor(digits: str, what: str) -> np.float32:
+    if not 0 < float(digits) < 2**24:
+        raise ValueError(f"{what} must be divided by a number from 1 to {2**24 - 1}, got {brief(digits)}")
+    return np.float32(digits)
 
 
 def join_arrays(parts: list[dict[str, NDArray]], what: str, name: str, layout: str = "") -> Dataset:
     """One data set of all parts (train first); ``layout`` may contain a divisor of values and the shape of images."""
-    if "X_train" in parts[0]:
-        (part,) = parts
-        tables = [part["X_train"], part["X_test"]]
-        labels = [part["y_train"], part["y_test"]]
-    else:
-        tables, labels = [p["X"] for p in parts], [p["y"] for p in parts]
-    if any(t.ndim < 2 or t.shape[1:] != tables[0].shape[1:] for t in tables):
-        raise ValueError(f"the parts of {what} must be tables of one width, got {[t.shape for t in tables]}")
+    if len(parts) > 1 and any("X_train" in part for part in parts):
+        raise ValueError(f"{what} must be one file with X_train, X_test, y_train and y_test, or files with X and y")
+    ends = ("_train", "_test") if "X_train" in parts[0] else ("",)
+    tables, labels = ([part[key + end] for part in parts for end in ends] for key in "Xy")
+    if any(t.ndim < 2 or t.shape[1:] != tables[0].shape[1:] or not t.size for t in tables):
+        raise ValueError(
+            f"the parts of {what} must be tables of one width with rows and columns, got {[t.shape for t in tables]}"
+        )
+    if any(y.shape != (len(t),) for t, y in zip(tables, labels, strict=True)):
+        raise ValueError(
+            f"each part of {what} must have one label per row, got {[t.shape for t in tables]} and labels of shape "
+            f"{[y.shape for y in labels]}"
+        )
     image = tables[0].shape[1:] if tables[0].ndim == 3 else None
     table = np.concatenate([t.reshape(len(t), -1) for t in tables])
     check_size(table.shape[0], table.shape[1], what)
     divisor = re.search(r"divide (?:X )?by (\d+)", layout)
     if divisor:
-        table = table / np.float32(divisor[1])
+        table = table / _divisor(divisor[1], what)
     pixels = re.search(r"(\d+)x(\d+) images", layout)
     if pixels and image is None:
         image = int(pixels[1]), int(pixels[2])

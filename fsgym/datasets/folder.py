@@ -5,16 +5,22 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fsgym.cells import with_merged_as_text
 from fsgym.checks import brief, listing
 from fsgym.columns import Columns
 from fsgym.dataset import Dataset
 from fsgym.datasets.files import check_file, join_arrays, read_csv, read_json, read_part
 from fsgym.datasets.reading import TABLE_SUFFIXES, USE_OF, Reading, dataset_of_table, read_columns
+from fsgym.datasets.suspicions import find_merged
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SUFFIXES = (*TABLE_SUFFIXES, ".npz")
 RECORD_KINDS = {
@@ -153,10 +159,27 @@ def _load_tables(files: list[Path], record: dict, name: str, what: str, reading:
     listed = None if record.get("plain") else record.get("categorical_columns", [])
     if listed is not None:
         reading.refuse(("separator", "decimal"), what)
-    frames = [read_columns(f, reading) if listed is None else read_csv(f, [*listed, *reading.category]) for f in files]
-    if any(list(f.columns) != list(frames[0].columns) for f in frames):
-        raise ValueError(f"{what} must have the same columns")
-    frame = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+
+    def read_frames(texts: Collection[str] = ()) -> list[pd.DataFrame]:
+        category = (*reading.category, *texts)
+        if listed is None:
+            frames = [read_columns(f, reading._replace(category=category)) for f in files]
+        else:
+            frames = [read_csv(f, [*listed, *category]) for f in files]
+        if any(list(f.columns) != list(frames[0].columns) for f in frames):
+            raise ValueError(f"{what} must have the same columns")
+        return frames
+
+    frames = read_frames()
+    frame = frames[0]
+    if len(frames) > 1:  # 1E2 of one file may be 10E1 of the other
+        joined = partial(pd.concat, ignore_index=True)
+        frame = with_merged_as_text(joined(frames), lambda names: joined(read_frames(names)), reading.numeric)
+    for column in frame.columns.difference([*reading.numeric, *reading.category, *(listed or ())], sort=False):
+        remedy = f"write them alike, or list {column!r} in the categorical_columns of MANIFEST.json"
+        merged = None if listed is None else find_merged(frame[column], remedy)
+        if merged is not None:
+            raise ValueError(merged.sentence(f"the column {column!r} of {what}"))
     dataset = dataset_of_table(frame, reading, listed=listed, name=name, what=what)
     n_columns = frame.shape[1] - 1
     _check_counts(record, dataset, n_columns, what, full=reading.target in (None, "target"))

@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_TABLE_BYTES = 4_000_000_000  # of a dense float32 table
+MAX_FEATURES = 1_000_000  # each with a name and a column, some 500 bytes
 MAX_TEXT_LEVELS = 100  # with more distinct texts, in over half of the rows, a column is taken for an identifier
 
 
 def check_size(n_samples: int, n_features: int, what: str) -> None:
-    """ValueError when the dense float32 table would not fit into about 4 GB."""
+    """ValueError when the dense float32 table would not fit into about 4 GB, or has too many columns."""
     need = 4 * int(n_samples) * int(n_features)
     if need > MAX_TABLE_BYTES:
         raise ValueError(
             f"{what} is {n_samples} x {n_features}, which needs {need / 1e9:.1f} GB as a dense float32 table "
             f"and the limit is {MAX_TABLE_BYTES / 1e9:.0f} GB; drop columns or rows first"
         )
+    if n_features > MAX_FEATURES:
+        raise ValueError(f"{what} has {n_features} columns, and the limit is {MAX_FEATURES}; drop columns first")
 
 
 def take_target(frame: pd.DataFrame, target: str, what: str) -> tuple[pd.DataFrame, NDArray]:

@@ -83,7 +83,8 @@ def load_dataset(
     and without categorical columns there are no groups. All values are float32 and unscaled.
 
     A column of a file of your own or of a DataFrame is an error if it looks like something else: text with many numbers
-    in it, dates, an identifier, more than 50 levels, levels that differ only by spaces or case, or numbers that float32
+    in it, dates, an identifier, more than 50 levels, levels that differ only by spaces or case, texts of one number
+    that may be codes (``1E2`` and ``10E1``, ``007`` and ``7``; not ``1``, ``+1`` and ``1.0``), or numbers that float32
     cannot keep apart. The message says how to resolve it: ``category``, ``numeric`` or ``drop``. ``fsgym.describe``
     shows all such columns. In a DataFrame, a column of dtype ``category`` is a category without further checks.
 

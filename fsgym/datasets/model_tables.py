@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.cells import decimal_form, plain_number
 from fsgym.checks import brief, closest, explain_unknown, listing
 from fsgym.columns import Columns, MissingColumns
 from fsgym.datasets.reading import Reading, check_reading, named_columns
@@ -131,16 +132,23 @@ def labels_for(cells: pd.Series, classes: NDArray, what: str) -> NDArray:
     Raises
     ------
     ValueError
-        If a label is missing, or not among ``classes``.
+        If a label is missing, or not among ``classes``, or if two different ones, as ``1E2`` and ``10E1``, are one.
     """
     n_missing = int(cells.isna().sum())
     if n_missing:
         raise ValueError(f"{n_missing} row(s) have no value in {what}; remove them, or use predict for such rows")
     found: dict[Any, int] = {}
+    first: dict[int, Any] = {}
     for label in cells.unique():
         code = _class_of_label(label, classes)
         if code is None:
             raise ValueError(f"{what} has the label {brief(label)}, which is no class of the model: {listing(classes)}")
+        other = first.setdefault(code, label)
+        if decimal_form(other) != decimal_form(label) and plain_number(str(label).strip()) is not None:
+            raise ValueError(
+                f"{what} has the labels {brief(other)} and {brief(label)}, which are both the class {classes[code]} of "
+                "the model; write them alike"
+            )
         found[label] = code
     return classes[[found[label] for label in cells]]
 
@@ -152,10 +160,8 @@ def _class_of_label(label: Any, classes: NDArray) -> int | None:
     for form in (str(label), text, text.capitalize() if classes.dtype.kind == "b" else text):
         if form in texts:
             return texts.index(form)
-    if classes.dtype.kind not in "iuf":
+    number = plain_number(text)
+    if classes.dtype.kind not in "iuf" or number is None:
         return None
-    try:
-        equal = np.flatnonzero(classes == float(text))
-    except ValueError:
-        return None
+    equal = np.flatnonzero(classes == number)
     return int(equal[0]) if len(equal) else None

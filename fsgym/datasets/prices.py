@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from fsgym.cells import plain_number
 from fsgym.checks import brief, did_you_mean, listing
 from fsgym.dataset import Dataset
 from fsgym.datasets.files import read_json, read_rows
@@ -92,10 +93,16 @@ def _check_price(value: Any, name: str, path: Path) -> float:
     if value is None:
         raise ValueError(f"{path} has no price for {name!r} (null); add one, or drop that feature")
     try:
-        price = float(value) if not isinstance(value, bool) else math.nan
-    except (TypeError, ValueError, OverflowError):
-        price = math.nan
-    if not math.isfinite(price) or price < 0:
+        price = (
+            plain_number(value.strip())
+            if isinstance(value, str)
+            else math.nan
+            if isinstance(value, bool)
+            else float(value)
+        )
+    except (TypeError, OverflowError):
+        price = None
+    if price is None or not math.isfinite(price) or price < 0:
         raise ValueError(f"{path} must have a number of at least 0 as the price of {name!r}, got {brief(value)}")
     return price
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.cells import MISSING_WORDS, as_numbers
+from fsgym.cells import MISSING_WORDS, as_numbers, merged_cells
 from fsgym.checks import brief
 from fsgym.scaling import float32_offsets
 
@@ -89,8 +89,8 @@ def find_suspicion(column: pd.Series, n_rows: int | None = None) -> Suspicion | 
     Returns
     -------
     Suspicion or None
-        Its ``kind`` is one of "date", "nearly numeric", "identifier", "many levels", "spelling", "precision",
-        "null bytes" and "type".
+        Its ``kind`` is one of "date", "nearly numeric", "identifier", "many levels", "merged", "spelling",
+        "precision", "null bytes" and "type".
 
     Examples
     --------
@@ -143,7 +143,11 @@ def find_label_suspicion(column: pd.Series) -> Suspicion | None:
         if text.strip() in NOT_A_CLASS:
             said = f"has the class {_quoted(text)} in {count:,} row(s), which usually means a missing value"
             return Suspicion("missing class", said, f"remove these rows, rename the class, or {asked}")
-    return _null_bytes(cells, name, "category") or _alike(cells, name, cased=False)
+    return (
+        _null_bytes(cells, name, "category")
+        or find_merged(column, f"write them alike, or keep both with {_option('category', name)}")
+        or _alike(cells, name, cased=False)
+    )
 
 
 def find_note(column: pd.Series) -> str | None:
@@ -162,7 +166,16 @@ def find_note(column: pd.Series) -> str | None:
 
 
 def plain_numbers(column: pd.Series) -> pd.Series | None:
-    """A column of text as float64 if each cell is a number, missing, or one of ``MISSING_WORDS``; otherwise None."""
+    """A column of text as numbers if each cell is a number, missing, or one of ``MISSING_WORDS``; otherwise None.
+
+    None, too, where cells in different decimal forms would become one number, as ``1E2`` and ``10E1``.
+    """
+    found = _parsed(column)
+    return None if found is None or merged_cells(*found) is not None else found[1]
+
+
+def _parsed(column: pd.Series) -> tuple[pd.Series, pd.Series] | None:
+    """The cells of a column of text and their numbers, without missing cells; None where a cell is no number."""
     import pandas as pd
 
     dtype = column.dtype
@@ -176,7 +189,7 @@ def plain_numbers(column: pd.Series) -> pd.Series | None:
         numbers: Any = pd.to_numeric(plain, errors="coerce")
     except OverflowError:
         return None
-    return numbers if (numbers.notna() == plain.notna()).all() else None
+    return (plain, numbers) if (numbers.notna() == plain.notna()).all() else None
 
 
 def check_numeric(column: pd.Series) -> None:
@@ -277,7 +290,12 @@ def _check_texts(present: Any, name: str) -> Suspicion | None:
         if not issubclass(kind, str | int | float | np.generic) and not hasattr(kind, "__float__"):
             return _other_type(name, f"values of type {kind.__name__}")
     cells = _cells_of(present)
-    found = _null_bytes(cells, name, "drop", "category") or _dates(cells, name) or _nearly_numeric(cells, name)
+    found = (
+        _null_bytes(cells, name, "drop", "category")
+        or _dates(cells, name)
+        or find_merged(present, _pass(name, "category", "numeric", "drop"))
+        or _nearly_numeric(cells, name)
+    )
     if found:
         return found
     n_rows = int(cells.counts.sum())
@@ -313,6 +331,19 @@ def _dates(cells: _Cells, name: str) -> Suspicion | None:
         return None
     example = cells.texts[matching[0]]
     return _date(name, "time of day" if re.match(r"\s*\d+:", example) else "date", example)
+
+
+def find_merged(column: pd.Series, remedy: str) -> Suspicion | None:
+    """Whether the cells of a column of text are numbers, two of which are one but may be codes: ``1E2`` and ``10E1``.
+
+    ``remedy`` says what the user can do.
+    """
+    found = _parsed(column)
+    pair = None if found is None else merged_cells(*found)
+    if pair is None:
+        return None
+    first, second = (_quoted(str(cell)) for cell in pair)
+    return Suspicion("merged", f"has {first} beside {second}, which are one number but may be two codes", remedy)
 
 
 def _nearly_numeric(cells: _Cells, name: str) -> Suspicion | None:

@@ -8,11 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fsgym.cells import with_merged_as_text
 from fsgym.checks import brief, listing
-from fsgym.datasets.archives import content_of
-from fsgym.datasets.files import READ_ERRORS, UTF8_REMEDY, check_file, first_line
+from fsgym.datasets.archives import content_of, gigabytes, most_bytes
+from fsgym.datasets.files import MISSING_IF_EMPTY, READ_ERRORS, UTF8_REMEDY, check_file, first_line
 from fsgym.datasets.suspicions import plain_numbers
 
 if TYPE_CHECKING:
@@ -83,26 +84,24 @@ def read_table(
     header, sample, n_rows = _check_rows(lines, path)
     names = _check_header(header, path, drop) if only is None else _names_for(header, path, only)
     sign = decimal or _find_decimal(sample, lines.separator)
+    given: dict[str, Any] = {**MISSING_IF_EMPTY, "sep": lines.separator, "header": 0, "names": names}
+    as_text = set(as_text) & set(names)
     try:
-        frame = pd.read_csv(
-            io.StringIO(lines.text),
-            sep=lines.separator,
-            decimal=sign,
-            header=0,
-            names=names,
-            keep_default_na=False,
-            na_values=[""],
-            dtype=dict.fromkeys(set(as_text) & set(names), str),
-            low_memory=False,
-            index_col=False,
-        )
+        frame = pd.read_csv(io.StringIO(lines.text), decimal=sign, dtype=dict.fromkeys(as_text, str), **given)
     except (OSError, *READ_ERRORS) as error:
         raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
     if len(frame) != n_rows:
         raise ValueError(f"{path} cannot be read as a CSV file: {n_rows} rows are expected, got {len(frame)}")
-    for key in names:
-        used = key not in drop if only is None else key in only
-        if used and key not in as_text and not pd.api.types.is_numeric_dtype(frame[key].dtype):
+    used = [key for key in names if (key not in drop if only is None else key in only)]
+    if only is None:
+
+        def read_texts(wanted: list[str]) -> pd.DataFrame:
+            texts = pd.read_csv(io.StringIO(lines.text), dtype=object, usecols=wanted, **given)
+            return texts if sign == "." else texts.apply(_with_points, path=path)
+
+        frame = with_merged_as_text(frame, read_texts, {*as_text, *drop})
+    for key in used:
+        if key not in as_text and not pd.api.types.is_numeric_dtype(frame[key].dtype):
             cells = frame[key] if sign == "." else _with_points(frame[key], path)
             numbers = plain_numbers(cells)
             frame[key] = cells if numbers is None else numbers
@@ -117,10 +116,28 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
     check_file(path)
     require("parquet", f"reading {path}")
+    from pyarrow.parquet import read_metadata
+
     try:
-        return pd.read_parquet(path, engine="pyarrow")
+        need, limit = bytes_of_parquet(read_metadata(path)), most_bytes(path)
+        if need <= limit:
+            return pd.read_parquet(path, engine="pyarrow")
     except (OSError, *READ_ERRORS) as error:
         raise ValueError(f"{path} cannot be read as a Parquet file ({first_line(error)})") from None
+    raise ValueError(
+        f"{path} needs {gigabytes(need)}, more than the {gigabytes(limit)} that a file of its size may have; if that "
+        "is right, write it with to_parquet(..., compression=None, use_dictionary=False)"
+    )
+
+
+def bytes_of_parquet(metadata: Any) -> int:
+    """How large the table of a Parquet file is, by its metadata: of each part of a column its values or its bytes."""
+    need = 0
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for k in range(group.num_columns):
+            part, width = group.column(k), metadata.schema.column(k).length
+            need += max(part.total_uncompressed_size, part.num_values * max(width, 8))
+    return max(need, 8 * metadata.num_rows * metadata.num_columns)
 
 
 def _decode(path: Path) -> str:
