@@ -156,9 +156,9 @@ def difference_of_losses(first: pd.DataFrame, second: pd.DataFrame) -> LossDiffe
     tables have one row per split, with ``loss``, ``n_train`` and ``n_test``.
     """
     pairs = first.set_index("split")["loss"].to_frame("first").join(second.set_index("split")["loss"])
-    return mean_difference(
-        (pairs["loss"] - pairs["first"]).to_numpy(float), float((first["n_test"] / first["n_train"]).mean())
-    )
+    enough = len(pairs) >= FEWEST_PAIRS
+    share = float((first["n_test"] / first["n_train"]).mean()) if enough else 0.0
+    return mean_difference((pairs["loss"] - pairs["first"]).to_numpy(float), share)
 
 
 def mean_difference(difference: NDArray[np.float64], test_share: float = 0.0) -> LossDifference:
