@@ -26,9 +26,17 @@ GYMNASIUM_ARGUMENTS = ("max_episode_steps", "disable_env_checker")  # of ``gymna
 # Invented prices for the thirty features of breast cancer: a mean over the nuclei costs 1, its standard error 2,
 # the mean of the three largest 4. A missed cancer costs five times a false alarm.
 NUCLEI = (
-    "radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity", "concave points", "symmetry",
+    "radius",
+    "texture",
+    "perimeter",
+    "area",
+    "smoothness",
+    "compactness",
+    "concavity",
+    "concave points",
+    "symmetry",
     "fractal dimension",
-)  # fmt: skip
+)
 BREAST_CANCER_COSTS = {
     **{f"mean {what}": 1.0 for what in NUCLEI},
     **{f"{what} error": 2.0 for what in NUCLEI},
