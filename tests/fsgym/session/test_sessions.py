@@ -266,8 +266,7 @@ def test_a_text_of_the_first_format_gives_what_its_version_showed():
 
 def test_as_much_is_read_again_as_can_be_said():
     session = clinic_model("rcpi").session()
-    while say(session, "unknown", "blood"):
-        pass
+    assert not all(say(session, "unknown", "blood") for _ in range(1000))
     with pytest.raises(ValueError, match=r"at most \d+ answers; undo\(\) takes"):
         session.later("age")
     assert clinic_model("rcpi").resume(session.to_json()).log() == session.log()
