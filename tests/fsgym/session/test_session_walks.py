@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from baselines import CARTClassifier, CEGBClassifier
-from support.asked_models import ASKED_AGENTS, RULES, asked_model
+from fsgym.cli.ask_json import JsonDialog
+from fsgym.session import Session
+from support.asked_models import ASKED_AGENTS, NAMES, RULES, asked_model, asked_table
 from support.session_walks import SessionWalk
 
 # small lattices, which are quick to learn, reach their limits
@@ -54,6 +57,75 @@ def tree(name: str) -> Any:
 @pytest.mark.parametrize("name", TREES)
 def test_every_answer_is_judged_where_it_is_given_by_trees(name):
     walk(tree(name), TREES[name][1], 8, 0)
+
+
+class SpokenTo:
+    """A session that is held by the commands of ``fsgym ask --json``."""
+
+    def __init__(self, session: Session) -> None:
+        self.dialog = JsonDialog(session, cast(Any, None))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.dialog.session, name)
+
+    def send(self, **command: Any) -> None:
+        error = self.dialog.reply(json.dumps(command)).get("error")
+        if error is not None:
+            raise ValueError(error)
+
+    def answer(self, name: str, value: Any, paid: bool = True) -> None:
+        self.send(**{"answer" if paid else "known": {name: value}})
+
+    def unknown(self, name: str) -> None:
+        self.send(unknown=name)
+
+    def later(self, name: str) -> None:
+        self.send(later=name)
+
+    def undo(self, name: str | None = None) -> None:
+        self.send(undo=name)
+
+    def stop(self) -> None:
+        self.send(stop=None)
+
+
+@pytest.mark.parametrize("variant", ["everything", "panel with a needle", "budget 3"])
+def test_commands_of_a_program_are_judged_where_they_are_given(variant):
+    for k in range(8):
+        one = SessionWalk(asked_model("linear", variant), RULES[variant], np.random.default_rng([3, k]))
+        one.session = cast(Session, SpokenTo(one.session))
+        one.run()
+
+
+@pytest.mark.parametrize("variant", RULES)
+def test_what_is_fetched_on_demand_is_what_a_session_asks(variant):
+    model, names = asked_model("linear", variant), model_names(variant)
+    X, rng = asked_table(variant)[0][:12].fillna(0.5), np.random.default_rng(0)
+    brought = rng.random(X.shape) < 0.7
+    asked: dict[Any, list[str]] = {i: [] for i in X.index}
+
+    def get(name: str, rows: Any) -> Any:
+        for i in rows:
+            asked[i].append(name)
+        return X.where(brought).loc[rows, names[name]]
+
+    labels = model.predict_on_demand(get, X.index)
+    for i, row in X.where(brought).iterrows():
+        session, said = model.session(), []
+        while question := session.next():
+            said.append(question.name)
+            values = {c.name: row[c.name] for c in question.columns if row[c.name] == row[c.name]}
+            if values:
+                session.answer(question.name, values, accept=True)
+            else:
+                session.unknown(question.name)
+        assert (said, session.stop()) == (asked[i], labels[X.index.get_loc(i)])
+
+
+def model_names(variant: str) -> dict[str, list[str]]:
+    """The columns of each acquisition."""
+    rules = asked_model("linear", variant).rules_
+    return {name: [NAMES[i] for i in group] for name, group in zip(rules.names, rules.groups, strict=True)}
 
 
 @pytest.mark.slow

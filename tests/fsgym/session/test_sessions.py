@@ -240,9 +240,14 @@ def test_a_text_of_the_first_format_gives_what_its_version_showed():
     undone = {"kind": "undone", "name": "crp", "values": {}}
     age = {"kind": "answer", "name": "age", "values": {"age": 63}, "paid": False, "serial": 3}
     plain = {
-        "format": "fsgym-session-1", "policy": model.policy_digest(), "known": {}, "unavailable": [],
-        "charge_unknown": False, "accept": False, "stopped": False,
-    }  # fmt: skip
+        "format": "fsgym-session-1",
+        "policy": model.policy_digest(),
+        "known": {},
+        "unavailable": [],
+        "charge_unknown": False,
+        "accept": False,
+        "stopped": False,
+    }
 
     def resumed(*answers):
         return model.resume(json.dumps(plain | {"answers": answers}))
@@ -266,8 +271,7 @@ def test_a_text_of_the_first_format_gives_what_its_version_showed():
 
 def test_as_much_is_read_again_as_can_be_said():
     session = clinic_model("rcpi").session()
-    while say(session, "unknown", "blood"):
-        pass
+    assert not all(say(session, "unknown", "blood") for _ in range(1000))
     with pytest.raises(ValueError, match=r"at most \d+ answers; undo\(\) takes"):
         session.later("age")
     assert clinic_model("rcpi").resume(session.to_json()).log() == session.log()
