@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 from baselines import LUFeClassifier, LUFeCV, SVMPlusClassifier
 from baselines.linear import signed_targets
 from baselines.lufe.search import best_weight_pair
+from baselines.svm_plus.model import CANCELLED, settled_scores
 from baselines.svm_plus.problem import SampleTable, SVMPlusProblem, solve_svm, solve_svm_plus
 from fsgym.datasets import list_datasets, load_dataset
 from support.problems import needs_folder
@@ -206,8 +207,43 @@ def test_the_search_counts_the_folds_in_which_a_pair_says_something():
     assert model.status_ == "optimal"
 
 
+@pytest.mark.parametrize("solver", ["gram", "factor"])
+@pytest.mark.parametrize(("frequent", "rare"), [("a", "b"), ("b", "a")])
+def test_rows_whose_terms_cancel_get_the_largest_class(frequent, rare, solver):
+    """A word in 10 of 200 texts, all of one class: at the optimum, the score of the other texts is exactly 0.
+
+    The slacks know the word too.
+    """
+    has_word = np.arange(200) < 10
+    y = np.where(has_word | (np.arange(200) % 20 < 9), rare, frequent)
+    noise = np.random.default_rng(0).normal(size=(200, 3))
+    word = np.where(has_word, 1.0, -1.0)
+    X = np.column_stack([word, word, noise])
+    for lam1, lam2 in ((1.0, 1.0), (1e-3, 10.0), (1e3, 1e-3)):
+        model = LUFeClassifier(1, selector="anova", lam1=lam1, lam2=lam2, solver=solver).fit(X, y)
+        assert model.support_.tolist() == [True, False, False, False, False]
+        assert model.status_ == "optimal"
+        assert abs(model.intercept_[0] - model.coef_[0, 0]) < CANCELLED * abs(model.coef_[0, 0])
+        assert model.predict(X).tolist() == np.where(has_word, rare, frequent).tolist()
+        np.testing.assert_array_equal(model.decision_function(X) > 0, model.predict(X) == "b")
+
+
+def test_among_scores_that_differ_by_rounding_the_largest_class_wins():
+    shares = np.array([0.2, 0.5, 0.3])
+    X = np.array([[1.0], [2.0], [3.0], [1.0]])
+    coef, intercept = np.array([[-1.0], [-1.0], [1.0]]), np.array([1e-9, 0.0, -2.0])
+    scores = settled_scores(X, coef, intercept, shares)
+    assert scores.argmax(axis=1).tolist() == [1, 2, 2, 1]
+    np.testing.assert_allclose(scores, X @ coef.T + intercept, atol=1e-8)
+    equal = settled_scores(np.zeros((2, 1)), np.ones((1, 1)), np.zeros(1), np.array([0.5, 0.5]))
+    np.testing.assert_array_equal(equal, 0.0)
+
+
 def both_solvers_agree(X: np.ndarray, y: np.ndarray, n_selected: int) -> bool:
-    """Check the answers of both solvers on the training rows at three settings; return whether any had a signal."""
+    """Check the answers of both solvers on the training rows at three settings; return whether any had a signal.
+
+    They are equal but for scores about as large as rounding errors may be, and as good as the largest class.
+    """
     majority = max(np.mean(y == label) for label in np.unique(y))
     signal = False
     for lam1, lam2 in ((1.0, 1.0), (1e-3, 10.0), (1e3, 1e-3)):
@@ -215,17 +251,18 @@ def both_solvers_agree(X: np.ndarray, y: np.ndarray, n_selected: int) -> bool:
             LUFeClassifier(n_selected, selector="anova", lam1=lam1, lam2=lam2, solver=s).fit(X, y)
             for s in ("gram", "factor")
         ]
-        scores = np.array([model.decision_function(X) for model in models])
-        sizes = np.linalg.norm(models[0].coef_) + abs(models[0].intercept_[0])
-        clear = np.abs(scores).min(axis=0) > 1e-3 * sizes
         answers = [model.predict(X) for model in models]
         assert models[0].has_signal_.tolist() == models[1].has_signal_.tolist()
-        np.testing.assert_array_equal(answers[0][clear], answers[1][clear])
-        assert clear.mean() > 0.95 or not models[0].has_signal_.any()
-        for model, own in zip(models, answers):
+        doubtful = np.zeros(len(X), dtype=bool)
+        for model, own in zip(models, answers, strict=True):
+            Z, w, b = model._input_columns(X), model.coef_[0], model.intercept_[0]
+            size = np.abs(Z @ w + b) / (np.abs(Z) @ np.abs(w) + abs(b) + 1e-300)
+            doubtful |= (size > 0.1 * CANCELLED) & (size < 10 * CANCELLED)
+            assert np.mean(own == y) >= majority
+            assert model.has_signal_.any() or np.mean(own == y) == majority
             signal |= bool(model.has_signal_.any())
-            if not model.has_signal_.any():
-                assert np.mean(own == y) == majority
+        np.testing.assert_array_equal(answers[0][~doubtful], answers[1][~doubtful])
+        assert np.mean(answers[0] != answers[1]) <= 0.05
     return signal
 
 
@@ -260,6 +297,7 @@ def test_both_solvers_agree_on_two_tables_of_the_data_folder(name):
 
 @needs_folder
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the interior point method stopped")  # at 1.6e-8 of the objective in place of 1e-8
 def test_both_solvers_agree_on_all_binary_tables_of_the_data_folder():
     table = list_datasets()
     names = table.loc[table["n_classes"] == 2, "name"].tolist()
