@@ -16,6 +16,7 @@ from baselines.svm_plus.problem import SampleTable, solve_svm
 from fsgym.sklearn_private import Interval
 
 VANISHED = 1e-6  # share of the largest weight; a feature whose weight is below it leaves the iteration
+CANCELLED = 1e-10  # share of the terms of a sum; a weight of the final SVM below it is what rounding left of 0
 CONVERGED = 1e-3  # largest change of a weight in an iteration, as a share of the largest weight
 
 
@@ -97,6 +98,11 @@ class ZeroNormSVMClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
 
     def _make_classifier(self) -> SVC:
         return SVC(kernel="linear", C=self.C)
+
+    def _columns_read(self, classifier: SVC, selected: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the columns whose weights are not what rounding left of sums that cancel."""
+        terms = np.abs(classifier.dual_coef_).sum(axis=0) @ np.abs(classifier.support_vectors_)
+        return selected[np.abs(classifier.coef_).max(axis=0) > CANCELLED * terms]
 
 
 def zero_norm_order(

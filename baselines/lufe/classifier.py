@@ -64,6 +64,7 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+    class_shares_ : ndarray of shape (n_classes,), float64, their shares of the training rows
     support_ : ndarray of shape (n_features,), bool
         The selected features, which ``transform`` returns.
     ranking_ : ndarray of shape (n_features,), int64

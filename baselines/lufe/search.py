@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from baselines.linear import predicted_codes, signed_targets
 from baselines.lufe.classifier import LUFeClassifier
 from baselines.lufe.roles import LUFeMixin, scale_columns
-from baselines.svm_plus.model import slack_weight
+from baselines.svm_plus.model import settled_scores, shares_of, slack_weight
 from baselines.svm_plus.problem import InfeasibleError, SVMPlusProblem, solve_svm_plus
 from fsgym.checks import check_n_jobs
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, checks_parameters
@@ -67,7 +67,8 @@ class LUFeCV(LUFeMixin, BaseEstimator):
         "lam1" (n1,), "lam2" (n2,), "split_test_score" (n_folds, n1, n2), "mean_test_score" (n1, n2), which is NaN
         for pairs without a solution, and "n_folds_with_signal" (n1, n2), int64.
     best_estimator_ : LUFeClassifier
-    support_, selected_features_, ranking_, coef_, intercept_, has_signal_, status_, scaling_, classes_, n_features_in_
+    support_, selected_features_, ranking_, coef_, intercept_, has_signal_, status_, scaling_, class_shares_, classes_
+    n_features_in_
         Those of ``best_estimator_``.
 
     References
@@ -173,7 +174,7 @@ class LUFeCV(LUFeMixin, BaseEstimator):
         best = LUFeClassifier(**shared).set_params(lam1=self.lam1_, lam2=self.lam2_)
         self.best_estimator_ = best.fit(X, y)
         copied = ("support_", "ranking_", "scaling_", "coef_", "intercept_", "secondary_features_", "n_iter_")
-        for name in (*copied, "has_signal_", "status_"):
+        for name in (*copied, "has_signal_", "status_", "class_shares_"):
             setattr(self, name, getattr(best, name))
         return self
 
@@ -240,9 +241,8 @@ def _fold_scores(
                     solutions = [solve_svm_plus(p, tol=INNER_TOL, max_iter=model.max_iter) for p in problems]
                 except InfeasibleError:
                     continue
-                scores = np.asarray(test_table @ np.column_stack([s.w for s in solutions])) + [
-                    s.intercept for s in solutions
-                ]
+                coef, intercept = np.array([s.w for s in solutions]), np.array([s.intercept for s in solutions])
+                scores = settled_scores(test_table, coef, intercept, shares_of(targets))
                 predicted = predicted_codes(scores[:, 0] if len(solutions) == 1 else scores)
                 accuracies[i, j] = np.mean(labels[predicted] == codes[test])
                 signals[i, j] = any(s.signal for s in solutions)

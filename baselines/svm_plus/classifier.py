@@ -26,7 +26,8 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
 
     The minimum is often at w = 0 exactly, whatever lam1 and lam2 are: wherever the samples can be weighted so that both
     classes have the same mean of x, and x* the same mean as unweighted. Few features and overlapping classes are
-    enough. Such a model says nothing about x. It has a ``status_`` of "no signal", and answers the largest class.
+    enough. Such a model says nothing about x. It has a ``status_`` of "no signal", and answers the largest class. So
+    does any other model where its score is 0 but for rounding errors, as it often is for rows of few distinct values.
 
     Parameters
     ----------
@@ -52,6 +53,7 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+    class_shares_ : ndarray of shape (n_classes,), float64, their shares of the training rows
     coef_ : ndarray of shape (1 or n_classes, n_features), float64
         w; exactly 0 where there is no signal.
     intercept_ : ndarray of shape (1 or n_classes,), float64

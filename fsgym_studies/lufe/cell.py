@@ -230,13 +230,15 @@ class ClassifierComparison:
     ) -> tuple[float, bool]:
         """Accuracy on the rows ``test`` after training on ``rows``, and whether the classifier says anything."""
         from baselines.linear import predicted_codes
+        from baselines.svm_plus.model import settled_scores, shares_of
 
         y = np.where(self.codes[rows] == 1, 1.0, -1.0)
         solution = solve_role(role, y, lam1, C, tol)
         if solution is None or not solution.signal:
             scores = np.full(len(test), y.mean())
         else:
-            scores = np.asarray(self.X[test][:, role.columns] @ solution.w) + solution.intercept
+            documents, intercept = self.X[test][:, role.columns], np.array([solution.intercept])
+            scores = settled_scores(documents, solution.w[None], intercept, shares_of(y[:, None]))[:, 0]
         right = predicted_codes(scores) == self.codes[test]
         return float(right.mean()), solution is not None and solution.signal
 
