@@ -103,8 +103,8 @@ def read_json(path: Path) -> Any:
         raise ValueError(f"{path} is damaged: it is not text in UTF-8") from None
     try:
         return json.loads(text, object_pairs_hook=lambda pairs: _distinct_keys(pairs, path))
-    except RepeatedKeyError:
-        raise
+    except RepeatedKeyError as error:
+        raise ValueError(str(error)) from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: it is not JSON ({first_line(error)})") from None
 
@@ -124,10 +124,12 @@ def _distinct_keys(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
 
 def read_rows(path: Path) -> list[list[str]]:
     """The rows of a small CSV file without empty ones, separated by commas or semicolons; cells are stripped."""
-    lines = read_text(path).splitlines()
-    separator = ";" if lines and lines[0].count(";") > lines[0].count(",") else ","
+    text = read_text(path)
+    first = text.partition("\n")[0]
+    separator = ";" if first.count(";") > first.count(",") else ","
     try:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
+        read = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        rows = [[cell.strip() for cell in row] for row in read]
     except csv.Error as error:
         raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
     if separator == ";":  # as a spreadsheet writes tables where the comma is the decimal sign
