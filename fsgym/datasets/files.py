@@ -191,7 +191,7 @@ def _csr_to_dense(arrays: dict[str, NDArray], path: Path) -> NDArray[np.float32]
         raise ValueError(f"{path} is damaged: its CSR shape must be two integers of at least 0")
     n_samples, n_features = shape.tolist()
     check_size(n_samples, n_features, str(path))
-    fault = _fault_of_csr(data, indices, indptr, n_samples, n_features)
+    fault = fault_of_csr(data, indices, indptr, n_samples, n_features)
     if fault:
         raise ValueError(f"{path} is damaged: it does not hold a CSR matrix ({fault})")
     if n_features > len(data) and 4 * n_samples * n_features > FREE_BYTES:
@@ -204,7 +204,7 @@ def _csr_to_dense(arrays: dict[str, NDArray], path: Path) -> NDArray[np.float32]
         return csr_matrix((data.astype(np.float32), *places), shape=(n_samples, n_features)).toarray()
 
 
-def _fault_of_csr(data: NDArray, indices: NDArray, indptr: NDArray, n_samples: int, n_features: int) -> str:
+def fault_of_csr(data: NDArray, indices: NDArray, indptr: NDArray, n_samples: int, n_features: int) -> str:
     """Why the arrays are no CSR matrix of this shape, in words; "" if they are one."""
     if not data.ndim == indices.ndim == indptr.ndim == 1:
         return "data, indices and indptr must have one axis"
