@@ -1,7 +1,11 @@
 """Changed model files, thousands of them: each must be refused in one sentence, or be used in bounded time and memory.
 
+With ``--tables``: tables (CSV, npz, Parquet), manifests, prices and sessions, whose values must also be those of a slow
+reader in plain Python, each in its row.
+
 python .ci/mutate.py --seconds 120
 python .ci/mutate.py --n 50000 --seed 3 --keep /tmp/defects
+python .ci/mutate.py --tables --n 20000
 python .ci/mutate.py --seed 3 --only 712   # a single one again, in this process
 """
 
@@ -23,6 +27,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from support.changed_files import ChangedFiles  # noqa: E402
 from support.changed_policies import ChangedPolicies  # noqa: E402
+from support.changed_tables import ChangedTables  # noqa: E402
 from support.mutation_trials import first_line_of, run_trials, table_of  # noqa: E402
 from support.small_model_files import write_small_models  # noqa: E402
 
@@ -39,8 +44,11 @@ def main() -> int:
     options.add_argument("--every-variant", action="store_true", help="more rules")
     options.add_argument("--exported", action="store_true", help="exported policies instead of model files")
     options.add_argument("--keep", type=Path, default=None, help="folder for the files of defects")
+    options.add_argument("--tables", action="store_true", help="tables, manifests, prices and sessions instead")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        if given.tables:
+            return _try(ChangedTables(Path(folder), given.seed), given)
         models = given.models or Path(folder)
         models.mkdir(parents=True, exist_ok=True)
         paths = write_small_models(models, given.every_variant)
@@ -50,7 +58,7 @@ def main() -> int:
         return _try(changed, given)
 
 
-def _try(files: ChangedFiles | ChangedPolicies, given: argparse.Namespace) -> int:
+def _try(files: ChangedFiles | ChangedPolicies | ChangedTables, given: argparse.Namespace) -> int:
     if given.only is not None:
         print(files.model_of(given.only), files.changed(given.only)[1], sep="\n")
         files.attempt(given.only)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 FREE_BYTES = 50_000_000  # that any file may have unpacked
 MOST_TIMES = 100  # a larger one may have so many times its size on disk; tables have 3 to 30 times
 MAX_FILE_BYTES = 8_000_000_000  # of a table as text or arrays: about 4 GB in memory
+LAST_CHARACTER, HALVES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode; the halves of characters in UTF-16 are none
 PACKING_ERRORS = (OSError, EOFError, NotImplementedError, zlib.error, zipfile.BadZipFile, struct.error, RuntimeError)
 
 
@@ -131,7 +132,14 @@ def _array_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo, header: ArrayHead
     if info.file_size < header.n_bytes:
         raise ValueError(f"{info.filename} is shorter than its shape {header.shape}")
     with archive.open(info) as file, warnings.catch_warnings(action="ignore"):
-        return np.lib.format.read_array(file, allow_pickle=False)
+        array = np.lib.format.read_array(file, allow_pickle=False)
+        if file.read(1):  # the end is where zipfile compares the checksum
+            raise ValueError(f"{info.filename} is longer than its shape {header.shape}")
+    if array.dtype.kind == "U" and array.size:
+        codes = array.reshape(-1, 1).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+        if (codes > LAST_CHARACTER).any() or ((codes >= HALVES[0]) & (codes <= HALVES[1])).any():
+            raise ValueError(f"{info.filename} has text that is not Unicode")
+    return array
 
 
 def gigabytes(n_bytes: int) -> str:

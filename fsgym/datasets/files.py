@@ -103,8 +103,8 @@ def read_json(path: Path) -> Any:
         raise ValueError(f"{path} is damaged: it is not text in UTF-8") from None
     try:
         return json.loads(text, object_pairs_hook=lambda pairs: _distinct_keys(pairs, path))
-    except RepeatedKeyError:
-        raise
+    except RepeatedKeyError as error:
+        raise ValueError(str(error)) from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: it is not JSON ({first_line(error)})") from None
 
@@ -124,10 +124,12 @@ def _distinct_keys(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
 
 def read_rows(path: Path) -> list[list[str]]:
     """The rows of a small CSV file without empty ones, separated by commas or semicolons; cells are stripped."""
-    lines = read_text(path).splitlines()
-    separator = ";" if lines and lines[0].count(";") > lines[0].count(",") else ","
+    text = read_text(path)
+    first = text.partition("\n")[0]
+    separator = ";" if first.count(";") > first.count(",") else ","
     try:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
+        read = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        rows = [[cell.strip() for cell in row] for row in read]
     except csv.Error as error:
         raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
     if separator == ";":  # as a spreadsheet writes tables where the comma is the decimal sign
@@ -189,7 +191,7 @@ def _csr_to_dense(arrays: dict[str, NDArray], path: Path) -> NDArray[np.float32]
         raise ValueError(f"{path} is damaged: its CSR shape must be two integers of at least 0")
     n_samples, n_features = shape.tolist()
     check_size(n_samples, n_features, str(path))
-    fault = _fault_of_csr(data, indices, indptr, n_samples, n_features)
+    fault = fault_of_csr(data, indices, indptr, n_samples, n_features)
     if fault:
         raise ValueError(f"{path} is damaged: it does not hold a CSR matrix ({fault})")
     if n_features > len(data) and 4 * n_samples * n_features > FREE_BYTES:
@@ -202,7 +204,7 @@ def _csr_to_dense(arrays: dict[str, NDArray], path: Path) -> NDArray[np.float32]
         return csr_matrix((data.astype(np.float32), *places), shape=(n_samples, n_features)).toarray()
 
 
-def _fault_of_csr(data: NDArray, indices: NDArray, indptr: NDArray, n_samples: int, n_features: int) -> str:
+def fault_of_csr(data: NDArray, indices: NDArray, indptr: NDArray, n_samples: int, n_features: int) -> str:
     """Why the arrays are no CSR matrix of this shape, in words; "" if they are one."""
     if not data.ndim == indices.ndim == indptr.ndim == 1:
         return "data, indices and indptr must have one axis"

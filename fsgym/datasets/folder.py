@@ -77,8 +77,8 @@ def read_manifest(folder: Path) -> dict[str, dict]:
 def _fault_of_record(record: dict) -> str:
     """What is wrong with a record of the manifest, in words; "" for nothing."""
     files = record.get("files")
-    named = isinstance(files, list) and all(isinstance(f, dict) and isinstance(f.get("file"), str) for f in files)
-    if not named or not files:
+    names = [f.get("file") if isinstance(f, dict) else None for f in files] if isinstance(files, list) else []
+    if not names or not all(isinstance(name, str) and name.isprintable() for name in names):
         return 'must list its files, each as {"file": name}'
     for key, kind in RECORD_KINDS.items():
         value = record.get(key)
@@ -86,7 +86,7 @@ def _fault_of_record(record: dict) -> str:
             return f"must have {KIND_NAMES[kind]} as {key}, got {brief(value)}"
     if not all(isinstance(name, str) for name in record.get("categorical_columns", ())):
         return "must have names of columns as categorical_columns"
-    if not all(isinstance(f.get("sha256", ""), str) for f in files):
+    if not all(isinstance(f.get("sha256", ""), str) for f in record["files"]):
         return "must have text as sha256"
     return ""
 

@@ -116,13 +116,13 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
     check_file(path)
     require("parquet", f"reading {path}")
-    from pyarrow.parquet import read_metadata
+    from pyarrow import ArrowException
 
     try:
-        need, limit = bytes_of_parquet(read_metadata(path)), most_bytes(path)
+        need, limit = bytes_of_parquet(path), most_bytes(path)
         if need <= limit:
             return pd.read_parquet(path, engine="pyarrow")
-    except (OSError, *READ_ERRORS) as error:
+    except (OSError, ArrowException, *READ_ERRORS) as error:
         raise ValueError(f"{path} cannot be read as a Parquet file ({first_line(error)})") from None
     raise ValueError(
         f"{path} needs {gigabytes(need)}, more than the {gigabytes(limit)} that a file of its size may have; if that "
@@ -130,14 +130,34 @@ def read_parquet(path: Path) -> pd.DataFrame:
     )
 
 
-def bytes_of_parquet(metadata: Any) -> int:
-    """How large the table of a Parquet file is, by its metadata: of each part of a column its values or its bytes."""
-    need = 0
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for k in range(group.num_columns):
-            part, width = group.column(k), metadata.schema.column(k).length
-            need += max(part.total_uncompressed_size, part.num_values * max(width, 8))
-    return max(need, 8 * metadata.num_rows * metadata.num_columns)
+def bytes_of_parquet(path: Path) -> int:
+    """How large the table of a Parquet file is, by its metadata and by its texts, which are read as codes.
+
+    ValueError where a column has lists or objects as cells, whose number the metadata do not bound.
+    """
+    import pyarrow as pa
+    from pyarrow import compute, types
+    from pyarrow.parquet import ParquetFile, read_metadata
+
+    metadata = read_metadata(path)
+    parts = [metadata.schema.column(k) for k in range(metadata.num_columns)]
+    nested = next((part.path.partition(".")[0] for part in parts if part.path != part.name), None)
+    if nested is not None:
+        raise ValueError(f"the column {nested!r} has lists or objects as cells, so leave it out of the file")
+    groups = map(metadata.row_group, range(metadata.num_row_groups))  # whose parts may end the process if damaged
+    widths = sum(max(part.length or 0, 8) for part in parts)
+    need = max(sum(group.total_byte_size for group in groups), metadata.num_rows * widths)
+    texts = [part.name for part in parts if part.physical_type == "BYTE_ARRAY"]
+    if need > most_bytes(path) or not texts:
+        return need
+    with ParquetFile(path, read_dictionary=texts) as file:
+        columns = file.read(columns=texts).columns
+    text_types = (pa.string(), pa.large_string(), pa.binary())
+    for chunk in (chunk for column in columns for chunk in column.chunks):
+        coded = types.is_dictionary(chunk.type) and chunk.type.value_type in text_types
+        lengths = compute.binary_length(chunk.dictionary).take(chunk.indices) if coded else None
+        need += chunk.nbytes if lengths is None else compute.sum(lengths).as_py() or 0
+    return need
 
 
 def _decode(path: Path) -> str:

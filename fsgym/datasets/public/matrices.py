@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.datasets.archives import most_unpacked
+from fsgym.datasets.files import fault_of_csr
 from fsgym.datasets.public.download import unpacked
 
 Arrays = dict[str, NDArray]
@@ -44,7 +45,7 @@ def matlab_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list
     except MatReadError as error:
         raise ValueError(str(error)) from None
     X, y = variables["X"], np.asarray(variables["Y"]).ravel()
-    dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    dense = _dense(X.tocsc().T).T if hasattr(X, "toarray") else np.asarray(X)  # the transpose of CSC is CSR
     whole = np.rint(dense.astype(np.float64) * options.get("scale", 1)).astype(options["dtype"])
     return [{**(_csr(whole) if options.get("sparse") else {"X": whole}), "y": y.astype(np.int8)}]
 
@@ -65,6 +66,14 @@ def _check_matlab(content: bytes, expected: int) -> None:
             pending = inflater.unconsumed_tail
 
 
+def _dense(matrix: Any) -> NDArray:
+    """The dense table of a CSR matrix of a download, whose places SciPy's compiled code would trust."""
+    fault = fault_of_csr(matrix.data, matrix.indices, matrix.indptr, *matrix.shape)
+    if fault:
+        raise ValueError(f"it does not hold a sparse matrix ({fault})")
+    return matrix.toarray()
+
+
 def _csr(matrix: NDArray) -> Arrays:
     """The arrays of a CSR matrix, as a folder of data sets stores them."""
     rows, columns = np.nonzero(matrix)
@@ -77,12 +86,12 @@ def _csr(matrix: NDArray) -> Arrays:
     }
 
 
-def read_libsvm(content: bytes, n_features: int) -> tuple[Any, NDArray[np.float64]]:
-    """The CSR matrix and the labels of a file in the form of the LIBSVM collection."""
+def read_libsvm(content: bytes, n_features: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The dense matrix and the labels of a file in the form of the LIBSVM collection."""
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based=False)[:2]
-    return X, y
+    return _dense(X), y
 
 
 def libsvm_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list[Arrays]:
@@ -90,7 +99,7 @@ def libsvm_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list
     (content,), n = contents, options["first_rows"]
     names = options["feature_names"]
     X, y = read_libsvm(content, len(names))
-    whole = X.toarray().astype(np.uint8)
+    whole = X.astype(np.uint8)
     shared = {
         "feature_names": np.asarray(names),
         "groups": np.asarray(options["groups"], dtype=np.int16),

@@ -79,7 +79,7 @@ def splice_tables(contents: Sequence[bytes], options: Mapping[str, Any], names: 
     from fsgym.datasets.public.matrices import read_libsvm
 
     matrix, y = read_libsvm(contents[0], len(names))
-    codes = matrix.toarray().astype(int).astype(str)
+    codes = matrix.astype(int).astype(str)
     train = [(*row, str(int(label))) for row, label in zip(codes.tolist(), y)]
     source = _table_of_text(contents[1], options, names)
     left, test = Counter(train), []

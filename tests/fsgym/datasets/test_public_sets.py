@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import io
+import struct
 import tarfile
 import zlib
 from pathlib import Path
@@ -183,6 +184,19 @@ def test_a_matrix_of_matlab_is_scaled():
         [1, 0],
         [0, 1, 2],
     )
+
+
+def test_a_sparse_matrix_whose_places_are_not_its_own():
+    """SciPy would write outside the table."""
+    file, rows = io.BytesIO(), [41, 42, 43]
+    savemat(file, {"X": csc_matrix(([1.0, 2.0, 3.0], (rows, range(3))), shape=(50, 3)), "Y": np.ones((50, 1))})
+    content, options = file.getvalue(), {"dtype": "int16", "scale": 1}
+    places, ends = struct.pack("<3i", *rows), struct.pack("<4i", 0, 1, 2, 3)
+    assert content.count(places) == content.count(ends) == 1
+    assert ARRAY_FORMS["matlab"]([content], options)[0]["X"][42].tolist() == [0, 2, 0]
+    for old, new in ((places, (10**6, 42, 43)), (places, (-1, 42, 43)), (ends, (0, 2, 1, 3)), (ends, (0, 9, 2, 3))):
+        with pytest.raises(ValueError, match=r"indices must be columns|indptr must rise"):
+            ARRAY_FORMS["matlab"]([content.replace(old, struct.pack(f"<{len(new)}i", *new))], options)
 
 
 def test_contents_that_are_too_large_are_not_unpacked(monkeypatch):
