@@ -1,11 +1,18 @@
 """Each example runs and reaches the result that it announces."""
 
+import importlib.util
+import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
+import gymnasium as gym
 import pytest
 
+import fsgym
 from agents import RCPI
+from fsgym.methods import METHODS
 from fsgym.registration import VARIANTS
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -32,14 +39,6 @@ def test_sklearn_compare(capsys):
     assert set(within["method"]) == {"rcpi", "trees", "constant", "everything"}
 
 
-@pytest.mark.slow  # test_train_deep runs the same training
-def test_maskable_ppo(capsys):
-    result = main_of("maskable_ppo.py")(total_timesteps=6000)
-    assert "Evaluation(" in capsys.readouterr().out
-    assert result.illegal == 0
-    assert result.loss < 0.3  # without acquiring anything: 0.6
-
-
 def test_my_policy(capsys):
     table = main_of("my_policy.py")()
     assert "rank" in capsys.readouterr().out
@@ -48,23 +47,43 @@ def test_my_policy(capsys):
     assert own["loss"] < 0.15  # of the decision tree
 
 
-def test_train_rcpi(tmp_path, capsys):
-    results = main_of("train_rcpi.py")(log=str(tmp_path), n_iterations=2, progress_bar=False)
-    assert capsys.readouterr().out.count("Evaluation(") == len(VARIANTS) == len(results)
-    for name, result in results.items():
-        assert result.admissible == 1
-        assert RCPI.load(tmp_path / f"rcpi_{name}.safetensors").policy is not None
-        assert logged(tmp_path / f"rcpi_{name}") > {"train/loss", "train/accuracy", "test/loss"}
+@pytest.mark.parametrize("name", VARIANTS)
+def test_train_rcpi(name, tmp_path, capsys):
+    result = main_of("train_rcpi.py")(name, n_iterations=2, folder=str(tmp_path / "new"))
+    output = capsys.readouterr().out
+    assert output.count("training loss") == 2
+    assert f"{name}, test rows: {result}" in output
+    assert result.admissible == 1
+    saved = RCPI.load(tmp_path / "new" / f"rcpi_{name}.safetensors")
+    assert fsgym.evaluate(saved, gym.make(f"fsgym:{name}", split="test")).loss == result.loss
 
 
-@pytest.mark.filterwarnings("ignore:rich is experimental")  # of tqdm; Stable-Baselines3 silences it outside of tests
-@pytest.mark.parametrize("algorithm", ["maskable_ppo", "dqn"])
-def test_train_deep(algorithm, tmp_path, capsys):
-    results = main_of("train_deep.py")(algorithm, log=str(tmp_path), steps=2048, progress_bar=algorithm == "dqn")
-    assert capsys.readouterr().out.count("Evaluation(") == len(VARIANTS) == len(results)
-    for name, result in results.items():
-        assert result.illegal == 0
-        assert logged(tmp_path / f"{algorithm}_{name}_1") > {"rollout/ep_rew_mean", "rollout/success_rate", "eval/loss"}
+def test_train_rcpi_needs_no_pytorch(tmp_path):
+    code = f"""
+import runpy, sys
+class Blocked:
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "tensorboard", "stable_baselines3", "sb3_contrib"):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Blocked)
+runpy.run_path({str(EXAMPLES / "train_rcpi.py")!r}, run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-500:]
+    loss = float(re.search(r"^DatumWise-v0, test rows: .* loss ([\d.]+)\)$", done.stdout, re.MULTILINE)[1])
+    assert loss < 0.15  # without acquiring anything: 0.37
+    assert (tmp_path / "runs" / "rcpi_DatumWise-v0.safetensors").is_file()
+
+
+def test_train_sb3(tmp_path, capsys):
+    """The algorithm and its settings are those of ``SB3Classifier``, with plain environments."""
+    result = main_of("train_sb3.py")("fsgym:DatumWiseBudget-v0", total_timesteps=20_480, folder=str(tmp_path / "new"))
+    output = capsys.readouterr().out
+    assert output.count("ep_rew_mean") == 1
+    assert f"test rows: {result}" in output
+    assert result.illegal == 0
+    assert result.loss < 0.25  # without acquiring anything: 0.37
+    assert (tmp_path / "new" / "maskable_ppo.zip").is_file()
 
 
 def logged(folder):
@@ -91,14 +110,25 @@ def test_cleanrl_ppo(tmp_path, capsys):
     assert logged(tmp_path) >= {"train/episodic_return", "train/n_acquired", "train/policy_loss"}
 
 
-@pytest.mark.slow  # test_train_deep and tests/fsgym/comparison train and compare the same methods
-def test_compare_agents(tmp_path):
-    path = tmp_path / "agents.png"
-    results = main_of("compare_agents.py")("wine", prices=(0.01, 0.1), splits=1, steps=2048, path=str(path))
+def test_compare_with_papers(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # as without the extra rl
+    path, main = tmp_path / "papers.png", main_of("compare_with_papers.py")
+    results = main("wine", prices=(0.01, 0.1), splits=1, methods=("maskable_ppo", "lufe", "hkl"), path=str(path))
+    output = capsys.readouterr().out
     assert results["error"].isna().all()
-    agents = {"MaskablePPO", "masked DQN", "RCPI", "L1-SVM", "CART"}
-    assert set(results["method"]) == agents | {"constant", "everything"}
+    assert list(dict.fromkeys(results["method"])) == ["lufe", "hkl", "constant", "everything"]
+    losses = fsgym.summarise(results).losses
+    assert all(f"{loss:.3f} ± " in output for loss in losses["loss"])
+    assert output.count(" lowest\n") == 1 + 2  # the heading, and a row at each price
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_compare_with_papers_names_a_method_of_each_paper():
+    methods = runpy.run_path(str(EXAMPLES / "compare_with_papers.py"))["METHODS"]
+    assert set(methods) <= set(METHODS)
+    for name, source in methods.items():
+        year = re.search(r"\((\d{4})\)", METHODS[name].reference)[1]
+        assert year in source or name == "maskable_ppo"
 
 
 def test_serve_model(capsys):
