@@ -33,8 +33,9 @@ def table_of(results: pd.DataFrame) -> pd.DataFrame:
     shown = table[["lam", "method"]].rename(columns={"lam": "price"})
     shown["loss"] = [f"{mean:.3f} ± {std:.3f}" for mean, std in zip(table["loss"], table["loss_std"])]
     shown["accuracy"], shown["features"] = table["accuracy"].round(3), table["n_features"].round(1)
-    close = np.where(table["difference_low"] <= 0, "within noise", "higher")  # a test at 95 % over the splits
-    shown["from lowest"] = np.where(table["method"] == table["lowest"], "lowest", close)
+    low = table["difference_low"]  # of the 95 % interval over the splits, from three splits on
+    words = {"lowest": table["method"] == table["lowest"], "within noise": low <= 0, "higher": low > 0}
+    shown["from lowest"] = np.select([*words.values()], [*words], "too few splits")
     return shown
 
 

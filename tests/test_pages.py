@@ -23,7 +23,7 @@ from typer.main import get_command
 from agents import LatticeClassifier
 from fsgym.cli import app
 from fsgym.cli.main import main
-from fsgym.methods import METHODS
+from fsgym.methods import METHODS, class_of
 from fsgym.registration import VARIANTS
 from fsgym_studies import STUDIES
 from fsgym_studies.suites import SUITES
@@ -161,6 +161,46 @@ def test_the_tables_of_environments_and_methods_are_complete():
     assert all(f'| <a id="{name}"></a>[`{name}`]({page}) |' in methods for name, page in pages.items())
     tables = runpy.run_path(str(ROOT / ".ci" / "tables.py"))
     assert tables["with_tables"](methods) == methods
+
+
+def rows_of(section: str) -> list[list[str]]:
+    """The cells of the first table in a section of the page on choosing a method."""
+    text = (DOCS / "guide" / "choose_a_method.md").read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (.*) \|$", text, re.MULTILINE)[2:]
+    return [re.split(r" \| ", row) for row in rows]
+
+
+def test_the_table_of_papers_has_the_classes_and_studies_of_its_methods():
+    rows = rows_of("A paper that you know")
+    assert len(rows) == 5
+    for paper, methods, classes, study in rows:
+        names, paths = re.findall(r"\[`(\w+)`\]", methods), re.findall(r"`(\w+\.\w+)`", classes)
+        assert names
+        for name in names:
+            assert METHODS[name].estimator == paths[0].replace(".", ":")
+            assert re.search(r"\((\d{4})\)", paper)[1] in METHODS[name].reference
+        assert re.match(r"`([a-z-]+)`", study)[1] in STUDIES
+
+
+def test_what_each_method_takes_is_what_it_is_given():
+    for names, *answers in rows_of("What each method takes"):
+        for name in re.findall(r"`(\w+)`", names):
+            method = METHODS[name]
+            model = class_of(method)(**method.preset)
+            known = model.get_params()
+            grouped = method.groups or (method.prices and "groups" in known)
+            takes = [grouped, model.__sklearn_tags__().input_tags.allow_nan, "target_cost" in known]
+            assert [answer != "no" for answer in answers] == takes, name
+
+
+def test_every_script_that_a_page_names_is_there():
+    scripts = {path.name for path in (ROOT / "examples").glob("*.py")}
+    for path in (ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("[a-z]*/*.md")):
+        text = path.read_text()
+        named = re.findall(r"examples/(\w+\.py)", text)
+        for table in re.findall(r"^\| [^\n]*`examples/`[^\n]*\n((?:\|[^\n]*\n)+)", text, re.MULTILINE):
+            named += re.findall(r"`(\w+\.py)`", table)
+        assert set(named) <= scripts, path.name
 
 
 def test_the_tutorial_prints_what_it_shows_and_draws_the_card(capsys):
