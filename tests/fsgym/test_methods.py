@@ -155,7 +155,7 @@ def test_a_row_of_which_nothing_is_used_gets_the_largest_class(name, table):
             scores = np.asarray(fitted.decision_function(X[empty]))
             codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
             assert (fitted.classes_[codes] == largest).all()
-    assert nothing_used or name == "everything"
+    assert nothing_used or name in ("everything", "rcpi_printed")  # the latter acquires in every row
 
 
 @pytest.mark.parametrize("grouped", [False, True])
