@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from baselines.linear import SparseLinearMixin, scaled_table, signed_targets
+from baselines.linear import SparseLinearMixin, correlations, scaled_table, signed_targets
 from fsgym.sklearn_private import Interval
 
 
@@ -47,12 +47,12 @@ def first_C(Z: NDArray, target: NDArray, intercept_scaling: float) -> float:
     scaling of 0 means that there is no intercept.
     """
     n, mean = len(target), target.mean()
-    with np.errstate(divide="ignore"):
-        without_b = 0.5 / np.abs(Z.T @ target).max()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without_b = 0.5 / np.abs(correlations(Z, target)).max()
         b_enters = 0.5 / (n * intercept_scaling * abs(mean))
         if without_b <= b_enters:
             return float(without_b)
-        slope = Z.T @ (target - mean)
+        slope = correlations(Z, target - mean)
         pull = np.sign(slope) * np.sign(mean) * Z.mean(axis=0) / intercept_scaling
-        candidates = np.maximum(1.0 - pull, 0.0) / (2.0 * np.abs(slope))
+        candidates = np.where(slope != 0, np.maximum(1.0 - pull, 0.0) / (2.0 * np.abs(slope)), np.inf)
     return float(max(candidates.min(), b_enters))

@@ -42,6 +42,19 @@ def signed_targets(codes: NDArray[np.int64]) -> NDArray[np.float64]:
     return signs[:, 1:] if signs.shape[1] == 2 else signs
 
 
+def correlations(Z: NDArray[np.float64], residuals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``Z' residuals``, (n_features,), with 0 for sums that are no more than the rounding errors of their terms.
+
+    Where a feature says nothing of the target, its sum is what rounding left of 0: no penalty and no setting is to be
+    derived from it.
+
+    >>> correlations(np.array([[0.1, 1.0], [0.2, 1.0], [0.3, 1.0]]), np.array([1.0, 1.0, -1.0])).tolist()
+    [0.0, 1.0]
+    """
+    sums, terms = Z.T @ residuals, np.abs(Z).T @ np.abs(residuals)
+    return np.where(np.abs(sums) > len(residuals) * np.finfo(np.float64).eps * terms, sums, 0.0)
+
+
 def predicted_codes(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the index of each row's predicted class, (n_samples,).
 

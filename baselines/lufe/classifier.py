@@ -23,6 +23,10 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
     A criterion selects features. Then SVM+ is fitted with the selected features as x and all others as privileged x*.
     Prediction needs the selected features only. More than two classes: one-vs-rest, with one selection for all.
 
+    With few features and overlapping classes, the minimum is often at w = 0, whatever the weights (see
+    ``SVMPlusClassifier``). The model then uses no feature and answers the largest class; its ``status_`` is
+    "no signal".
+
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None

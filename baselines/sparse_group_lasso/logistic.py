@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import entr, expit
 from sklearn.exceptions import ConvergenceWarning
 
+from baselines.linear import correlations
 from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
 from baselines.sparse_group_lasso.groups import ColumnGroups
 from baselines.sparse_group_lasso.penalty import Penalty
@@ -35,7 +36,7 @@ def null_model(y: NDArray[np.float64]) -> tuple[float, float]:
 
 def lambda_max(X: NDArray[np.float64], y: NDArray[np.float64], tau: float, groups: ColumnGroups) -> float:
     """Return the smallest lambda at which, with (tau lambda, (1 - tau) lambda), every coefficient is zero."""
-    return Penalty(tau, 1.0 - tau, groups).dual_norm(X.T @ (y - y.mean()))
+    return Penalty(tau, 1.0 - tau, groups).dual_norm(correlations(X, y - y.mean()))
 
 
 def solve_logistic(

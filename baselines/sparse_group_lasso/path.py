@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from baselines.linear import check_X_y
+from baselines.linear import check_X_y, correlations
 from baselines.sparse_group_lasso import kernels
 from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
 from baselines.sparse_group_lasso.groups import make_groups
@@ -129,7 +129,7 @@ def sgl_lambda_max(
     table, target = check_X_y(X, y, dtype=np.float64, y_numeric=True)
     layout = make_groups(groups, group_weights, table.shape[1])
     Z, t, _, _ = centred(table, target.astype(np.float64), fit_intercept)
-    z = Z.T @ t
+    z = correlations(Z, t)
     given = [name for name, value in (("tau", tau), ("lam1", lam1), ("lam2", lam2)) if value is not None]
     if len(given) != 1:
         raise ValueError(f"exactly one of tau, lam1 and lam2 must be given, got {' and '.join(given) or 'none'}")

@@ -121,6 +121,43 @@ def test_where_an_acquisition_costs_more_than_any_error_none_is_made(name, optio
     assert (model.predict(X) == (costs @ np.bincount(y)).argmin()).all()
 
 
+def nothing_to_learn(table: str) -> tuple[np.ndarray, np.ndarray]:
+    """Labels that do not depend on the columns, of which the most frequent one is the first, or the last of three."""
+    rng = np.random.default_rng(0)
+    if table == "constant":
+        return np.tile([1.0, 0.0, -3.0], (40, 1)), np.repeat(["a", "b"], [26, 14])
+    y = rng.permutation(np.repeat(["a", "b", "c"], [10, 15, 25]))
+    if table == "noise":
+        return rng.normal(size=(50, 3)), y
+    return np.tile(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [1.0, 1.0]]), (10, 1)), np.sort(y)
+
+
+@pytest.mark.parametrize("table", ["noise", "constant", "binary"])
+@pytest.mark.parametrize("name", or_slow([name for name in METHODS if METHODS[name].extra != "rl"]))
+@pytest.mark.filterwarnings("ignore::UserWarning")  # no feature selected, or fewer than requested
+def test_a_row_of_which_nothing_is_used_gets_the_largest_class(name, table):
+    """At the most restrictive setting, the least restrictive one, and that without features.
+
+    The agents of deep reinforcement learning learn their answers as they learn their acquisitions.
+    """
+    X, y = nothing_to_learn(table)
+    largest = max(sorted(set(y)), key=y.tolist().count)
+    model = make_estimator(name)
+    settings = [{"lam": 0.01}, {"lam": 30.0}] if METHODS[name].prices else model.sparsity_grid(X, y)
+    settings = [{}, settings[0], settings[-1], getattr(model, "empty_setting", {})]
+    nothing_used = 0
+    for setting in settings:
+        fitted = clone(model).set_params(**setting).fit(X, y)
+        empty = ~fitted.features_used(X).any(axis=1)
+        assert (fitted.predict(X[empty]) == largest).all() if empty.any() else True
+        nothing_used += empty.sum()
+        if hasattr(fitted, "decision_function") and empty.any():
+            scores = np.asarray(fitted.decision_function(X[empty]))
+            codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+            assert (fitted.classes_[codes] == largest).all()
+    assert nothing_used or name == "everything"
+
+
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("name", or_slow(AGENTS))
 def test_answers_of_agents_depend_on_used_columns_only(name, grouped):
