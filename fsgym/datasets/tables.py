@@ -152,6 +152,8 @@ def bytes_of_parquet(path: Path) -> int:
         return need
     with ParquetFile(path, read_dictionary=texts) as file:
         columns = file.read(columns=texts).columns
+    for column in columns:
+        column.validate(full=True)  # as UTF-8, which pandas would find much later
     text_types = (pa.string(), pa.large_string(), pa.binary())
     for chunk in (chunk for column in columns for chunk in column.chunks):
         coded = types.is_dictionary(chunk.type) and chunk.type.value_type in text_types

@@ -185,13 +185,18 @@ def check_parquet(path: Path, data: fsgym.Dataset, target: str) -> None:
     import pyarrow.parquet as pq
 
     table = pq.read_table(path)
-    names = [name for name in table.column_names if name in (*data.columns.names, target)]
-    columns = [table.column(name).to_pylist() for name in names]
+    listed = (table.schema.pandas_metadata or {}).get("columns", [])
+    renamed = {column.get("field_name"): column.get("name") for column in listed}  # as pandas does
+    own = {str(renamed.get(name) or name): table.column(name).to_pylist() for name in table.column_names}
+    names = [name for name in own if name in (*data.columns.names, target)]
+    columns = [own[name] for name in names]
     rows = [[_plain(cell) for cell in row] for row in zip(*columns, strict=True)]  # in which "" is a level
     _check_cells(data, names, rows, target, False)
 
 
 def _plain(cell: Any) -> Any:
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", "replace")
     return float(cell) if isinstance(cell, Decimal) else cell
 
 

@@ -170,6 +170,16 @@ def test_parquet_without_compression_is_read_at_any_size(tmp_path, monkeypatch):
     assert fsgym.load_dataset(tmp_path / "t.parquet").n_samples == 5000
 
 
+@pytest.mark.parametrize("column", ["c", "target"])
+def test_parquet_with_texts_that_are_not_utf8(tmp_path, column):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"c": ["first", "second"] * 5, "target": ["ill", "well"] * 5})
+    frame.to_parquet(tmp_path / "t.parquet", compression=None)
+    old = {"c": b"first", "target": b"well"}[column]
+    (tmp_path / "t.parquet").write_bytes((tmp_path / "t.parquet").read_bytes().replace(old, b"\xff" + old[1:]))
+    refused(ValueError, "t.parquet cannot be read as a Parquet file .*UTF8", tmp_path / "t.parquet")
+
+
 def test_parquet_with_lists(tmp_path):
     pytest.importorskip("pyarrow")
     pd.DataFrame({"c.d": [1, 2], "c": [[1], [2]], "target": ["x", "y"]}).to_parquet(tmp_path / "t.parquet")
