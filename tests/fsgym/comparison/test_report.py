@@ -58,6 +58,23 @@ def test_files_are_written_and_the_table_is_the_one_returned(report):
         assert (folder / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_what_is_worse_than_answering_without_any_feature_is_never_bold(tmp_path):
+    rng = np.random.default_rng(0)
+    noise = [
+        Dataset(rng.normal(size=(80, 2)), rng.permutation(np.arange(80) % 4 == 0).astype(int), name=f"noise {k}")
+        for k in range(3)
+    ]
+    whole = {"tree": [CARTClassifier(ccp_alpha=0.0)]}
+    for references in (True, False):
+        folder = tmp_path / str(references)
+        fsgym.compare_datasets(noise, whole, splits=2, references=references, progress=False, out=folder)
+        for page in (folder / "report.html", folder / "noise_0" / "report.html"):
+            _, _, table = page.read_text(encoding="utf-8").partition(
+                "bold, unless answering without acquiring anything"
+            )
+            assert ('class="best"' in table.partition("</table>")[0]) is not references
+
+
 def test_report_is_self_contained(report):
     folder, _ = report
     markup, _ = read(folder / "report.html")
