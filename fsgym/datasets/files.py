@@ -102,9 +102,13 @@ def read_json(path: Path) -> Any:
     except ValueError:
         raise ValueError(f"{path} is damaged: it is not text in UTF-8") from None
     try:
-        return json.loads(text, object_pairs_hook=lambda pairs: _distinct_keys(pairs, path))
+        content = json.loads(text, object_pairs_hook=lambda pairs: _distinct_keys(pairs, path))
+        json.dumps(content, ensure_ascii=False).encode()
+        return content
     except RepeatedKeyError as error:
         raise ValueError(str(error)) from None
+    except UnicodeEncodeError:
+        raise ValueError(f"{path} is damaged: it has text that is not Unicode (half a character)") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: it is not JSON ({first_line(error)})") from None
 

@@ -133,7 +133,7 @@ def _prices_from_csv(path: Path) -> tuple[dict[str, Any], bool]:
     odd = next((row for row in rows if len(row) != 2), None)
     if odd is not None:
         raise ValueError(f"{path} must have two columns, name and price, in every line, got {brief(','.join(odd))}")
-    if rows and not _is_number(rows[0][1]):
+    if rows and _is_heading(rows[0][1]):
         rows = rows[1:]
     if not rows:
         raise ValueError(f"{path} has no prices")
@@ -145,9 +145,10 @@ def _prices_from_csv(path: Path) -> tuple[dict[str, Any], bool]:
     return prices, False
 
 
-def _is_number(text: str) -> bool:
+def _is_heading(text: str) -> bool:
+    """Whether a cell of the first line is a word above the prices, and not a price, nor a damaged or absent one."""
     try:
         float(text)
-    except ValueError:
         return False
-    return True
+    except ValueError:
+        return re.match(r"[+-]?[.,]?\d|$", text.strip()) is None

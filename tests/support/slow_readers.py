@@ -73,7 +73,7 @@ def _number(cell: Any, comma: bool = False) -> float:
         return float(cell)
     text = (
         cell.strip().replace(",", ".")
-        if comma and re.fullmatch(r"\s*[+-]?\d*,\d+(e[+-]?\d+)?\s*", cell, re.I)
+        if comma and re.fullmatch(r"\s*[+-]?(\d+,\d*|,\d+)(e[+-]?\d+)?\s*", cell, re.I)
         else cell
     )
     return math.nan if "_" in text or not text.isascii() else float(text)
