@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 UTF8_REMEDY = "save it as UTF-8 (in Excel: CSV UTF-8), or convert it: iconv -f LATIN1 -t UTF-8"
 MAX_TEXT_BYTES = 256_000_000  # of a file of names, prices or a session
+LONGEST_PATH = 300  # characters of a path that a message repeats in full
 CSR_ARRAYS = ("data", "indices", "indptr", "shape")
 PART_ARRAYS = ("X_train", "X_test", "y_train", "y_test")
 ARRAYS_READ = (*CSR_ARRAYS, *PART_ARRAYS, "X", "y", "feature_names", "groups", "group_names")
@@ -81,7 +82,8 @@ def check_file(path: Path) -> None:
 
 def _unreadable(path: Path, error: Exception) -> OSError:
     kind = type(error) if isinstance(error, OSError) else OSError
-    return kind(f"{path} cannot be read: {getattr(error, 'strerror', None) or first_line(error)}")
+    name = str(path) if len(str(path)) <= LONGEST_PATH else f"{str(path)[:100]}...{str(path)[-20:]}"
+    return kind(f"{name} cannot be read: {getattr(error, 'strerror', None) or first_line(error)}")
 
 
 def read_text(path: Path) -> str:

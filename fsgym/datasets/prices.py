@@ -151,4 +151,4 @@ def _is_heading(text: str) -> bool:
         float(text)
         return False
     except ValueError:
-        return re.match(r"[+-]?[.,]?\d|$", text.strip()) is None
+        return re.match(r"[-+.,\s]*(\d|$)", text) is None

@@ -133,11 +133,11 @@ def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
             frame[name] = numbers
         suspicion = find_suspicion(frame[name], len(frame))
         if suspicion:
-            faults.append(suspicion.sentence(f"the column {name!r} of {what}"))
+            faults.append(suspicion.sentence(f"the column {brief(name)} of {what}"))
     if reading.label in frame.columns and reading.label not in reading.category:
         suspicion = find_label_suspicion(frame[reading.label])
         if suspicion:
-            faults.insert(0, suspicion.sentence(f"the target column {reading.label!r} of {what}"))
+            faults.insert(0, suspicion.sentence(f"the target column {brief(reading.label)} of {what}"))
     if faults:
         others = f" ({len(faults) - 1} more such column(s): see fsgym describe)" if len(faults) > 1 else ""
         raise ValueError(faults[0] + others)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NOT_A_CLASS = {*MISSING_WORDS, "NULL", "NAN", "<NA>", "NaT", "n/a", "#N/A"}
 MOST_LEVELS = 50  # of a text column
+LONGEST_NAME = 80  # characters of a column's name that a message repeats in full
 FEWEST_TEXTS, FEWEST_INTEGERS, FEWEST_IDS = 10, 100, 20  # rows from which distinct texts, integers, ids are identifiers
 ID_WORDS = {"id", "pid", "mrn", "uuid", "nr", "number", "index"}  # words of a name that announce an identifier
 MOST_MERGED = 0.5  # share of the distinct decimal numbers that may become equal in float32
@@ -214,6 +215,8 @@ def check_numeric(column: pd.Series) -> None:
 
 def _option(option: str, name: str) -> str:
     """How an option is given for a column, in Python and on the command line."""
+    if len(name) > LONGEST_NAME:
+        return f"{option}=[its whole name] (--{option})"
     return f"{option}=[{name!r}] (--{option} {shlex.quote(name)})"
 
 
@@ -365,7 +368,7 @@ def _nearly_numeric(cells: _Cells, name: str) -> Suspicion | None:
     said = _odd_cells(cells, odd, n_plain)
     commas = [i for i in written if re.fullmatch(r"[+-]?\d+,\d+", cells.texts[i].strip())]
     if n_plain:
-        numeric = f"numeric=[{name!r}] (--numeric {shlex.quote(name)}; its other cells become missing)"
+        numeric = f"{_option('numeric', name)[:-1]}; its other cells become missing)"
         remedy = f"pass {numeric}, {_option('category', name)} or {_option('drop', name)}"
     else:
         remedy = f"write plain numbers, or {_pass(name, 'category', 'drop')}"

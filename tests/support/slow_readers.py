@@ -59,7 +59,7 @@ def _check_cells(
         assert len(row) == len(header), f"row {i} has {len(row)} cells"
         for name, cell in zip(header, row, strict=True):
             if name == target:
-                assert _same_label(data.classes[data.y[i]], cell), f"row {i}: label {cell!r}"
+                assert _same_label(data.classes[data.y[i]], cell, comma), f"row {i}: label {cell!r}"
                 continue
             column = data.columns[data.columns.names.index(name)]
             found = frame[name].iloc[i]
@@ -97,13 +97,13 @@ def _same_level(found: Any, cell: Any, comma: bool) -> bool:
     return found == str(cell) or (comma and found == str(cell).strip().replace(",", "."))
 
 
-def _same_label(label: Any, cell: Any) -> bool:
+def _same_label(label: Any, cell: Any, comma: bool) -> bool:
     if cell is None or cell == "":
         return False
     if isinstance(label, np.bool_ | bool):
         return bool(label) is WORDS.get(str(cell).strip().lower(), cell)
     if isinstance(label, str):
-        return label == str(cell) or (hasattr(cell, "isoformat") and label.startswith(cell.isoformat()))
+        return _same_level(label, cell, comma) or (hasattr(cell, "isoformat") and label.startswith(cell.isoformat()))
     return float(label) == _number(cell) or (isinstance(cell, str) and float(label) == _number(cell, True))
 
 
@@ -113,6 +113,7 @@ def check_npz(path: Path, data: fsgym.Dataset, divisor: float = 1.0) -> None:
     if {"data", "indices", "indptr", "shape"} <= arrays.keys():
         (values, _), (places, _), (ends, _), (shape, _) = (arrays[k] for k in ("data", "indices", "indptr", "shape"))
         X = [[0.0] * int(shape[1]) for _ in range(int(shape[0]))]
+        sizes = [[0.0] * int(shape[1]) for _ in X]  # sums of absolute values: entries of one place are added in float32
         assert len(ends) == len(X) + 1, "indptr"
         taken = 0
         for i, row in enumerate(X):
@@ -120,23 +121,24 @@ def check_npz(path: Path, data: fsgym.Dataset, divisor: float = 1.0) -> None:
                 assert 0 <= k < len(values), "indptr"
                 assert 0 <= places[k] < len(row), "indices"
                 row[int(places[k])] += float(values[k])
+                sizes[i][int(places[k])] += abs(float(values[k]))
                 taken += 1
         assert taken == len(values), "values that are in no row"
         y = arrays["y"][0]
     elif "X_train" in arrays:
-        X = _table(*arrays["X_train"]) + _table(*arrays["X_test"])
+        X = sizes = _table(*arrays["X_train"]) + _table(*arrays["X_test"])
         y = arrays["y_train"][0] + arrays["y_test"][0]
     else:
-        X, y = _table(*arrays["X"]), arrays["y"][0]
+        X = sizes = _table(*arrays["X"])
+        y = arrays["y"][0]
     found = data.to_array()
     assert found.shape == (len(X), len(X[0])), "shape"
     assert len(y) == len(X), "labels"
     for i, row in enumerate(X):
         for j, value in enumerate(row):
             got = float(found[i, j])
-            assert abs(got - value / divisor) <= CLOSE * abs(value) + 1e-37 or (got != got and value != value), (
-                f"{i}, {j}"
-            )
+            near = abs(got - value / divisor) <= CLOSE * abs(sizes[i][j]) + 1e-37
+            assert near or (got != got and value != value), f"{i}, {j}"
         label = data.classes[data.y[i]]
         assert label == y[i] or str(label) == str(y[i]), f"label {i}: {label!r} for {y[i]!r}"
 

@@ -48,6 +48,7 @@ def test_prices_in_three_formats(tmp_path, data):
         ("p.csv", "age,1\nsex,\n", ValueError, "no price for 'sex'"),
         ("p.csv", "age,1\nsex,dear\n", ValueError, "the price of 'sex'"),
         ("p.csv", "age,2.5.0\nsex,1\n", ValueError, "the price of 'age'"),  # is no heading
+        ("p.csv", "age,.\nsex,1\n", ValueError, "the price of 'age'"),
         ("p.csv", "age,\nsex,1\n", ValueError, "no price for 'age'"),
         ("p.json", '{"a\\ud800": 1}', ValueError, "p.json is damaged: it has text that is not Unicode"),
         ("p.csv", "name,price\n", ValueError, "no prices"),

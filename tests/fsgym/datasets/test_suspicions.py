@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import fsgym
 from fsgym.datasets.suspicions import check_numeric, find_label_suspicion, find_note, find_suspicion, plain_numbers
 from fsgym.datasets.tables import read_table
 from support.problems import FOLDER, needs_folder
@@ -163,3 +164,13 @@ def test_no_column_of_the_folder_is_suspicious_unless_listed():
                 (listed if column in record["categorical_columns"] else found).add((name, column))
     assert not found
     assert listed == {("car", "doors"), ("car", "persons"), ("nursery", "children")}
+
+
+def test_a_message_repeats_no_endless_name(tmp_path):
+    frame = pd.DataFrame({"x" * 900: ["1", "2", "three"] * 10, "y": [0, 1, 1] * 10})
+    with pytest.raises(ValueError, match=r"the column 'xxx.* whole name") as caught:
+        fsgym.load_dataset(frame, target="y")
+    assert len(str(caught.value)) < 400
+    with pytest.raises(OSError, match=r"a\.\.\.a+.csv cannot be read") as unreadable:
+        fsgym.load_dataset(tmp_path / ("a" * 900 + ".csv"), target="y")
+    assert len(str(unreadable.value)) < 400
