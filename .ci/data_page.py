@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from fsgym.data.reading.files import read_json
 from fsgym.datasets.embedded import EMBEDDED
-from fsgym.datasets.files import read_json
 from fsgym.datasets.public.fetch import PRICES_FILE
 from fsgym.datasets.public.record import PublicSet, public_sets
 from fsgym_studies import STUDIES, find_study

@@ -8,9 +8,9 @@ from pathlib import Path
 from typer.main import get_command
 
 from fsgym.cli import app
+from fsgym.comparison.leaderboard import make_part, numbers_to_beat
+from fsgym.envs.registration import VARIANTS
 from fsgym.methods import METHODS, methods_table
-from fsgym.ranking import make_part, numbers_to_beat
-from fsgym.registration import VARIANTS
 from fsgym_studies import STUDIES
 from fsgym_studies.suites import SUITES
 

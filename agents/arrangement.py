@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.columns import Columns
-from fsgym.dataset import Dataset
-from fsgym.grouping import default_names
+from fsgym.data.columns import Columns
+from fsgym.data.dataset import Dataset
+from fsgym.data.groups import default_names
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.session.step import Advice
-from fsgym.trajectories import Trajectories
 
 
 class Arrangement(NamedTuple):

@@ -27,13 +27,14 @@ from fsgym.chart.stored import (
 )
 from fsgym.chart.views import ChartTerms
 from fsgym.chart.ways import ways_of
-from fsgym.checks import brief, is_integer
-from fsgym.columns import Columns
-from fsgym.dataset import Dataset
+from fsgym.data.columns import Columns
+from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules, State
-from fsgym.session.asking import AskingMixin
+from fsgym.session.mixin import AskingMixin
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk, WalkOrder
+from fsgym.support.checks import is_integer
+from fsgym.text.messages import brief
 
 MAX_BOXES = 30  # of a chart, by default: what fits on a page
 
@@ -93,7 +94,7 @@ class AskingAgent(AskingMixin):
             If the file cannot be written.
         """
         from fsgym.export.page import page_html
-        from fsgym.writing import write_whole
+        from fsgym.support.writing import write_whole
 
         policy = json.loads(self.policy_json())
         write_whole(path, page_html(policy, title or self._page_title() or Path(path).stem, self._chart_svg()))

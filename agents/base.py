@@ -21,15 +21,15 @@ from agents.display import ShownClassifier
 from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, plain_labels, same_kind
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy
-from fsgym.checks import check_groups, refuse_missing_labels
-from fsgym.columns import Columns, MissingColumns
-from fsgym.dataset import Dataset
-from fsgym.grouping import default_names
-from fsgym.origin import RowOrigin
+from fsgym.data.checks import check_groups, refuse_missing_labels
+from fsgym.data.columns import Columns, MissingColumns
+from fsgym.data.dataset import Dataset
+from fsgym.data.groups import default_names
+from fsgym.data.origin import RowOrigin
+from fsgym.envs.trajectories import EpisodeTable, Trajectories
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS, set_rule_options
-from fsgym.trajectories import EpisodeTable, Trajectories
 
 LOGGER = logging.getLogger("fsgym")
 FLOATS = [np.float64, np.float32]  # what arrays are converted to, unless they have one of these types
@@ -51,14 +51,14 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     classes_ : array (n_classes,)
     n_features_in_ : int, the number of columns
     feature_names_in_ : array of str, if ``X`` had column names
-    columns_ : fsgym.columns.Columns
+    columns_ : fsgym.data.columns.Columns
         Names, kinds, levels and units of the columns, and their encoding as features.
     rules_ : Rules
         The rules, for the encoded features and the acquisitions in the order of ``X``; ``rules_.names`` has the names.
     policy_ : Policy
         The policy, trained on the columns in alphabetical order where they have names; see ``arrangement_``.
     arrangement_ : Arrangement
-    training_origin_ : fsgym.origin.RowOrigin, or None for a model from a file
+    training_origin_ : fsgym.data.origin.RowOrigin, or None for a model from a file
         Which rows of which table the classifier was fitted on.
 
     See Also

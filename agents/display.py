@@ -7,10 +7,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fsgym.checks import listing
-from fsgym.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
 from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS
+from fsgym.text.html import (
+    LEVELS_SHOWN,
+    HtmlTable,
+    acquisition_cells,
+    error_cost_parts,
+    html_block,
+    options_in_words,
+)
+from fsgym.text.messages import listing
 
 CLASSES_LISTED = 12
 REPR_LENGTH = 700  # characters of a repr, as in scikit-learn

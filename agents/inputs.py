@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from fsgym.checks import brief, is_missing_label, refuse_missing_labels
-from fsgym.dataset import Dataset
-from fsgym.grouping import default_names
+from fsgym.data.checks import is_missing_label, refuse_missing_labels
+from fsgym.data.dataset import Dataset
+from fsgym.data.groups import default_names
+from fsgym.text.messages import brief
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,9 +61,9 @@ def dataset_of_frame(X: pd.DataFrame, y: Any) -> Dataset:
     """
     import pandas as pd
 
-    from fsgym.datasets.frames import dataset_of, infer_columns
-    from fsgym.datasets.reading import Reading, examined
-    from fsgym.datasets.suspicions import find_label_suspicion
+    from fsgym.data.reading.frames import dataset_of, infer_columns
+    from fsgym.data.reading.reading import Reading, examined
+    from fsgym.data.suspicions import find_label_suspicion
 
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None; pass the labels, or a Dataset")

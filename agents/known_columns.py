@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fsgym.checks import brief, explain_unknown, is_integer
-from fsgym.columns import Columns
+from fsgym.data.columns import Columns
 from fsgym.rules import Rules
+from fsgym.support.checks import is_integer
+from fsgym.text.messages import brief, explain_unknown
 
 AcquisitionIndices = tuple[int, ...]  # in ascending order
 

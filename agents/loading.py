@@ -6,8 +6,8 @@ import os
 
 from agents import model_file
 from agents.base import BaseAgentClassifier
-from fsgym.checks import brief
 from fsgym.methods import METHODS, class_of, find_method, method_names
+from fsgym.text.messages import brief
 
 
 def load_classifier(path: str | os.PathLike) -> BaseAgentClassifier:

@@ -17,10 +17,9 @@ from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from agents.inputs import plain_labels
-from fsgym.checks import check_n_jobs, is_integer
-from fsgym.dataset import Dataset
-from fsgym.evaluation import Evaluation, evaluate
-from fsgym.html import HtmlTable, html_block
+from fsgym.data.dataset import Dataset
+from fsgym.data.row_groups import encode_row_groups, shared_group
+from fsgym.evaluation.evaluate import Evaluation, evaluate
 from fsgym.metrics import (
     FIGURE_LABELS,
     MeanInterval,
@@ -29,9 +28,10 @@ from fsgym.metrics import (
     mean_recall,
     probability_figures,
 )
-from fsgym.row_groups import encode_row_groups, shared_group
 from fsgym.sklearn_private import select_rows
-from fsgym.threads import one_thread
+from fsgym.support.checks import check_n_jobs, is_integer
+from fsgym.support.threads import one_thread
+from fsgym.text.html import HtmlTable, html_block
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from agents.arrangement import Arrangement
 from agents.policy import Policy
-from fsgym.columns import Columns
-from fsgym.digests import array_form, digest_of_form
-from fsgym.grouping import groups_by_column, groups_by_name
+from fsgym.data.columns import Columns
+from fsgym.data.groups import groups_by_column, groups_by_name
 from fsgym.rules import Rules
-from fsgym.writing import write_whole
+from fsgym.support.digests import array_form, digest_of_form
+from fsgym.support.writing import write_whole
 
 MODEL_FORMAT = "fsgym-model-2"
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1

@@ -10,7 +10,7 @@ from typing import Any
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
-from fsgym.threads import one_blas_thread
+from fsgym.support.threads import one_blas_thread
 
 MAX_SENT_BYTES = 20_000_000  # of the arguments of a task; larger ones are sent once to a worker
 GROUPS_PER_WORKER = 4  # in which tasks are sent to workers of another process, with what they share only once

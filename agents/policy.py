@@ -11,14 +11,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.arrays import read_only
-from fsgym.dataset import Dataset
-from fsgym.evaluation import play
+from fsgym.data.dataset import Dataset
+from fsgym.envs.trajectories import Trajectories
+from fsgym.evaluation.evaluate import play
 from fsgym.rules import Rules, State
 from fsgym.rules.states import legal_and_prices
 from fsgym.session.step import Advice
 from fsgym.session.walk import ActingWalk, Walk
-from fsgym.trajectories import Trajectories
+from fsgym.support.arrays import read_only
 
 MAX_PREFERENCE = 1e300  # preferences are clipped at minus it, above those of illegal acquisitions
 # (acquired, values, legal) -> actions, as ``Policy.actions``

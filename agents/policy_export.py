@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from agents.model_file import Labels, digest, labels_to_json
 from agents.policy import Policy
-from fsgym.columns import Columns
+from fsgym.data.columns import Columns
 from fsgym.rules import Rules
 from fsgym.session.acquisitions import Acquisitions
 

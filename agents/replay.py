@@ -9,10 +9,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.policy import ChooseActions, acquisition_of_features, complete_advice
-from fsgym.checks import brief
 from fsgym.rules import NO_BUDGET, Rules
 from fsgym.rules import kernels as mdp
 from fsgym.session.step import Advice
+from fsgym.text.messages import brief
 
 
 class ScoredPolicy(Protocol):

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from fsgym.checks import check_number
 from fsgym.rules import Rules
+from fsgym.support.checks import check_number
 
 MAX_PRICES_TRIED = 14  # fits of a search; by hand
 ENOUGH_USE = 0.97  # share of the target from which a policy is accepted without further trials; by hand

@@ -17,11 +17,12 @@ from agents.model_file import Labels
 from agents.policy import Policy
 from agents.target import UsageTarget, check_target, find_price
 from agents.weights import training_rows
-from fsgym.checks import brief, check_n_jobs, check_random_state, generator_of
-from fsgym.columns import MissingColumns
-from fsgym.dataset import Dataset
+from fsgym.data.columns import MissingColumns
+from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules
-from fsgym.uninformative import uninformative_acquisitions
+from fsgym.rules.uninformative import uninformative_acquisitions
+from fsgym.support.checks import check_n_jobs, check_random_state, generator_of
+from fsgym.text.messages import brief
 
 
 class TrainingTask(NamedTuple):

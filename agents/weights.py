@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.answers import cheapest_answers
-from fsgym.checks import brief, check_number, listing
-from fsgym.dataset import Dataset
-from fsgym.weights import check_row_weights
+from fsgym.data.dataset import Dataset
+from fsgym.data.weights import check_row_weights
+from fsgym.support.checks import check_number
+from fsgym.text.messages import brief, listing
 
 SMALLEST_SHARE = 1e-30  # of the largest weight; smaller weights count as this, against overflow of their inverses
 

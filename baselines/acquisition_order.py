@@ -8,9 +8,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fsgym.arrays import read_only
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
+from fsgym.support.arrays import read_only
 
 
 def follow_order(

@@ -9,13 +9,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from baselines.acquisition_order import revealing_acquisitions
-from fsgym.columns import Column, Columns
-from fsgym.digests import array_form, digest_of_form
-from fsgym.grouping import default_names
+from fsgym.data.columns import Column, Columns
+from fsgym.data.groups import default_names
 from fsgym.rules import Rules, State
-from fsgym.session.asking import AskingMixin
+from fsgym.session.mixin import AskingMixin
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk, acquire_rows
+from fsgym.support.digests import array_form, digest_of_form
 
 
 class AskedTrees(NamedTuple):

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from baselines.asking import AskedTrees, TreeAskingMixin
 from baselines.linear import check_X_y, class_codes, validate_data
 from baselines.path import SettingsPathMixin
+from fsgym.data.scaling import Scaling, float32_offsets
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
-from fsgym.scaling import Scaling, float32_offsets
+from fsgym.rules.uninformative import without_repeated
 from fsgym.sklearn_private import HasMethods, Interval, checks_parameters
-from fsgym.uninformative import without_repeated
 
 MAX_TREE_VALUE = 1e30  # far below the largest float32: sums over a table stay finite
 MIN_GAP = 1e-6  # between distinct values; scikit-learn's trees take values that differ by up to 1e-7 as equal
@@ -50,7 +50,7 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
     estimator_ : sklearn.tree.DecisionTreeClassifier
         The pruned tree, for the table ``(X - scaling_.offset) * scaling_.scale``; its classes are indices into
         ``classes_``.
-    scaling_ : fsgym.scaling.Scaling
+    scaling_ : fsgym.Scaling
         Offset 0 and scale 1 for all columns but those that need another for float32 and for scikit-learn's trees.
     error_costs_ : ndarray of shape (n_classes, n_classes) or None
     leaf_shares_ : ndarray of shape (n_nodes, n_classes) or None
@@ -61,7 +61,7 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
     Notes
     -----
     The unit of a column and a shift of it have no effect. Values are compared as float32: the middle of a column that
-    float32 would not resolve is subtracted first (``fsgym.scaling.float32_offsets``). A column with values that differ
+    float32 would not resolve is subtracted first (``float32_offsets``). A column with values that differ
     by less than 1e-6, which the trees of scikit-learn may take as equal, or above 1e30 is multiplied by a power of two,
     which rounds nothing.
 

@@ -16,7 +16,7 @@ from baselines.lightgbm_trees import import_lightgbm, power_of_two_scales, trees
 from baselines.linear import class_codes, probabilities, validate_data
 from fsgym.rules import Rules
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, checks_parameters
-from fsgym.threads import n_threads
+from fsgym.support.threads import n_threads
 from fsgym.trees import Forest, Tree
 
 MAX_PENALTY = 1e30  # in units of LightGBM's gain, which no split reaches

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 
 from baselines.selected import SelectedMixin, varying_columns
-from fsgym.checks import check_n_jobs
 from fsgym.sklearn_private import Interval
+from fsgym.support.checks import check_n_jobs
 
 
 class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
@@ -43,7 +43,7 @@ class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         Those of them on which a tree of the second forest splits, in the order of ``ranking_``.
     classifier_ : sklearn.ensemble.RandomForestClassifier or None
         The second forest, on the first ``n_selected`` columns of ``ranking_``, scaled to [-1, 1].
-    scaling_ : fsgym.dataset.Scaling
+    scaling_ : fsgym.Scaling
     selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names

@@ -45,7 +45,7 @@ class HSICLassoClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
     selected_ : ndarray of int64
         The same columns: the classifier reads all of them.
     classifier_ : the fitted classifier, or None if no feature was selected
-    scaling_ : fsgym.dataset.Scaling
+    scaling_ : fsgym.Scaling
     selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names

@@ -43,7 +43,7 @@ class L1LogisticClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     coef_ : ndarray of shape (1 or n_classes, n_features), float64
         Coefficients of the scaled features.
     intercept_ : ndarray of shape (1 or n_classes,), float64
-    scaling_ : fsgym.dataset.Scaling
+    scaling_ : fsgym.Scaling
     selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names

@@ -44,7 +44,7 @@ class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     alpha_ : float
         The penalty at the end of the path, as in ``sklearn.linear_model.Lasso(alpha=alpha_)``.
     alpha_max_ : float
-    scaling_ : fsgym.dataset.Scaling
+    scaling_ : fsgym.Scaling
     selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.extras import require
+from fsgym.support.extras import require
 from fsgym.trees import Tree
 from fsgym.trees.tree import NODE_DTYPES
 

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from baselines.path import SettingsPathMixin
 from baselines.selector import ColumnSelectorMixin
-from fsgym.scaling import Scaling
-from fsgym.uninformative import without_repeated
+from fsgym.data.scaling import Scaling
+from fsgym.rules.uninformative import without_repeated
 
 # scikit-learn has no type annotations, and the types inferred from its defaults are wrong (X: str). Its test for
 # finite values is a sum, which warns if finite values overflow.

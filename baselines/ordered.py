@@ -20,12 +20,12 @@ from baselines.subset_models import (
     spread_to_features,
 )
 from fsgym.answers import cheapest_answers
-from fsgym.columns import Columns
-from fsgym.grouping import default_names, resolve_groups
+from fsgym.data.columns import Columns
+from fsgym.data.groups import default_names, resolve_groups
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.rules.options import OPTIONS
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, check_parameters, checks_parameters
-from fsgym.trajectories import Trajectories
 
 PRICES: list[Any] = [None, "array-like", Interval(Real, 0, None, closed="left"), HasMethods("keys")]
 

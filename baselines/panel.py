@@ -14,9 +14,10 @@ from baselines.forward_selection import select_forward
 from baselines.ordered import OrderedAcquisitionsMixin
 from baselines.selector import ColumnSelectorMixin
 from baselines.subset_models import SubsetModels
-from fsgym.checks import brief, explain_unknown, is_integer, listing
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, set_rule_options, takes_rule_options
+from fsgym.support.checks import is_integer
+from fsgym.text.messages import brief, explain_unknown, listing
 
 
 class PanelClassifier(OrderedAcquisitionsMixin, ColumnSelectorMixin, ClassifierMixin, BaseEstimator):

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from fsgym.checks import brief
+from fsgym.text.messages import brief
 
 
 class SettingsPathMixin:

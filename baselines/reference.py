@@ -29,7 +29,7 @@ from fsgym.answers import cheapest_answers
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
 from fsgym.sklearn_private import HasMethods, StrOptions, checks_parameters
-from fsgym.threads import one_blas_thread
+from fsgym.support.threads import one_blas_thread
 
 PENALTIES = (0.003, 0.03, 0.3, 3.0, 30.0)  # C of the logistic regression, on z-scores
 LEAF_SIZES = (1, 5)  # smallest leaves of the forest, in rows

@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from baselines.linear import apply_scaling, class_codes, clip_extremes, counts_up_to, scaled_table, validate_data
 from baselines.path import SettingsPathMixin
 from baselines.selector import ColumnSelectorMixin
-from fsgym.checks import brief, check_number
-from fsgym.scaling import Scaling
+from fsgym.data.scaling import Scaling
+from fsgym.rules.uninformative import without_repeated
 from fsgym.sklearn_private import check_parameters, checks_parameters
-from fsgym.threads import one_blas_thread
-from fsgym.uninformative import without_repeated
+from fsgym.support.checks import check_number
+from fsgym.support.threads import one_blas_thread
+from fsgym.text.messages import brief
 
 MAX_SCALED_VALUE = 1e30  # squares and sums over a row stay finite, and it is below the largest float32
 

@@ -13,8 +13,8 @@ from baselines.forward_selection import extend_order, select_forward
 from baselines.ordered import OrderedAcquisitionsMixin
 from baselines.stopping_rule import StoppingRule, belief_inputs, learn_stopping
 from baselines.subset_models import SubsetModels, available_acquisitions
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules.options import RuleOptionsButLam, set_rule_options, takes_rule_options
-from fsgym.trajectories import Trajectories
 
 EXTRA_STEPS = 4  # of the selection beyond its end; those later acquisitions may be worth their price for some rows
 

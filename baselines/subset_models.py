@@ -13,10 +13,10 @@ from baselines.acquisition_order import follow_order, revealing_acquisitions, wi
 from baselines.linear import clip_extremes
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from fsgym.answers import cheapest_answers
+from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules
-from fsgym.scaling import Scaling
-from fsgym.threads import one_blas_thread
-from fsgym.uninformative import uninformative_acquisitions
+from fsgym.rules.uninformative import uninformative_acquisitions
+from fsgym.support.threads import one_blas_thread
 
 C = 1.0  # inverse strength of the ridge penalty on z-scores; 0.1 was worse in our runs, 10 no better
 # A stratified sample of larger tables is used in the folds: 5000 rows for two classes, down to 2000 for five or more.
@@ -107,7 +107,7 @@ class SubsetModels:
     ----------
     codes : int64 (n_selection,), the class codes of the rows in the folds, all of them or a sample
     fold : int64 (n_selection,), their folds
-    uninformative : bool (n_acquisitions,), the acquisitions that tell nothing new, see ``fsgym.uninformative``
+    uninformative : bool (n_acquisitions,), the acquisitions that tell nothing new, see ``fsgym.rules.uninformative``
     """
 
     def __init__(

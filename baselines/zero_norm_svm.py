@@ -48,7 +48,7 @@ class ZeroNormSVMClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         The same columns: the classifier reads all of them.
     n_iter_ : int, iterations of the approximation; 0 without a feature
     classifier_ : the fitted linear ``SVC``, or None if no feature was selected
-    scaling_ : fsgym.dataset.Scaling
+    scaling_ : fsgym.Scaling
     selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names

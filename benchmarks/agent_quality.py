@@ -23,8 +23,8 @@ import fsgym
 from agents import RCPI, DatumWiseClassifier, SB3Classifier
 from agents.deep.sb3 import SETTINGS, make_model, training, training_context
 from fsgym import Dataset, Rules
-from fsgym.method_table import METHODS
-from fsgym.registration import VARIANTS
+from fsgym.envs.registration import VARIANTS
+from fsgym.methods import METHODS
 from fsgym_studies.common.render import replace_section
 
 SEEDS, PRICES = (0, 1, 2), (0.01, 0.03, 0.1)

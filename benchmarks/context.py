@@ -20,8 +20,8 @@ from agents import DatumWiseClassifier, LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Rules
 from fsgym.comparison.figures import COLOURS, STYLE, method_styles
+from fsgym.envs.trajectories import Trajectories
 from fsgym.exact import all_rows, expected_loss, optimum, sample
-from fsgym.trajectories import Trajectories
 
 N_BLOCKS, BLOCK_SIZE, P_CORRECT, N = 3, 3, 0.85, 12
 GROUPS = [list(range(N_BLOCKS)), *([i] for i in range(N_BLOCKS, N))]

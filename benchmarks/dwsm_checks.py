@@ -19,7 +19,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from agents import RCPI
 from fsgym import Dataset, DatumWiseEnv, Evaluation, Rules, evaluate, load_costs, load_dataset
-from fsgym.grids import blocks, contiguous
+from fsgym.data.grids import blocks, contiguous
 
 
 def learn_and_evaluate(train: Dataset, test: Dataset, rules: Rules, seed: int, **settings) -> Evaluation:

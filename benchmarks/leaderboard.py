@@ -28,10 +28,10 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 import fsgym
-from fsgym import ranking
+from fsgym.comparison import leaderboard as ranking
 from fsgym.comparison.expected_cost import ExpectedCostClassifier, knows_error_costs
+from fsgym.envs.registration import VARIANTS
 from fsgym.methods import METHODS, find_method, load_class, supported_options
-from fsgym.registration import VARIANTS
 
 PATH = Path(fsgym.__file__).parent / "leaderboard_rows.json"
 SEEDS, FOLDS = (0, 1, 2), 5

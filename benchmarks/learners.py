@@ -19,7 +19,7 @@ from agents import AdaptiveClassifier, AnyStateNetworkClassifier, LatticeClassif
 from fsgym import evaluate
 from fsgym.datasets import Cube, CubeNM, CubeNUC, Syn
 from fsgym.datasets.generators import SyntheticData
-from fsgym.reference_policies import reference
+from fsgym.evaluation.reference_policies import reference
 from fsgym_studies.common.render import replace_section
 
 LAM, SEED = 0.01, 300

@@ -5,23 +5,23 @@ import warnings
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from fsgym.dataset import Dataset
-from fsgym.env import DatumWiseEnv
-from fsgym.evaluation import Evaluation, evaluate, loss_scorer
-from fsgym.methods import OWN_PACKAGES, Method, import_conflict, register_method
-from fsgym.registration import register, register_variant
+from fsgym.data.dataset import Dataset
+from fsgym.data.scaling import Scaling
+from fsgym.envs.env import DatumWiseEnv
+from fsgym.envs.registration import register, register_variant
+from fsgym.envs.trajectories import Trajectories
+from fsgym.envs.vector_env import DatumWiseVectorEnv
+from fsgym.evaluation.evaluate import Evaluation, evaluate, loss_scorer
+from fsgym.methods import OWN_PACKAGES, Method, register_method
 from fsgym.rules import Rules
-from fsgym.scaling import Scaling
-from fsgym.trajectories import Trajectories
-from fsgym.vector_env import DatumWiseVectorEnv
+from fsgym.support.extras import import_conflict
 
 if TYPE_CHECKING:
-    from fsgym import plot
     from fsgym.comparison import as_method, compare, compare_datasets, summarise
+    from fsgym.comparison.leaderboard import leaderboard
     from fsgym.datasets import list_datasets, load_costs, load_dataset
-    from fsgym.description import describe
-    from fsgym.env_checker import check_vector_env
-    from fsgym.ranking import leaderboard
+    from fsgym.datasets.description import describe
+    from fsgym.envs.checker import check_vector_env
 
 __version__ = version("fsgym")
 __all__ = [
@@ -52,12 +52,12 @@ __all__ = [
 
 # Imported at first use, as environments do not need them.
 _LATER = {
-    "check_vector_env": "fsgym.env_checker",
+    "check_vector_env": "fsgym.envs.checker",
     "as_method": "fsgym.comparison",
     "compare": "fsgym.comparison",
     "compare_datasets": "fsgym.comparison",
-    "describe": "fsgym.description",
-    "leaderboard": "fsgym.ranking",
+    "describe": "fsgym.datasets.description",
+    "leaderboard": "fsgym.comparison.leaderboard",
     "summarise": "fsgym.comparison",
     "list_datasets": "fsgym.datasets",
     "load_costs": "fsgym.datasets",

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.checks import brief, generator_of, is_integer
-from fsgym.dataset import Dataset
-from fsgym.evaluation import evaluate
+from fsgym.data.dataset import Dataset
+from fsgym.envs.trajectories import Trajectories, price_orders
+from fsgym.evaluation.evaluate import evaluate
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
-from fsgym.trajectories import Trajectories, price_orders
+from fsgym.support.checks import generator_of, is_integer
+from fsgym.text.messages import brief
 
 
 def all_rows(n: int) -> NDArray[np.float32]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.cells import level_texts
-from fsgym.checks import brief, listing
+from fsgym.data.cells import level_texts
+from fsgym.text.messages import brief, listing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +98,7 @@ def refuse_unmatched_levels(columns: Sequence[Any], table: pd.DataFrame, what: s
 
     Parameters
     ----------
-    columns : sequence of fsgym.columns.Column, whose names the table has
+    columns : sequence of fsgym.data.columns.Column, whose names the table has
     table : DataFrame
     what : str
         The file, for the message.

@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fsgym.checks import brief, explain_unknown, listing
-from fsgym.dataset import Dataset
-from fsgym.evaluation import Evaluation, evaluate
+from fsgym.data.dataset import Dataset
+from fsgym.evaluation.evaluate import Evaluation, evaluate
+from fsgym.evaluation.usage import UsageShares, shares_of_evaluations, shares_of_results
 from fsgym.methods import METHODS
 from fsgym.metrics import ALL_LABELS, ERROR_RATE_LABELS, ERROR_RATES, FIGURE_LABELS
 from fsgym.results import check_results, fits_with_usage, lowest_validation_loss, rows_of_methods
 from fsgym.rules.labels import is_frame
-from fsgym.usage import UsageShares, shares_of_evaluations, shares_of_results
+from fsgym.text.messages import brief, explain_unknown, listing
 
 if TYPE_CHECKING:
     import pandas as pd

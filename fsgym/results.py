@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fsgym.checks import explain_unknown, listing
 from fsgym.methods import REFERENCES
-from fsgym.notices import warn_caller
+from fsgym.text.messages import explain_unknown, listing
+from fsgym.text.notices import warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd

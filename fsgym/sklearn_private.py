@@ -39,7 +39,7 @@ def checks_parameters(fit: Any) -> Any:
 
 def _refuse_dataset(estimator: Any, X: Any) -> None:
     """TypeError if ``X`` is a Dataset, which agents take and baselines do not."""
-    from fsgym.dataset import Dataset
+    from fsgym.data.dataset import Dataset
 
     if isinstance(X, Dataset):
         raise TypeError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.extras import require
+from fsgym.support.extras import require
 
 
 class Window:

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fsgym.checks import explain_unknown
 from fsgym.runner.worker import resolve
+from fsgym.text.messages import explain_unknown
 
 if TYPE_CHECKING:
     from fsgym_studies.common.study import Study

@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from fsgym.cli.terminal import console, say
 from fsgym.comparison.planned import Where
 from fsgym.runner import run_tasks
-from fsgym.writing import writable_folder
+from fsgym.support.writing import writable_folder
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.data import data_state, require_datasets, skipped_datasets, skipped_note
 from fsgym_studies.common.plan import cells_table, timings_table

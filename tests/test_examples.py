@@ -12,8 +12,8 @@ import pytest
 
 import fsgym
 from agents import RCPI
+from fsgym.envs.registration import VARIANTS
 from fsgym.methods import METHODS
-from fsgym.registration import VARIANTS
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 

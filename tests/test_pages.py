@@ -23,8 +23,8 @@ from typer.main import get_command
 from agents import LatticeClassifier
 from fsgym.cli import app
 from fsgym.cli.main import main
+from fsgym.envs.registration import VARIANTS
 from fsgym.methods import METHODS, class_of
-from fsgym.registration import VARIANTS
 from fsgym_studies import STUDIES
 from fsgym_studies.suites import SUITES
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fsgym.envs.registration import VARIANTS
 from fsgym.methods import METHODS
-from fsgym.registration import VARIANTS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -140,7 +140,7 @@ def test_a_page_of_an_environment_has_its_parts(generated, name):
 
 
 def test_an_environment_without_stored_rows_says_how_to_store_them(generated, monkeypatch):
-    monkeypatch.setattr("fsgym.ranking.read_stored_rows", dict)
+    monkeypatch.setattr("fsgym.comparison.leaderboard.read_stored_rows", dict)
     table = sys.modules["env_pages"].stored_table("DatumWise-v0")
     assert table.startswith("No rows are stored yet; `python benchmarks/leaderboard.py --ids DatumWise-v0`")
 

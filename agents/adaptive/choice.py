@@ -17,9 +17,9 @@ from agents.lattice.training_data import stratified_folds
 from agents.policy import Policy
 from agents.target import UsageTarget, find_price
 from agents.tradeoff import Learner, TrainingTask
-from fsgym.row_groups import grouped_folds
+from fsgym.data.row_groups import grouped_folds
+from fsgym.envs.trajectories import price_steps
 from fsgym.rules import Rules
-from fsgym.trajectories import price_steps
 
 # By hand. Trials hold out one of so many parts, and as many parts one after the other as there are trials.
 N_PARTS = 5

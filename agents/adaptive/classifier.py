@@ -12,8 +12,8 @@ from agents.adaptive.policy import ChosenPolicy
 from agents.adaptive.report import LearnerReport
 from agents.model_file import Labels
 from agents.tradeoff import BaseTradeoffClassifier, TrainingTask
-from fsgym.checks import explain_unknown
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
+from fsgym.text.messages import explain_unknown
 
 
 class AdaptiveClassifier(BaseTradeoffClassifier):

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from agents.adaptive.learners import LEARNERS
 from agents.adaptive.report import LearnerReport
 from agents.policy import Policy
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk
-from fsgym.trajectories import Trajectories
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from fsgym.html import HtmlTable, html_block
+from fsgym.text.html import HtmlTable, html_block
 
 if TYPE_CHECKING:
     import pandas as pd

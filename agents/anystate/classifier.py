@@ -16,7 +16,7 @@ from agents.limits import MAX_LOSS
 from agents.model_file import Labels
 from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
 from fsgym.rules import Rules
-from fsgym.threads import one_blas_thread
+from fsgym.support.threads import one_blas_thread
 
 # At the prices of some rules, the models to choose from
 Candidates = Callable[[Rules], Sequence[CrossFittedModels]]

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from agents.anystate.stop_kernels import N_STATE_NUMBERS, predict_advantage, write_state_numbers
 from agents.anystate.stop_rule import StopRule
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
-from fsgym.trajectories import Trajectories
 
 # The entry points by type of model; for a single row, Numba would spend more time on the types of the arguments.
 _COMPILED: dict[type, Callable] = {}

@@ -16,10 +16,10 @@ from agents.anystate.stop_rule import StopRule, check_stop_rule, stop_rule_from
 from agents.anystate.stopping import state_numbers
 from agents.known_columns import AcquisitionIndices
 from agents.policy import MAX_PREFERENCE, Policy, complete_advice
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.rules.states import next_prices
 from fsgym.session.step import Advice
-from fsgym.trajectories import Trajectories
 
 MODEL_PREFIX, STOP_PREFIX = "model.", "stop."  # prefixes of the arrays in model files
 SKIPPED = "skipped"  # an array that only files have in which there are such acquisitions, and none of fsgym 0.2.0

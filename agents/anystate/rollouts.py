@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from agents.anystate.constants import LONGEST_ROLLOUT, MOST_KNOWN, MOST_UNAVAILABLE
 from agents.anystate.state_model import StateBatch, StateModel
 from agents.known_columns import AcquisitionIndices
-from fsgym.dataset import Dataset
-from fsgym.episodes import EpisodeOutcomes, Episodes
+from fsgym.data.dataset import Dataset
+from fsgym.envs.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
-from fsgym.trajectories import Trajectories
 
 if TYPE_CHECKING:
     from agents.anystate.stop_rule import StopRule

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.checks import brief
 from fsgym.rules import Rules
+from fsgym.text.messages import brief
 
 
 class NetworkPart(NamedTuple):

@@ -15,11 +15,11 @@ from agents.deep.network import NetworkPolicy, scale_and_clip
 from agents.limits import MAX_LOSS
 from agents.model_file import Labels
 from agents.weights import cheapest_constant_answer, training_rows
-from fsgym.checks import generator_of
-from fsgym.dataset import Dataset
-from fsgym.env import DatumWiseEnv
+from fsgym.data.dataset import Dataset
+from fsgym.data.scaling import Scaling
+from fsgym.envs.env import DatumWiseEnv
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
-from fsgym.scaling import Scaling
+from fsgym.support.checks import generator_of
 
 MAX_WIDTH = 65536  # of a hidden layer, far above any that can be trained
 

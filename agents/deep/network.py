@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from agents.deep.algorithms import NetworkPart, find_algorithm, largest_error_cost
 from agents.policy import Policy
 from agents.replay import advice_from_scores, check_empty_answer, replay, replayed_scores, with_empty_answer
+from fsgym.data.scaling import Scaling
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
-from fsgym.scaling import Scaling
 from fsgym.session.step import Advice
 from fsgym.session.walk import ActingWalk, Walk
-from fsgym.threads import one_blas_thread
-from fsgym.trajectories import Trajectories
+from fsgym.support.threads import one_blas_thread
 
 MAX_ABS_Z_SCORE = 10.0  # z-scores are clipped at it, in training and inference; by hand
 

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_ABS_COLUMN, MIN_STD, QUARTILES
-from fsgym.arrays import read_only
+from fsgym.support.arrays import read_only
 
 
 class Basis(NamedTuple):

@@ -18,11 +18,11 @@ from agents.limits import MAX_LOSS
 from agents.model_file import Labels
 from agents.parallel import TaskRunner, task_runner
 from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
-from fsgym.checks import check_number
-from fsgym.notices import warn_caller
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_bool
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
+from fsgym.support.checks import check_number
+from fsgym.text.notices import warn_caller
 
 
 class LatticeClassifier(BaseTradeoffClassifier):

@@ -23,9 +23,9 @@ from agents.lattice.continuation import Continuation
 from agents.lattice.probabilities import predict_proba_at
 from agents.lattice.state_features import write_belief_features, write_value_features
 from agents.lattice.sweep import ADAPTIVE, STOP
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
-from fsgym.trajectories import Trajectories
 
 
 class Plan(NamedTuple):

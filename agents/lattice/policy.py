@@ -17,11 +17,11 @@ from agents.lattice.walk import LatticeWalk
 from agents.policy import Policy, acquisition_of_features, complete_advice
 from agents.replay import known_acquisitions
 from fsgym.answers import cheapest_answers
-from fsgym.arrays import read_only, read_only_fields
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk
-from fsgym.trajectories import Trajectories
+from fsgym.support.arrays import read_only, read_only_fields
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 from agents.lattice import constants as const
 from agents.lattice.basis import Basis, bins_of, columns_of, fit_basis, mean_columns_of_bins
 from agents.lattice.limits import Ingredients, SubsetSize, choose_ingredients, operations
-from fsgym.dataset import Dataset
-from fsgym.row_groups import grouped_folds
+from fsgym.data.dataset import Dataset
+from fsgym.data.row_groups import grouped_folds
 from fsgym.trees.boosting import MOST_BINS
 
 

@@ -12,8 +12,8 @@ from agents.model_file import Labels
 from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.rcpi import RCPI
 from agents.weights import training_rows
-from fsgym.env import DatumWiseEnv
-from fsgym.method_table import METHODS
+from fsgym.envs.env import DatumWiseEnv
+from fsgym.methods import METHODS
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 

@@ -20,9 +20,9 @@ from agents.rcpi.rollouts import (
     restore_state,
 )
 from agents.rcpi.sampling import States
-from fsgym.arrays import read_only
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.rules import kernels as mdp
+from fsgym.support.arrays import read_only
 
 
 class FittedQ(RCPI):

@@ -13,10 +13,10 @@ from agents.rcpi.kernels import consecutive_ranges, random_stream
 from agents.rcpi.rollouts import STATES_PER_TASK, Mixture, RolloutBuffers, RolloutProblem, follow_mixture, restore_state
 from agents.rcpi.rows import only_zeros
 from agents.rcpi.sampling import States
-from fsgym.arrays import read_only
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
+from fsgym.support.arrays import read_only
 
 FEW_ZEROS = 0.25  # share of the acquisitions with only zeros below which a warning says that they are few. By hand
 

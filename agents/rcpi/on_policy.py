@@ -25,10 +25,10 @@ from agents.rcpi.rollouts import (
     sample_policy,
 )
 from agents.rcpi.sampling import EQUAL_SHARES, States, sample_row
-from fsgym.arrays import read_only
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
+from fsgym.support.arrays import read_only
 
 
 def sample_prefixes(

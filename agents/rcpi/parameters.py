@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fsgym.checks import brief, check_choice, check_n_jobs, check_random_state
+from fsgym.support.checks import check_choice, check_n_jobs, check_random_state
+from fsgym.text.messages import brief
 
 RANGES = {  # lowest, highest, whether whole
     "n_iterations": (1, 1e6, True),

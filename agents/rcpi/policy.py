@@ -26,15 +26,15 @@ from agents.replay import (
     replayed_scores,
     with_empty_answer,
 )
-from fsgym.arrays import read_only
-from fsgym.checks import brief
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
+from fsgym.data.scaling import Scaling
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
-from fsgym.scaling import Scaling
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk
-from fsgym.trajectories import Trajectories
+from fsgym.support.arrays import read_only
+from fsgym.text.messages import brief
 
 # Limits that keep scores far from EXCLUDED_SCORE and infinity: sums of products of these stay below 1e27.
 MAX_ABS_WEIGHT, MAX_ABS_SCALED_VALUE = np.float32(1e12), np.float32(1e9)

@@ -25,14 +25,14 @@ from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.rows import UnusedAcquisitions, blanked, few_zeros, training_parts
 from agents.rcpi.sampling import EQUAL_SHARES, States, sample_states
 from agents.weights import cheapest_constant_answer, training_rows
-from fsgym.checks import generator_of
-from fsgym.dataset import Dataset
-from fsgym.evaluation import evaluate
-from fsgym.method_table import METHODS
+from fsgym.data.dataset import Dataset
+from fsgym.data.scaling import Scaling
+from fsgym.data.weights import cumulative_shares
+from fsgym.envs.trajectories import Trajectories
+from fsgym.evaluation.evaluate import evaluate
+from fsgym.methods import METHODS
 from fsgym.rules import Rules
-from fsgym.scaling import Scaling
-from fsgym.trajectories import Trajectories
-from fsgym.weights import cumulative_shares
+from fsgym.support.checks import generator_of
 
 Callback = Callable[[dict[str, float]], "bool | None"]
 POLICY_SHARE = 0.75  # of the states, with states="both". By trials on 13 tables

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.evaluation import Evaluation
+from fsgym.evaluation.evaluate import Evaluation
 
 
 def weighted_means(result: Evaluation, weight: NDArray[np.float64] | None) -> dict[str, float]:

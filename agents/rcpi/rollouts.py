@@ -26,10 +26,10 @@ from agents.rcpi.kernels import (
 )
 from agents.rcpi.sampling import States
 from agents.rcpi.score_trees import UNKNOWN_VALUE, tree_sum
-from fsgym.arrays import read_only
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.rules import Costs, Rules, State, Tables
 from fsgym.rules import kernels as mdp
+from fsgym.support.arrays import read_only
 
 STATES_PER_TASK = 256  # by hand: many tasks per thread, and each long compared with its overhead
 TERM_BYTES = 2**26  # largest memory of a task for the terms of a row; with more, each use computes its own. By hand

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.policy import acquisition_of_features
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
-from fsgym.trajectories import Trajectories
-from fsgym.uninformative import uninformative_acquisitions
+from fsgym.rules.uninformative import uninformative_acquisitions
 
 TRAINING_SHARE = 0.8  # of the rows, where the others are held out. By hand
 Part = tuple[Dataset, NDArray[np.float64] | None]  # rows and their weights

@@ -9,9 +9,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.rcpi.kernels import next_state, random_fraction, random_integer, random_stream
-from fsgym.arrays import read_only
 from fsgym.rules import NO_BUDGET, Rules
 from fsgym.rules import kernels as mdp
+from fsgym.support.arrays import read_only
 
 
 class States(NamedTuple):
@@ -59,8 +59,8 @@ def sample_states(
 ) -> States:
     """Sample states: x is uniform over the rows of ``X``, and z is a random set of acquisitions.
 
-    With ``shares``, float64 (n_samples,), as ``fsgym.weights.cumulative_shares`` returns them, the probability of a row
-    is proportional to its weight.
+    With ``shares``, float64 (n_samples,), as ``cumulative_shares`` returns them, the probability of a
+    row is proportional to its weight.
 
     Without a budget, each available acquisition is in the set with probability 1/2, as in the paper. With a budget
     that would exhaust it in nearly every state, where no acquisition is legal and nothing can be learnt; instead the

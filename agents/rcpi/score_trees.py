@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fsgym.arrays import read_only, read_only_fields
+from fsgym.support.arrays import read_only, read_only_fields
 from fsgym.trees import Forest, Tree
 
 UNKNOWN_VALUE = np.float32(-1e12)  # in place of a value that is not known; scaled values are at least -1e9

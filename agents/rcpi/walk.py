@@ -9,8 +9,8 @@ from numba import njit, typeof
 from numpy.typing import NDArray
 
 from agents.rcpi.kernels import Linear, add_acquisition, best_legal
+from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules, State
-from fsgym.scaling import Scaling
 from fsgym.session.walk import acquire_or_miss
 
 

@@ -20,9 +20,9 @@ from baselines.gbfs.losses import Loss
 from baselines.gbfs.prices import FeaturePrices, make_phi
 from baselines.linear import validate_data
 from baselines.selector import ColumnSelectorMixin
-from fsgym.checks import check_prices
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, check_parameters, check_sample_weight
-from fsgym.threads import n_threads
+from fsgym.support.checks import check_prices
+from fsgym.support.threads import n_threads
 from fsgym.trees import BinnedTable, Forest, TreeGrower, bin_table
 
 MIN_ROWS_TO_HOLD_OUT = 200  # with fewer rows none are held out, since the best iteration would be random

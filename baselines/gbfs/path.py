@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from baselines.gbfs.estimator import GBFSClassifier
 from baselines.gbfs.model import GBFSModel, boost_each
-from fsgym.checks import check_n_jobs
+from fsgym.support.checks import check_n_jobs
 
 DEFAULT_MU_RELS = tuple(0.5**k for k in range(1, 11))  # shares of mu_max_: 1/2, 1/4, ..., 1/1024
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.checks import brief
+from fsgym.text.messages import brief
 
 Phi = Callable[[NDArray[np.bool_]], Any]  # bool (n_features,), which features are bought -> shares (n_features,)
 

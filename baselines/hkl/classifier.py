@@ -19,10 +19,10 @@ from baselines.hkl.mirror import mirror_descent
 from baselines.hkl.model import RuleModel, check_boolean
 from baselines.hkl.problem import best_bias
 from baselines.linear import check_X_y, class_codes, signed_targets, validate_data
-from fsgym.checks import check_groups
+from fsgym.data.checks import check_groups
+from fsgym.rules.uninformative import repeated_columns
 from fsgym.sklearn_private import Interval, StrOptions, check_parameters, check_sample_weight, checks_parameters
-from fsgym.threads import one_blas_thread
-from fsgym.uninformative import repeated_columns
+from fsgym.support.threads import one_blas_thread
 
 SOLVERS = {"ipm": interior_point, "mirror": mirror_descent}
 AUTO_LIMIT_LITERALS = 60  # number of literals; above it, max_literals=None means AUTO_MAX_LITERALS

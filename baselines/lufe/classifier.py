@@ -14,7 +14,7 @@ from baselines.lufe.roles import LUFeMixin, Roles
 from baselines.svm_plus.model import slack_weight, solve_each
 from baselines.svm_plus.problem import SVMPlusProblem, SVMPlusSolution, solve_svm_plus
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
-from fsgym.threads import one_blas_thread
+from fsgym.support.threads import one_blas_thread
 
 
 class LUFeClassifier(LUFeMixin, BaseEstimator):
@@ -80,7 +80,7 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
     intercept_ : ndarray of shape (1 or n_classes,), float64
     coef_unselected_ : ndarray of shape (1 or n_classes, n_secondary), float64
     intercept_unselected_ : ndarray of shape (1 or n_classes,), float64
-    scaling_ : fsgym.dataset.Scaling
+    scaling_ : fsgym.Scaling
     has_signal_, alpha_, beta_, dual_coef_, slack_, objective_, duality_gap_, max_violation_, n_iter_, status_
         As in ``SVMPlusClassifier``. A model without a signal answers the largest class.
     selected_features_ : ndarray of str

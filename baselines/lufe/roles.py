@@ -19,9 +19,9 @@ from baselines.lufe.order import SELECTORS, feature_order
 from baselines.path import SettingsPathMixin
 from baselines.svm_plus.model import SVMPlusModel
 from baselines.svm_plus.problem import SampleTable
-from fsgym.scaling import Scaling
+from fsgym.data.scaling import Scaling
+from fsgym.rules.uninformative import uninformative_columns
 from fsgym.sklearn_private import Interval, StrOptions
-from fsgym.uninformative import uninformative_columns
 
 
 class Roles(NamedTuple):

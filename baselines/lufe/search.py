@@ -18,9 +18,9 @@ from baselines.lufe.classifier import LUFeClassifier
 from baselines.lufe.roles import LUFeMixin, scale_columns
 from baselines.svm_plus.model import settled_scores, shares_of, slack_weight
 from baselines.svm_plus.problem import InfeasibleError, SVMPlusProblem, solve_svm_plus
-from fsgym.checks import check_n_jobs
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, checks_parameters
-from fsgym.threads import one_blas_thread
+from fsgym.support.checks import check_n_jobs
+from fsgym.support.threads import one_blas_thread
 
 PAPER_WEIGHTS = tuple(
     float(v) for v in np.logspace(-3, 3, 7)

@@ -19,14 +19,15 @@ from baselines.neural.policy import MaskedInputPolicy
 from baselines.neural.stopping import HeldOutStates, StopLimits, best_limits
 from baselines.subset_models import class_folds
 from fsgym.answers import cheapest_answers
-from fsgym.checks import brief, check_number, is_integer
-from fsgym.dataset import Dataset
-from fsgym.extras import require
+from fsgym.data.dataset import Dataset
+from fsgym.data.scaling import Scaling
+from fsgym.envs.trajectories import price_steps
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.rules.states import legal_and_prices
-from fsgym.scaling import Scaling
-from fsgym.trajectories import price_steps
+from fsgym.support.checks import check_number, is_integer
+from fsgym.support.extras import require
+from fsgym.text.messages import brief
 
 if TYPE_CHECKING:
     from baselines.neural.training import JointTraining

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.threads import one_blas_thread
+from fsgym.support.threads import one_blas_thread
 
 LARGEST_OUTPUT = 1e30  # outputs are clipped at it, for networks of damaged files
 

@@ -15,11 +15,11 @@ from agents.deep.network import scale_and_clip
 from agents.policy import Policy, complete_advice
 from baselines.neural.layers import Layers
 from baselines.neural.stopping import StopLimits
+from fsgym.data.scaling import Scaling
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.rules.states import next_prices
-from fsgym.scaling import Scaling
 from fsgym.session.step import Advice
-from fsgym.trajectories import Trajectories
 
 
 class Prospect(NamedTuple):

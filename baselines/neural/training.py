@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from agents.deep.network import scale_and_clip
 from agents.policy import acquisition_of_features
 from baselines.neural.layers import Layers
+from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules
 from fsgym.rules.states import legal_and_prices
-from fsgym.scaling import Scaling
 
 DROPOUT = 0.3
 BATCH_ROWS = 128  # by default, but fewer where a pass would have under 20 batches

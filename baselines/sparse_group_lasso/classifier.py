@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from baselines.linear import SparseLinearMixin, scaled_table, signed_targets, standard_scaling, widening_factors
 from baselines.sparse_group_lasso.groups import group_members, make_groups
 from baselines.sparse_group_lasso.logistic import LogisticSolution, lambda_max, solve_logistic
+from fsgym.rules.uninformative import without_repeated
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
-from fsgym.uninformative import without_repeated
 
 
 class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
@@ -51,7 +51,7 @@ class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
         Upper bound on how far the objective is above its minimum, in units of the loss; the largest of all classifiers.
     active_groups_ : ndarray of int64
         Numbers of the groups with a nonzero coefficient.
-    scaling_ : fsgym.dataset.Scaling
+    scaling_ : fsgym.Scaling
     selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names

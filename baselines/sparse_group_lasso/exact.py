@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from baselines.sparse_group_lasso import kernels
 from baselines.sparse_group_lasso.augmented import AugmentedLagrangian
 from baselines.sparse_group_lasso.groups import ColumnGroups
-from fsgym.threads import one_blas_thread
+from fsgym.support.threads import one_blas_thread
 
 MAX_GRAM_COLUMNS = 512  # columns of a group; larger groups take plain proximal steps without a Gram matrix
 EPOCHS_PER_GAP = 10  # epochs of descent between two evaluations of the gap

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from baselines.sparse_group_lasso.penalty import Penalty
-from fsgym.threads import one_blas_thread
+from fsgym.support.threads import one_blas_thread
 
 MAX_DENSE_SIDE = 200  # rows or columns, the smaller number; up to it, the norm is computed from all eigenvalues
 

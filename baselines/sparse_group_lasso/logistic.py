@@ -14,7 +14,7 @@ from baselines.linear import correlations
 from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
 from baselines.sparse_group_lasso.groups import ColumnGroups
 from baselines.sparse_group_lasso.penalty import Penalty
-from fsgym.threads import one_blas_thread
+from fsgym.support.threads import one_blas_thread
 
 MIN_CURVATURE = 1e-6  # lower bound on a row's second derivative, which vanishes for rows with a large margin
 

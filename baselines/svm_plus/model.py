@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from baselines.linear import predicted_codes
 from baselines.selector import ColumnSelectorMixin
 from baselines.svm_plus.problem import SVMPlusSolution
-from fsgym.threads import one_blas_thread
+from fsgym.support.threads import one_blas_thread
 
 # A score that is smaller than this share of the terms that it is the sum of is taken for 0. At the optimum of SVM+ many
 # scores are exactly 0, or equal to those of another class. In our runs the interior point method gave such scores to

@@ -16,8 +16,8 @@ from baselines.selector import ColumnSelectorMixin
 from baselines.sparse_group_lasso import SparseGroupLasso
 from baselines.sparse_group_lasso.path import check_penalties
 from baselines.uncertain.expander import UncertainExpander
+from fsgym.rules.uninformative import without_repeated
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
-from fsgym.uninformative import without_repeated
 
 # Parameters that the selector and the classifier pass to the expander and to the sparse group LASSO.
 CONSTRAINTS: dict[str, list[Any]] = {

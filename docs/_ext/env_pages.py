@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 
 import fsgym
-from fsgym.env import DatumWiseEnv
-from fsgym.html import options_in_words
-from fsgym.ranking import has_stored_rows, how_to_store
-from fsgym.registration import VARIANTS, make_env
+from fsgym.comparison.leaderboard import has_stored_rows, how_to_store
+from fsgym.envs.env import DatumWiseEnv
+from fsgym.envs.registration import VARIANTS, make_env
 from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS
+from fsgym.text.html import options_in_words
 
 
 def env_pages(docs: Path) -> dict[str, str]:

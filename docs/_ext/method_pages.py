@@ -9,10 +9,9 @@ from typing import Any
 import pandas as pd
 
 import fsgym
-from fsgym.method_table import METHODS, Method
-from fsgym.methods import REFERENCES, class_of
-from fsgym.ranking import has_stored_rows
-from fsgym.registration import VARIANTS
+from fsgym.comparison.leaderboard import has_stored_rows
+from fsgym.envs.registration import VARIANTS
+from fsgym.methods import METHODS, REFERENCES, Method, class_of
 
 
 def method_pages(docs: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ from fsgym.chart.action_tree import ActionTree
 from fsgym.chart.asked import AskedCases
 from fsgym.chart.distil import KnownState, PolicyInStates, TreeSize, choice_at
 from fsgym.chart.imitation import MOST_LEAVES
-from fsgym.columns import Columns
+from fsgym.data.columns import Columns
 from fsgym.rules import Rules
 
 MOST_BOXES = 60  # of a chart

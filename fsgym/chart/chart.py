@@ -11,7 +11,7 @@ from fsgym.chart.drawing import draw_svg
 from fsgym.chart.views import BoxView, ChartTerms, views_of
 from fsgym.chart.ways import Way, figures_of
 from fsgym.chart.words import in_mermaid, in_sentences
-from fsgym.sentences import probability_text
+from fsgym.text.sentences import probability_text
 
 CHART_FORMAT = "fsgym-chart-1"
 

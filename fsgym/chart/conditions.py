@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fsgym.chart.action_tree import ANY_NUMBER, Limit
-from fsgym.checks import listing
-from fsgym.columns import Column, Columns
+from fsgym.data.columns import Column, Columns
+from fsgym.text.messages import listing
 
 LEVELS_NAMED = 4  # of a category, in one condition
 

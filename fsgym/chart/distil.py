@@ -11,7 +11,7 @@ from fsgym.chart.action_tree import LEAF, ActionTree, chain_of
 from fsgym.chart.decimals import shortest_between
 from fsgym.chart.imitation import imitate
 from fsgym.chart.invented import invented_rows
-from fsgym.columns import Columns
+from fsgym.data.columns import Columns
 from fsgym.rules import Rules
 from fsgym.rules.states import legal_and_prices
 from fsgym.session.step import Advice

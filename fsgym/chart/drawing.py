@@ -12,8 +12,8 @@ from fsgym.chart.layers import arrange
 from fsgym.chart.style import CHART_STYLE, DARK_STYLE
 from fsgym.chart.views import BoxView, Branch
 from fsgym.chart.words import branch_end_text, classes_text, condition_words, paid_text, price_range_text
-from fsgym.sentences import probability_text
-from fsgym.shown import visible
+from fsgym.text.sentences import probability_text
+from fsgym.text.shown import visible
 
 # Lengths in pixels, by hand.
 CARD_WIDTH, COLUMN_GAP, CARD_GAP, MARGIN = 540, 80, 22, 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.columns import Columns
+from fsgym.data.columns import Columns
 
 NOISE = 0.35  # in standard deviations of a number; by hand
 

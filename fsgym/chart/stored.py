@@ -13,7 +13,7 @@ from fsgym.chart.asked import follow_policy
 from fsgym.chart.boxes import MOST_BOXES, Box, Structure
 from fsgym.chart.invented import invented_rows
 from fsgym.chart.ways import MOST_CASES_OF_WAY, Way, ways_of
-from fsgym.columns import Columns
+from fsgym.data.columns import Columns
 from fsgym.rules import Rules
 
 MOST_CHART_ROWS = 4000  # of the training rows, from which a chart is made

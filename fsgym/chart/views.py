@@ -11,9 +11,9 @@ from fsgym.chart.action_tree import ActionTree
 from fsgym.chart.boxes import Box, Structure
 from fsgym.chart.conditions import condition_text
 from fsgym.chart.ways import ChartFigures, answer_of
-from fsgym.columns import Columns
+from fsgym.data.columns import Columns
 from fsgym.rules import Rules
-from fsgym.sentences import probability_text
+from fsgym.text.sentences import probability_text
 
 
 class Branch(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fsgym.chart.views import BoxView, Branch
-from fsgym.sentences import price_text, probability_text
+from fsgym.text.sentences import price_text, probability_text
 
 CLASSES_NAMED = 4  # of a box
 PLAIN_IN_MERMAID = " .,%=_-+/'"  # signs that are no part of its language inside quotes

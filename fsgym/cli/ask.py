@@ -13,7 +13,7 @@ import typer
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_model, refuse_folder
 from fsgym.cli.terminal import say, show
-from fsgym.writing import writable_folder
+from fsgym.support.writing import writable_folder
 
 if TYPE_CHECKING:
     from fsgym.cli.session_file import SessionFile, Unfinished
@@ -80,7 +80,7 @@ def ask(
     if resume is not None:
         _refuse_beside_resume(given)
     refuse_folder(save, "--save", "the session")
-    from fsgym.datasets.files import check_file
+    from fsgym.data.reading.files import check_file
 
     for path in (known, resume):
         if path is not None:
@@ -109,7 +109,7 @@ def _refuse_beside_resume(given: dict[str, Any]) -> None:
 def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -> tuple[Session, Unfinished | None]:
     """The session to continue, or a new one."""
     from fsgym.cli.session_file import read_session
-    from fsgym.datasets.files import read_json
+    from fsgym.data.reading.files import read_json
 
     if resume is not None:
         return read_session(resume, classifier)

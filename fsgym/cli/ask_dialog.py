@@ -13,7 +13,7 @@ from typing import Any
 from fsgym.cli.ask_text import KEYS, NOT_AT_THE_ANSWER, Screen
 from fsgym.cli.ask_values import typed_value, unquoted
 from fsgym.cli.session_file import Unfinished
-from fsgym.columns import Column, Columns
+from fsgym.data.columns import Column, Columns
 from fsgym.session import Question, Session
 from fsgym.session.turns import choose, postpone
 from fsgym.session.words import comes_now_text, without_advice

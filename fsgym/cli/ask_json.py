@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from fsgym.checks import brief
 from fsgym.cli.session_file import SessionFile, Unfinished
 from fsgym.session import Session
+from fsgym.text.messages import brief
 
 COMMANDS = ("answer", "known", "unknown", "later", "undo", "why", "log", "stop", "save")
 WITH_ACCEPT = ("answer", "known")

@@ -9,8 +9,7 @@ from typing import Any
 
 from fsgym.cli.ask_values import allowed_at_prompt
 from fsgym.cli.terminal import console, wrapped
-from fsgym.columns import Column
-from fsgym.sentences import price_text, probability_text, unused_text
+from fsgym.data.columns import Column
 from fsgym.session import LogEntry, Question, Step
 from fsgym.session.words import (
     ALTERNATIVES_SHOWN,
@@ -23,7 +22,8 @@ from fsgym.session.words import (
     ranked_beliefs,
     would_stop_text,
 )
-from fsgym.shown import visible
+from fsgym.text.sentences import price_text, probability_text, unused_text
+from fsgym.text.shown import visible
 
 LONGEST_BAR = 40  # characters, by hand
 SHORTEST_BAR = 4  # characters: a shorter one is left out

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fsgym.comparison.rank_test import DatasetsResult
-    from fsgym.dataset import Dataset
+    from fsgym.data.dataset import Dataset
 
 
 def load_own_methods(references: Sequence[str]) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def load_own_methods(references: Sequence[str]) -> dict[str, Any]:
     if not references:
         return {}
     from fsgym.comparison.policies import load_method
-    from fsgym.policy_factory import named_reference
+    from fsgym.methods.factories import named_reference
 
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())

@@ -44,6 +44,6 @@ def complete_agent(incomplete: str) -> list[str]:
 
 def complete_variant(incomplete: str) -> list[str]:
     """Ids of this project's environments that begin with the text."""
-    from fsgym.registration import VARIANTS
+    from fsgym.envs.registration import VARIANTS
 
     return [name for name in VARIANTS if name.startswith(incomplete)]

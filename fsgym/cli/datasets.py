@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from fsgym.checks import explain_unknown
 from fsgym.cli import options
 from fsgym.cli.mistakes import existing_folder
 from fsgym.cli.terminal import console, say, show
+from fsgym.text.messages import explain_unknown
 
 datasets_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fsgym.checks import listing, one_line
 from fsgym.cli.terminal import show
-from fsgym.evaluation_result import sentence_case
+from fsgym.evaluation.result import sentence_case
 from fsgym.metrics import ALL_LABELS, DIAGNOSTIC_LABELS, FIGURE_LABELS, PROBABILITY_FIGURES, short_number
-from fsgym.shown import visible_json
+from fsgym.text.messages import listing, one_line
+from fsgym.text.shown import visible_json
 
 if TYPE_CHECKING:
-    from fsgym.evaluation import Evaluation
+    from fsgym.evaluation.evaluate import Evaluation
 
 SHOWN_FIGURES = (*FIGURE_LABELS, "loss_low", "loss_high", *PROBABILITY_FIGURES)
 CLASSES_PRINTED = 8  # of more than two, with recall and precision; --json has all

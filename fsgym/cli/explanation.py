@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsgym.checks import brief
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
-from fsgym.sentences import belief_text, beliefs_in_words, price_text
+from fsgym.text.messages import brief
+from fsgym.text.sentences import belief_text, beliefs_in_words, price_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fsgym.cli.model_data import ModelData
-    from fsgym.columns import Columns
+    from fsgym.data.columns import Columns
     from fsgym.datasets.folder import LoadedDataset
     from fsgym.session import Session
 

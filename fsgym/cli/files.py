@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.checks import listing
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
+from fsgym.data.reading.files import read_json, read_rows
 from fsgym.datasets import load_costs
-from fsgym.datasets.files import read_json, read_rows
 from fsgym.rules.labels import error_cost_matrix, relation_matrix
 from fsgym.rules.options import OPTIONS, RuleOption
+from fsgym.text.messages import listing
 
 
 def read_groups(path: Path) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ import typer
 
 from fsgym.cli.completion import complete_variant
 from fsgym.cli.terminal import console, say, show
-from fsgym.shown import visible_json
+from fsgym.text.shown import visible_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ def show_leaderboard(
 
     Example: fsgym leaderboard DatumWise-v0 --mine my_policy:train
     """
-    from fsgym.ranking import leaderboard
+    from fsgym.comparison.leaderboard import leaderboard
 
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())

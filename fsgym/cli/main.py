@@ -15,7 +15,6 @@ import typer
 from typer.core import TyperGroup
 
 import fsgym
-from fsgym.checks import MAX_SPLITS
 from fsgym.cli import models as cli_models
 from fsgym.cli import options
 from fsgym.cli.ask import ask
@@ -41,8 +40,9 @@ from fsgym.cli.page_export import export_page
 from fsgym.cli.prediction import predict
 from fsgym.cli.serve import serve_model
 from fsgym.cli.terminal import say, show
-from fsgym.interrupts import interrupts_between_kernels
 from fsgym.methods import DEFAULT_METHODS
+from fsgym.support.checks import MAX_SPLITS
+from fsgym.support.interrupts import interrupts_between_kernels
 
 
 class Commands(TyperGroup):

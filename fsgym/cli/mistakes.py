@@ -10,8 +10,9 @@ from typing import Any
 
 import typer
 
-from fsgym.checks import MAX_JOBS, brief, explain_unknown, listing
 from fsgym.rules.options import OPTIONS
+from fsgym.support.checks import MAX_JOBS
+from fsgym.text.messages import brief, explain_unknown, listing
 
 FILE_FORMS = ("pairs", "needs", "errors", "groups")  # of options of the rules whose value is a file
 HEADER_LENGTH_BYTES = 8  # at the start of a model file
@@ -130,7 +131,7 @@ def refuse_file(folder: Path | None, files: Iterable[str] = ()) -> None:
 
 def check_rule_files(rules: Mapping[str, Any]) -> None:
     """An error where a file that an option of the rules names does not exist."""
-    from fsgym.datasets.files import check_file
+    from fsgym.data.reading.files import check_file
 
     for option in OPTIONS:
         given = rules.get(option.name)

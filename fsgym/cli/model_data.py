@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.checks import brief, explain_unknown, listing
 from fsgym.cli.training_data import DataOrigin
-from fsgym.columns import Columns, MissingColumns
-from fsgym.dataset import Dataset
+from fsgym.data.columns import Columns, MissingColumns
+from fsgym.data.dataset import Dataset
+from fsgym.data.reading.model_tables import labels_for, read_file_for, select_columns
+from fsgym.data.reading.reading import Reading, check_reading
 from fsgym.datasets.folder import LoadedDataset
 from fsgym.datasets.loading import is_path, load_whole, part_index
-from fsgym.datasets.model_tables import labels_for, read_file_for, select_columns
-from fsgym.datasets.reading import Reading, check_reading
 from fsgym.levels import refuse_unmatched_levels
+from fsgym.text.messages import brief, explain_unknown, listing
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsgym.checks import brief, did_you_mean, listing
 from fsgym.cli import options
 from fsgym.cli.completion import agent_names, complete_agent
 from fsgym.cli.evaluation_output import print_evaluations, print_json
@@ -27,13 +26,14 @@ from fsgym.cli.mistakes import (
 )
 from fsgym.cli.terminal import say, show
 from fsgym.methods import DEFAULT_AGENT, Method, find_method, load_class, method_names
-from fsgym.writing import writable_folder
+from fsgym.support.writing import writable_folder
+from fsgym.text.messages import brief, did_you_mean, listing
 
 if TYPE_CHECKING:
-    from fsgym.dataset import Dataset
+    from fsgym.data.dataset import Dataset
+    from fsgym.data.reading.reading import Reading
     from fsgym.datasets.folder import LoadedDataset
-    from fsgym.datasets.reading import Reading
-    from fsgym.evaluation import Evaluation
+    from fsgym.evaluation.evaluate import Evaluation
 
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object with all figures, and nothing else, on standard output.")
@@ -168,8 +168,8 @@ def _seconds_of_fit(model: Any, dataset: Dataset) -> float:
 
 def _warn_of_codes(data: str, dataset: Dataset, reading: Reading) -> None:
     """Print which columns of a file may be codes, except those that an option names."""
+    from fsgym.datasets.description import possible_codes
     from fsgym.datasets.loading import is_path
-    from fsgym.description import possible_codes
 
     found = [name for name in possible_codes(dataset) if name not in reading.numeric] if is_path(data) else []
     if found:
@@ -228,7 +228,7 @@ def _print_rules(model: Any, target: str) -> None:
 def _evaluate_parts(model: Any, loaded: LoadedDataset, split: str, row_groups: str | None) -> dict[str, Evaluation]:
     """Evaluations of the "training" rows and, if there are any, of those "held out"."""
     from fsgym.datasets.loading import part_index
-    from fsgym.evaluation import evaluate as evaluate_model
+    from fsgym.evaluation.evaluate import evaluate as evaluate_model
 
     parts = {"training": split} | ({"held out": OTHER_PART[split]} if split in OTHER_PART else {})
     return {
@@ -299,7 +299,7 @@ def evaluate(
     check_missing_columns(missing_columns)
     from fsgym.cli.model_data import ModelData, read_labelled
     from fsgym.datasets.loading import part_index
-    from fsgym.evaluation import evaluate as evaluate_model
+    from fsgym.evaluation.evaluate import evaluate as evaluate_model
 
     names = {"drop": drop, "category": category, "numeric": numeric}
     listed = {option: tuple(options.comma_separated(value)) for option, value in names.items()}

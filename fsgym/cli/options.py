@@ -17,8 +17,8 @@ from fsgym.cli.terminal import say
 from fsgym.rules.options import Form, RuleOption, unnamed_options
 
 if TYPE_CHECKING:
+    from fsgym.data.reading.reading import Reading
     from fsgym.datasets.folder import LoadedDataset
-    from fsgym.datasets.reading import Reading
 
 DataArgument = Annotated[
     str,
@@ -214,8 +214,8 @@ def read_task(
     check_rule_files(rules)
     check_data(data, data_dir, split)
     from fsgym.cli.files import read_groups, read_rule_options, read_units
+    from fsgym.data.reading.reading import Reading, check_reading
     from fsgym.datasets.loading import load_whole
-    from fsgym.datasets.reading import Reading, check_reading
 
     listed = {"drop": drop, "category": rules.get("category"), "numeric": rules.get("numeric")}
     names: dict[str, Any] = {option: tuple(comma_separated(value)) for option, value in listed.items()}

@@ -11,7 +11,7 @@ import typer
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_model, refuse_folder
 from fsgym.cli.terminal import show
-from fsgym.writing import write_whole
+from fsgym.support.writing import write_whole
 
 HEAD_BYTES = 4096  # of a file, which say what it is
 PAGE_MARK, POLICY_MARK = b'content="fsgym export"', b'"fsgym-policy-'

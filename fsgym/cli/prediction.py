@@ -12,11 +12,11 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from fsgym.checks import brief
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, refuse_folder
 from fsgym.cli.terminal import show
-from fsgym.writing import opened_whole, writable_folder
+from fsgym.support.writing import opened_whole, writable_folder
+from fsgym.text.messages import brief
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ def predict(
         raise ValueError(f"--output must end in {' or '.join(SUFFIXES_OF_OUTPUT)}, got {output}")
     refuse_folder(output, "--output", "the answers")
     from fsgym.cli.model_data import ModelData
-    from fsgym.datasets.model_tables import refuse_unknown_columns
+    from fsgym.data.reading.model_tables import refuse_unknown_columns
 
     if output is not None:
         if output.exists() and Path(data).exists() and output.samefile(data):
@@ -134,7 +134,7 @@ class Writer:
 
     def _records(self, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
         """The answer, probabilities, acquisitions and price of each row, as JSON values."""
-        from fsgym.trajectories import price_steps, values_as_text
+        from fsgym.envs.trajectories import price_steps, values_as_text
 
         model = self.classifier
         trajectories = model.trajectories(rows)

@@ -10,7 +10,7 @@ import typer
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_model
-from fsgym.extras import require
+from fsgym.support.extras import require
 
 
 def serve_model(
@@ -55,7 +55,7 @@ def serve_model(
     require("web", "fsgym serve")
     check_model(model)
     if token_file is not None:
-        from fsgym.datasets.files import check_file
+        from fsgym.data.reading.files import check_file
 
         check_file(token_file)
     from fsgym.cli.model_data import ModelData

@@ -7,11 +7,11 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fsgym.checks import brief
 from fsgym.cli.prediction import opened_output
-from fsgym.columns import Columns
+from fsgym.data.columns import Columns
 from fsgym.session import Session
 from fsgym.session.values import check_value
+from fsgym.text.messages import brief
 
 
 class Unfinished(NamedTuple):
@@ -69,7 +69,7 @@ def read_session(path: Path, model: Any) -> tuple[Session, Unfinished | None]:
     ValueError, OSError
         If the file is not a session, is damaged, or was written with another model.
     """
-    from fsgym.datasets.files import read_text
+    from fsgym.data.reading.files import read_text
 
     text = read_text(path)
     try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fsgym.data.reading.reading import Reading, check_reading
 from fsgym.datasets.loading import SPLIT_NAMES
-from fsgym.datasets.reading import Reading, check_reading
 
 if TYPE_CHECKING:
-    from fsgym.dataset import Dataset
+    from fsgym.data.dataset import Dataset
 
 LISTS = ("drop", "category", "numeric")
 
@@ -20,7 +20,7 @@ class DataOrigin(NamedTuple):
     ----------
     source : str, the argument of `fsgym train`: a path or a name
     name : str, of the data set
-    fingerprint : str, of the encoded table with its labels, see ``fsgym.origin.table_fingerprint``
+    fingerprint : str, of the encoded table with its labels, see ``fsgym.data.origin.table_fingerprint``
     n_samples : int, rows of the whole table
     split : {"train", "test", "all"}, the part used for training
     target, drop, category, numeric, separator, decimal, row_groups

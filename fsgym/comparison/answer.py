@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from fsgym.checks import listing
 from fsgym.comparison.ranking import Ranking, Standing, is_within_noise, rank_methods
 from fsgym.comparison.summary import FEWEST_PAIRS, lambdas_of, mean_text
 from fsgym.methods import CONSTANT
 from fsgym.metrics import ALL_LABELS
+from fsgym.text.messages import listing
 
 MOST_CLASSES = 3  # with which the recall of each class is shown
 SHOWN = 3  # names in a list of a sentence

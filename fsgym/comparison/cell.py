@@ -22,13 +22,13 @@ from fsgym.comparison.fitting import (
 )
 from fsgym.comparison.policies import PolicyFactory, as_in_training, caution_of, scaled_by, training_origin
 from fsgym.comparison.splits import OfficialSplit, Split
-from fsgym.dataset import Dataset
-from fsgym.evaluation import Evaluation, evaluate
+from fsgym.data.dataset import Dataset
+from fsgym.evaluation.evaluate import Evaluation, evaluate
 from fsgym.metrics import class_precisions, class_recalls
 from fsgym.rules import Rules
 from fsgym.runner.local_code import error_with_line
 from fsgym.runner.results import count, list_of, optional, record, returns, share
-from fsgym.threads import one_thread
+from fsgym.support.threads import one_thread
 
 # As tasks name them: they enter the keys of stored results.
 CELL_FUNCTION, TESTED_CELL_FUNCTION = (f"fsgym.comparison.cell:{name}" for name in ("run_cell", "run_tested_cell"))

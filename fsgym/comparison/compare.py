@@ -12,7 +12,6 @@ from typing import Any, Literal, Unpack
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fsgym.checks import brief
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.cell import REFIT_FIGURES
 from fsgym.comparison.compared import compared_methods
@@ -22,17 +21,18 @@ from fsgym.comparison.policies import caution_of
 from fsgym.comparison.protocol import TARGETS, make_protocol
 from fsgym.comparison.ranking import fixed_methods, rank_methods
 from fsgym.comparison.summary import WITHIN, summarise
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.datasets import load_dataset
-from fsgym.evaluation import Evaluation
+from fsgym.evaluation.evaluate import Evaluation
 from fsgym.methods import DEFAULT_METHODS
 from fsgym.metrics import headline_figures
-from fsgym.notices import warn_caller
 from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 from fsgym.runner.progress import checked_progress
-from fsgym.writing import writable_folder, write_whole
+from fsgym.support.writing import writable_folder, write_whole
+from fsgym.text.messages import brief
+from fsgym.text.notices import warn_caller
 
 FIGURE_COLUMNS = (
     *Evaluation.FIGURES,

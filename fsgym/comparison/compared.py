@@ -14,13 +14,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fsgym.checks import brief, explain_unknown
 from fsgym.comparison.expected_cost import ExpectedCostClassifier, cheapest_answers, has_scores, knows_error_costs
 from fsgym.comparison.imputed import ImputedMean, accepts_missing, mean_imputer
 from fsgym.comparison.pipelines import is_estimator, own_estimator, settings_of
 from fsgym.comparison.policies import PolicyFactory, is_factory, training_origin
 from fsgym.comparison.protocol import Protocol
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.methods import (
     CONSTANT,
     DEFAULT_AGENT,
@@ -31,7 +30,8 @@ from fsgym.methods import (
     method_names,
     supported_options,
 )
-from fsgym.notices import warn_caller
+from fsgym.text.messages import brief, explain_unknown
+from fsgym.text.notices import warn_caller
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.columns import Columns
 from fsgym.comparison.fitting import finite_or_none
-from fsgym.dataset import Dataset
-from fsgym.evaluation import Evaluation
+from fsgym.data.columns import Columns
+from fsgym.data.dataset import Dataset
+from fsgym.envs.trajectories import price_orders, price_steps, revealed_values
+from fsgym.evaluation.evaluate import Evaluation
+from fsgym.evaluation.usage import usage_as_json
 from fsgym.rules import Rules
-from fsgym.trajectories import price_orders, price_steps, revealed_values
-from fsgym.usage import usage_as_json
 
 N_EXAMPLES = 6  # test rows that the report shows of each method, apart from those of classes and errors
 FEW_CLASSES = 3  # of each of which a correctly classified row is shown

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from fsgym.checks import listing
 from fsgym.comparison.planned import PlannedComparison, Where
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.runner.store import read_timings
-from fsgym.threads import n_threads
+from fsgym.support.threads import n_threads
+from fsgym.text.messages import listing
 
 LONG_SECONDS = 60.0  # from which the time is said
 SIZES = ("n_samples", "n_features", "n_classes")

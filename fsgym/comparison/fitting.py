@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fsgym.checks import one_line
 from fsgym.comparison.policies import PolicyFactory
-from fsgym.dataset import Dataset
-from fsgym.evaluation import Evaluation
+from fsgym.data.dataset import Dataset
+from fsgym.evaluation.evaluate import Evaluation
 from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame
 from fsgym.runner.results import number, optional, share
+from fsgym.text.messages import one_line
 
 NAMED_OPTIONS = ("groups", "costs", "unrelated_costs", "related", "prerequisites")  # may name columns
 SHARE_FIGURES = ("accuracy", "sparsity", "admissible", "illegal")  # of the figures of an evaluation, those from 0 to 1

@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
-from fsgym.checks import brief, explain_unknown
-from fsgym.columns import Columns
 from fsgym.comparison.column_tracing import accepts_missing_values, columns_used, steps_in_order, untraceable
 from fsgym.comparison.imputed import WrappedPredictions
-from fsgym.dataset import Dataset
+from fsgym.data.columns import Columns
+from fsgym.data.dataset import Dataset
+from fsgym.text.messages import brief, explain_unknown
 
 MOST_CHECKED_ROWS = 1000  # training rows whose values take the place of those that do not count as used
 

@@ -16,8 +16,8 @@ from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.examples import with_units
 from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.ranking import Standing
+from fsgym.evaluation.usage import usage_as_json
 from fsgym.runner.run import Task, run_tasks
-from fsgym.usage import usage_as_json
 
 MOST_FITS = 100_000  # fits of a comparison; in one second each, they take a day
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from fsgym.checks import one_line
-from fsgym.dataset import Dataset
-from fsgym.env import DatumWiseEnv
-from fsgym.origin import RowOrigin
-from fsgym.policy_factory import FILE_MODULE, load_factory, train_policy
+from fsgym.data.dataset import Dataset
+from fsgym.data.origin import RowOrigin
+from fsgym.data.scaling import Scaling
+from fsgym.envs.env import DatumWiseEnv
+from fsgym.methods.factories import FILE_MODULE, load_factory, train_policy
 from fsgym.rules import Rules
 from fsgym.runner.local_code import error_with_line, local_code
-from fsgym.scaling import Scaling
+from fsgym.text.messages import one_line
 
 
 class PolicyFactory:

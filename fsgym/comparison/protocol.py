@@ -11,13 +11,14 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
-from fsgym.checks import MAX_SPLITS, brief, is_integer
 from fsgym.comparison.splits import OfficialSplit, Split, SplitParts, random_splits
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
+from fsgym.evaluation.usage import acquires_features
 from fsgym.rules import Rules
 from fsgym.rules.availability import without_unobtainable
 from fsgym.rules.options import RuleOptions, RuleOptionsButLam
-from fsgym.usage import acquires_features
+from fsgym.support.checks import MAX_SPLITS, is_integer
+from fsgym.text.messages import brief
 
 # Prices of one feature, in errors: those of Dulac-Arnold et al. (2012), section 6.1, and .05 of section 6.2; and .003,
 # .02 and .03, as the number of features used changes most between .001 and .05.

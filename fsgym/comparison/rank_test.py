@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from fsgym.checks import brief, listing
 from fsgym.comparison.ranking import rank_methods
-from fsgym.html import HtmlTable, html_block
+from fsgym.text.html import HtmlTable, html_block
+from fsgym.text.messages import brief, listing
 
 FEWEST_DATASETS = 3
 SIGNIFICANCE = 0.05

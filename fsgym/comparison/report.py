@@ -20,7 +20,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from fsgym.checks import listing
 from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words, headline_table, losses_table
 from fsgym.comparison.planned import Comparison
@@ -30,11 +29,12 @@ from fsgym.comparison.rank_test import DatasetsResult, folder_name
 from fsgym.comparison.ranking import REFERENCES, Ranking, method_titles, rank_methods, titles_with_flags
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.methods import METHODS
 from fsgym.rules import Rules
-from fsgym.shown import visible
-from fsgym.writing import write_whole
+from fsgym.support.writing import write_whole
+from fsgym.text.messages import listing
+from fsgym.text.shown import visible
 
 MOST_CLASSES_LISTED = 5
 PAGE_RESERVE = 1_000  # bytes for sentences on the chart and on cases that are left out

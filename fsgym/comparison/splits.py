@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fsgym.dataset import Dataset
-from fsgym.row_groups import split_by_groups
+from fsgym.data.dataset import Dataset
+from fsgym.data.row_groups import split_by_groups
 
 VALIDATION_SHARE = 0.25  # of the training part; our choice
 

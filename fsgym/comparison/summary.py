@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from fsgym.comparison.protocol import PAPER_REPORTED
-from fsgym.html import HtmlTable, html_block
 from fsgym.metrics import FIGURE_LABELS
+from fsgym.text.html import HtmlTable, html_block
 
 WITHIN = (1, 2, 3, 5, 10)  # mean numbers of features
 FEWEST_PAIRS = 3  # splits from which the spread of paired differences is used

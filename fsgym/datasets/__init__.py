@@ -1,9 +1,9 @@
 """Data sets: those that come with scikit-learn, a local folder, any CSV or npz file, and OpenML."""
 
+from fsgym.data.reading.model_tables import read_table_for
 from fsgym.datasets.catalog import list_datasets
 from fsgym.datasets.generators import GENERATORS, Cube, CubeNM, CubeNUC, Syn
 from fsgym.datasets.loading import load_dataset
-from fsgym.datasets.model_tables import read_table_for
 from fsgym.datasets.prices import load_costs
 from fsgym.datasets.public.fetch import fetch_dataset
 

@@ -9,11 +9,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsgym import checks
 from fsgym.datasets.embedded import EMBEDDED
 from fsgym.datasets.folder import find_folder, read_manifest
 from fsgym.datasets.generators import GENERATORS, n_generated_rows
 from fsgym.datasets.openml import OPENML
+from fsgym.text.messages import explain_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,4 +128,4 @@ def unknown_dataset(name: str, known: Collection[str], has_folder: bool) -> Valu
     """The error for a name of no data set."""
     advice = "list_datasets() shows all names, and a CSV file is loaded by its path"
     hint = "" if has_folder else "; name a folder of data sets with data_dir or the variable FSGYM_DATA"
-    return ValueError(checks.explain_unknown("data set", name, known, advice + hint))
+    return ValueError(explain_unknown("data set", name, known, advice + hint))

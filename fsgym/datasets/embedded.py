@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 
 
 class Shape(NamedTuple):

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fsgym.cells import with_merged_as_text
-from fsgym.checks import brief, listing
-from fsgym.columns import Columns
-from fsgym.dataset import Dataset
-from fsgym.datasets.files import check_file, join_arrays, read_csv, read_json, read_part
-from fsgym.datasets.reading import TABLE_SUFFIXES, USE_OF, Reading, dataset_of_table, read_columns
-from fsgym.datasets.suspicions import find_merged
+from fsgym.data.cells import with_merged_as_text
+from fsgym.data.columns import Columns
+from fsgym.data.dataset import Dataset
+from fsgym.data.reading.files import check_file, join_arrays, read_csv, read_json, read_part
+from fsgym.data.reading.reading import TABLE_SUFFIXES, USE_OF, Reading, dataset_of_table, read_columns
+from fsgym.data.suspicions import find_merged
+from fsgym.text.messages import brief, listing
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,8 +2,8 @@
 
 A generator is a small immutable object. ``sample`` draws a ``Dataset``; ``posterior`` is the probability of each class
 given any acquired values, with which a policy can be compared with the best one that knows the distribution; see
-``fsgym.reference_policies``. ``load_dataset("cube")``, and the same for the other names in ``GENERATORS``, returns rows
-that are the same on every machine.
+``fsgym.evaluation.reference_policies``. ``load_dataset("cube")``, and the same for the other names in ``GENERATORS``,
+returns rows that are the same on every machine.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.checks import brief, check_number, generator_of, is_integer
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.datasets.components import Components
+from fsgym.support.checks import check_number, generator_of, is_integer
+from fsgym.text.messages import brief
 
 PUBLISHED_SEED = 8139  # of the generator of syn1 to syn3
 PUBLISHED_ROWS = 80_000  # 60,000 for training, 10,000 for validation, 10,000 for test

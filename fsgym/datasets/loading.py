@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.checks import brief
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
+from fsgym.data.reading.files import check_file
+from fsgym.data.reading.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns
+from fsgym.data.row_groups import shared_group
 from fsgym.datasets.catalog import unknown_dataset
 from fsgym.datasets.embedded import EMBEDDED, load_embedded
-from fsgym.datasets.files import check_file
 from fsgym.datasets.folder import (
     SUFFIXES,
     LoadedDataset,
@@ -27,8 +28,7 @@ from fsgym.datasets.folder import (
 )
 from fsgym.datasets.generators import GENERATORS, load_generated
 from fsgym.datasets.openml import OPENML, load_from_openml
-from fsgym.datasets.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns
-from fsgym.row_groups import shared_group
+from fsgym.text.messages import brief
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsgym.checks import listing
-from fsgym.dataset import Dataset
-from fsgym.datasets.files import READ_ERRORS, first_line
+from fsgym.data.dataset import Dataset
+from fsgym.data.reading.files import READ_ERRORS, first_line
+from fsgym.data.reading.frames import check_size, take_target
+from fsgym.data.reading.reading import Reading, dataset_of_table
 from fsgym.datasets.folder import drop_features
-from fsgym.datasets.frames import check_size, take_target
-from fsgym.datasets.reading import Reading, dataset_of_table
+from fsgym.text.messages import listing
 
 TIMEOUT_SECONDS = 30.0  # of a connection
 AS_PUBLISHED = Reading()

@@ -8,11 +8,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fsgym.cells import plain_number
-from fsgym.checks import brief, did_you_mean, listing
-from fsgym.dataset import Dataset
-from fsgym.datasets.files import read_json, read_rows
+from fsgym.data.cells import plain_number
+from fsgym.data.dataset import Dataset
+from fsgym.data.reading.files import read_json, read_rows
 from fsgym.datasets.folder import find_folder
+from fsgym.text.messages import brief, did_you_mean, listing
 
 
 def load_costs(

@@ -11,12 +11,12 @@ from typing import Any
 
 import jinja2
 
-from fsgym.checks import listing
-from fsgym.digests import canonical_json
-from fsgym.shown import in_script, visible
+from fsgym.support.digests import canonical_json
+from fsgym.text.messages import listing
+from fsgym.text.shown import in_script, visible
 
 HERE = Path(__file__).parent
-SHARED_STYLE = HERE.parent / "pages" / "style.css"
+SHARED_STYLE = HERE.parent / "text" / "style.css"
 SCRIPTS = ("interpreter.js", "words.js", "page.js")
 STYLE_ELEMENT = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.checks import brief, check_number, check_prices, is_integer
 from fsgym.rules.labels import error_cost_matrix, relation_matrix
+from fsgym.support.checks import check_number, check_prices, is_integer
+from fsgym.text.messages import brief
 
 
 def check_sizes(n_features: Any, n_classes: Any) -> tuple[int, int]:

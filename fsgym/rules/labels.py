@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.checks import brief, explain_unknown, listing
+from fsgym.text.messages import brief, explain_unknown, listing
 
 # Names of the axes of a DataFrame of error costs that say which of them is which.
 ANSWER_NAMES = ("answer", "answers", "predicted", "prediction", "predicted class", "y_pred", "decision")

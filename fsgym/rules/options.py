@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Literal, NamedTuple, TypedDict, TypeVar, get_type_hints
 
-from fsgym.checks import did_you_mean
+from fsgym.text.messages import did_you_mean
 
 Form = Literal["number", "count", "flag", "word", "prices", "pairs", "needs", "errors", "groups"]
 SCALARS: tuple[Form, ...] = ("number", "count", "flag", "word")

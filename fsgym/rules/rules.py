@@ -9,12 +9,10 @@ from typing import Any, Literal, Self, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.arrays import read_only
-from fsgym.checks import brief, check_choice, check_groups, check_number, check_prices
-from fsgym.columns import Columns
-from fsgym.dataset import Dataset
-from fsgym.grouping import default_names, resolve_groups
-from fsgym.html import rules_html
+from fsgym.data.checks import check_groups
+from fsgym.data.columns import Columns
+from fsgym.data.dataset import Dataset
+from fsgym.data.groups import default_names, resolve_groups
 from fsgym.rules.checks import (
     check_acquisition_names,
     check_bool,
@@ -31,6 +29,10 @@ from fsgym.rules.kernels import Costs, State, price_sets_greedily
 from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS, SCALARS, RuleOptions, takes_rule_options
 from fsgym.rules.tables import compiled_tables, refuse_useless_budget
+from fsgym.support.arrays import read_only
+from fsgym.support.checks import check_choice, check_number, check_prices
+from fsgym.text.html import rules_html
+from fsgym.text.messages import brief
 
 ERRORS_IN_REPR = 3  # costs of errors that the repr names
 

@@ -6,9 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fsgym.arrays import read_only
 from fsgym.rules import kernels as mdp
 from fsgym.rules.rules import Rules
+from fsgym.support.arrays import read_only
 
 
 def legal_and_prices(

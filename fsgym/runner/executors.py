@@ -17,12 +17,13 @@ from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
-from fsgym.checks import check_n_jobs, one_line
-from fsgym.extras import require
 from fsgym.runner.fingerprint import fingerprint
 from fsgym.runner.store import first_version_mismatch, installed_versions
 from fsgym.runner.task import Task, TaskResult
 from fsgym.runner.worker import DIED_TWICE, RunOrigin, SharedValue, execute, put_result
+from fsgym.support.checks import check_n_jobs
+from fsgym.support.extras import require
+from fsgym.text.messages import one_line
 
 CONNECT_TIMEOUT = 10  # seconds to wait for a cluster's scheduler; a busy one on a local network answers within one
 VERSION_ATTEMPTS, VERSION_PAUSE = 5, 1.0  # how often workers are asked for their versions, seconds between

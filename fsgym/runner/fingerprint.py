@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 import cloudpickle
 import numpy as np
 
-from fsgym.checks import one_line
-from fsgym.digests import array_form, digest_of_form
 from fsgym.runner.local_code import VERSIONED_PACKAGES, local_code
+from fsgym.support.digests import array_form, digest_of_form
+from fsgym.text.messages import one_line
 
 _known_fingerprints: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 

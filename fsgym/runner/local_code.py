@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from fsgym.checks import one_line
+from fsgym.text.messages import one_line
 
 VERSIONED_PACKAGES = ("fsgym", "agents", "baselines", "fsgym_studies")  # the version of fsgym identifies their code
 SENT_CODE = "<dynamic-code>"  # cloudpickle 3.1.3 gives functions that another process cannot import this file name

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from fsgym.checks import brief
+from fsgym.text.messages import brief
 
 SECONDS_BETWEEN_LINES = 60.0  # where there is no bar
 

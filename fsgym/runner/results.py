@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from fsgym.checks import brief
+from fsgym.text.messages import brief
 
 Check = Callable[[Any, str], None]
 Declared = TypeVar("Declared", bound=Callable[..., Any])

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsgym.interrupts import interrupts_between_kernels
 from fsgym.runner.executors import check_backend, run_all
 from fsgym.runner.progress import progress_bar
 from fsgym.runner.results import check_result
 from fsgym.runner.store import TIMING_COLUMNS, open_store
 from fsgym.runner.task import Task, TaskResult
 from fsgym.runner.worker import resolve
+from fsgym.support.interrupts import interrupts_between_kernels
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -24,7 +24,7 @@ from joblib import parallel_config
 from fsgym.runner.local_code import error_with_line
 from fsgym.runner.results import check_result
 from fsgym.runner.task import TaskResult
-from fsgym.threads import one_thread
+from fsgym.support.threads import one_thread
 
 DIED_TWICE = "its worker process died twice, possibly out of memory; use fewer jobs or a machine with more memory"
 

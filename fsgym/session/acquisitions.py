@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.checks import brief, explain_unknown, listing
-from fsgym.columns import Columns
+from fsgym.data.columns import Columns
 from fsgym.rules import Rules
 from fsgym.session.step import AskedColumn
 from fsgym.session.values import check_value
+from fsgym.text.messages import brief, explain_unknown, listing
 
 
 class Acquisitions:

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.checks import brief
 from fsgym.rules import Rules
 from fsgym.rules.states import legal_and_prices
 from fsgym.session.acquisitions import Acquisitions, name_list
+from fsgym.text.messages import brief
 
 
 class Case:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
-from fsgym.checks import brief
 from fsgym.session.acquisitions import Acquisitions
+from fsgym.text.messages import brief
 
 MOST_EVENTS_EACH = 20  # events of a session, for each acquisition and each column
 EVENT_KINDS = ("answer", "unknown", "later")

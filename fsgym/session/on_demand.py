@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.cells import as_wide_numbers
-from fsgym.checks import brief, is_integer, listing
-from fsgym.columns import Column
+from fsgym.data.cells import as_wide_numbers
+from fsgym.data.columns import Column
 from fsgym.levels import UnmatchedCells
-from fsgym.notices import warn_caller
 from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.walk import Walk, started_state
+from fsgym.support.checks import is_integer
+from fsgym.text.messages import brief, listing
+from fsgym.text.notices import warn_caller
 
 ValueSource = Callable[[str, Any], Any]  # (name of an acquisition, rows) -> their values
 MAX_FLOAT32 = float(np.finfo(np.float32).max)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fsgym.sentences import price_text, probability_text, unused_text
 from fsgym.session.step import Alternative, Step
+from fsgym.text.sentences import price_text, probability_text, unused_text
 
 RUNNERS_UP = 2  # other acquisitions that are mentioned
 

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
-from fsgym.checks import brief
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.case import Case, start_case
 from fsgym.session.events import Event, events_from_json, events_of_first_format, most_events, plain_value
 from fsgym.session.reasons import explain_step
 from fsgym.session.step import Question, Step
 from fsgym.session.steps import make_step, question_on
+from fsgym.text.messages import brief
 
 SESSION_FORMAT = "fsgym-session-2"
 FIRST_FORMAT = "fsgym-session-1"  # of version 0.2.0

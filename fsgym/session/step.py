@@ -16,7 +16,7 @@ class AskedColumn(NamedTuple):
     ----------
     name : str
     kind : str
-        "number", "category", "codes" or "bool", as in ``fsgym.columns.Column``.
+        "number", "category", "codes" or "bool", as in ``fsgym.data.columns.Column``.
     unit : str, of a number; "" if it is not known
     levels : tuple of str, the values of a category
     low, high : float, or None

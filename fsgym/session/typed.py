@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fsgym.cells import BOOL_TEXTS
-from fsgym.checks import brief
-from fsgym.columns import Column
+from fsgym.data.cells import BOOL_TEXTS
+from fsgym.data.columns import Column
+from fsgym.text.messages import brief
 
 YES_NO = {"yes": True, "y": True, "no": False, "n": False}
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsgym.cells import BOOL_TEXTS, level_text
-from fsgym.checks import brief, listing
-from fsgym.columns import Column
+from fsgym.data.cells import BOOL_TEXTS, level_text
+from fsgym.data.columns import Column
 from fsgym.levels import find_level, level_places
+from fsgym.text.messages import brief, listing
 
 
 class CheckedValue(NamedTuple):

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from fsgym.columns import Column
-from fsgym.sentences import price_text, values_text
+from fsgym.data.columns import Column
 from fsgym.session.session import LogEntry
 from fsgym.session.step import Alternative, Step
+from fsgym.text.sentences import price_text, values_text
 
 BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
 ALTERNATIVES_SHOWN = 6  # by hand

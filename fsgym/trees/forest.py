@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fsgym.arrays import read_only, read_only_fields
+from fsgym.support.arrays import read_only, read_only_fields
 from fsgym.trees.binning import BinnedTable
 from fsgym.trees.tree import NODE_DTYPES, Tree
 

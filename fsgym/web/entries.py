@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from fsgym.columns import Column, Columns
+from fsgym.data.columns import Column, Columns
 from fsgym.session.typed import value_of_text
 from fsgym.session.values import allowed_text, check_value
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from fsgym.checks import brief, explain_unknown
+from fsgym.text.messages import brief, explain_unknown
 from fsgym.web.openapi import STEP_PARAMETERS, openapi_description
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fsgym.columns import Column
+from fsgym.data.columns import Column
 from fsgym.session.values import allowed_text
 
 INTERFACE_VERSION = "1"

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from fsgym.checks import one_line
 from fsgym.session.words import without_advice
-from fsgym.shown import visible
+from fsgym.text.messages import one_line
+from fsgym.text.shown import visible
 from fsgym.web.access import HEADERS, POLICY, Access
 from fsgym.web.cases import Cases, OpenCase
 from fsgym.web.changes import CHANGES, Unanswered, begin_values
@@ -25,7 +25,7 @@ from fsgym.web.views import ChartPictures, case_view, open_view, start_view
 OUT_OF_DATE = "That page was out of date, so nothing was changed; this is the case as it is now."
 CASES_LISTED = 20  # on the first page, by hand
 STATIC = {
-    "style.css": ("fsgym.pages", "style.css", "text/css"),
+    "style.css": ("fsgym.text", "style.css", "text/css"),
     "page.js": ("fsgym.web", "page.js", "text/javascript"),
     "icon.svg": ("fsgym.web", "icon.svg", "image/svg+xml"),
 }

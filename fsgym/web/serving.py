@@ -14,7 +14,7 @@ from typing import Any
 
 import uvicorn
 
-from fsgym.datasets.files import read_text
+from fsgym.data.reading.files import read_text
 from fsgym.web.access import ANY_ADDRESS, Access, HostNames, is_loopback
 from fsgym.web.app import MOST_CASES, case_app
 from fsgym.web.connections import BACKLOG, BoundedConnection

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from fsgym.columns import Column
-from fsgym.sentences import belief_text, beliefs_in_words, price_text, probability_text
+from fsgym.data.columns import Column
 from fsgym.session import LogEntry, Question, Step
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.words import (
@@ -26,6 +25,7 @@ from fsgym.session.words import (
     value_text,
     would_stop_text,
 )
+from fsgym.text.sentences import belief_text, beliefs_in_words, price_text, probability_text
 from fsgym.web.cases import OpenCase
 from fsgym.web.changes import columns_asked, open_question
 from fsgym.web.entries import FieldEntry, blank_entries

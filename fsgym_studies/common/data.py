@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 
-from fsgym.checks import listing
 from fsgym.datasets import list_datasets, load_dataset
+from fsgym.text.messages import listing
 from fsgym_studies.common.study import Study
 
 MOST_LISTED = 30  # names of data sets in a sentence

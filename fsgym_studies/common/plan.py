@@ -16,7 +16,7 @@ from fsgym.comparison.compared import ComparedMethod, candidates_at, sparsity_se
 from fsgym.comparison.planned import cells_of
 from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.splits import OfficialSplit, Split
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.methods import find_method
 from fsgym.runner import Run, Task

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of, provenance, template_environment
-from fsgym.datasets.files import read_text
-from fsgym.writing import write_whole
+from fsgym.data.reading.files import read_text
+from fsgym.support.writing import write_whole
 from fsgym_studies.common.claims import DASH, AssessedClaim
 from fsgym_studies.common.overview import overview
 from fsgym_studies.common.statistics import Mean

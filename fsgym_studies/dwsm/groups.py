@@ -12,7 +12,7 @@ import pandas as pd
 from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.splits import OfficialSplit, random_splits
 from fsgym.comparison.summary import with_lam
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import areas, by_dataset, evaluated_cells, rows_of, setting_means

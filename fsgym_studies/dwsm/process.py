@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym_studies.common.render import draw_picture
 
@@ -18,7 +18,7 @@ LAM = 0.1
 
 def episode() -> list[tuple[str, float, np.ndarray]]:
     """The actions of the episode by name, their rewards, and which features are known afterwards, bool (4,)."""
-    from fsgym.env import DatumWiseEnv
+    from fsgym.envs.env import DatumWiseEnv
 
     data = Dataset(np.eye(len(CLASSES), N_FEATURES), CLASSES, name="example")
     env = DatumWiseEnv(data, Rules(N_FEATURES, len(CLASSES), lam=LAM))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.report import Picture
 from fsgym.comparison.splits import OfficialSplit
-from fsgym.dataset import Dataset
-from fsgym.grids import blocks, contiguous
+from fsgym.data.dataset import Dataset
+from fsgym.data.grids import blocks, contiguous
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import evaluated_cells, rows_of

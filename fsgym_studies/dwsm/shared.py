@@ -10,7 +10,7 @@ from fsgym.comparison import figures
 from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.report import Picture
 from fsgym.comparison.splits import random_splits
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.claims import CauseText, Claim
 from fsgym_studies.common.curves import (

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from fsgym.comparison.fitting import first_warning
 from fsgym.comparison.splits import OfficialSplit, Split
-from fsgym.dataset import Dataset
-from fsgym.grids import contiguous
+from fsgym.data.dataset import Dataset
+from fsgym.data.grids import contiguous
+from fsgym.data.scaling import Scaling
 from fsgym.methods import find_method, load_class
 from fsgym.runner.results import count, list_of, number, record, returns, share
-from fsgym.scaling import Scaling
 
 ERROR_CURVE_CALL = "fsgym_studies.gbfs.cell:error_curve"
 STAGES_CALL = "fsgym_studies.gbfs.cell:stages"

@@ -11,7 +11,7 @@ import pandas as pd
 
 from fsgym.comparison.protocol import seed_of
 from fsgym.comparison.splits import OfficialSplit, Split, random_splits
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, binary, cell_labels, share_of, study_task, subsample, without
 from fsgym_studies.common.printed import bibtex

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fsgym.comparison.fitting import chance_accuracy
 from fsgym.comparison.splits import OfficialSplit, Split
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.runner.results import count, list_of, record, returns, share, text
 from fsgym_studies.hkl.subsets import EVALUATORS, SEARCHES, SubsetSelector
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from fsgym.comparison.protocol import seed_of
 from fsgym.comparison.splits import Split
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.difference import Difference, paired_difference
 from fsgym_studies.common.plan import cell_labels, share_of, study_task

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fsgym.comparison.protocol import seed_of
 from fsgym.comparison.splits import Split
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.curves import cells_with
 from fsgym_studies.common.difference import Difference, paired_difference

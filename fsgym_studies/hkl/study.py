@@ -11,7 +11,7 @@ import pandas as pd
 
 from fsgym.comparison.protocol import seed_of
 from fsgym.comparison.splits import OfficialSplit, Split, folds, random_splits
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.curves import cells_with, evaluated_cells
 from fsgym_studies.common.plan import DataFolder, Source, cell_labels, study_task

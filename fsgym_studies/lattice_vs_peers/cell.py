@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from fsgym.comparison.compared import candidates_at
 from fsgym.comparison.splits import Split
-from fsgym.dataset import Dataset
-from fsgym.evaluation import evaluate
+from fsgym.data.dataset import Dataset
+from fsgym.evaluation.evaluate import evaluate
 from fsgym.methods import find_method, load_class
 from fsgym.rules import Rules
 from fsgym.runner.results import count, list_of, number, record, returns

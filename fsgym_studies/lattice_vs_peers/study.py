@@ -10,10 +10,10 @@ import pandas as pd
 
 from fsgym.comparison.protocol import seed_of
 from fsgym.comparison.splits import random_splits
-from fsgym.dataset import Dataset
-from fsgym.extras import require
+from fsgym.data.dataset import Dataset
 from fsgym.methods import find_method
 from fsgym.runner import Task
+from fsgym.support.extras import require
 from fsgym_studies.common.plan import DataFolder, Source, binary, study_task, subsample
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study

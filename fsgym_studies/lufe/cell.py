@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.runner.results import count, list_of, record, returns, text
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def compare_arms(
         are such. Such a classifier always answers the largest class, and its penalties are chosen only if all others
         are such too.
     """
-    from fsgym.threads import one_blas_thread
+    from fsgym.support.threads import one_blas_thread
 
     train, test = train_and_test_rows(dataset.y, part)
     X, words = document_term_matrix(dataset.X, train, coding)

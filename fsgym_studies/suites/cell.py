@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from fsgym.comparison.fitting import fit_on, training_arguments, with_seed
 from fsgym.comparison.policies import PolicyFactory, scaled_by
 from fsgym.comparison.splits import SplitParts
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.datasets.generators import GENERATORS, NormalComponents, Syn
-from fsgym.evaluation import Evaluation, evaluate
+from fsgym.envs.trajectories import Trajectories
+from fsgym.evaluation.evaluate import Evaluation, evaluate
+from fsgym.evaluation.reference_policies import accuracies_within, reference
 from fsgym.metrics import area_under_roc
-from fsgym.reference_policies import accuracies_within, reference
 from fsgym.rules import Rules
 from fsgym.runner.results import list_of, number, optional, record, returns, text
-from fsgym.trajectories import Trajectories
 from fsgym_studies.suites.continuing import ORDER_ENDS, CannotContinueError, continued
 
 METHOD_CELL, REFERENCE_CELL = (f"fsgym_studies.suites.cell:{name}" for name in ("run_method", "run_reference"))
@@ -199,7 +199,7 @@ def acquisitions_until(order: NDArray[np.int32], relevant: NDArray[np.bool_]) ->
 
 @returns(CELL_CHECK)
 def run_reference(*, measurement: Measurement, quick: bool) -> dict[str, Any]:
-    """Scores of the reference policy, which knows the distribution; see ``fsgym.reference_policies``."""
+    """Scores of the reference policy, which knows the distribution; see ``fsgym.evaluation.reference_policies``."""
     generator, scores = GENERATORS[measurement.generator], Scores()
     n = REFERENCE_ROWS[quick]
     found = [reference(generator, price, n) for price in measurement.prices]

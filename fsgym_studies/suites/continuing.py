@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agents.policy import Policy
-from fsgym.dataset import Dataset
-from fsgym.evaluation import as_actor, codes_of, play
+from fsgym.data.dataset import Dataset
+from fsgym.envs.trajectories import Trajectories
+from fsgym.evaluation.evaluate import as_actor, codes_of, play
 from fsgym.metrics import aligned_probabilities
 from fsgym.rules import Rules
-from fsgym.trajectories import Trajectories
 
 NO_ORDER = "no order of acquisitions beyond its own stop"
 NO_MASKS = "its predict takes no action_masks, so that it cannot be asked to continue past its stop"

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 
-from fsgym.checks import listing
 from fsgym.comparison.report import provenance
 from fsgym.comparison.summary import FEWEST_PAIRS
 from fsgym.methods import find_method
+from fsgym.text.messages import listing
 from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import DASH, format_number
 from fsgym_studies.common.study import Conclusion, Table

@@ -9,9 +9,9 @@ from typing import Any
 
 from fsgym.comparison.compared import ComparedMethod, compared_methods
 from fsgym.comparison.protocol import make_protocol
-from fsgym.dataset import Dataset
-from fsgym.extras import EXTRAS, require
+from fsgym.data.dataset import Dataset
 from fsgym.methods import REFERENCES, find_method
+from fsgym.support.extras import EXTRAS, require
 
 SLOW_METHODS = ("maskable_ppo",)  # run only if named
 BENCHMARK_METHODS = ("adaptive", "lattice", "mixture", "rcpi", "cegb", "panel", "stopping", "cart", "gdfs", "dime")

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from agents import MixtureClassifier
 from fsgym.comparison.fitting import fit_on
-from fsgym.dataset import Dataset
-from fsgym.evaluation import evaluate
+from fsgym.data.dataset import Dataset
+from fsgym.evaluation.evaluate import evaluate
 from fsgym.rules import Rules
 from fsgym.runner.results import returns
 from fsgym_studies.suites.cell import CELL_CHECK, Measurement, Scores

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsgym.comparison.splits import SplitParts
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym_studies.common.plan import DataFolder
 from fsgym_studies.suites.cell import Measurement
 from fsgym_studies.suites.scores import REFERENCE_TITLE

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsgym.comparison.imputed import mean_imputer
 from fsgym.comparison.splits import Split
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.runner.results import list_of, record, returns, share
 
 if TYPE_CHECKING:

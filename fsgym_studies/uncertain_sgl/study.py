@@ -12,7 +12,7 @@ import pandas as pd
 
 from fsgym.comparison.protocol import seed_of
 from fsgym.comparison.splits import folds
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, study_task, without
 from fsgym_studies.common.printed import bibtex

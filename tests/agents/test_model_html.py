@@ -9,7 +9,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from agents import DatumWiseClassifier, LatticeClassifier
 from fsgym import Dataset, evaluate
-from fsgym.columns import Column, Columns
+from fsgym.data.columns import Column, Columns
 from support.pages import Markup
 
 NASTY = "<b>crp</b>"

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import fsgym
 from agents import BaseAgentClassifier, Policy, load_classifier, model_file
 from fsgym import Rules, evaluate
-from fsgym.evaluation import play
+from fsgym.evaluation.evaluate import play
 from fsgym.methods import METHODS, Method, load_class
 from support.majority import MajorityClassifier, MajorityPolicy
 from support.method_tables import TABLES, honest_usage

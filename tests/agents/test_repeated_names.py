@@ -11,7 +11,7 @@ import pytest
 from agents import LatticeClassifier, load_classifier
 from agents.model_file import MODEL_FORMAT
 from fsgym import Dataset, load_dataset
-from fsgym.columns import Column, Columns
+from fsgym.data.columns import Column, Columns
 
 RNG = np.random.default_rng(0)
 VALUES = RNG.normal(size=(60, 3))

@@ -19,7 +19,7 @@ from agents.parallel import run_serially
 from agents.rcpi.sampling import sample_states
 from agents.weights import row_weights, training_rows
 from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules, evaluate
-from fsgym.weights import cumulative_shares
+from fsgym.data.weights import cumulative_shares
 
 AGENTS: dict[str, Any] = {
     "lattice": LatticeClassifier(unknown=0, lam=0.02, random_state=0),

@@ -10,7 +10,7 @@ import pytest
 from test_accessible_pages import defects
 
 from agents import MixtureClassifier
-from fsgym.sentences import probability_text
+from fsgym.text.sentences import probability_text
 from support.clinic import clinic_model, clinic_table
 from support.hostile import hostile_model
 

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsgym import Dataset, Scaling
-from fsgym.checks import check_groups, check_prices
-from fsgym.columns import Columns
+from fsgym.data.checks import check_groups
+from fsgym.data.columns import Columns
+from fsgym.support.checks import check_prices
 from support.refusals import one_sentence
 
 X = np.array([[0.0, 1.0, 5.0], [1.0, 3.0, 5.0], [2.0, np.nan, 5.0], [4.0, 2.0, 5.0]])

@@ -15,8 +15,8 @@ from sklearn.preprocessing import MinMaxScaler
 import fsgym
 from baselines import PanelClassifier
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, load_dataset, loss_scorer
-from fsgym.evaluation import as_actor
-from fsgym.trajectories import price_orders
+from fsgym.envs.trajectories import price_orders
+from fsgym.evaluation.evaluate import as_actor
 
 X = [[0, 5, 1], [1, 5, 2], [0, 6, 3], [1, 6, 4]]
 Y = ["no", "yes", "no", "yes"]

@@ -16,9 +16,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 import fsgym
 from agents import load_classifier
-from fsgym import cli, methods
+from fsgym import cli
 from fsgym.comparison import figures
 from fsgym.methods import METHODS, Method, find_method, load_class, method_names
+from fsgym.methods import registry as methods
 from support.outside import TopFeatures
 from support.problems import PRICES, make_data
 from support.refusals import one_sentence

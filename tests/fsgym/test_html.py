@@ -4,9 +4,9 @@ import numpy as np
 
 from agents.loss_estimate import LossEstimate
 from fsgym import Dataset, Rules, compare, evaluate, summarise
-from fsgym.columns import Column, Columns
-from fsgym.html import HtmlTable, html_block, rules_html
+from fsgym.data.columns import Column, Columns
 from fsgym.metrics import FIGURE_LABELS
+from fsgym.text.html import HtmlTable, html_block, rules_html
 from support.pages import Markup
 
 NASTY = "<script>alert('x')</script> & \"co\""

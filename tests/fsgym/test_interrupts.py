@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from fsgym.interrupts import interrupts_between_kernels
+from fsgym.support.interrupts import interrupts_between_kernels
 from support import interrupted_load
 
 

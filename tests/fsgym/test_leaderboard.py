@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import fsgym
-from fsgym import ranking
+from fsgym.comparison import leaderboard as ranking
+from fsgym.envs.registration import VARIANTS
 from fsgym.methods import REFERENCES, class_of, find_method, supported_options
-from fsgym.registration import VARIANTS
 
 STORED = ranking.read_stored_rows()
 

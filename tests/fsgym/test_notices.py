@@ -8,8 +8,8 @@ import pytest
 
 import fsgym
 from agents import DatumWiseClassifier
-from fsgym.columns import Column, Columns
-from fsgym.notices import warn_caller
+from fsgym.data.columns import Column, Columns
+from fsgym.text.notices import warn_caller
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import fsgym
 from agents import DatumWiseClassifier, load_classifier
 from fsgym import Dataset
-from fsgym.columns import Column, Columns
-from fsgym.html import dataset_html
-from fsgym.scaling import float32_offsets
-from fsgym.trajectories import values_as_text
+from fsgym.data.columns import Column, Columns
+from fsgym.data.scaling import float32_offsets
+from fsgym.envs.trajectories import values_as_text
+from fsgym.text.html import dataset_html
 
 START = 1.7e9  # a time in seconds
 rng = np.random.default_rng(0)

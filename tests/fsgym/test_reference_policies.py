@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from fsgym.datasets import Cube, CubeNM, CubeNUC, Syn
-from fsgym.reference_policies import bayes_error, reference
+from fsgym.evaluation.reference_policies import bayes_error, reference
 from support.refusals import refused
 
 # loss at lam .003, .01 and .03; at .01 also the accuracy and the price paid

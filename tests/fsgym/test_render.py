@@ -11,9 +11,18 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules
-from fsgym.card import CORRECT, FOOT_BOTTOM, HEIGHT, UNANSWERED, WIDTH, WRONG, Card, draw_card
-from fsgym.columns import Column, Columns
-from fsgym.render import UNKNOWN, draw_features
+from fsgym.data.columns import Column, Columns
+from fsgym.envs.card import (
+    CORRECT,
+    FOOT_BOTTOM,
+    HEIGHT,
+    UNANSWERED,
+    WIDTH,
+    WRONG,
+    Card,
+    draw_card,
+)
+from fsgym.envs.rendering import UNKNOWN, draw_features
 
 DATA = Dataset(
     [[-1.0, 0.0, 1.0], [0.5, np.nan, 0.25]],
@@ -103,7 +112,7 @@ def foot(picture: np.ndarray) -> tuple[int, ...]:
 def cards(monkeypatch) -> list[Card]:
     """What is drawn, as text."""
     seen: list[Card] = []
-    monkeypatch.setattr("fsgym.card.draw_card", lambda card: seen.append(card) or draw_card(card))
+    monkeypatch.setattr("fsgym.envs.card.draw_card", lambda card: seen.append(card) or draw_card(card))
     return seen
 
 
@@ -279,7 +288,7 @@ def test_a_window_shows_each_step(window):
 
 def test_the_card_says_what_each_error_costs(monkeypatch):
     cards = []
-    monkeypatch.setattr("fsgym.card.draw_card", lambda card: cards.append(card) or draw_card(card))
+    monkeypatch.setattr("fsgym.envs.card.draw_card", lambda card: cards.append(card) or draw_card(card))
     for env in (
         gym.make("DatumWiseCost-v0", render_mode="rgb_array").unwrapped,
         DatumWiseEnv(DATA, RULES, render_mode="rgb_array"),
@@ -297,7 +306,7 @@ def test_the_card_says_what_each_error_costs(monkeypatch):
 
 
 def test_without_pygame_one_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("fsgym.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("fsgym.support.extras.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'render_mode="human" needs pygame: pip install .fsgym\[render\]'):
         gym.make("DatumWise-v0", render_mode="human")
     DatumWiseEnv(DATA, RULES, render_mode="rgb_array")

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 from fsgym import Dataset
 from fsgym.comparison.splits import Split, inner_split
-from fsgym.row_groups import encode_row_groups, grouped_folds
+from fsgym.data.row_groups import encode_row_groups, grouped_folds
 from fsgym.runner.fingerprint import fingerprint
 from support.refusals import refused
 

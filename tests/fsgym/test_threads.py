@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg  # noqa: F401  loads the library whose limit is looked at
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from fsgym.threads import n_threads, one_blas_thread, one_thread
+from fsgym.support.threads import n_threads, one_blas_thread, one_thread
 
 
 def blas() -> list[int]:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fsgym import Dataset, Rules, evaluate
-from fsgym.columns import Column, Columns
-from fsgym.trajectories import revealed_values, values_as_text
+from fsgym.data.columns import Column, Columns
+from fsgym.envs.trajectories import revealed_values, values_as_text
 
 COLUMNS = Columns([Column("crp", unit="mg/l"), Column("ward", "category", ("er", "gp", "icu")), Column("s", "bool")])
 ROW = np.array([12.5, 0, 1, 0, np.nan], np.float32)

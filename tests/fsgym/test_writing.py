@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from fsgym.writing import opened_whole, writable_folder, write_whole
+from fsgym.support.writing import opened_whole, writable_folder, write_whole
 
 
 def content_of(folder):

@@ -12,9 +12,10 @@ from sklearn.linear_model import LogisticRegression
 import fsgym
 from agents import LatticeClassifier
 from baselines import CARTClassifier
-from fsgym import Dataset, Rules, extras
+from fsgym import Dataset, Rules
 from fsgym.comparison.splits import Split
 from fsgym.runner.results import check_result
+from fsgym.support import extras
 from fsgym_studies.common.data import require_datasets
 from fsgym_studies.common.plan import Source
 from fsgym_studies.common.render import replace_section, section, write_section

@@ -12,7 +12,7 @@ from fsgym import Dataset, load_dataset
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import OfficialSplit
-from fsgym.datasets.files import read_text
+from fsgym.data.reading.files import read_text
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.data import require_datasets

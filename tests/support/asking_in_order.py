@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from fsgym.trajectories import Trajectories
+from fsgym.envs.trajectories import Trajectories
 
 
 class AskingInOrder(ClassifierMixin, BaseEstimator):

@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 
-from fsgym.evaluation import Evaluation
+from fsgym.evaluation.evaluate import Evaluation
 
 UNIT = {"sparsity": 0.5, "admissible": 1.0, "illegal": 0.0, "balanced_accuracy": 0.5, "auc": 0.8}
 

@@ -36,5 +36,5 @@ def diffs() -> Iterator[FileDiff]:
 
 def entry_of(name: str) -> Method:
     """The entry of ``METHODS`` that a diff adds under this name."""
-    entries = [eval("{" + "\n".join(d.added) + "}") for d in diffs() if d.path == "fsgym/method_table.py"]
+    entries = [eval("{" + "\n".join(d.added) + "}") for d in diffs() if d.path == "fsgym/methods/table.py"]
     return next(entry[name] for entry in entries if name in entry)

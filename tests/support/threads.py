@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from threadpoolctl import threadpool_limits
 
-from fsgym.threads import THREAD_VARIABLES
+from fsgym.support.threads import THREAD_VARIABLES
 
 
 @contextmanager

@@ -12,9 +12,10 @@ from agents.anystate.mixture.fitting import fit_mixtures
 from agents.anystate.mixture.model import MixtureModel, model_of
 from agents.anystate.policy import AnyStatePolicy
 from agents.tradeoff import TrainingTask
-from fsgym.checks import brief, is_integer
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
+from fsgym.support.checks import is_integer
+from fsgym.text.messages import brief
 
 
 class MixturePolicy(AnyStatePolicy):

@@ -11,8 +11,8 @@ from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import TrainingDesign, fit_mixture
 from agents.anystate.mixture.tuning import ClassMixture, Exponents, draw_known, fit_exponents, tune
 from agents.anystate.mixture.variables import Variables, fit_variables, with_normal_scores
-from fsgym.dataset import Dataset
-from fsgym.threads import one_blas_thread
+from fsgym.data.dataset import Dataset
+from fsgym.support.threads import one_blas_thread
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,10 +29,10 @@ from agents.anystate.mixture.variables import Variables
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
 from agents.anystate.stop_rule import StopRule
 from agents.parts import lengths_of_parts
-from fsgym.arrays import read_only, read_only_rows
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
-from fsgym.trajectories import Trajectories
+from fsgym.support.arrays import read_only, read_only_rows
 
 
 @dataclass(frozen=True, eq=False)

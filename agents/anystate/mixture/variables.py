@@ -13,8 +13,8 @@ from scipy.special import ndtr, ndtri
 
 from agents.anystate.mixture import constants as const
 from agents.parts import lengths_of_parts
-from fsgym.arrays import read_only
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
+from fsgym.support.arrays import read_only
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,10 @@ from agents.anystate.network.model import NetworkModel
 from agents.anystate.network.predictors import fit_predictors
 from agents.anystate.policy import AnyStatePolicy
 from agents.tradeoff import TrainingTask
-from fsgym.checks import brief, is_integer
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
+from fsgym.support.checks import is_integer
+from fsgym.text.messages import brief
 
 
 class AnyStateNetworkPolicy(AnyStatePolicy):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from agents.anystate.network import constants as const
 from agents.anystate.network.embedding import Embedding, fit_embedding, network_inputs, screen_acquisitions
 from agents.known_columns import AcquisitionIndices
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
 from agents.anystate.network.kernels import write_embedded
-from fsgym.arrays import read_only
 from fsgym.rules import Rules
+from fsgym.support.arrays import read_only
 
 
 class Embedding(NamedTuple):

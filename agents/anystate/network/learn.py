@@ -14,7 +14,7 @@ from agents.anystate.network.ranking import RankingLearner, train_ranking
 from agents.anystate.network.rollouts import refine_ranking
 from agents.anystate.network.task import CandidateTask
 from fsgym.rules import Rules
-from fsgym.threads import one_blas_thread
+from fsgym.support.threads import one_blas_thread
 
 
 def learn_ranking(fitted: FittedPredictors, rules: Rules, seed: int) -> tuple[list[NetworkModel], NetworkModel]:

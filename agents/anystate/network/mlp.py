@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fsgym.checks import brief
+from fsgym.text.messages import brief
 
 ADAM_BETAS, ADAM_EPSILON = (0.9, 0.999), 1e-8  # the defaults of Kingma and Ba (2015)
 START_DIVISOR, END_DIVISOR = 25.0, 1e4  # of the one-cycle rate: maximum / start, start / end; PyTorch's defaults

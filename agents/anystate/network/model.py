@@ -24,9 +24,9 @@ from agents.anystate.network.mlp import MLP, check_hidden_sizes
 from agents.anystate.network.task import scaled_regrets
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
 from agents.anystate.stop_rule import StopRule
-from fsgym.arrays import read_only, read_only_rows
+from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
-from fsgym.trajectories import Trajectories
+from fsgym.support.arrays import read_only, read_only_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ from agents.anystate.network import constants as const
 from agents.anystate.network.embedded_rows import EmbeddedRows, embed_rows, random_masks
 from agents.anystate.network.mlp import MLP, AdamW, one_cycle, softmax_inplace
 from agents.known_columns import AcquisitionIndices
-from fsgym.dataset import Dataset
-from fsgym.threads import one_blas_thread
+from fsgym.data.dataset import Dataset
+from fsgym.support.threads import one_blas_thread
 
 
 class TrainingSteps(NamedTuple):

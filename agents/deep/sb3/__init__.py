@@ -1,6 +1,6 @@
 """Training with Stable-Baselines3, which needs the optional dependencies ``rl``."""
 
-from fsgym.extras import require
+from fsgym.support.extras import require
 
 require("rl", "agents.deep.sb3")
 

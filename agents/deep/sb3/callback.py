@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback, EventCallback
 
-from fsgym.checks import brief, is_integer
-from fsgym.evaluation import as_actor, evaluate
+from fsgym.evaluation.evaluate import as_actor, evaluate
+from fsgym.support.checks import is_integer
+from fsgym.text.messages import brief
 
 LOGGED_FIGURES = ("loss", "accuracy", "n_features", "n_acquisitions", "spent", "illegal")
 

@@ -23,10 +23,11 @@ from torch.distributions import Distribution
 from agents.deep.algorithms import ALGORITHMS, Algorithm, find_algorithm, largest_error_cost
 from agents.deep.network import MAX_ABS_Z_SCORE, NetworkPolicy
 from agents.deep.sb3.vec_env import DatumWiseVecEnv, ScaledRewards
-from fsgym.checks import brief, is_integer
-from fsgym.dataset import Dataset
-from fsgym.env import DatumWiseEnv, rules_for
-from fsgym.vector_env import DatumWiseVectorEnv
+from fsgym.data.dataset import Dataset
+from fsgym.envs.env import DatumWiseEnv, rules_for
+from fsgym.envs.vector_env import DatumWiseVectorEnv
+from fsgym.support.checks import is_integer
+from fsgym.text.messages import brief
 
 TARGET_NETWORK = "_target."  # part of the array names of target networks, which are not saved
 _training_lock = threading.Lock()  # PyTorch's threads and the global random generators belong to the whole process

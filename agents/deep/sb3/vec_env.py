@@ -11,8 +11,8 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
-from fsgym.checks import brief
-from fsgym.vector_env import DatumWiseVectorEnv
+from fsgym.envs.vector_env import DatumWiseVectorEnv
+from fsgym.text.messages import brief
 
 
 class DatumWiseVecEnv(VecEnv):

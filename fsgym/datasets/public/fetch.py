@@ -10,15 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fsgym.checks import explain_unknown
+from fsgym.data.reading.files import check_file
 from fsgym.datasets.embedded import EMBEDDED
-from fsgym.datasets.files import check_file
 from fsgym.datasets.folder import read_manifest
 from fsgym.datasets.public.canonical import canonical_file
 from fsgym.datasets.public.convert import converted
 from fsgym.datasets.public.download import MOST_DOWNLOADED, download
 from fsgym.datasets.public.record import Download, PublicSet, public_sets
-from fsgym.writing import opened_whole, writable_folder, write_whole
+from fsgym.support.writing import opened_whole, writable_folder, write_whole
+from fsgym.text.messages import explain_unknown
 
 EMBEDDED_STATE, WRITTEN_STATE = "comes with scikit-learn", "written"
 PRESENT_STATE, DIFFERENT_STATE = "already there", "already there, with another content than recorded"

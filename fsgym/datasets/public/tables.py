@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fsgym.checks import brief
 from fsgym.datasets.public.canonical import canonical_cell
 from fsgym.datasets.public.download import unpacked
+from fsgym.text.messages import brief
 
 if TYPE_CHECKING:
     import pandas as pd

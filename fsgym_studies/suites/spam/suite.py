@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from fsgym.scaling import Scaling
+from fsgym.data.scaling import Scaling
 from fsgym_studies.common.plan import DataFolder, Source, subsample
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.suites.suite import Problem, RowSplit, Suite, TableOf, counted

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from fsgym.comparison.splits import Split
-from fsgym.dataset import Dataset
+from fsgym.data.dataset import Dataset
+from fsgym.data.reading.files import read_json
 from fsgym.datasets import load_costs
-from fsgym.datasets.files import read_json
 from fsgym.datasets.folder import find_folder
 from fsgym.rules import Rules
 from fsgym_studies.common.plan import DataFolder, Source, subsample, without

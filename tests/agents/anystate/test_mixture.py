@@ -23,7 +23,7 @@ from agents.anystate.state_model import StateBatch
 from agents.lattice.training_data import stratified_folds
 from agents.model_file import DAMAGE_ERRORS
 from fsgym import Dataset, Rules
-from fsgym.columns import Column, Columns
+from fsgym.data.columns import Column, Columns
 from fsgym.datasets import Cube, CubeNM
 
 

@@ -10,7 +10,7 @@ import pytest
 from agents import RCPI, DatumWiseClassifier
 from agents.rcpi.regression import _solve_ridge
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, load_dataset
-from fsgym.method_table import METHODS
+from fsgym.methods import METHODS
 from support.problems import FOLDER, needs_folder
 
 N, LAM = 3, 0.05

@@ -15,7 +15,7 @@ from agents.rcpi.regression import Design, fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import States, sample_states
 from fsgym import Dataset, DatumWiseEnv, Rules, Scaling, evaluate
-from fsgym.weights import cumulative_shares
+from fsgym.data.weights import cumulative_shares
 from support.rcpi_twin import VARIANTS, RCPITwin, options_of, problem, ridge_scores
 
 every_variant = pytest.mark.parametrize("variant", VARIANTS)

@@ -15,7 +15,7 @@ from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.rows import UnusedAcquisitions
 from agents.rcpi.sampling import sample_states
 from fsgym import Dataset, DatumWiseEnv, Rules, Scaling, evaluate
-from fsgym.trajectories import Trajectories
+from fsgym.envs.trajectories import Trajectories
 from support.model_files import assert_same_trajectories
 from support.rcpi_twin import PAIRS
 

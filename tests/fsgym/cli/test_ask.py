@@ -13,7 +13,7 @@ from agents import load_classifier
 from fsgym.cli.ask_dialog import Dialog
 from fsgym.cli.ask_text import Screen, belief_lines
 from fsgym.cli.ask_values import allowed_at_prompt, typed_value
-from fsgym.columns import Column
+from fsgym.data.columns import Column
 from fsgym.session import ExpectedCost, Step
 from fsgym.session.step import Alternative
 from fsgym.session.words import alternative_text

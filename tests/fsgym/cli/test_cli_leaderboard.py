@@ -8,8 +8,8 @@ import sys
 import pytest
 from test_cli import call
 
-from fsgym import ranking
 from fsgym.cli.completion import complete_variant
+from fsgym.comparison import leaderboard as ranking
 
 POLICY = "def train(env):\n    return lambda observations, masks: [%s] * len(observations)\n"
 

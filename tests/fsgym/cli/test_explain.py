@@ -10,9 +10,9 @@ from test_cli import call
 
 from agents import load_classifier
 from fsgym.cli.explanation import known_values, path_in_words
+from fsgym.data.reading.reading import Reading
 from fsgym.datasets import load_dataset
 from fsgym.datasets.loading import load_whole, part_index
-from fsgym.datasets.reading import Reading
 
 
 def test_the_path_is_that_of_predict(case_model):

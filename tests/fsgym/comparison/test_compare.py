@@ -18,8 +18,9 @@ from fsgym.comparison import cell as cells
 from fsgym.comparison import report
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of, seed_of
-from fsgym.methods import METHODS, find_method, import_conflict, load_class
+from fsgym.methods import METHODS, find_method, load_class
 from fsgym.metrics import PROBABILITY_FIGURES
+from fsgym.support.extras import import_conflict
 
 OPTIONS = dict.fromkeys(["groups", "costs", "error_costs"])
 
@@ -395,7 +396,7 @@ def test_a_package_of_the_same_name_is_reported(tmp_path, monkeypatch):
     assert "is not the one that comes with fsgym" in import_conflict("other_package")
     monkeypatch.setitem(sys.modules, "stand_in", types.ModuleType("stand_in"))
     assert import_conflict("stand_in") is None
-    monkeypatch.setattr("fsgym.methods.OWN_PACKAGES", ("other_package",))
+    monkeypatch.setattr("fsgym.methods.registry.OWN_PACKAGES", ("other_package",))
     with pytest.raises(ImportError, match="is not the one"):
         load_class(METHODS["cart"]._replace(estimator="other_package:Tree"))
 

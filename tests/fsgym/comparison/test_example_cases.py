@@ -11,7 +11,7 @@ import fsgym
 from agents import LatticeClassifier
 from fsgym import Dataset, Rules, evaluate
 from fsgym.comparison.examples import examples_of_rows, first_columns
-from fsgym.sentences import beliefs_in_words
+from fsgym.text.sentences import beliefs_in_words
 from support.pages import read
 
 

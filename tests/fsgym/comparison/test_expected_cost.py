@@ -11,7 +11,7 @@ from fsgym.comparison.compared import candidates_at, compared_methods, sparsity_
 from fsgym.comparison.expected_cost import ExpectedCostClassifier, has_scores, knows_error_costs
 from fsgym.comparison.fitting import with_seed
 from fsgym.comparison.protocol import make_protocol
-from fsgym.evaluation import evaluate
+from fsgym.evaluation.evaluate import evaluate
 from fsgym.methods import METHODS, REFERENCES
 
 CELLS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])

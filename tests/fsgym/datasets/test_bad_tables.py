@@ -198,9 +198,9 @@ def test_a_data_frame(file):
 
 
 def test_parquet_without_pyarrow(file, monkeypatch):
-    import fsgym.extras
+    import fsgym.support.extras
 
-    monkeypatch.setattr(fsgym.extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(fsgym.support.extras, "find_spec", lambda name: None)
     refused(ImportError, r"table.parquet needs pyarrow: pip install 'fsgym\[parquet\]'", file("x", "table.parquet"))
 
 

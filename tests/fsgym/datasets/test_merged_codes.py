@@ -12,12 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import fsgym
-from fsgym.cells import MISSING_WORDS, decimal_form
-from fsgym.columns import Column, Columns
+from fsgym.data.cells import MISSING_WORDS, decimal_form
+from fsgym.data.columns import Column, Columns
+from fsgym.data.reading.model_tables import labels_for
+from fsgym.data.reading.tables import read_table
+from fsgym.data.suspicions import plain_numbers
 from fsgym.datasets import load_costs, read_table_for
-from fsgym.datasets.model_tables import labels_for
-from fsgym.datasets.suspicions import plain_numbers
-from fsgym.datasets.tables import read_table
 from support.refusals import refused
 
 MERGED = [("1E2", "10E1"), ("1e2", "100"), ("1E2", "1e2"), ("007", "7"), ("0", "00"), ("1e-400", "0"), ("1e2", "1e+2")]

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import fsgym
-from fsgym.columns import Column, Columns
+from fsgym.data.columns import Column, Columns
+from fsgym.data.reading.model_tables import labels_for
 from fsgym.datasets import read_table_for
-from fsgym.datasets.model_tables import labels_for
 
 COLUMNS = Columns([Column("age"), Column("ward", "category", ("007", "1", "x")), Column("sick", "bool")])
 

@@ -9,8 +9,14 @@ import pandas as pd
 import pytest
 
 import fsgym
-from fsgym.datasets.suspicions import check_numeric, find_label_suspicion, find_note, find_suspicion, plain_numbers
-from fsgym.datasets.tables import read_table
+from fsgym.data.reading.tables import read_table
+from fsgym.data.suspicions import (
+    check_numeric,
+    find_label_suspicion,
+    find_note,
+    find_suspicion,
+    plain_numbers,
+)
 from support.problems import FOLDER, needs_folder
 from support.refusals import refused
 

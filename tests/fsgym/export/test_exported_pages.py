@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from agents import DatumWiseClassifier
-from fsgym.columns import Column
+from fsgym.data.columns import Column
 from fsgym.export.page import page_html
 from fsgym.session.values import check_value
 from support.asked_models import asked_model, asked_table

@@ -19,7 +19,7 @@ from fsgym import Rules
 from fsgym.cli import models
 from fsgym.cli.main import compare as compare_command
 from fsgym.cli.options import FORMS
-from fsgym.registration import make_env, make_vector_env
+from fsgym.envs.registration import make_env, make_vector_env
 from fsgym.rules.options import OPTIONS, Form, RuleOptions, RuleOptionsButLam
 from support.problems import VARIANTS, C, N
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsgym import Dataset, Rules
-from fsgym.episodes import EpisodeOutcomes, Episodes
+from fsgym.envs.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Tables
 from support.problems import CHAIN, DATA, LINE, PRICES, VARIANTS, C, N
 from support.reference import ReferenceEpisode, ReferenceProcess

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsgym import Rules
-from fsgym.episodes import EpisodeOutcomes, Episodes
+from fsgym.envs.episodes import EpisodeOutcomes, Episodes
 from support.problems import DATA, ERRORS, LINE, RELATED, C, N
 
 

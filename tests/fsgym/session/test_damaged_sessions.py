@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fsgym.columns import Column
+from fsgym.data.columns import Column
 from fsgym.session.words import value_text
 from support.clinic import clinic_model
 

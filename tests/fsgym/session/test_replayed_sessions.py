@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fsgym.trajectories import price_orders
+from fsgym.envs.trajectories import price_orders
 from support.asked_models import QUICK, REST, ask_row, asked_model, asked_table
 
 # small lattices, which are quick to learn, reach their limits

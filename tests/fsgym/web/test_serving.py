@@ -13,8 +13,8 @@ from contextlib import suppress
 import httpx2
 import pytest
 
-from fsgym import extras
 from fsgym.cli.main import main
+from fsgym.support import extras
 from fsgym.web import connections, serving
 from support.clinic import clinic_model
 from support.servers import running

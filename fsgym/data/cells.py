@@ -1,0 +1,183 @@
+"""The cells of a user's table as numbers, bools and levels."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import re
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.text.messages import brief
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "None")  # missing values in columns of numbers
+TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+# sign, whole part, decimals and exponent of the text of a number, with a point or a comma
+PLAIN_NUMBER = re.compile(r"([+-]?)(?=[.,]?[0-9])([0-9]*)(?:[.,]([0-9]*))?((?:e[+-]?[0-9]+)?)", re.IGNORECASE)
+BOOL_TEXTS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+
+
+def as_wide_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False) -> NDArray[np.float64]:
+    """The cells as float64 (n,); ValueError where one is no number, unless ``odd_is_missing``."""
+    import pandas as pd
+
+    if cells.dtype.kind in "mM" or isinstance(cells.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
+        raise ValueError(
+            f"the column {name!r} must hold numbers, got dates; turn them into a number, such as days since an event, "
+            "or drop the column"
+        )
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        cells = cells.astype(object)
+    if not pd.api.types.is_numeric_dtype(cells.dtype) and not cells.isna().all():
+        texts = cells.astype(object).where(cells.notna(), None).map(stripped).astype(object)
+        present = texts.notna() & ~texts.isin(MISSING_WORDS)
+        times = texts.map(lambda cell: isinstance(cell, TIMES))  # pandas would turn them into nanoseconds
+        numbers: Any = pd.to_numeric(texts.where(present & ~times), errors="coerce")
+        odd = present & (numbers.isna() | times)
+        if odd.any() and not odd_is_missing:
+            raise ValueError(
+                f"the column {name!r} must hold numbers, got {brief(cells[odd].iloc[0])} in {int(odd.sum())} cell(s); "
+                "correct them, or leave them empty"
+            )
+        cells = numbers
+    if pd.api.types.is_complex_dtype(cells.dtype):
+        raise ValueError(f"the column {name!r} must hold real numbers, got complex ones; take a part of them")
+    if cells.isna().all():
+        return np.full(len(cells), np.nan)
+    return cells.to_numpy(np.float64, na_value=np.nan)
+
+
+def as_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False, offset: float = 0.0) -> NDArray[np.float32]:
+    """The cells less an offset as float32 (n,); ValueError where one is not finite, or as ``as_wide_numbers``."""
+    with np.errstate(over="ignore"):
+        values = (as_wide_numbers(cells, name, odd_is_missing) - offset).astype(np.float32)
+    if np.isinf(values).any():
+        raise ValueError(f"the column {name!r} must be finite in float32; correct its infinite values, or drop it")
+    return values
+
+
+def plain_number(text: str) -> float | None:
+    """The number that a text writes in ASCII digits, with a point; None for others, such as 1_000, 1,5, nan and inf."""
+    return float(text) if PLAIN_NUMBER.fullmatch(text) and "," not in text else None
+
+
+def decimal_form(cell: Any) -> str:
+    """How a cell writes a number, without what does not make it another text: +, -0, and zeros that end decimals.
+
+    Cells of one number and different forms, such as ``1E2``, ``10E1`` and ``0100``, may be codes.
+
+    >>> [decimal_form(text) for text in ("+1.50", "1.", ".5", "-0.0", "007", "10E1")]
+    ['1.5', '1', '0.5', '0', '007', '10E1']
+    """
+    text = format(cell, "f") if isinstance(cell, decimal.Decimal) else str(cell).strip()
+    found = PLAIN_NUMBER.fullmatch(text)
+    if found is None:
+        return text
+    sign, whole, decimals, exponent = found.groups("")
+    whole, decimals = whole or "0", decimals.rstrip("0")
+    sign = "-" if sign == "-" and (whole.strip("0") or decimals) else ""
+    return f"{sign}{whole}{'.' * bool(decimals)}{decimals}{exponent}"
+
+
+def merged_cells(cells: pd.Series, numbers: pd.Series) -> tuple[Any, Any] | None:
+    """Two cells of one number that have different decimal forms, such as ``1E2`` and ``10E1``; None if there are none.
+
+    Parameters
+    ----------
+    cells : Series (n,) as they are written
+    numbers : Series (n,), their numbers; NaN where they have none
+    """
+    import pandas as pd
+
+    which, distinct = pd.factorize(cells.to_numpy(dtype=object))
+    if len(distinct) == numbers.nunique():
+        return None
+    rows = np.unique(which, return_index=True)[1][-len(distinct) :]  # the first of each cell, without missing ones
+    first: dict[Any, Any] = {}
+    for cell, number in zip(distinct, numbers.iloc[rows], strict=True):
+        other = first.setdefault(number, cell)
+        if other is not cell and decimal_form(other) != decimal_form(cell):
+            return other, cell
+    return None
+
+
+def with_merged_as_text(
+    frame: pd.DataFrame, read_texts: Callable[[list[str]], pd.DataFrame], known: Collection[str] = ()
+) -> pd.DataFrame:
+    """A table read from text, whose columns of numbers stay text where ``merged_cells`` finds two of them merged.
+
+    Parameters
+    ----------
+    frame : DataFrame, which is changed
+    read_texts : function of names that reads these columns as text, in the rows of ``frame``
+    known : names of columns that may merge cells
+    """
+    names = [name for name in frame.columns if name not in known and _has_equal_numbers(frame[name])]
+    texts = read_texts(names) if names else frame
+    for name in names:
+        if merged_cells(texts[name], frame[name]) is not None:
+            frame[name] = texts[name]
+    return frame
+
+
+def _has_equal_numbers(cells: pd.Series) -> bool:
+    import pandas as pd
+
+    if cells.dtype == bool or not (pd.api.types.is_numeric_dtype(cells.dtype) or cells.map(type).isin([int]).any()):
+        return False
+    return cells.nunique() < cells.count()
+
+
+def stripped(cell: Any) -> Any:
+    return cell.strip() if isinstance(cell, str) else cell
+
+
+def as_bools(cells: pd.Series, name: str, odd_is_missing: bool = False) -> NDArray[np.float32]:
+    """The cells, which are bools, 0, 1 or such words, as float32 (n,) of 0 and 1."""
+    import pandas as pd
+
+    if cells.dtype == bool:
+        return cells.to_numpy(np.float32)
+    which, distinct = pd.factorize(level_texts(cells))
+    values = np.full(len(distinct) + 1, np.nan, np.float32)  # the last entry is that of missing cells, -1
+    for k, text in enumerate(distinct):
+        value = BOOL_TEXTS.get(text.strip().lower())
+        if value is not None:
+            values[k] = value
+        elif text.strip() not in MISSING_WORDS and not odd_is_missing:
+            raise ValueError(f"the column {name!r} must hold True or False, got {brief(text)}; correct it")
+    return values[which]
+
+
+def level_texts(cells: pd.Series) -> NDArray[np.object_]:
+    """The level of each cell as text, (n,), None where it is missing; a whole number is written without ``.0``."""
+    import pandas as pd
+
+    # To factorize, 1, 1.0 and True are equal.
+    if pd.api.types.infer_dtype(cells, skipna=True).startswith("mixed"):
+        missing = cells.isna().to_numpy()
+        return np.array([None if m else level_text(v) for v, m in zip(cells, missing, strict=True)], dtype=object)
+    which, distinct = pd.factorize(cells)
+    texts = np.array([*map(level_text, distinct), None], dtype=object)  # the last entry is that of missing cells, -1
+    return texts[which]
+
+
+def level_text(cell: Any) -> str:
+    """The level of a cell as text; a whole number is written without ``.0``."""
+    whole = isinstance(cell, float | np.floating) and float(cell).is_integer()
+    return str(int(cell)) if whole else str(cell)
+
+
+def level_order(level: str) -> tuple[int, float, str]:
+    """Sorting key of a level: numbers in their order first, then text."""
+    try:
+        number = float(level)
+    except ValueError:
+        return 1, 0.0, level
+    return (0, number, level) if number == number else (1, 0.0, level)

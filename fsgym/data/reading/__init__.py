@@ -1,0 +1,1 @@
+"""Files, frames and the tables of models as a table of numbers."""

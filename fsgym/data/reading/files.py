@@ -1,0 +1,272 @@
+"""Reading CSV, JSON and npz files; every error message names the file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import stat
+import struct
+import warnings
+import zipfile
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.data.cells import with_merged_as_text
+from fsgym.data.dataset import Dataset
+from fsgym.data.reading.frames import check_size
+from fsgym.datasets.archives import FREE_BYTES, content_of, read_arrays
+from fsgym.text.messages import brief
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+UTF8_REMEDY = "save it as UTF-8 (in Excel: CSV UTF-8), or convert it: iconv -f LATIN1 -t UTF-8"
+MAX_TEXT_BYTES = 256_000_000  # of a file of names, prices or a session
+LONGEST_PATH = 300  # characters of a path that a message repeats in full
+CSR_ARRAYS = ("data", "indices", "indptr", "shape")
+PART_ARRAYS = ("X_train", "X_test", "y_train", "y_test")
+ARRAYS_READ = (*CSR_ARRAYS, *PART_ARRAYS, "X", "y", "feature_names", "groups", "group_names")
+MISSING_IF_EMPTY: dict[str, Any] = {  # options of pandas.read_csv for a file whose lines are counted
+    "keep_default_na": False,
+    "na_values": [""],
+    "low_memory": False,
+    "index_col": False,
+}
+READ_ERRORS = (  # that pandas, NumPy, SciPy, json and zipfile raise for damaged files
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+    NotImplementedError,
+    SyntaxError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def first_line(error: BaseException) -> str:
+    """The first line or sentence of an error's message, at most 200 characters."""
+    text = str(error).strip() or type(error).__name__
+    return re.split(r"\n|[.!?](?=\s)", text)[0].rstrip(".")[:200]
+
+
+def check_file(path: Path) -> None:
+    """OSError unless the path is a readable file."""
+    try:
+        kind = path.stat().st_mode
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {path}; check its name") from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+    if stat.S_ISDIR(kind):
+        raise IsADirectoryError(f"{path} is a folder; name a file in it")
+    if not stat.S_ISREG(kind):
+        raise OSError(f"{path} is a pipe, a socket or a device; save its content as a file, and name that")
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> OSError:
+    kind = type(error) if isinstance(error, OSError) else OSError
+    name = str(path) if len(str(path)) <= LONGEST_PATH else f"{str(path)[:100]}...{str(path)[-20:]}"
+    return kind(f"{name} cannot be read: {getattr(error, 'strerror', None) or first_line(error)}")
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, without a byte order mark; ValueError or OSError names the file."""
+    check_file(path)
+    if path.stat().st_size > MAX_TEXT_BYTES:
+        raise ValueError(f"{path} has more than {MAX_TEXT_BYTES // 10**6} MB, too much for such a file; check its name")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not text in UTF-8; {UTF8_REMEDY}") from None
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file; ValueError or OSError names the file."""
+    try:
+        text = read_text(path)
+    except ValueError:
+        raise ValueError(f"{path} is damaged: it is not text in UTF-8") from None
+    try:
+        content = json.loads(text, object_pairs_hook=lambda pairs: _distinct_keys(pairs, path))
+        json.dumps(content, ensure_ascii=False).encode()
+        return content
+    except RepeatedKeyError as error:
+        raise ValueError(str(error)) from None
+    except UnicodeEncodeError:
+        raise ValueError(f"{path} is damaged: it has text that is not Unicode (half a character)") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: it is not JSON ({first_line(error)})") from None
+
+
+class RepeatedKeyError(ValueError):
+    """An object of a JSON file has two values for one key."""
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise RepeatedKeyError(f"{path} has two values for {twice!r}; remove one")
+    return content
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """The rows of a small CSV file without empty ones, separated by commas or semicolons; cells are stripped."""
+    text = read_text(path)
+    first = text.partition("\n")[0]
+    separator = ";" if first.count(";") > first.count(",") else ","
+    try:
+        read = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        rows = [[cell.strip() for cell in row] for row in read]
+    except csv.Error as error:
+        raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
+    if separator == ";":  # as a spreadsheet writes tables where the comma is the decimal sign
+        rows = [[cell.replace(",", ".") if re.fullmatch(r"-?\d+,\d+", cell) else cell for cell in row] for row in rows]
+    return [row for row in rows if any(row)]
+
+
+def read_csv(path: Path, categorical: Collection[str] = ()) -> pd.DataFrame:
+    """A table from a CSV file (or .csv.gz) of a manifest; an empty cell is a missing value.
+
+    The cells of the columns ``categorical`` stay text, and so do numbers of which ``merged_cells`` finds two merged.
+    ValueError or OSError names the file.
+    """
+    import pandas as pd
+
+    check_file(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            given: dict[str, Any] = {**MISSING_IF_EMPTY, "encoding": "utf-8-sig"}
+            content = content_of(path)
+            frame = pd.read_csv(io.BytesIO(content), dtype=dict.fromkeys(categorical, str), **given)
+    except pd.errors.ParserWarning:
+        raise ValueError(f"{path} is not a table: some rows have more cells than its header line") from None
+    except (OSError, *READ_ERRORS) as error:
+        raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
+    if frame.shape[0] == 0:
+        raise ValueError(f"{path} has no rows below its header line")
+    frame.columns = [str(v) for v in frame.columns]
+
+    def read_texts(names: list[str]) -> pd.DataFrame:
+        places = frame.columns.get_indexer(names)
+        return pd.read_csv(io.BytesIO(content), dtype=object, usecols=places.tolist(), **given).set_axis(names, axis=1)
+
+    return with_merged_as_text(frame, read_texts)
+
+
+def read_part(path: Path) -> dict[str, NDArray]:
+    """The arrays of an npz file: dense ``X`` and ``y``, or their ``_train`` and ``_test`` parts; CSR becomes dense."""
+    check_file(path)
+    arrays = read_arrays(path, ARRAYS_READ)
+    if set(CSR_ARRAYS) <= arrays.keys():
+        arrays["X"] = _csr_to_dense(arrays, path)
+    for key in PART_ARRAYS if "X_train" in arrays else ("X", "y"):
+        if key not in arrays:
+            raise ValueError(
+                f"{path} must hold X and y, or their _train and _test parts, or a CSR matrix (data, indices, "
+                f"indptr, shape) and y; got {', '.join(arrays) or 'nothing'}"
+            )
+    return arrays
+
+
+def _csr_to_dense(arrays: dict[str, NDArray], path: Path) -> NDArray[np.float32]:
+    """The dense table of a CSR matrix, which is checked before SciPy has it: its compiled code trusts its input."""
+    from scipy.sparse import csr_matrix
+
+    data, indices, indptr, shape = (arrays[key] for key in CSR_ARRAYS)
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any():
+        raise ValueError(f"{path} is damaged: its CSR shape must be two integers of at least 0")
+    n_samples, n_features = shape.tolist()
+    check_size(n_samples, n_features, str(path))
+    fault = fault_of_csr(data, indices, indptr, n_samples, n_features)
+    if fault:
+        raise ValueError(f"{path} is damaged: it does not hold a CSR matrix ({fault})")
+    if n_features > len(data) and 4 * n_samples * n_features > FREE_BYTES:
+        raise ValueError(
+            f"{path} is {n_samples} x {n_features} with {len(data)} values, so most of its columns are empty; leave "
+            "these out"
+        )
+    places = indices.astype(np.int64), indptr.astype(np.int64)
+    with np.errstate(over="ignore"):  # Dataset refuses what is infinite in float32
+        return csr_matrix((data.astype(np.float32), *places), shape=(n_samples, n_features)).toarray()
+
+
+def fault_of_csr(data: NDArray, indices: NDArray, indptr: NDArray, n_samples: int, n_features: int) -> str:
+    """Why the arrays are no CSR matrix of this shape, in words; "" if they are one."""
+    if not data.ndim == indices.ndim == indptr.ndim == 1:
+        return "data, indices and indptr must have one axis"
+    if data.dtype.kind not in "buif" or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
+        return "data must be numbers, and indices and indptr integers"
+    if len(data) != len(indices):
+        return f"data and indices must have the same length, got {len(data)} and {len(indices)}"
+    if len(indptr) != n_samples + 1:
+        return f"indptr must have {n_samples + 1} entries, one more than rows, got {len(indptr)}"
+    if indptr[0] != 0 or indptr[-1] != len(data) or (indptr[1:] < indptr[:-1]).any():
+        return f"indptr must rise from 0 to {len(data)}, the number of values"
+    if len(indices) and (indices.min() < 0 or indices.max() >= n_features):
+        return f"indices must be columns from 0 to {n_features - 1}"
+    return ""
+
+
+def _divisor(digits: str, what: str) -> np.float32:
+    if not 0 < float(digits) < 2**24:
+        raise ValueError(f"{what} must be divided by a number from 1 to {2**24 - 1}, got {brief(digits)}")
+    return np.float32(digits)
+
+
+def join_arrays(parts: list[dict[str, NDArray]], what: str, name: str, layout: str = "") -> Dataset:
+    """One data set of all parts (train first); ``layout`` may contain a divisor of values and the shape of images."""
+    if len(parts) > 1 and any("X_train" in part for part in parts):
+        raise ValueError(f"{what} must be one file with X_train, X_test, y_train and y_test, or files with X and y")
+    ends = ("_train", "_test") if "X_train" in parts[0] else ("",)
+    tables, labels = ([part[key + end] for part in parts for end in ends] for key in "Xy")
+    if any(t.ndim < 2 or t.shape[1:] != tables[0].shape[1:] or not t.size for t in tables):
+        raise ValueError(
+            f"the parts of {what} must be tables of one width with rows and columns, got {[t.shape for t in tables]}"
+        )
+    if any(y.shape != (len(t),) for t, y in zip(tables, labels, strict=True)):
+        raise ValueError(
+            f"each part of {what} must have one label per row, got {[t.shape for t in tables]} and labels of shape "
+            f"{[y.shape for y in labels]}"
+        )
+    image = tables[0].shape[1:] if tables[0].ndim == 3 else None
+    table = np.concatenate([t.reshape(len(t), -1) for t in tables])
+    check_size(table.shape[0], table.shape[1], what)
+    divisor = re.search(r"divide (?:X )?by (\d+)", layout)
+    if divisor:
+        table = table / _divisor(divisor[1], what)
+    pixels = re.search(r"(\d+)x(\d+) images", layout)
+    if pixels and image is None:
+        image = int(pixels[1]), int(pixels[2])
+    names, groups, group_names = (parts[0].get(k) for k in ("feature_names", "groups", "group_names"))
+    try:
+        return Dataset(
+            table,
+            np.concatenate(labels),
+            feature_names=None if names is None else [str(v) for v in names],
+            groups=groups,
+            group_names=None if group_names is None else [str(v) for v in group_names],
+            image_shape=image,
+            name=name,
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} does not hold a data set ({error})") from None

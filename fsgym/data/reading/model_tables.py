@@ -1,0 +1,167 @@
+"""Reading a table for a trained model: by the model's columns and classes, whatever the table looks like itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.data.cells import decimal_form, plain_number
+from fsgym.data.columns import Columns, MissingColumns
+from fsgym.data.reading.reading import Reading, check_reading, named_columns
+from fsgym.data.reading.tables import read_parquet, read_table
+from fsgym.text.messages import brief, closest, explain_unknown, listing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_table_for(
+    columns: Columns,
+    path: str | os.PathLike,
+    *,
+    keep: Collection[str] = (),
+    missing_columns: MissingColumns = "error",
+    separator: str | None = None,
+    decimal: str | None = None,
+) -> pd.DataFrame:
+    """Read a CSV or Parquet file with known columns, such as those of a model: ``model.columns_``.
+
+    The kinds of the columns are not inferred from the file: the cells of a category stay text, so that ``007`` is not
+    7. Columns of the file that are not named here are ignored, whatever they hold.
+
+    Parameters
+    ----------
+    columns : Columns
+        In the file they may have any order.
+    path : path
+        As in ``load_dataset``.
+    keep : names of other columns to read
+        Their cells stay text if the file is CSV.
+    missing_columns : {"error", "unavailable"}
+        Whether one of ``columns`` that the file lacks is an error, or missing in every row.
+    separator, decimal : str, optional
+        As in ``load_dataset``.
+
+    Returns
+    -------
+    DataFrame
+        The columns in their order, as ``columns.encode`` and the agents take them, then those of ``keep``.
+
+    Raises
+    ------
+    ValueError, OSError, ImportError
+        If the file lacks a column or cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from fsgym.data.columns import Column, Columns
+    >>> from fsgym.datasets import read_table_for
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "new.csv"
+    >>> _ = file.write_text("note,ward,age\\nx,007,61\\n")
+    >>> read_table_for(Columns([Column("age"), Column("ward", "category", ("007", "008"))]), file).values.tolist()
+    [[61, '007']]
+    """
+    table = read_file_for(columns, path, keep=keep, separator=separator, decimal=decimal)
+    chosen = select_columns(table, columns, str(path), missing_columns)
+    others = [name for name in dict.fromkeys(keep) if name not in columns.names]
+    return chosen.join(table[refuse_unknown_columns(others, table, str(path))])
+
+
+def read_file_for(
+    columns: Columns,
+    path: str | os.PathLike,
+    *,
+    keep: Collection[str] = (),
+    separator: str | None = None,
+    decimal: str | None = None,
+) -> pd.DataFrame:
+    """The whole table of ``read_table_for``: also its other columns, and without those that it lacks."""
+    path = Path(os.fsdecode(path)).expanduser()
+    others = [name for name in keep if name not in columns.names]
+    reading = check_reading(Reading(separator=separator, decimal=decimal))
+    if path.suffix == ".parquet":
+        reading.refuse(("separator", "decimal"), str(path))
+        return named_columns(read_parquet(path), str(path))
+    texts = [*(c.name for c in columns if c.kind in ("category", "codes")), *others]
+    between = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
+    return read_table(path, separator=between, decimal=reading.decimal, as_text=texts, only=[*columns.names, *others])
+
+
+def refuse_unknown_columns(names: Collection[str], table: pd.DataFrame, what: str) -> list[str]:
+    """The names; ValueError for one that is no column of the table."""
+    for name in names:
+        if name not in table.columns:
+            raise ValueError(f"{what}: {explain_unknown('column', name, list(map(str, table.columns)))}")
+    return list(names)
+
+
+def select_columns(
+    table: pd.DataFrame, columns: Columns, what: str, missing_columns: MissingColumns = "error"
+) -> pd.DataFrame:
+    """The columns in their order; one that the table lacks is an error, or missing in every row."""
+    if missing_columns not in get_args(MissingColumns):
+        raise ValueError(f"missing_columns must be 'error' or 'unavailable', got {brief(missing_columns)}")
+    absent = [name for name in columns.names if name not in table.columns]
+    if absent and missing_columns == "error":
+        others = [str(name) for name in table.columns if name not in columns.names]
+        close = closest(absent[0], others)
+        raise ValueError(
+            f"{what} lacks the column{'s' * (len(absent) > 1)} {listing(map(repr, absent), 5)} of the model, "
+            f"its columns are {listing(table.columns, 5)}; "
+            + (f"is {close!r} what the model calls {absent[0]!r}? Otherwise " if close else "")
+            + "add what is missing, or pass missing_columns='unavailable' (--missing-columns unavailable)"
+        )
+    return table.reindex(columns=list(columns.names))
+
+
+def labels_for(cells: pd.Series, classes: NDArray, what: str) -> NDArray:
+    """The labels of a table as labels of a model, (n_samples,), which are compared as text, or as numbers.
+
+    Parameters
+    ----------
+    cells : Series of n_samples labels as read from a file
+    classes : array (n_classes,), the classes of the model
+    what : str, the column and its file, for messages
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, or not among ``classes``, or if two different ones, as ``1E2`` and ``10E1``, are one.
+    """
+    n_missing = int(cells.isna().sum())
+    if n_missing:
+        raise ValueError(f"{n_missing} row(s) have no value in {what}; remove them, or use predict for such rows")
+    found: dict[Any, int] = {}
+    first: dict[int, Any] = {}
+    for label in cells.unique():
+        code = _class_of_label(label, classes)
+        if code is None:
+            raise ValueError(f"{what} has the label {brief(label)}, which is no class of the model: {listing(classes)}")
+        other = first.setdefault(code, label)
+        if decimal_form(other) != decimal_form(label) and plain_number(str(label).strip()) is not None:
+            raise ValueError(
+                f"{what} has the labels {brief(other)} and {brief(label)}, which are both the class {classes[code]} of "
+                "the model; write them alike"
+            )
+        found[label] = code
+    return classes[[found[label] for label in cells]]
+
+
+def _class_of_label(label: Any, classes: NDArray) -> int | None:
+    """The index of the class that is this label, as text or as a number; None if there is none."""
+    text = str(label).strip()
+    texts = [str(c) for c in classes]
+    for form in (str(label), text, text.capitalize() if classes.dtype.kind == "b" else text):
+        if form in texts:
+            return texts.index(form)
+    number = plain_number(text)
+    if classes.dtype.kind not in "iuf" or number is None:
+        return None
+    equal = np.flatnonzero(classes == number)
+    return int(equal[0]) if len(equal) else None

@@ -1,0 +1,204 @@
+"""How a user's table becomes a data set: the options, the suspicious columns, and the labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fsgym.data.dataset import Dataset
+from fsgym.data.reading.frames import drop_columns, encode, take_row_groups, take_target
+from fsgym.data.reading.tables import read_parquet, read_table
+from fsgym.data.suspicions import (
+    check_numeric,
+    find_label_suspicion,
+    find_note,
+    find_suspicion,
+    plain_numbers,
+)
+from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing
+from fsgym.text.notices import warn_caller
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+USE_OF = {
+    **dict.fromkeys(
+        ("target", "category", "numeric", "row_groups"), "tables with column names (CSV, Parquet, DataFrame, OpenML)"
+    ),
+    **dict.fromkeys(("separator", "decimal"), "text files of your own"),
+}
+
+
+class Reading(NamedTuple):
+    """How a table is read: the options of ``load_dataset`` of the same names."""
+
+    target: str | None = None
+    drop: tuple[str, ...] = ()
+    category: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    separator: str | None = None
+    decimal: str | None = None
+    one_hot: bool = True
+    row_groups: str | None = None
+    units: Mapping[str, str] | None = None
+
+    @property
+    def label(self) -> str:
+        """The name of the target column."""
+        return "target" if self.target is None else self.target
+
+    def refuse(self, options: Iterable[str], what: str) -> None:
+        """ValueError where one of the options is given, which have no meaning for ``what``."""
+        for option in options:
+            if getattr(self, option):
+                raise ValueError(f"{option} is only for {USE_OF[option]}, and {what} is none; leave it out")
+
+
+def check_reading(options: Reading) -> Reading:
+    """The options of ``load_dataset``, checked; ValueError or TypeError names the option."""
+    separator, decimal = options.separator, options.decimal
+    for option in ("target", "row_groups"):
+        name = getattr(options, option)
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"{option} must be the name of a column, got {brief(name)}")
+    listed = {option: _names(option, getattr(options, option)) for option in ("drop", "category", "numeric")}
+    both = [name for name in listed["category"] if name in listed["numeric"]]
+    if both:
+        raise ValueError(f"category and numeric must not both name {both[0]!r}; choose one of them")
+    separator = {"tab": "\t", "\\t": "\t"}.get(separator, separator) if isinstance(separator, str) else separator
+    if separator is not None and (
+        not isinstance(separator, str) or len(separator) != 1 or separator.isalnum() or separator in "\"'\r\n\0._"
+    ):
+        raise ValueError(f"separator must be one character such as ',', ';', '|' or 'tab', got {brief(separator)}")
+    if decimal is not None and decimal not in (".", ","):
+        raise ValueError(f"decimal must be '.' or ',', got {brief(decimal)}")
+    if decimal is not None and decimal == separator:
+        raise ValueError(f"separator and decimal must be different characters, got {brief(decimal)} for both")
+    return options._replace(separator=separator, one_hot=bool(options.one_hot), **listed)
+
+
+def _names(option: str, value: Any) -> tuple[str, ...]:
+    names = (value,) if isinstance(value, str) else value
+    try:
+        names = tuple(names)
+    except TypeError:
+        raise TypeError(f"{option} must be a list of column names, got {brief(value)}") from None
+    if not all(isinstance(v, str) for v in names):
+        raise TypeError(f"{option} must be a list of column names, got {brief(value)}")
+    return tuple(dict.fromkeys(names))
+
+
+def read_columns(path: Path, reading: Reading) -> pd.DataFrame:
+    """The table of a CSV or Parquet file of a user."""
+    if path.suffix == ".parquet":
+        reading.refuse(("separator", "decimal"), str(path))
+        return named_columns(read_parquet(path), str(path))
+    separator = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
+    return read_table(path, separator=separator, decimal=reading.decimal, as_text=reading.category, drop=reading.drop)
+
+
+def named_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
+    """The table with names of columns as text and without its index; ValueError where two are the same."""
+    frame = frame.reset_index(drop=True)
+    names = [str(name) for name in frame.columns]
+    twice = [name for name, n in Counter(names).items() if n > 1]
+    if twice:
+        raise ValueError(f"{what} has two columns {twice[0]!r}; rename or remove one")
+    frame.columns = names
+    if frame.empty:
+        raise ValueError(f"{what} has no rows or no columns")
+    return frame
+
+
+def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
+    """The table with text that holds only numbers as numbers; a suspicious column is an error.
+
+    Columns that an option names are not examined.
+
+    Raises
+    ------
+    ValueError
+        For the first suspicious column; the message says how to resolve it.
+    """
+    frame = frame.copy(deep=False)
+    faults = []
+    for name in frame.columns.drop(reading.label, errors="ignore"):
+        if name in (*reading.numeric, *reading.category):
+            continue
+        numbers = plain_numbers(frame[name])
+        if numbers is not None:
+            frame[name] = numbers
+        suspicion = find_suspicion(frame[name], len(frame))
+        if suspicion:
+            faults.append(suspicion.sentence(f"the column {brief(name)} of {what}"))
+    if reading.label in frame.columns and reading.label not in reading.category:
+        suspicion = find_label_suspicion(frame[reading.label])
+        if suspicion:
+            faults.insert(0, suspicion.sentence(f"the target column {brief(reading.label)} of {what}"))
+    if faults:
+        others = f" ({len(faults) - 1} more such column(s): see fsgym describe)" if len(faults) > 1 else ""
+        raise ValueError(faults[0] + others)
+    return frame
+
+
+def warn_of_constants(frame: pd.DataFrame, reading: Reading, what: str) -> None:
+    """A warning that names the columns that do not vary, except those that an option names."""
+    named = (*reading.numeric, *reading.category, reading.label)
+    found = {name: find_note(frame[name]) for name in frame.columns if name not in named}
+    notes = [f"{name!r} {note}" for name, note in found.items() if note]
+    if notes:
+        warn_caller(f"{what} has columns that do not vary and may be dropped: {listing(notes, 5)}")
+
+
+def dataset_of_table(
+    frame: pd.DataFrame, reading: Reading, *, listed: Collection[str] | None = None, name: str, what: str
+) -> Dataset:
+    """The data set of a table; ``listed`` are the categories of a manifest, whose columns are not examined."""
+    _check_columns(frame, reading, what)
+    frame = drop_columns(frame, [c for c in reading.drop if c != reading.row_groups], what)
+    for column in reading.numeric:
+        if column in frame.columns:
+            check_numeric(frame[column])
+    groups = None
+    if reading.row_groups is not None:
+        frame, groups = take_row_groups(frame, reading.row_groups, what)
+    if listed is None:
+        frame = examined(frame, reading, what)
+        warn_of_constants(frame, reading, what)
+    features, labels = take_target(frame, reading.label, what)
+    category = [c for c in (*reading.category, *(listed or ())) if c in features.columns and c not in reading.numeric]
+    try:
+        dataset = encode(
+            features,
+            labels,
+            categorical=category,
+            numeric=reading.numeric,
+            one_hot=reading.one_hot,
+            name=name,
+            what=what,
+        )
+        return dataset if groups is None else dataset.replace(row_groups=groups)
+    except (TypeError, ValueError) as error:
+        message = str(error)
+        raise ValueError(message if what in message else f"{what} does not hold a data set ({message})") from None
+
+
+def _check_columns(frame: pd.DataFrame, reading: Reading, what: str) -> None:
+    """ValueError where an option names a column that the table does not have, or one that it must not name."""
+    label = reading.label
+    if label not in frame.columns:
+        hint = "name one with target=... (--target)" if reading.target is None else "choose one of them"
+        meant = "" if reading.target is None else did_you_mean(label, frame.columns)
+        columns = listing(map(repr, frame.columns), 40)
+        raise ValueError(f"{what} has no column {label!r}{meant or f'; {hint}: {columns}'}")
+    row_groups = () if reading.row_groups is None else (reading.row_groups,)
+    for option, names in {"drop": reading.drop, "numeric": reading.numeric, "row_groups": row_groups}.items():
+        if label in names:
+            raise ValueError(f"{option} must not name the target column {label!r}")
+    for option, names in {"category": reading.category, "numeric": reading.numeric}.items():
+        for name in names:
+            if name not in frame.columns:
+                raise ValueError(f"{option}: {explain_unknown(f'column of {what}', name, frame.columns)}")

@@ -1,0 +1,338 @@
+"""Reading a user's table: separators, decimal commas and encodings, and what is wrong with a file in one sentence."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fsgym.data.cells import with_merged_as_text
+from fsgym.data.reading.files import MISSING_IF_EMPTY, READ_ERRORS, UTF8_REMEDY, check_file, first_line
+from fsgym.data.suspicions import plain_numbers
+from fsgym.datasets.archives import content_of, gigabytes, most_bytes
+from fsgym.text.messages import brief, listing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+SAMPLED_ROWS = 100  # that decide on separator and decimal sign
+EXPORT = "export the sheet as CSV (UTF-8)"
+SIGNATURES = {  # first bytes of files that are no text
+    b"PK\x03\x04": f"is an Excel workbook or another zip archive, not CSV; {EXPORT}",
+    b"\xd0\xcf\x11\xe0": f"is an Excel workbook, not CSV; {EXPORT}",
+    b"PAR1": "is a Parquet file, not CSV; give it the suffix .parquet",
+    b"\x1f\x8b": "is compressed with gzip; give it the suffix .csv.gz",
+    b"%PDF": "is a PDF, not CSV; export its table as CSV (UTF-8)",
+}
+_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+")
+_POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+")
+
+
+class _Lines(NamedTuple):
+    """The text of a table without a line ``sep=``, the lines before the text, and its separator."""
+
+    text: str
+    n_before: int
+    separator: str
+
+
+def read_table(
+    path: Path,
+    *,
+    separator: str | None = None,
+    decimal: str | None = None,
+    as_text: Collection[str] = (),
+    drop: Collection[str] = (),
+    only: Collection[str] | None = None,
+) -> pd.DataFrame:
+    """A table from a CSV file of a user, ``.csv``, ``.tsv``, ``.txt`` or one of these with ``.gz``.
+
+    An empty cell is missing, and in a column of numbers also ``?``, ``NA``, ``nan``, ``null`` and similar. Spaces
+    around the names in the header line are removed.
+
+    Parameters
+    ----------
+    path : Path
+    separator : str, optional
+        Between the cells of a line; by default comma, semicolon, tab or bar, whichever gives rows of equal length.
+    decimal : {".", ","}, optional
+        By default a comma if the separator is another character and the first rows have numbers with commas only.
+    as_text : names of columns whose cells stay text
+    drop : names of columns that are not used; they may have no name in the file, as ``Unnamed: 0``
+    only : names of the columns that are used, optional; of the others, names may be missing or repeated
+
+    Raises
+    ------
+    ValueError, OSError
+        If the file cannot be read; the message names the line, and what to do.
+    """
+    import pandas as pd
+
+    text = _decode(path)
+    number = text.find("\0")
+    if number >= 0:
+        line = text.count("\n", 0, number) + 1
+        raise ValueError(
+            f"{path} has a null character in line {line}; remove it (tr -d '\\000' does), or save it again"
+        )
+    lines = _find_separator(text, path, separator)
+    header, sample, n_rows = _check_rows(lines, path)
+    names = _check_header(header, path, drop) if only is None else _names_for(header, path, only)
+    sign = decimal or _find_decimal(sample, lines.separator)
+    given: dict[str, Any] = {**MISSING_IF_EMPTY, "sep": lines.separator, "header": 0, "names": names}
+    as_text = set(as_text) & set(names)
+    try:
+        frame = pd.read_csv(io.StringIO(lines.text), decimal=sign, dtype=dict.fromkeys(as_text, str), **given)
+    except (OSError, *READ_ERRORS) as error:
+        raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
+    if len(frame) != n_rows:
+        raise ValueError(f"{path} cannot be read as a CSV file: {n_rows} rows are expected, got {len(frame)}")
+    used = [key for key in names if (key not in drop if only is None else key in only)]
+    if only is None:
+
+        def read_texts(wanted: list[str]) -> pd.DataFrame:
+            texts = pd.read_csv(io.StringIO(lines.text), dtype=object, usecols=wanted, **given)
+            return texts if sign == "." else texts.apply(_with_points, path=path)
+
+        frame = with_merged_as_text(frame, read_texts, {*as_text, *drop})
+    for key in used:
+        if key not in as_text and not pd.api.types.is_numeric_dtype(frame[key].dtype):
+            cells = frame[key] if sign == "." else _with_points(frame[key], path)
+            numbers = plain_numbers(cells)
+            frame[key] = cells if numbers is None else numbers
+    return frame
+
+
+def read_parquet(path: Path) -> pd.DataFrame:
+    """The table of a Parquet file; ImportError without pyarrow, ValueError or OSError where it cannot be read."""
+    import pandas as pd
+
+    from fsgym.support.extras import require
+
+    check_file(path)
+    require("parquet", f"reading {path}")
+    from pyarrow import ArrowException
+
+    try:
+        need, limit = bytes_of_parquet(path), most_bytes(path)
+        if need <= limit:
+            return pd.read_parquet(path, engine="pyarrow")
+    except (OSError, ArrowException, *READ_ERRORS) as error:
+        raise ValueError(f"{path} cannot be read as a Parquet file ({first_line(error)})") from None
+    raise ValueError(
+        f"{path} needs {gigabytes(need)}, more than the {gigabytes(limit)} that a file of its size may have; if that "
+        "is right, write it with to_parquet(..., compression=None, use_dictionary=False)"
+    )
+
+
+def bytes_of_parquet(path: Path) -> int:
+    """How large the table of a Parquet file is, by its metadata and by its texts, which are read as codes.
+
+    ValueError where a column has lists or objects as cells, whose number the metadata do not bound.
+    """
+    import pyarrow as pa
+    from pyarrow import compute, types
+    from pyarrow.parquet import ParquetFile, read_metadata
+
+    metadata = read_metadata(path)
+    parts = [metadata.schema.column(k) for k in range(metadata.num_columns)]
+    nested = next((part.path.partition(".")[0] for part in parts if part.path != part.name), None)
+    if nested is not None:
+        raise ValueError(f"the column {nested!r} has lists or objects as cells, so leave it out of the file")
+    groups = map(metadata.row_group, range(metadata.num_row_groups))  # whose parts may end the process if damaged
+    widths = sum(max(part.length or 0, 8) for part in parts)
+    need = max(sum(group.total_byte_size for group in groups), metadata.num_rows * widths)
+    texts = [part.name for part in parts if part.physical_type == "BYTE_ARRAY"]
+    if need > most_bytes(path) or not texts:
+        return need
+    with ParquetFile(path, read_dictionary=texts) as file:
+        columns = file.read(columns=texts).columns
+    for column in columns:
+        column.validate(full=True)  # as UTF-8, which pandas would find much later
+    text_types = (pa.string(), pa.large_string(), pa.binary())
+    for chunk in (chunk for column in columns for chunk in column.chunks):
+        coded = types.is_dictionary(chunk.type) and chunk.type.value_type in text_types
+        lengths = compute.binary_length(chunk.dictionary).take(chunk.indices) if coded else None
+        need += chunk.nbytes if lengths is None else compute.sum(lengths).as_py() or 0
+    return need
+
+
+def _decode(path: Path) -> str:
+    """The text of a file without a byte order mark; ValueError where it is no text in UTF-8."""
+    check_file(path)
+    content = content_of(path)
+    for signature, fault in SIGNATURES.items():
+        if content.startswith(signature):
+            raise ValueError(f"{path} {fault}")
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or content[:100].count(0) > len(content[:100]) // 3:
+        raise ValueError(f"{path} is text in UTF-16, or no text; {UTF8_REMEDY.replace('LATIN1', 'UTF-16')}")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path} is not text in UTF-8 (byte 0x{content[error.start]:02x} in line {line}); {UTF8_REMEDY}"
+        ) from None
+    if not text.strip():
+        raise ValueError(f"{path} is empty; it must have a header line and rows")
+    return text
+
+
+def _find_separator(text: str, path: Path, given: str | None) -> _Lines:
+    """The text from its header line on, and the separator: the given one, that of ``sep=``, or the one that fits."""
+    declared = re.match(r"\s*[\"']?sep=([^\w\r\n \"'])[\"']?[\r\n]+", text, re.IGNORECASE)
+    n_before = 0
+    if declared:
+        text, n_before = text[declared.end() :], declared[0].count("\n") or 1
+        given = given or declared[1]
+    if given:
+        return _Lines(text, n_before, given)
+    fits = {s: _fit(text, s) for s in SEPARATORS}
+    fits = {s: fit for s, fit in fits.items() if fit is not None}
+    if not fits:
+        first = next(line.strip() for line in text.splitlines() if line.strip())
+        if re.search(r"[\s:/^~]", first.strip("\"'")):
+            raise ValueError(
+                f"the header line of {path} has one cell, {brief(first)}; name the separator of the cells with "
+                "separator=... (--separator)"
+            )
+        return _Lines(text, n_before, ",")
+    best = [s for s in fits if fits[s] == max(fits.values())]
+    if len(best) > 1:
+        names = " or ".join(SEPARATORS[s] for s in best)
+        raise ValueError(
+            f"the cells of {path} may be separated by {names}; name one with separator={best[0]!r} (--separator)"
+        )
+    return _Lines(text, n_before, best[0])
+
+
+def _fit(text: str, separator: str) -> float | None:
+    """The share of the first rows that have as many cells as the header line; None where that has one cell."""
+    rows = _first_rows(text, separator)
+    if not rows or len(rows[0]) < 2:
+        return None
+    return sum(len(row) == len(rows[0]) for row in rows) / len(rows)
+
+
+def _first_rows(text: str, separator: str) -> list[list[str]]:
+    """The header line and the first rows, as far as they can be read."""
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+            if row:
+                rows.append(row)
+            if len(rows) > SAMPLED_ROWS:
+                break
+    except csv.Error:
+        pass
+    return rows
+
+
+def _check_rows(lines: _Lines, path: Path) -> tuple[list[str], list[list[str]], int]:
+    """The header cells, the first rows and the number of rows.
+
+    ValueError where rows have another length or repeat the header line, or quotation marks are not closed.
+    """
+    reader = csv.reader(io.StringIO(lines.text, newline=""), delimiter=lines.separator, strict=True)
+    header: list[str] = []
+    sample: list[list[str]] = []
+    wrong: tuple[int, int] | None = None
+    n_wrong = n_rows = 0
+    try:
+        header = next(row for row in reader if row)
+        width = len(header)
+        for row in reader:
+            if not row:
+                continue
+            n_rows += 1
+            if len(row) != width:
+                wrong, n_wrong = wrong or (reader.line_num + lines.n_before, len(row)), n_wrong + 1
+            elif row == header:
+                raise ValueError(
+                    f"line {reader.line_num + lines.n_before} of {path} repeats the header line; remove it"
+                )
+            if n_rows <= SAMPLED_ROWS:
+                sample.append(row)
+    except (csv.Error, StopIteration) as error:
+        raise ValueError(
+            f"{path} cannot be read as a CSV file, line {reader.line_num + lines.n_before} ({first_line(error)}); "
+            'close each quotation mark, and write one within a cell as ""'
+        ) from None
+    if wrong:
+        more = "more" if wrong[1] > width else "fewer"
+        others = f" and {n_wrong - 1} other row(s) differ, too" if n_wrong > 1 else ""
+        raise ValueError(
+            f"line {wrong[0]} of {path} has {wrong[1]} cells, {more} than its header line ({width}){others}; "
+            "correct it, and put cells that hold the separator in quotation marks"
+        )
+    if not n_rows:
+        raise ValueError(f"{path} has no rows below its header line; add them")
+    return header, sample, n_rows
+
+
+def _check_header(header: Sequence[str], path: Path, drop: Collection[str]) -> list[str]:
+    """The names of the columns; ValueError unless they are distinct names."""
+    names = [cell.strip() for cell in header]
+    if all(_looks_like_number(name) for name in names):
+        raise ValueError(
+            f"{path} has no header line: its first line is {listing(names, 4)}; add one with the names of the columns"
+        )
+    for i, name in enumerate(names):
+        if not name:
+            names[i] = f"Unnamed: {i}"
+            if names[i] not in drop:
+                raise ValueError(
+                    f"column {i + 1} of {path} has no name; name it in the header line, or, if it is the index of a "
+                    f"pandas table, write the file with index=False or pass drop=['{names[i]}'] (--drop '{names[i]}')"
+                )
+    twice = [name for name, n in Counter(names).items() if n > 1]
+    if twice:
+        same = len({cell for cell in header if cell.strip() == twice[0]}) == 1
+        how = "" if same else ", which differ only by spaces"
+        raise ValueError(f"{path} has two columns {brief(twice[0])}{how}; rename or remove one")
+    return names
+
+
+def _names_for(header: Sequence[str], path: Path, only: Collection[str]) -> list[str]:
+    """The names of the columns, of which those not in ``only`` get another name if theirs is missing or repeated."""
+    counts = Counter(cell.strip() for cell in header)
+    named = [cell.strip() for cell in header]
+    repaired = [v if v in only or (v and counts[v] == 1) else f"Unnamed: {i}" for i, v in enumerate(named)]
+    return _check_header(repaired, path, [v for v in repaired if v not in only])
+
+
+def _looks_like_number(text: str) -> bool:
+    return bool(re.fullmatch(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", text, re.IGNORECASE))
+
+
+def _find_decimal(sample: Sequence[Sequence[str]], separator: str) -> str:
+    """A comma if the first rows have numbers with a comma, not all of which may be thousands, and none with a point."""
+    if separator == ",":
+        return "."
+    cells = [cell.strip() for row in sample for cell in row]
+    commas = [cell for cell in cells if _COMMA_NUMBER.fullmatch(cell)]
+    thousands = all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in commas)
+    return "." if thousands or any(_POINT_NUMBER.fullmatch(cell) for cell in cells) else ","
+
+
+def _with_points(cells: pd.Series, path: Path) -> pd.Series:
+    """The cells with a decimal point in place of a decimal comma; ValueError where a point may separate thousands."""
+    texts = cells.astype(object)
+    for cell in texts.dropna().unique():
+        if isinstance(cell, str) and re.fullmatch(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", cell.strip()):
+            raise ValueError(
+                f"the column {cells.name!r} of {path} has {cell!r}, whose point may separate thousands, as the decimal "
+                "sign is a comma; write numbers without such points, or pass decimal='.' (--decimal .)"
+            )
+    return texts.map(_with_point)
+
+
+def _with_point(cell: object) -> object:
+    if isinstance(cell, str) and _COMMA_NUMBER.fullmatch(cell.strip()):
+        return cell.strip().replace(",", ".")
+    return cell

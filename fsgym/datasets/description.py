@@ -1,0 +1,288 @@
+"""``describe``: the columns of a table, one row each, and what looks wrong with them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fsgym.data.cells import level_order
+from fsgym.data.dataset import Dataset
+from fsgym.support.checks import check_number
+from fsgym.text.messages import explain_unknown, listing
+from fsgym.text.notices import warn_caller
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fsgym.data.suspicions import Suspicion
+
+SHOWN_LEVELS, LONGEST_LEVEL = 4, 20  # levels of a column, and characters of a level
+FEW_NUMBERS, FEWEST_ROWS = range(3, 11), 30  # distinct whole numbers that may be a code, in so many rows; by hand
+FIELDS = ("column", "type", "levels", "low", "high", "missing", "price", "unit", "suspicion", "remedy")
+TEXT_KINDS = (
+    "nearly numeric",
+    "identifier",
+    "many levels",
+    "merged",
+    "null bytes",
+    "type",
+)  # of columns of text
+
+
+def describe(
+    data: pd.DataFrame | str | os.PathLike | Dataset,
+    target: str | None = None,
+    *,
+    costs: Any = None,
+    units: Mapping[str, str] | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    data_dir: str | os.PathLike | None = None,
+    row_groups: str | None = None,
+) -> pd.DataFrame:
+    """Describe the columns of a table, and say which of them look wrong and what to do.
+
+    A suspicious table is no error, as it is for ``load_dataset``.
+
+    Parameters
+    ----------
+    data : DataFrame, path, name or Dataset
+        A table, the path of a CSV or Parquet file, or a data set as in ``load_dataset``. The columns of data sets that
+        have a name are not examined.
+    target : str, optional
+        The column of the labels; by default ``target``, if there is one.
+    costs : number, mapping or Series name -> price, or path, optional
+        Prices of the columns; a path is that of a file as in ``load_costs``.
+    units : mapping name -> unit, optional
+        Such as ``{"crp": "mg/l"}``.
+    separator, decimal : str, optional
+        As in ``load_dataset``.
+    data_dir : path, optional
+        As in ``load_dataset``.
+    row_groups : str, optional
+        The column that says which rows belong together, as in ``load_dataset``. It is not examined.
+
+    Returns
+    -------
+    DataFrame
+        One row per column: ``column``, its name; ``type``: number, category, bool, date, text, classes (the target) or
+        row groups;
+        ``levels``, how many and the first of them; ``low`` and ``high``, of numbers; ``missing``, the share of rows
+        without a value; ``price``; ``unit``; ``suspicion`` and ``remedy``, "" where nothing looks wrong.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        If the file cannot be read as a table, or the data set is unknown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fsgym import describe
+    >>> table = pd.DataFrame({"age": ["31", "unknown", "45"], "ward": ["er", "gp", "er"]})
+    >>> describe(table)[["column", "type", "levels", "suspicion"]].values.tolist()
+    [['age', 'text', '3: 31, 45, unknown', "2 numbers and 'unknown'"], ['ward', 'category', '2: er, gp', '']]
+    """
+    import pandas as pd
+
+    table = read_source(data, separator, decimal, data_dir)
+    if isinstance(table, Dataset):
+        rows = _rows_of_dataset(table)
+        if row_groups is not None:
+            raise ValueError(f"row_groups is only for tables with column names, got {row_groups!r} for {table.name!r}")
+    else:
+        rows = _rows_of_table(table, target, row_groups)
+    names = [row["column"] for row in rows if row["type"] not in ("classes", "row groups")]
+    prices = _prices(costs, names, data_dir)
+    for name in units or ():
+        if name not in names:
+            raise ValueError("units: " + explain_unknown("column", name, names))
+    for row in rows:
+        row["price"] = prices.get(row["column"], row.get("price", np.nan))
+        row["unit"] = (units or {}).get(row["column"], row.get("unit", ""))
+    return pd.DataFrame([{field: row[field] for field in FIELDS} for row in rows], columns=list(FIELDS))
+
+
+def read_source(
+    data: Any, separator: str | None = None, decimal: str | None = None, data_dir: Any = None
+) -> pd.DataFrame | Dataset:
+    """The table of a DataFrame or file, or the data set of a name or an npz file."""
+    from fsgym.data.reading.reading import Reading, check_reading, read_columns
+    from fsgym.datasets.loading import is_path, load_dataset
+
+    if isinstance(data, Dataset) or (hasattr(data, "columns") and hasattr(data, "iloc")):
+        return data
+    if not isinstance(data, str | os.PathLike):
+        raise TypeError(f"data must be a DataFrame, a Dataset, a path or a name, got {type(data).__name__}")
+    name = os.fsdecode(data)
+    if not is_path(name) or name.endswith(".npz"):
+        return load_dataset(data, data_dir=data_dir)
+    return read_columns(Path(name).expanduser(), check_reading(Reading(separator=separator, decimal=decimal)))
+
+
+def _rows_of_table(table: pd.DataFrame, target: str | None, row_groups: str | None) -> list[dict[str, Any]]:
+    names = [str(name) for name in table.columns]
+    label = "target" if target is None else target
+    if target is not None and target not in names:
+        raise ValueError(f"the table has no column {target!r}; choose one of them as target: {listing(names)}")
+    if row_groups is not None and row_groups not in names:
+        raise ValueError("row_groups: " + explain_unknown("column", row_groups, names))
+    repeated = {name for name, n in Counter(names).items() if n > 1}
+    rows = []
+    for i, name in enumerate(names):
+        row = _row(table.iloc[:, i].rename(name), is_label=name == label)
+        if name == row_groups:
+            row |= {"type": "row groups", "low": np.nan, "high": np.nan, "suspicion": "", "remedy": ""}
+        if name in repeated:
+            row |= {"suspicion": "has the same name as another column", "remedy": "rename or remove one of them"}
+        rows.append(row)
+    return rows
+
+
+def _row(column: Any, is_label: bool) -> dict[str, Any]:
+    """What is known of one column of a table."""
+    from fsgym.data.suspicions import find_label_suspicion, find_note, find_suspicion, plain_numbers
+
+    numbers = None if is_label else plain_numbers(column)
+    column = column if numbers is None else numbers
+    suspicion = find_label_suspicion(column) if is_label else find_suspicion(column)
+    kind = "classes" if is_label else _type_of(column, suspicion)
+    note = "" if is_label else find_note(column) or ""
+    code = _code_note(column.dropna()) if kind == "number" and not note and suspicion is None else ""
+    low, high = _range(column) if kind == "number" else (np.nan, np.nan)
+    return {
+        "column": str(column.name),
+        "type": kind,
+        "levels": "" if kind in ("number", "date") else _levels(column),
+        "low": low,
+        "high": high,
+        "missing": float(column.isna().mean()) if len(column) else 0.0,
+        "suspicion": suspicion.text if suspicion else note or code,
+        "remedy": suspicion.remedy if suspicion else _remedy_of_note(str(column.name), note, code),
+    }
+
+
+def possible_codes(dataset: Dataset) -> list[str]:
+    """The names of the columns of numbers that may be codes, as they have few whole ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsgym
+    >>> X = np.column_stack([np.linspace(0, 1, 60), np.tile([1, 2, 7], 20)])
+    >>> possible_codes(fsgym.Dataset(X, np.arange(60) % 2))
+    ['x1']
+    """
+    columns = zip(dataset.columns, dataset.columns.features, strict=True)
+    values = {c.name: dataset.X[:, i.start].astype(np.float64) + c.offset for c, i in columns if c.kind == "number"}
+    return [name for name, numbers in values.items() if _code_note(numbers)]
+
+
+def _code_note(cells: Any) -> str:
+    """What is said of numbers, NaN where missing, that may be a code: there are few whole ones; "" of any others."""
+    values = np.asarray(cells, dtype=np.float64)
+    values = values[~np.isnan(values)]
+    distinct = np.unique(values)
+    if len(distinct) not in FEW_NUMBERS or len(values) < FEWEST_ROWS or (distinct % 1).any():
+        return ""
+    return f"{len(distinct)} distinct whole numbers, which may be a code"
+
+
+def _remedy_of_note(name: str, note: str, code: str) -> str:
+    if note:
+        return f"it may be dropped: --drop {name}"
+    return f"if they count nothing, pass category=[{name!r}] (--category {shlex.quote(name)})" if code else ""
+
+
+def _type_of(column: Any, suspicion: Suspicion | None) -> str:
+    import pandas as pd
+
+    if suspicion and suspicion.kind == "date":
+        return "date"
+    if column.dtype.name == "category":
+        return "category"
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return "bool"
+    if pd.api.types.is_numeric_dtype(column.dtype) or column.isna().all():
+        return "number"
+    return "text" if suspicion and suspicion.kind in TEXT_KINDS else "category"
+
+
+def _range(column: Any) -> tuple[float, float]:
+    import pandas as pd
+
+    if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_complex_dtype(column.dtype):
+        return np.nan, np.nan
+    values = column.to_numpy(np.float64, na_value=np.nan)
+    values = values[~np.isnan(values)]
+    return (float(values.min()), float(values.max())) if len(values) else (np.nan, np.nan)
+
+
+def _levels(column: Any) -> str:
+    texts = [str(v) for v in column[column.notna()].to_numpy(dtype=object)]
+    return _in_words(sorted(set(texts), key=level_order))
+
+
+def _in_words(levels: list[str]) -> str:
+    shown = [v if len(v) <= LONGEST_LEVEL else f"{v[: LONGEST_LEVEL - 3]}..." for v in levels[: SHOWN_LEVELS + 1]]
+    return f"{len(levels):,}: {listing(shown, SHOWN_LEVELS)}"
+
+
+def _rows_of_dataset(dataset: Dataset) -> list[dict[str, Any]]:
+    """What is known of the columns of a data set; they are not examined, as they are encoded already."""
+    group_of = {
+        j: g for g, members in enumerate(dataset.groups or [(j,) for j in range(dataset.n_features)]) for j in members
+    }
+    rows: list[dict[str, Any]] = []
+    for column, places in zip(dataset.columns, dataset.columns.features, strict=True):
+        part = dataset.X[:, places.start : places.stop]
+        missing = np.isnan(part).any(axis=1)
+        values = part[~missing]
+        number = column.kind == "number"
+        ends = (float(values.min()), float(values.max())) if number and len(values) else (np.nan, np.nan)
+        bounds = [column.shortest(v) if column.offset else v for v in ends]
+        rows.append(
+            {
+                "column": column.name,
+                "type": column.kind if column.kind != "codes" else "category",
+                "levels": _in_words(list(column.levels)) if column.levels else "",
+                "low": bounds[0],
+                "high": bounds[1],
+                "missing": float(missing.mean()),
+                "price": np.nan if dataset.costs is None else float(dataset.costs[group_of[places.start]]),
+                "unit": column.unit,
+                "suspicion": "",
+                "remedy": "",
+            }
+        )
+    rows.append(
+        dict.fromkeys(FIELDS, "")
+        | {"column": "target", "type": "classes", "levels": _in_words([str(v) for v in dataset.classes])}
+        | {"low": np.nan, "high": np.nan, "missing": 0.0, "price": np.nan}
+    )
+    return rows
+
+
+def _prices(costs: Any, names: list[str], data_dir: Any) -> dict[str, float]:
+    """The price of each column, as far as ``costs`` names it; a name that is no column gives a warning."""
+    if costs is None:
+        return {}
+    if isinstance(costs, str | os.PathLike):
+        from fsgym.datasets.prices import load_costs
+
+        costs = load_costs(costs, data_dir=data_dir)
+    if hasattr(costs, "to_dict"):
+        costs = costs.to_dict()
+    if not isinstance(costs, Mapping):
+        return dict.fromkeys(names, check_number(costs, "costs", 0.0))
+    unknown = [name for name in costs if name not in names]
+    if unknown:
+        message = f"costs names {listing(map(repr, unknown), 4)}, which is no column; its columns are {listing(names)}"
+        warn_caller(message)
+    return {str(name): check_number(price, f"the price of {name!r}", 0.0) for name, price in costs.items()}

@@ -1,0 +1,1 @@
+"""Environments and the batch of episodes that they share."""

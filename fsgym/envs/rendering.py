@@ -1,0 +1,200 @@
+"""Episodes as text and as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.data.origin import row_before_scaling
+from fsgym.envs.trajectories import revealed_values
+from fsgym.rules.labels import describe_error_costs
+from fsgym.text.messages import brief
+from fsgym.text.sentences import price_text, values_text
+
+if TYPE_CHECKING:
+    from fsgym.envs.episodes import EpisodeOutcomes, Episodes
+
+# Observations (n, 2 n_features) -> class probabilities (n, n_classes), or None where there is no belief.
+Belief = Callable[[NDArray[np.float32]], Any]
+
+# Colours are RGB, 0 to 255.
+UNKNOWN, GAP = (150, 150, 150), (255, 255, 255)
+LOW, HIGH = np.array([33, 102, 172.0]), np.array([178, 24, 43.0])
+MAX_CELLS_WITH_GAPS = 400
+CELL = 12  # pixels of a cell with a gap around it, before it is enlarged
+
+
+def describe_start(episodes: Episodes) -> str:
+    """The first line of an episode: its row, and what may be acquired."""
+    return f"{_row_text(episodes, 0)}: {_describe_legal(episodes)}"
+
+
+def describe_step(episodes: Episodes, action: int, price: float, outcomes: EpisodeOutcomes | None) -> str:
+    """One step of a single episode: the acquisition, its value and price, and what is still legal; or the answer.
+
+    ``price`` is that of the acquisition, in the unit of ``costs``. Values are those before ``Dataset.scaled``.
+    """
+    if outcomes is None:
+        acquired = _acquisition_text(episodes, 0, action)
+        return f"{acquired}, {price_text(price)}; {_describe_legal(episodes)}"
+    return f"{_end_text(episodes, 0, action, outcomes)}; spent {episodes.state.spent[0]:g}"
+
+
+def _row_text(episodes: Episodes, e: int) -> str:
+    return f"row {int(episodes.index[e])} of {episodes.dataset.name}"
+
+
+def _acquisition_text(episodes: Episodes, e: int, action: int) -> str:
+    """An acquisition with the values that it revealed, with their units."""
+    row, columns = row_before_scaling(episodes.dataset, int(episodes.index[e]))
+    known = np.where(episodes.acquired()[e], row, np.nan)
+    rules = episodes.rules
+    return values_text(rules.names[action], revealed_values(known, rules.groups[action], columns))
+
+
+def _end_text(episodes: Episodes, e: int, action: int, outcomes: EpisodeOutcomes) -> str:
+    """The end of an episode: the answer, whether it is correct, and its cost."""
+    rules, classes = episodes.rules, episodes.dataset.classes
+    answer, true_class = int(outcomes.prediction[e]), int(outcomes.label[e])
+    forfeited = "" if action >= rules.n_acquisitions else f"illegal action {action} ({rules.names[action]}); "
+    verdict = "correct" if answer == true_class else f"wrong, it is {classes[true_class]}"
+    return f"{forfeited}answer {classes[answer]}: {verdict}, error cost {outcomes.error_cost[e]:g}"
+
+
+def _describe_legal(episodes: Episodes, most: int = 6) -> str:
+    legal = np.flatnonzero(episodes.state.legal[0, : episodes.rules.n_acquisitions])
+    names = [episodes.rules.names[j] for j in legal[:most]]
+    if not names:
+        return "no acquisition left"
+    return f"may acquire {', '.join(names)}" + (f" and {len(legal) - most} more" if len(legal) > most else "")
+
+
+class EpisodeLog:
+    """The actions of each of ``size`` episodes in their order, with the prices of the acquisitions.
+
+    Environments write it only if they are to draw it.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._steps: list[list[tuple[int, float]]] = [[] for _ in range(size)]
+
+    def begin(self, which: Iterable[int]) -> None:
+        """Forget the actions of these episodes, which start again."""
+        for e in which:
+            self._steps[e] = []
+
+    def add(self, e: int, action: int, price: float) -> None:
+        """An action of episode e, and its price in the unit of ``costs``."""
+        self._steps[e].append((action, price))
+
+    def __getitem__(self, e: int) -> Sequence[tuple[int, float]]:
+        return self._steps[e]
+
+
+def check_belief(belief: Any) -> Belief | None:
+    """A function observations -> class probabilities, from such a function, a policy or None; TypeError otherwise."""
+    if belief is None:
+        return None
+    of_states = getattr(belief, "state_probabilities", None)
+    if callable(of_states):
+
+        def of_observations(observations: NDArray[np.float32]) -> Any:
+            z, values = np.split(observations, 2, axis=1)
+            return of_states(z > 0.5, values)
+
+        return of_observations
+    if not callable(belief):
+        raise TypeError(
+            "belief must be a function (observations) -> class probabilities, or a policy with state_probabilities, "
+            f"got {brief(belief)}"
+        )
+    return belief
+
+
+def draw_episode(
+    episodes: Episodes,
+    e: int,
+    steps: Sequence[tuple[int, float]],
+    outcomes: EpisodeOutcomes | None,
+    belief: Belief | None = None,
+) -> NDArray[np.uint8]:
+    """Episode e as a card, uint8 (600, 800, 3): see ``fsgym.envs.card.Card``.
+
+    ``steps`` are its actions with their prices, ``outcomes`` are None before its end. Values are those before
+    ``Dataset.scaled``, with units.
+    """
+    from fsgym.envs.card import Card, draw_card
+
+    rules, spent = episodes.rules, episodes.state.spent[e]
+    errors = describe_error_costs(rules.error_costs, episodes.dataset.classes.tolist())
+    acquisitions = [(j, price) for j, price in (steps if outcomes is None else steps[:-1])]
+    known = [(_acquisition_text(episodes, e, j), f"{price:.4g}" if price else "free") for j, price in acquisitions]
+    if outcomes is not None:
+        last = _end_text(episodes, e, steps[-1][0], outcomes)
+    elif known:
+        last = f"last question: {known[-1][0]}, {price_text(acquisitions[-1][1])}"
+    else:
+        last = "no question yet"
+    n_legal = int(episodes.state.legal[e, : rules.n_acquisitions].sum())
+    left = f", {n_legal} more possible" if outcomes is None else ""
+    return draw_card(
+        Card(
+            title=_row_text(episodes, e),
+            spent=f"spent {spent:.4g}",
+            summary=f"{len(known)} of {rules.n_acquisitions} acquisitions{left}; lambda {rules.lam:g}",
+            errors=f"{errors[0].upper()}{errors[1:]}" if errors else "",
+            known=known,
+            picture=draw_features(episodes, e),
+            caption="pixels" if episodes.dataset.image_shape else "features in order: blue low, red high",
+            belief=_believed(episodes, e, belief),
+            last=last,
+            correct=None if outcomes is None else bool(outcomes.correct[e]),
+        )
+    )
+
+
+def _believed(episodes: Episodes, e: int, belief: Belief | None) -> list[tuple[str, float]]:
+    """Each class with its probability; ValueError where ``belief`` returns something else."""
+    shares = None if belief is None else belief(episodes.observation[e : e + 1].copy())
+    if shares is None:
+        return []
+    table, classes = np.asarray(shares), episodes.dataset.classes
+    if (
+        table.shape != (1, len(classes))
+        or table.dtype.kind not in "fiu"
+        or not (table >= 0).all()
+        or table.sum() > 1.01
+    ):
+        raise ValueError(f"belief must return probabilities of shape (n, {len(classes)}), got {brief(shares)}")
+    return [(str(label), float(share)) for label, share in zip(classes, table[0])]
+
+
+def draw_features(episodes: Episodes, e: int) -> NDArray[np.uint8]:
+    """The features of episode e as cells (blue low, white middle, red high), or as the pixels of an image.
+
+    Unknown values are grey. Returns uint8 (height, width, 3).
+    """
+    data = episodes.dataset
+    n = data.n_features
+    known, values = episodes.observation[e, :n] > 0.5, episodes.observation[e, n:]
+    low, high = data.bounds
+    share = np.divide(values - low, high - low, out=np.full(n, 0.5, np.float32), where=high > low).clip(0, 1)
+    if data.image_shape is not None:
+        rows, columns = data.image_shape
+        colours = np.repeat(255 * share[:, None], 3, axis=1)
+    else:
+        columns = int(np.ceil(np.sqrt(n)))
+        rows = -(-n // columns)
+        towards = np.where(share[:, None] < 0.5, LOW, HIGH)
+        colours = 255 + (towards - 255) * np.abs(2 * share[:, None] - 1)
+    colours[~known] = UNKNOWN
+    cells = np.full((rows * columns, 3), GAP[0], np.uint8)
+    cells[:n] = colours
+    grid = cells.reshape(rows, columns, 3)
+    if data.image_shape is None and n <= MAX_CELLS_WITH_GAPS:
+        grid = grid.repeat(CELL, axis=0).repeat(CELL, axis=1)
+        grid[::CELL], grid[:, ::CELL] = GAP, GAP
+    return grid

@@ -1,0 +1,200 @@
+"""What a policy did for each row: its acquisitions in their order, what they cost and revealed, and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fsgym.data.columns import Columns
+from fsgym.rules import Rules
+from fsgym.rules import kernels as mdp
+from fsgym.support.arrays import read_only
+from fsgym.text.html import HtmlTable, html_block
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class EpisodeTable(NamedTuple):
+    """The rows of trajectories, to show them with names and values.
+
+    Attributes
+    ----------
+    X : float32 (n_samples, n_features)
+    rules : Rules
+    columns : Columns
+    classes : array (n_classes,)
+    """
+
+    X: NDArray[np.float32]
+    rules: Rules
+    columns: Columns
+    classes: NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """The acquisitions of each row in their order, and its answer.
+
+    Attributes
+    ----------
+    order : int32 (n_samples, longest), the acquisitions in their order, then -1
+    acquired : bool (n_samples, n_features), the features whose values are known at the end (z)
+    answers : int64 (n_samples,), class codes
+    forfeited : bool (n_samples,), whether an illegal action ended the episode
+    table : EpisodeTable, or None; the rows, for ``to_frame``
+    probabilities : float64 (n_samples, n_classes), or None
+        Class probabilities given the values acquired by then, at the answer; None for a policy without a model of the
+        classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import LatticeClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> model = LatticeClassifier(lam=0.05, random_state=0).fit(X[["hue", "flavanoids"]], y)
+    >>> paths = model.trajectories(X)
+    >>> paths.order.shape == (178, paths.lengths.max()), paths.to_frame()["acquired"].iloc[0]
+    (True, 'flavanoids')
+    """
+
+    order: NDArray[np.int32]
+    acquired: NDArray[np.bool_]
+    answers: NDArray[np.int64]
+    forfeited: NDArray[np.bool_]
+    table: EpisodeTable | None = None
+    probabilities: NDArray[np.float64] | None = None
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of acquisitions for each row, int64 (n_samples,)."""
+        return (self.order >= 0).sum(axis=1)
+
+    def __repr__(self) -> str:
+        mean, most = (self.lengths.mean(), self.lengths.max()) if len(self.order) else (0.0, 0)
+        return f"Trajectories({len(self.order)} rows, {mean:.2f} acquisitions on average, at most {most})"
+
+    def _repr_html_(self) -> str:
+        counts = np.bincount(self.lengths)
+        shares = ((k, int(n), f"{n / len(self.order):.1%}") for k, n in enumerate(counts))
+        parts = [f"{self.forfeited.sum():,} rows ended with an illegal action."] if self.forfeited.any() else []
+        return html_block(repr(self), *parts, HtmlTable(["acquisitions", "rows", "share"], shares, len(counts)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The steps of all rows as a table, one line per acquisition and per answer.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``row``; ``step`` from 0; ``acquired``, the name of the acquisition, None for the answer; ``value``,
+            what it revealed, with units; ``price``, in the unit of ``costs``; ``spent``, the sum so far; ``answer``,
+            the class label at the end, None before.
+
+        Raises
+        ------
+        ValueError
+            If the trajectories were made by a policy rather than a classifier, and so have no table.
+        """
+        import pandas as pd
+
+        if self.table is None:
+            raise ValueError("to_frame needs the rows; use the trajectories of a classifier or of an Evaluation")
+        X, rules, columns, classes = self.table
+        labels = classes.tolist()
+        prices = price_steps(rules, X, self.order)
+        lines = []
+        for i, order in enumerate(self.order):
+            spent = 0.0
+            acquisitions = order[order >= 0].tolist()
+            for step, j in enumerate(acquisitions):
+                spent += prices[i, step]
+                value = values_as_text(X[i], rules.groups[j], columns)
+                lines.append((i, step, rules.names[j], value, prices[i, step], spent, None))
+            lines.append((i, len(acquisitions), None, None, 0.0, spent, labels[self.answers[i]]))
+        header = ("row", "step", "acquired", "value", "price", "spent", "answer")
+        cells = zip(*lines, strict=True) if lines else [()] * len(header)
+        types = {"row": np.int64, "step": np.int64, "price": np.float64, "spent": np.float64}
+        # With dtype object None stays None; pandas would otherwise write NaN.
+        return pd.DataFrame(
+            {name: pd.Series(list(column), dtype=types.get(name, object)) for name, column in zip(header, cells)}
+        )
+
+
+def revealed_values(row: NDArray[np.float32], features: Sequence[int], columns: Columns) -> list[tuple[str, str]]:
+    """Names and values, with units, of the columns that some features (indices) of one row belong to.
+
+    A column of which only some features are given is shown feature by feature.
+    """
+    given, revealed = set(features), []
+    for k in dict.fromkeys(columns.column_of[list(features)].tolist()):
+        column, places = columns[k], columns.features[k]
+        if given.issuperset(places):
+            revealed.append((column.name, column.text(row[places.start : places.stop])))
+        else:
+            names = dict(zip(places, column.feature_names, strict=True))
+            revealed += [(names[i], "missing" if np.isnan(row[i]) else f"{row[i]:.6g}") for i in places if i in given]
+    return revealed
+
+
+def values_as_text(row: NDArray[np.float32], features: Sequence[int], columns: Columns) -> str:
+    """The values that an acquisition of ``features`` reveals, with units; with names if there are several."""
+    revealed = revealed_values(row, features, columns)
+    return revealed[0][1] if len(revealed) == 1 else ", ".join(f"{name} {text}" for name, text in revealed)
+
+
+def price_orders(
+    rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Total price of the acquisitions of each row, in their order.
+
+    Parameters
+    ----------
+    rules : Rules
+    X : float32 (n_samples, n_features); only which values are missing matters
+    order : int32 (n_samples, longest), acquisitions, then -1
+
+    Returns
+    -------
+    spent : float64 (n_samples,), in the unit of ``costs``
+    n_paid : int64 (n_samples,), number of acquisitions paid for; missing values cost nothing
+    admissible : bool (n_samples,), whether the rules allow all of them
+    """
+    spent, n_paid = np.zeros(len(order)), np.zeros(len(order), np.int64)
+    admissible = np.ones(len(order), bool)
+    state = rules.blank_state()
+    given = read_only(X, np.float32), read_only(order, np.int32)
+    _price_orders(rules.tables, state, *given, spent, n_paid, admissible)
+    return spent, n_paid, admissible
+
+
+def price_steps(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) -> NDArray[np.float64]:
+    """The price of each acquisition in ``order``, float64 (n_samples, longest), 0 where there is none.
+
+    Parameters and unit are those of ``price_orders``.
+    """
+    prices = np.zeros(order.shape)
+    for last in range(1, order.shape[1] + 1):
+        prices[:, last - 1] = price_orders(rules, X, order[:, :last])[0]
+    return np.diff(prices, axis=1, prepend=0.0)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _price_orders(t, state, X, order, spent, n_paid, admissible):
+    """Compiled loop of ``price_orders``."""
+    for i in range(len(order)):
+        mdp.start(t, state, 0, X, i)
+        for k in range(order.shape[1]):
+            j = order[i, k]
+            if j < 0:
+                break
+            if state.status[0, j] == mdp.MISSING:
+                continue
+            admissible[i] = admissible[i] and state.legal[0, j] == 1
+            mdp.acquire(t, state, 0, j)
+        spent[i] = state.spent[0]
+        n_paid[i] = state.n_taken[0]

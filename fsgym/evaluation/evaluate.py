@@ -1,0 +1,309 @@
+"""Evaluation of policies on a data set: the same accuracy, usage and costs for agents and for baselines."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fsgym.data.dataset import Dataset
+from fsgym.envs.episodes import EpisodeOutcomes, Episodes
+from fsgym.envs.trajectories import EpisodeTable, Trajectories, price_orders
+from fsgym.evaluation.result import Evaluation
+from fsgym.metrics import aligned_probabilities, mean_recall
+from fsgym.rules import Rules
+from fsgym.text.messages import brief
+
+ROWS_PER_BATCH = 4096  # evaluated at a time; bounds the memory of the observations
+TOTAL_TOLERANCE = 1e-4  # of the sum of the probabilities of a row, which may be float32
+
+
+def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = None) -> Evaluation:
+    """Run a policy on every row of a data set; measure accuracy, features used, costs and loss.
+
+    Parameters
+    ----------
+    policy : estimator, agent, Stable-Baselines3 model or callable
+        A fitted classifier with ``features_used`` (and ``trajectories``, if it acquires features in an order); an
+        object with ``predict(observation, ...)`` as in Stable-Baselines3; or a callable
+        ``(observations, action_masks) -> actions`` on batches.
+    data : gymnasium environment of this package, Dataset, or table (n_samples, n_columns)
+        The data to evaluate on; all rows are used once. A table is an array or a DataFrame, and needs ``y``. A
+        classifier of ``agents`` finds its columns in a DataFrame or ``Dataset`` by name.
+    y : array-like of shape (n_samples,), optional
+        The labels of a table.
+    rules : Rules, optional
+        By default those that the classifier was trained with (``rules_``), else those of the environment, else
+        ``Rules.for_dataset``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the policy is none of these, its features or classes are not those of the data, or ``y`` is missing.
+
+    Examples
+    --------
+    >>> import fsgym, gymnasium
+    >>> env = gymnasium.make("fsgym:DatumWise-v0", split="test")
+    >>> result = fsgym.evaluate(lambda observations, masks: [31] * len(observations), env)
+    >>> result.n_features
+    0.0
+    """
+    if isinstance(y, Rules):  # the third argument of fsgym 0.1
+        y, rules = None, y
+    if isinstance(data, tuple):
+        raise TypeError("the table and its labels must be two arguments, evaluate(policy, X, y), got a tuple")
+    if hasattr(policy, "steps"):  # a Pipeline: evaluate its last step on the transformed table
+        data, policy = policy[:-1].transform(data), policy[-1]
+    if callable(getattr(policy, "labelled_dataset", None)):
+        return _evaluate_agent(policy, data, y, rules)
+    given = rules
+    dataset, rules = _dataset_and_rules(data, y, rules, getattr(policy, "classes_", None))
+    if hasattr(policy, "features_used"):
+        own = getattr(policy, "rules_", None)
+        of_data = hasattr(getattr(data, "unwrapped", data), "rules")
+        if given is None and not of_data and isinstance(own, Rules):
+            rules = own
+            rules.check(dataset)
+        X = data if y is not None else _as_fitted(policy, dataset)
+        return _evaluate_estimator(policy, dataset, rules, X)
+    if callable(getattr(policy, "trajectories", None)):
+        return _evaluate_trajectories(policy.trajectories(dataset.X, rules), dataset, rules)
+    return _evaluate_trajectories(play(as_actor(policy), dataset, rules), dataset, rules)
+
+
+def as_actor(policy: Any) -> Callable[[NDArray, NDArray], ArrayLike]:
+    """A callable (observations, action_masks) -> actions, from a Stable-Baselines3 model or such a callable."""
+    predict = getattr(policy, "predict", None)
+    if predict is not None:
+        parameters = inspect.signature(predict).parameters
+        if "observation" not in parameters:
+            raise TypeError(
+                f"{type(policy).__name__} has predict but not features_used; a classifier needs features_used(X) -> "
+                "bool (n_samples, n_features) to be evaluated"
+            )
+        if "action_masks" in parameters:
+            return lambda observations, masks: predict(observations, deterministic=True, action_masks=masks)[0]
+        return lambda observations, masks: predict(observations, deterministic=True)[0]
+    if not callable(policy):
+        kind = type(policy).__name__
+        raise TypeError(f"policy must be an estimator, a model with predict, or a callable, got {kind}")
+    actor: Callable[[NDArray, NDArray], Any] = policy
+    return actor
+
+
+def play(actor: Callable[[NDArray, NDArray], ArrayLike], dataset: Dataset, rules: Rules) -> Trajectories:
+    """Run ``actor(observations, action_masks) -> actions`` on every row; each call gets unfinished rows only."""
+    parts = []
+    for first in range(0, dataset.n_samples, ROWS_PER_BATCH):
+        rows = np.arange(first, min(first + ROWS_PER_BATCH, dataset.n_samples))
+        episodes = Episodes(dataset, rules, len(rows))
+        episodes.begin(np.arange(len(rows)), rows)
+        reward, ended, outcomes = np.zeros(len(rows)), np.zeros(len(rows), bool), EpisodeOutcomes.blank(len(rows))
+        order = np.full((len(rows), rules.n_acquisitions), -1, np.int32)
+        actions = np.zeros(len(rows), np.int64)
+        for step in range(rules.n_acquisitions + 1):
+            unfinished = np.flatnonzero(episodes.active)
+            if not len(unfinished):
+                break
+            chosen = np.asarray(actor(episodes.observation[unfinished], episodes.state.legal[unfinished].astype(bool)))
+            if chosen.shape != (len(unfinished),) or chosen.dtype.kind not in "iu":
+                raise ValueError(
+                    f"the policy must return {len(unfinished)} whole numbers, got {chosen.dtype} {chosen.shape}"
+                )
+            actions[unfinished] = chosen
+            episodes.step(actions, reward, ended, outcomes)
+            acquiring = unfinished[~ended[unfinished]]
+            if len(acquiring):
+                order[acquiring, step] = actions[acquiring]
+        parts.append((order, episodes.acquired(), outcomes.prediction, outcomes.illegal))
+    order, acquired, answers, forfeited = (np.concatenate(p) for p in zip(*parts, strict=True))
+    longest = int((order >= 0).sum(axis=1).max(initial=0))
+    return Trajectories(order[:, :longest], acquired, answers, forfeited)
+
+
+def loss_scorer(rules: Rules) -> Callable[[Any, Any, Any], float]:
+    """A scorer for GridSearchCV and cross_validate: minus the loss under ``rules``.
+
+    Selecting by accuracy alone would always prefer the lowest ``lam``, which acquires the most features.
+
+    Parameters
+    ----------
+    rules : Rules
+        Prices and error costs to score with, the same for all candidates.
+
+    Examples
+    --------
+    >>> from fsgym import Rules, loss_scorer
+    >>> scorer = loss_scorer(Rules(30, 2, lam=0.01))
+    """
+    return _LossScorer(rules)
+
+
+class _LossScorer:
+    """Callable (estimator, X, y) -> float; a class, so that it can be pickled for worker processes."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        return -evaluate(estimator, X, y, rules=self.rules).loss
+
+
+def _dataset_and_rules(data: Any, y: Any, rules: Rules | None, classes: Any) -> tuple[Dataset, Rules]:
+    env = getattr(data, "unwrapped", data)
+    if isinstance(getattr(env, "dataset", None), Dataset):
+        dataset, own = env.dataset, env.rules
+    elif isinstance(data, Dataset):
+        dataset, own = data, None
+    elif not hasattr(data, "__len__") or isinstance(data, str | bytes):
+        raise TypeError(f"evaluate needs a table, a Dataset or an environment of fsgym, got {type(data).__name__}")
+    elif y is None:
+        raise TypeError(f"evaluate needs y, the labels, for a table; got {type(data).__name__} alone")
+    else:
+        return _with_rules(_dataset_of_table(data, y, classes), rules)
+    if y is not None:
+        raise TypeError(f"y must be left out: {type(data).__name__} has its own labels")
+    return _with_rules(dataset, rules or own)
+
+
+def _dataset_of_table(data: Any, y: Any, classes: Any) -> Dataset:
+    """The data set of an array or a DataFrame, with one feature per column."""
+    if not hasattr(data, "columns") or not all(isinstance(name, str) for name in data.columns):
+        return Dataset(data, y, classes=classes)
+    from fsgym.data.reading.frames import infer_columns
+
+    columns = infer_columns(data, one_hot=False)
+    return Dataset(columns.encode(data), y, classes=classes, columns=columns)
+
+
+def _with_rules(dataset: Dataset, rules: Rules | None) -> tuple[Dataset, Rules]:
+    return dataset, rules or Rules.for_dataset(dataset)
+
+
+def _as_fitted(estimator: Any, dataset: Dataset) -> Any:
+    """The features of a data set as the estimator takes them: as a table with names if it was fitted on one."""
+    if not hasattr(estimator, "feature_names_in_"):
+        return dataset.to_array()
+    import pandas as pd
+
+    return pd.DataFrame(dataset.to_array(), columns=list(dataset.feature_names))
+
+
+def _evaluate_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> Evaluation:
+    """Evaluate a classifier of ``agents``, which knows its columns, classes and rules."""
+    env = getattr(data, "unwrapped", data)
+    if isinstance(getattr(env, "dataset", None), Dataset):
+        data, rules = env.dataset, rules or env.rules
+    dataset = model.labelled_dataset(data, y)
+    own: Rules = model.rules_
+    rules = rules or own
+    if (rules.n_classes, rules.groups) != (own.n_classes, own.groups):
+        raise ValueError(
+            f"rules must have the {own.n_acquisitions} acquisitions and {own.n_classes} classes of the model, got "
+            f"{rules!r}; acquisitions are in the order of the columns in training"
+        )
+    rules.check(dataset)
+    return _evaluate_trajectories(model.trajectories(dataset), dataset, rules)
+
+
+def _evaluate_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any) -> Evaluation:
+    if callable(getattr(estimator, "trajectories", None)):
+        trajectories = estimator.trajectories(X)
+        answers = codes_of(estimator.classes_[trajectories.answers], dataset)
+        probabilities = _probabilities_of(estimator, X, dataset, trajectories.probabilities)
+        trajectories = replace(trajectories, answers=answers, probabilities=probabilities, table=None)
+        return _evaluate_trajectories(trajectories, dataset, rules)
+    answers = codes_of(estimator.predict(X), dataset)
+    used = np.asarray(estimator.features_used(X), dtype=bool)
+    if used.shape != dataset.X.shape:
+        raise ValueError(f"features_used must return shape {dataset.X.shape}, got {used.shape}")
+    spent, admissible, taken = rules.price_sets(rules.acquisitions_of(used), dataset.X)
+    result = _summarise(dataset, rules, answers, used & ~np.isnan(dataset.X), taken.sum(axis=1), spent, admissible)
+    return replace(result, probabilities=_probabilities_of(estimator, X, dataset))
+
+
+def _probabilities_of(
+    estimator: Any, X: Any, dataset: Dataset, given: NDArray[np.float64] | None = None
+) -> NDArray[np.float64] | None:
+    """Class probabilities ``given``, or those of ``predict_proba``, with a column for each class of the data set."""
+    if given is None and callable(getattr(estimator, "predict_proba", None)):
+        given = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    labels = getattr(estimator, "classes_", None)
+    if given is None or labels is None or not set(np.asarray(labels).tolist()) <= set(dataset.classes.tolist()):
+        return None
+    if given.shape != (dataset.n_samples, len(labels)):
+        raise ValueError(f"predict_proba must return shape {(dataset.n_samples, len(labels))}, got {given.shape}")
+    totals = given.sum(axis=1)
+    wrong = ~((np.abs(totals - 1) <= TOTAL_TOLERANCE) & (given >= 0).all(axis=1))
+    if wrong.any():
+        raise ValueError(
+            "predict_proba must return rows of probabilities with the sum 1, got "
+            f"{brief(given[wrong][0].tolist())}; remove the method if it returns other scores"
+        )
+    inexact = np.abs(totals - 1) > 1e-9  # such as those in float32
+    given = np.where(inexact[:, None], given / totals[:, None], given)
+    return aligned_probabilities(given, labels, dataset.classes)
+
+
+def codes_of(labels: ArrayLike, dataset: Dataset) -> NDArray[np.int64]:
+    """Predicted labels as codes into ``dataset.classes``; ValueError for a label that is not among them."""
+    labels = np.asarray(labels)
+    codes = np.searchsorted(dataset.classes, labels).clip(max=dataset.n_classes - 1)
+    wrong = dataset.classes[codes] != labels
+    if wrong.any():
+        raise ValueError(f"the policy answered {labels[wrong][0]!s}, which is not a class of {dataset.name!r}")
+    return codes.astype(np.int64)
+
+
+def _evaluate_trajectories(trajectories: Trajectories, dataset: Dataset, rules: Rules) -> Evaluation:
+    order = trajectories.order
+    if order.shape[0] != dataset.n_samples or (order.size and order.max() >= rules.n_acquisitions):
+        raise ValueError(
+            "the policy's acquisitions do not exist under these rules; evaluate it under rules with the same groups"
+        )
+    spent, n_paid, admissible = price_orders(rules, dataset.X, order)
+    answers = np.where(trajectories.forfeited, rules.costliest_answers(dataset.y), trajectories.answers)
+    return _summarise(dataset, rules, answers, trajectories.acquired, n_paid, spent, admissible, trajectories)
+
+
+def _summarise(
+    dataset: Dataset,
+    rules: Rules,
+    answers: NDArray[np.int64],
+    used: NDArray[np.bool_],
+    n_acquisitions: NDArray[np.int64],
+    spent: NDArray[np.float64],
+    admissible: NDArray[np.bool_],
+    trajectories: Trajectories | None = None,
+) -> Evaluation:
+    correct = answers == dataset.y
+    errors = rules.error_costs[answers, dataset.y]
+    losses = errors + rules.lam * spent
+    columns_used = dataset.columns.of_features(used)
+    if trajectories is not None and trajectories.table is None:
+        trajectories = replace(trajectories, table=EpisodeTable(dataset.X, rules, dataset.columns, dataset.classes))
+    return Evaluation(
+        accuracy=float(correct.mean()),
+        balanced_accuracy=mean_recall(dataset.y, answers, dataset.n_classes),
+        sparsity=float(1.0 - columns_used.mean()),
+        n_features=float(columns_used.sum(axis=1).mean()),
+        n_acquisitions=float(n_acquisitions.mean()),
+        spent=float(spent.mean()),
+        acquisition_cost=float(rules.lam * spent.mean()),
+        error_cost=float(errors.mean()),
+        loss=float(losses.mean()),
+        admissible=float(admissible.mean()),
+        illegal=0.0 if trajectories is None else float(trajectories.forfeited.mean()),
+        answers=answers,
+        used=used,
+        losses=losses,
+        trajectories=trajectories,
+        dataset=dataset,
+        rules=rules,
+        probabilities=None if trajectories is None else trajectories.probabilities,
+    )

@@ -1,0 +1,267 @@
+"""The result of evaluating a policy: means over the rows, what happened to each row, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym import metrics
+from fsgym.data.dataset import Dataset
+from fsgym.envs.trajectories import Trajectories
+from fsgym.metrics import ALL_LABELS, FIGURE_LABELS, MeanInterval
+from fsgym.rules import Rules
+from fsgym.text.html import HtmlTable, html_block, rules_html
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Result of evaluating a policy on a data set under given rules.
+
+    Attributes
+    ----------
+    accuracy, balanced_accuracy : float
+    sparsity : float, 1 minus the mean share of features used (Dulac-Arnold et al., 2012, section 6)
+    n_features, n_acquisitions : float, mean numbers of features used and of acquisitions paid for, per row; the
+        features of one category count once
+    spent : float, mean total price of the acquisitions of a row, in the unit of ``costs``
+    acquisition_cost : float, ``lam * spent``
+    error_cost : float, mean error cost
+    loss : float, ``error_cost + acquisition_cost`` (eqs. 2, 6 and 8)
+    admissible : float, share of rows whose acquisitions the rules allow
+    illegal : float, share of rows forfeited by an illegal action
+    answers : int64 (n_samples,), class codes
+    used : bool (n_samples, n_features), the features used for each row
+    losses : float64 (n_samples,), the loss of each row
+    auc, log_loss, brier, calibration_error : float
+        Area under the ROC curve, log-loss, Brier score and expected calibration error of ``probabilities``, see
+        ``fsgym.metrics``; NaN without probabilities, and the AUC also where a class has no rows.
+    loss_low, loss_high : float, 95 % interval of the mean loss, see ``fsgym.metrics.mean_interval``
+    trajectories : Trajectories, or None for methods that acquire in no order
+    dataset : Dataset
+    rules : Rules
+    probabilities : float64 (n_samples, n_classes), or None
+        Class probabilities at the answer, with a column for each of ``dataset.classes``; None for a policy without a
+        model of the classes.
+
+    Examples
+    --------
+    >>> import fsgym, gymnasium
+    >>> env = gymnasium.make("fsgym:DatumWise-v0", split="test")
+    >>> def answer(observations, masks):
+    ...     return [31] * len(observations)  # class 1, with nothing acquired
+    >>> result = fsgym.evaluate(answer, env)
+    >>> round(result.accuracy, 2), result.n_features
+    (0.37, 0.0)
+    """
+
+    accuracy: float
+    balanced_accuracy: float
+    sparsity: float
+    n_features: float
+    n_acquisitions: float
+    spent: float
+    acquisition_cost: float
+    error_cost: float
+    loss: float
+    admissible: float
+    illegal: float
+    answers: NDArray[np.int64]
+    used: NDArray[np.bool_]
+    losses: NDArray[np.float64]
+    trajectories: Trajectories | None
+    dataset: Dataset
+    rules: Rules
+    probabilities: NDArray[np.float64] | None = None
+
+    FIGURES = (
+        "accuracy",
+        "balanced_accuracy",
+        "sparsity",
+        "n_features",
+        "n_acquisitions",
+        "spent",
+        "acquisition_cost",
+        "error_cost",
+        "loss",
+        "admissible",
+        "illegal",
+        "auc",
+        "log_loss",
+        "brier",
+        "calibration_error",
+        "loss_low",
+        "loss_high",
+    )
+
+    def figures(self) -> dict[str, float]:
+        """The numbers listed in ``FIGURES``, by name."""
+        return {name: getattr(self, name) for name in self.FIGURES}
+
+    @cached_property
+    def auc(self) -> float:
+        return np.nan if self.probabilities is None else metrics.area_under_roc(self.dataset.y, self.probabilities)
+
+    @cached_property
+    def log_loss(self) -> float:
+        return np.nan if self.probabilities is None else metrics.mean_log_loss(self.dataset.y, self.probabilities)
+
+    @cached_property
+    def brier(self) -> float:
+        return np.nan if self.probabilities is None else metrics.brier_score(self.dataset.y, self.probabilities)
+
+    @cached_property
+    def calibration_error(self) -> float:
+        if self.probabilities is None:
+            return np.nan
+        return metrics.expected_calibration_error(self.dataset.y, self.probabilities)
+
+    @cached_property
+    def cost_per_case(self) -> MeanInterval:
+        """Mean loss and its 95 % interval, in the unit of ``error_costs``; rows of one row group are dependent.
+
+        Prices and errors together: with ``lam=1``, error costs have the unit of ``costs``, such as money.
+        """
+        return metrics.mean_interval(self.losses, self.dataset.row_groups)
+
+    @property
+    def cost_per_1000(self) -> MeanInterval:
+        """``cost_per_case`` times 1,000."""
+        return self.cost_per_case.times(1000.0)
+
+    @property
+    def loss_low(self) -> float:
+        return self.cost_per_case.low
+
+    @property
+    def loss_high(self) -> float:
+        return self.cost_per_case.high
+
+    @property
+    def confusion(self) -> NDArray[np.int64]:
+        """Rows by true class (first axis) and answer (second axis), int64 (n_classes, n_classes)."""
+        return metrics.confusion_counts(self.dataset.y, self.answers, self.dataset.n_classes)
+
+    @property
+    def by_class(self) -> pd.DataFrame:
+        """One line per class: ``class``, its label; ``rows``; ``recall`` and ``precision``, NaN if not defined.
+
+        With two classes, the recalls are sensitivity and specificity, the precisions PPV and NPV; see ``diagnostics``.
+        """
+        import pandas as pd
+
+        y, n_classes = self.dataset.y, self.dataset.n_classes
+        return pd.DataFrame(
+            {
+                "class": self.dataset.classes,
+                "rows": np.bincount(y, minlength=n_classes),
+                "recall": metrics.class_recalls(y, self.answers, n_classes),
+                "precision": metrics.class_precisions(y, self.answers, n_classes),
+            }
+        )
+
+    @property
+    def positive_class(self) -> int | None:
+        """The code of the class that the sensitivity is about, see ``fsgym.metrics.positive_class``."""
+        return metrics.positive_class(self.rules.error_costs, self.dataset.y)
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """``sensitivity``, ``specificity``, ``ppv`` and ``npv`` for two classes; empty for more classes."""
+        return self.diagnostics_of(self.positive_class)
+
+    def diagnostics_of(self, positive: int | None) -> dict[str, float]:
+        """``diagnostics`` with another positive class, an index into ``dataset.classes``."""
+        return metrics.diagnostic_figures(self.dataset.y, self.answers, positive)
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """Names of the figures to decide by, see ``fsgym.metrics.headline_figures``."""
+        return metrics.headline_figures(self.rules.error_costs, self.dataset.y)
+
+    def headline_text(self) -> str:
+        """The figures to decide by in words, as ``cost per case 32.1 (95 % interval 27 to 38.9)``."""
+        figures = {name: getattr(self, name) for name in self.headline}
+        return metrics.headline_in_words(figures, self.cost_per_case)
+
+    def to_json(self) -> dict[str, Any]:
+        """All figures as JSON values, with None where one is not defined.
+
+        Returns
+        -------
+        dict
+            ``dataset``, its name; ``rows``; ``headline``, names of the figures to decide by; ``figures``, those of
+            ``FIGURES`` by name; ``cost_per_case`` and ``cost_per_1000``, each with ``mean``, ``low`` and ``high``;
+            ``classes``, their labels; ``by_class``, a list of ``class``, ``rows``, ``recall`` and ``precision``;
+            ``positive_class``, a label or None, and ``diagnostics``; ``confusion``, rows of the table by true class.
+        """
+        classes = self.dataset.classes.tolist()
+        positive = self.positive_class
+        return {
+            "dataset": self.dataset.name,
+            "rows": self.dataset.n_samples,
+            "headline": list(self.headline),
+            "figures": _without_nan(self.figures()),
+            "cost_per_case": _without_nan(self.cost_per_case._asdict()),
+            "cost_per_1000": _without_nan(self.cost_per_1000._asdict()),
+            "classes": classes,
+            "by_class": [_without_nan(line) for line in self.by_class.to_dict("records")],
+            "positive_class": None if positive is None else classes[positive],
+            "diagnostics": _without_nan(self.diagnostics),
+            "confusion": self.confusion.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        used = f"{self.n_features:.2f} features"
+        illegal = f", {self.illegal:.1%} ended by an illegal action" if self.illegal > 0 else ""
+        if "loss" in self.headline:
+            more = f"mean price paid {self.spent:.4g}, accuracy {self.accuracy:.3f}{illegal}"
+            return f"Evaluation({self.headline_text()}, {used}, {more})"
+        more = f"sparsity {self.sparsity:.3f}, loss {self.loss:.4f}{illegal}"
+        return f"Evaluation({self.headline_text()}, {used}, {more})"
+
+    def _repr_html_(self) -> str:
+        broken = [name for name, usual in (("admissible", 1.0), ("illegal", 0.0)) if getattr(self, name) != usual]
+        shown = [*FIGURE_LABELS, "loss_low", "loss_high", *metrics.PROBABILITY_FIGURES, *broken]
+        rows = [(ALL_LABELS[name], value) for name in shown if not np.isnan(value := getattr(self, name))]
+        parts: list[str | HtmlTable] = [f"{sentence_case(self.headline_text())}."]
+        if "loss" in self.headline:
+            parts.append(f"Per 1,000 cases: {self.cost_per_1000}.")
+        parts.append(HtmlTable((), rows, len(rows)))
+        table = self.by_class
+        lines = [list(_without_nan(line).values()) for line in table.to_dict("records")]
+        parts.append(HtmlTable(list(table.columns), lines, len(lines)))
+        if self.diagnostics:
+            parts.append(f"{self.diagnostics_text()}.")
+        rules = rules_html(self.rules, self.dataset.classes.tolist(), self.dataset.columns)
+        title = f"Evaluation on {self.dataset.n_samples:,} rows of {self.dataset.name}"
+        return html_block(title, *parts) + rules
+
+    def diagnostics_text(self) -> str:
+        """Sensitivity, specificity, PPV and NPV in words; "" for more than two classes."""
+        positive = self.positive_class
+        if positive is None:
+            return ""
+        figures = ", ".join(
+            f"{metrics.DIAGNOSTIC_LABELS[name]} {value:.3f}" for name, value in self.diagnostics.items()
+        )
+        return f"{sentence_case(figures)} (positive: {self.dataset.classes[positive]!s})"
+
+
+def _without_nan(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: None if value != value else value for name, value in figures.items()}
+
+
+def sentence_case(text: str) -> str:
+    """The text with a capital letter at its beginning."""
+    return text[:1].upper() + text[1:]

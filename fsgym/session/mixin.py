@@ -1,0 +1,219 @@
+"""What every model that asks one question at a time offers: a step, a session, predictions on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from fsgym.data.columns import Columns
+from fsgym.rules import Rules, State
+from fsgym.session.acquisitions import Acquisitions, name_list
+from fsgym.session.case import start_case
+from fsgym.session.on_demand import AsyncValueSource, RowBatch, ValueSource, run_async_source, run_source
+from fsgym.session.session import Session
+from fsgym.session.step import Advice, Step
+from fsgym.session.steps import make_step
+from fsgym.session.walk import ActingWalk, Walk, WalkOrder
+from fsgym.support.checks import check_number, is_integer
+from fsgym.text.messages import brief
+
+MOST_ACQUIRED = 1_000_000  # acquisitions before a step; more than any model has
+
+
+class AskingMixin:
+    """Questions on one case, and predictions on demand, for a fitted classifier.
+
+    A subclass implements ``_advise``, ``_columns_asked``, ``_rules_asked`` and ``policy_digest``.
+    """
+
+    classes_: NDArray
+
+    def _rules_asked(self) -> Rules:
+        """The rules, in the order of the user."""
+        return self.rules_  # type: ignore[attr-defined]
+
+    def _columns_asked(self) -> Columns:
+        """The columns of the features of the rules."""
+        raise NotImplementedError
+
+    def _advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
+        """What the policy says about n states, in the order of the user.
+
+        Parameters
+        ----------
+        acquired : bool (n, n_features), where values are known
+        values : float64 (n, n_features), NaN where they are not
+        legal : bool (n, n_actions)
+        """
+        raise NotImplementedError
+
+    def _walk_order(self) -> WalkOrder:
+        """The order in which ``_walk`` counts features and acquisitions."""
+        return WalkOrder.of_user(self._rules_asked())
+
+    def _walk(self, state: State) -> Walk:
+        """Begin with nothing acquired in each of n states, started under the rules of ``_walk_order``."""
+        return ActingWalk(lambda *states: self._advise(*states).actions, self._rules_asked(), state)
+
+    def policy_digest(self) -> str:
+        """SHA-256 of all that decides what this model asks and answers: arrays, rules, names, levels and classes.
+
+        64 hexadecimal digits; two models with the same digest behave the same, also from a file.
+        """
+        raise NotImplementedError
+
+    def _acquisitions(self) -> Acquisitions:
+        check_is_fitted(self)
+        rules = self._rules_asked()
+        found = self.__dict__.get("_acquisitions_found")
+        if found is None or found.rules is not rules:
+            found = self.__dict__["_acquisitions_found"] = Acquisitions(rules, self._columns_asked())
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: Any = super().__getstate__()  # type: ignore[misc]
+        return {name: value for name, value in state.items() if name != "_acquisitions_found"}
+
+    def step(
+        self,
+        known: Mapping[str, Any],
+        *,
+        unknown: Iterable[str] = (),
+        unavailable: Iterable[str] = (),
+        spent: float | None = None,
+        n_paid: int | None = None,
+        accept: bool = False,
+    ) -> Step:
+        """What to ask next about one case, or the answer, given what is known.
+
+        Nothing is stored: the same arguments give the same step.
+
+        Parameters
+        ----------
+        known : mapping name -> value
+            Columns with their values, in the user's units and levels; an acquisition of several columns may be given
+            as a mapping of its columns.
+        unknown : names
+            Acquisitions or columns that were asked for without a result. They are not asked again.
+        unavailable : names
+            Acquisitions or columns that cannot be obtained for this case.
+        spent : float, optional
+            What was paid for the known values, in the unit of ``costs``; it counts for ``budget_cost``. By default
+            nothing was paid: all values were known in advance.
+        n_paid : int, optional
+            How many acquisitions count for ``budget``. By default none, or all known ones where ``spent`` is given.
+        accept : bool, default False
+            Whether to accept numbers outside the range in training, and levels that were not in training, which count
+            as unknown.
+
+        Returns
+        -------
+        Step
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a name is unknown, or a value is not one of its column.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from agents import LatticeClassifier
+        >>> X, y = load_wine(return_X_y=True, as_frame=True)
+        >>> model = LatticeClassifier(lam=0.05, random_state=0).fit(X[["alcohol", "hue", "flavanoids"]], y)
+        >>> step = model.step({"flavanoids": 3.0})
+        >>> step.question.name, step.should_stop, len(step.alternatives)
+        ('alcohol', False, 2)
+        """
+        acquisitions = self._acquisitions()
+        case = start_case(acquisitions, known, unavailable, accept)
+        for name in name_list(unknown, "unknown"):
+            case.close(acquisitions.features_of(acquisitions.find(name)[1]))
+        if spent is not None:
+            case.spent = check_number(spent, "spent", 0.0)
+        if n_paid is not None:
+            if not is_integer(n_paid) or not 0 <= n_paid <= MOST_ACQUIRED:
+                raise ValueError(f"n_paid must be a whole number from 0 to {MOST_ACQUIRED:,}, got {brief(n_paid)}")
+            case.n_paid = int(n_paid)
+        elif spent is not None:
+            case.n_paid = int(acquisitions.rules.acquisitions_of(case.acquired[None]).sum())
+        return make_step(self, acquisitions, case)
+
+    def session(
+        self,
+        known: Mapping[str, Any] | None = None,
+        unavailable: Iterable[str] = (),
+        *,
+        charge_unknown: bool = False,
+        accept: bool = False,
+    ) -> Session:
+        """A session on one case: questions one by one, answers in any order, undo, a log.
+
+        Parameters
+        ----------
+        known : mapping name -> value, optional
+            Values known in advance, as for ``step``.
+        unavailable : names
+            Acquisitions or columns that cannot be obtained for this case.
+        charge_unknown : bool, default False
+            Whether an acquisition without a result is paid for and counts for budgets.
+        accept : bool, default False
+            As for ``step``, for the values known in advance.
+        """
+        options = {"charge_unknown": charge_unknown, "accept": accept}
+        return Session(self, dict(known or {}), tuple(name_list(unavailable, "unavailable")), **options)
+
+    def predict_on_demand(self, get: ValueSource, rows: Any, *, available: Any = None) -> NDArray:
+        """The predicted class of each row, with only those values fetched that the policy asks for.
+
+        On complete rows this is ``predict``, and what is fetched is ``features_used``.
+
+        Parameters
+        ----------
+        get : callable (name, rows) -> values
+            Called once in each round for all rows that ask for the same acquisition. It returns a sequence with the
+            value of each of these rows; for an acquisition of several columns a mapping or DataFrame of them. A missing
+            value (NaN, None) is unknown: it costs nothing, and is not asked for again.
+        rows : sequence, or int
+            Whatever identifies the rows to ``get``, such as keys of a data base; a number n means 0 to n - 1.
+        available : bool (n_rows, n_columns), or DataFrame by column name, optional
+            False where a value cannot be obtained, which ``predict`` sees as NaN.
+
+        Returns
+        -------
+        array (n_rows,) of labels
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from agents import LatticeClassifier
+        >>> X, y = load_wine(return_X_y=True, as_frame=True)
+        >>> model = LatticeClassifier(lam=0.05, random_state=0).fit(X[["alcohol", "hue", "flavanoids"]], y)
+        >>> fetched = []
+        >>> def get(name, rows):
+        ...     fetched.extend(rows)
+        ...     return X[name].loc[rows].to_numpy()
+        >>> labels = model.predict_on_demand(get, X.index)
+        >>> bool((labels == model.predict(X)).all()), bool(len(fetched) == model.features_used(X).sum())
+        (True, True)
+        """
+        batch = RowBatch(self, self._acquisitions(), rows, available)
+        run_source(batch, get)
+        return self.classes_[batch.answers]
+
+    async def predict_on_demand_async(self, get: AsyncValueSource, rows: Any, *, available: Any = None) -> NDArray:
+        """As ``predict_on_demand``, where ``get`` is a coroutine function; the calls of a round run concurrently."""
+        batch = RowBatch(self, self._acquisitions(), rows, available)
+        await run_async_source(batch, get)
+        return self.classes_[batch.answers]
+
+    def resume(self, text: str) -> Session:
+        """The session that ``Session.to_json`` wrote, as if it had never stopped.
+
+        Raises ValueError where the text is damaged, or was written with another model.
+        """
+        return Session.from_json(self, text)

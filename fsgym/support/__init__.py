@@ -1,0 +1,1 @@
+"""Checks, files, threads and arrays, on which everything else stands."""

@@ -1,0 +1,1 @@
+"""Words of messages, reports and pages."""
