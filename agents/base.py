@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from agents import model_file
 from agents.arrangement import Arrangement
-from agents.asking import AskingAgent
 from agents.display import ShownClassifier
 from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, plain_labels, same_kind
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy
+from agents.stepwise import AskingAgent
 from fsgym.data.checks import check_groups, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset

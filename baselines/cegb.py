@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.asking import AskedTrees, TreeAskingMixin
 from baselines.lightgbm_trees import import_lightgbm, power_of_two_scales, trees_of
 from baselines.linear import class_codes, probabilities, validate_data
+from baselines.tree_steps import AskedTrees, TreeAskingMixin
 from fsgym.rules import Rules
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, checks_parameters
 from fsgym.support.threads import n_threads

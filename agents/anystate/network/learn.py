@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from agents.anystate.network import constants as const
+from agents.anystate.network.lookahead import RankingLearner, train_ranking
 from agents.anystate.network.mlp import MLP
 from agents.anystate.network.model import NetworkModel
 from agents.anystate.network.predictors import FittedPredictors
-from agents.anystate.network.ranking import RankingLearner, train_ranking
 from agents.anystate.network.rollouts import refine_ranking
 from agents.anystate.network.task import CandidateTask
 from fsgym.rules import Rules

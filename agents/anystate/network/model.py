@@ -78,7 +78,7 @@ class NetworkModel(StateModel):
 
         The ``inputs`` are the columns log(e + .001), (expected reduction of the error by the best acquisition) /
         (e + .001), U / (e + .001), the share of acquisitions whose values are known, and the difference between the
-        two best advantages, see ``agents.anystate.network.ranking``.
+        two best advantages, see ``agents.anystate.network.lookahead``.
         """
         n, n_acquisitions = states.legal.shape
         rows = read_only_rows(states.acquired, states.values)

@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
-from agents.anystate.network.mlp import AdamW
-from agents.anystate.network.predictors import VisitedStates, steps_of
-from agents.anystate.network.ranking import (
+from agents.anystate.network.lookahead import (
     Outlook,
     RankingLearner,
     Situation,
@@ -25,6 +23,8 @@ from agents.anystate.network.ranking import (
     join_states,
     noisy,
 )
+from agents.anystate.network.mlp import AdamW
+from agents.anystate.network.predictors import VisitedStates, steps_of
 
 
 class TriedStates(NamedTuple):
