@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fsgym.data.reading.files import read_json
-from fsgym.datasets.embedded import EMBEDDED
+from fsgym.datasets.folder import EMBEDDED
 from fsgym.datasets.public.fetch import PRICES_FILE
 from fsgym.datasets.public.record import PublicSet, public_sets
 from fsgym_studies import STUDIES, find_study

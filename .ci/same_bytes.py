@@ -27,6 +27,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
+# Numba keeps a compiled function although one that it calls in another file has changed: a folder for each state.
+SOURCES = sorted(f for p in ("fsgym", "agents", "baselines") for f in (ROOT / p).rglob("*.py"))
+KERNELS = hashlib.sha256(b"".join(text for f in SOURCES if b"njit" in (text := f.read_bytes()))).hexdigest()[:16]
+os.environ["NUMBA_CACHE_DIR"] = str(Path(tempfile.gettempdir()) / f"fsgym-kernels-{KERNELS}")
 
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402

@@ -20,6 +20,11 @@ from fsgym.session.step import Advice
 from fsgym.session.walk import ActingWalk, Walk
 from fsgym.support.arrays import read_only
 
+# Largest loss of one episode, in units of ``error_costs``. Returns are single precision, where sums of squares must
+# not overflow (3e38), and the scores of RCPI must stay far above that of an excluded action (-1e30).
+MAX_LOSS = 1e9
+
+
 MAX_PREFERENCE = 1e300  # preferences are clipped at minus it, above those of illegal acquisitions
 # (acquired, values, legal) -> actions, as ``Policy.actions``
 ChooseActions = Callable[[NDArray[np.bool_], NDArray[np.float32], NDArray[np.bool_]], NDArray[np.int64]]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.answers import cheapest_answers
 from fsgym.data.dataset import Dataset
 from fsgym.data.weights import check_row_weights
+from fsgym.rules.labels import cheapest_answers
 from fsgym.support.checks import check_number
 from fsgym.text.messages import brief, listing
 

@@ -12,8 +12,7 @@ from scipy.special import expit, softmax
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.path import SettingsPathMixin
-from baselines.selector import ColumnSelectorMixin
+from baselines.base import ColumnSelectorMixin, SettingsPathMixin
 from fsgym.data.scaling import Scaling
 from fsgym.rules.uninformative import without_repeated
 

@@ -19,11 +19,11 @@ from baselines.subset_models import (
     available_acquisitions,
     spread_to_features,
 )
-from fsgym.answers import cheapest_answers
 from fsgym.data.columns import Columns
 from fsgym.data.groups import default_names, resolve_groups
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
+from fsgym.rules.labels import cheapest_answers
 from fsgym.rules.options import OPTIONS
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, check_parameters, checks_parameters
 

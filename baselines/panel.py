@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.acquisition_order import legal_order, with_prerequisites
+from baselines.base import ColumnSelectorMixin
 from baselines.forward_selection import select_forward
 from baselines.ordered import OrderedAcquisitionsMixin
-from baselines.selector import ColumnSelectorMixin
 from baselines.subset_models import SubsetModels
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, set_rule_options, takes_rule_options

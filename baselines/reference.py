@@ -14,9 +14,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from baselines.base import SettingsPathMixin
 from baselines.linear import class_codes, validate_data
 from baselines.ordered import acquisition_names
-from baselines.path import SettingsPathMixin
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from baselines.subset_models import (
     TableEncoder,
@@ -25,9 +25,9 @@ from baselines.subset_models import (
     reachable_acquisitions,
     spread_to_features,
 )
-from fsgym.answers import cheapest_answers
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
+from fsgym.rules.labels import cheapest_answers
 from fsgym.sklearn_private import HasMethods, StrOptions, checks_parameters
 from fsgym.support.threads import one_blas_thread
 

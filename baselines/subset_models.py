@@ -12,9 +12,9 @@ from sklearn.utils import check_random_state
 from baselines.acquisition_order import follow_order, revealing_acquisitions, with_prerequisites
 from baselines.linear import clip_extremes
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
-from fsgym.answers import cheapest_answers
 from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules
+from fsgym.rules.labels import cheapest_answers
 from fsgym.rules.uninformative import uninformative_acquisitions
 from fsgym.support.threads import one_blas_thread
 

@@ -19,11 +19,11 @@ import pandas as pd
 from sklearn.datasets import make_classification
 
 import fsgym
-from fsgym.comparison import expected_time
+from fsgym.comparison import planned
 from fsgym.methods import METHODS
 from fsgym.runner.store import TIMING_COLUMNS, open_store
 
-PATH = Path(expected_time.__file__).with_name("fit_seconds.csv")
+PATH = Path(planned.__file__).with_name("fit_seconds.csv")
 SIZES = ((150, 16, 2), (600, 16, 2), (2400, 16, 2), (600, 48, 2), (600, 16, 5), (1200, 32, 3))  # of the training part
 LAM = (0.003, 0.03)
 

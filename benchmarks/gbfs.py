@@ -20,8 +20,8 @@ import lightgbm
 import numpy as np
 
 from baselines import GBFSClassifier
-from baselines.gbfs.boosting import Schedule, boost_with_prices
 from baselines.gbfs.losses import Logistic
+from baselines.gbfs.model import Schedule, boost_with_prices
 from baselines.gbfs.prices import FeaturePrices, make_phi
 from fsgym.trees import TreeGrower, bin_table
 

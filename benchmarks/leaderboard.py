@@ -28,8 +28,8 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 import fsgym
-from fsgym.comparison import leaderboard as ranking
-from fsgym.comparison.expected_cost import ExpectedCostClassifier, knows_error_costs
+from fsgym.comparison import leaderboard
+from fsgym.comparison.compared import ExpectedCostClassifier, knows_error_costs
 from fsgym.envs.registration import VARIANTS
 from fsgym.methods import METHODS, find_method, load_class, supported_options
 
@@ -93,7 +93,7 @@ def chosen_setting(model: Any, env: Any) -> dict[str, Any]:
 
 def row_for(entry: Entry, env_id: str) -> dict[str, Any]:
     """A row, from training to figures."""
-    env, unseen = (ranking.make_part(env_id, split) for split in ("train", "test"))
+    env, unseen = (leaderboard.make_part(env_id, split) for split in ("train", "test"))
     options = env.rules.options()
     method = find_method(entry.method)
     cls = load_class(method)
@@ -114,7 +114,7 @@ def row_for(entry: Entry, env_id: str) -> dict[str, Any]:
         "seeds": list(SEEDS[: len(evaluations)]) if random else [],
         "training": training_length(model),
         "version": fsgym.__version__,
-        **ranking.row_of(evaluations),
+        **leaderboard.row_of(evaluations),
     }
 
 
@@ -136,7 +136,7 @@ def training_length(model: Any) -> str:
 def missing_rows(stored: dict[str, Any], ids: list[str], names: list[str], fresh: bool) -> Iterator[tuple[str, Entry]]:
     """Environments and entries to compute; rows of other data or rules are removed from ``stored``."""
     for env_id in ids:
-        current = ranking.task_fingerprint(env_id)
+        current = leaderboard.task_fingerprint(env_id)
         if stored.get(env_id, {}).get("fingerprint") != current:
             stored[env_id] = {"fingerprint": current, "rows": []}
         for entry in (e for e in ENTRIES if e.name in names):
@@ -167,7 +167,7 @@ def write(stored: dict[str, Any]) -> None:
 
 
 def main(ids: str = ",".join(VARIANTS), names: str = "", fresh: bool = False) -> None:
-    stored = ranking.read_stored_rows()
+    stored = leaderboard.read_stored_rows()
     chosen = [n.strip() for n in names.split(",")] if names else [e.name for e in ENTRIES]
     for env_id, entry in missing_rows(stored, ids.split(","), chosen, fresh):
         began = time.perf_counter()

@@ -27,7 +27,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from agents.rcpi import RCPI, trees
+from agents.rcpi import RCPI
+from agents.rcpi import base_learners as trees
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate
 from fsgym.comparison.splits import Split, random_splits
 from fsgym_studies.common.plan import Source

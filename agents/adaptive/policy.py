@@ -9,13 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.adaptive.learners import LEARNERS
 from agents.adaptive.report import LearnerReport
+from agents.anystate import AnyStateNetworkClassifier, MixtureClassifier
+from agents.lattice import LatticeClassifier
 from agents.policy import Policy
+from agents.tradeoff import BaseTradeoffClassifier
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk
+
+# The learners to choose from.
+
+LEARNERS: dict[str, type[BaseTradeoffClassifier]] = {
+    "lattice": LatticeClassifier,
+    "mixture": MixtureClassifier,
+    "network": AnyStateNetworkClassifier,
+}
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from agents.anystate.learn import CrossFittedModels, LearntPolicy, learn_policy, training_folds
 from agents.anystate.policy import AnyStatePolicy
-from agents.limits import MAX_LOSS
 from agents.model_file import Labels
+from agents.policy import MAX_LOSS
 from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
 from fsgym.rules import Rules
 from fsgym.support.threads import one_blas_thread

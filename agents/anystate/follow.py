@@ -13,8 +13,7 @@ import numpy as np
 from numba import njit, typeof
 from numpy.typing import NDArray
 
-from agents.anystate.stop_kernels import N_STATE_NUMBERS, predict_advantage, write_state_numbers
-from agents.anystate.stop_rule import StopRule
+from agents.anystate.stop_rule import N_STATE_NUMBERS, StopRule, predict_advantage, write_state_numbers
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp

@@ -13,8 +13,8 @@ from agents.anystate.rollouts import roll_out
 from agents.anystate.state_model import StateModel
 from agents.anystate.stop_rule import StopRule
 from agents.anystate.stopping import learn_stop
-from agents.known_columns import AcquisitionIndices
 from agents.lattice.training_data import stratified_folds
+from agents.tradeoff import AcquisitionIndices
 from fsgym.data.dataset import Dataset
 from fsgym.data.row_groups import grouped_folds
 from fsgym.rules import Rules

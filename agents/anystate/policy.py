@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.state_model import StateBatch, StateModel
-from agents.anystate.stop_kernels import N_STATE_NUMBERS
-from agents.anystate.stop_rule import StopRule, check_stop_rule, stop_rule_from
+from agents.anystate.stop_rule import N_STATE_NUMBERS, StopRule, check_stop_rule, stop_rule_from
 from agents.anystate.stopping import state_numbers
-from agents.known_columns import AcquisitionIndices
 from agents.policy import MAX_PREFERENCE, Policy, complete_advice
+from agents.tradeoff import AcquisitionIndices
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.rules.states import next_prices

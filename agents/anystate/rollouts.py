@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from agents.anystate.constants import LONGEST_ROLLOUT, MOST_KNOWN, MOST_UNAVAILABLE
 from agents.anystate.state_model import StateBatch, StateModel
-from agents.known_columns import AcquisitionIndices
+from agents.tradeoff import AcquisitionIndices
 from fsgym.data.dataset import Dataset
 from fsgym.envs.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Rules, State

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from agents.anystate import constants as const
 from agents.anystate.rollouts import RolloutStates
-from agents.anystate.stop_kernels import N_STATE_NUMBERS, write_all_state_numbers
-from agents.anystate.stop_rule import StopRule
+from agents.anystate.stop_rule import N_STATE_NUMBERS, StopRule, write_all_state_numbers
 from fsgym.rules import Rules
 
 

@@ -2,9 +2,9 @@
 
 The parts, in the order of the algorithm:
 
-- ``basis``, ``logistic``, ``subset_classifier``: the classifiers of the subsets, cross-fitted.
-- ``moves``, ``nodes``: the lattice, its legal moves with their prices, and the error cost of answering at each subset.
-- ``screening``, ``growth``: which subsets are added to it.
+- ``basis``, ``subset_classifier``: the classifiers of the subsets, cross-fitted.
+- ``nodes``: the lattice, its legal moves with their prices, and the error cost of answering at each subset.
+- ``growth``: which subsets are added to it.
 - ``state_features``, ``sweep``: policy improvement and evaluation in one backward sweep.
 - ``learn``, ``target``: the loop of sweeps and growth, and the search for the ``lam`` of a target.
 - ``plan``, ``inference``, ``policy``, ``classifier``: the trained policy as flat arrays, and the estimator.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.lattice import constants as const
-from agents.lattice.moves import Subset
+from agents.lattice.nodes import Subset
 from agents.lattice.state_features import StateFeatures, state_features
 from agents.lattice.sweep import ADAPTIVE, STOP, Choice, SweepPolicy, weighted_standard_error
 

@@ -2,27 +2,140 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Unpack
 
-from agents.lattice.base_subset import learn_after_base
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.lattice import constants as const
+from agents.lattice import growth
 from agents.lattice.constants import DEFAULT_KAPPA, DEFAULT_UNKNOWN
+from agents.lattice.held import continuation_of, held_subsets
 from agents.lattice.learn import LearningSettings, TrainingResult, learn, limit_warning
-from agents.lattice.moves import Subset
+from agents.lattice.nodes import Moves, Subset, extended
+from agents.lattice.plan import SubsetRules, make_plan
 from agents.lattice.policy import LatticePolicy
-from agents.lattice.refit import refit
-from agents.lattice.subset_classifier import CrossFit
-from agents.lattice.training_data import TrainingData, prepare_data
-from agents.limits import MAX_LOSS
+from agents.lattice.state_features import state_features
+from agents.lattice.subset_classifier import ONLY_LOGISTIC, CrossFit, fit_classifier
+from agents.lattice.sweep import ADAPTIVE, STOP, SweepPolicy
+from agents.lattice.training_data import TrainingData, limits_of, prepare_data
 from agents.model_file import Labels
 from agents.parallel import TaskRunner, task_runner
+from agents.policy import MAX_LOSS
 from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_bool
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.support.checks import check_number
 from fsgym.text.notices import warn_caller
+
+# Acquisitions that each row makes first: those that are always known, and those that cost nothing.
+
+
+def learn_after_base(
+    learn_from: Callable[[Subset], TrainingResult],
+    data: TrainingData,
+    rules: Rules,
+    known: Subset,
+    free_first: bool,
+    skipped: Subset = (),
+) -> TrainingResult:
+    """Learn a policy that first makes the acquisitions that are known or cost nothing, if that has no higher loss.
+
+    Parameters
+    ----------
+    learn_from : callable, base -> TrainingResult
+    data : TrainingData
+    rules : Rules, by which ``known`` cost nothing
+    known : tuple of int, acquisitions that come first in any case
+    free_first : bool, whether the other acquisitions that cost nothing come first, too
+    skipped : tuple of int, acquisitions that no row makes
+
+    Returns
+    -------
+    TrainingResult, with the policy without a base for rows that cannot obtain all of the base
+    """
+    plain = learn_from(())
+    always = _legal_base(data, rules, known)
+    result = learn_from(always)._replace(without_base=plain.policy) if always else plain
+    if free_first and rules.lam > 0:
+        costs_nothing = np.minimum(rules.costs, rules.unrelated_costs) == 0
+        costs_nothing[list(skipped)] = False
+        free = np.flatnonzero(costs_nothing).tolist()
+        base = _legal_base(data, rules, extended(always, free))
+        if base != always:
+            first = learn_from(base)._replace(without_base=plain.policy)
+            complete = first.policy.lattice.obtainable[:, list(base)].all(axis=1)
+            difference = first.policy.choices[()].value - result.policy.choices[()].value
+            if data.mean(complete * difference) <= 0:
+                return first
+    return result
+
+
+def _legal_base(data: TrainingData, rules: Rules, acquisitions: Subset) -> Subset:
+    """Those of ``acquisitions`` that are legal at the start and cost nothing, the most informative ones if many."""
+    if not acquisitions:
+        return ()
+    moves = Moves(rules)
+    legal, prices = moves.at(())
+    candidates = [j for j in acquisitions if legal[j] and prices[j] == 0]
+    proba = np.tile(data.class_shares(), (len(data.y), 1))
+    statistic = growth.score_statistics(data, rules, proba, data.weighted(np.ones(len(data.y))))
+    candidates.sort(key=lambda j: (-statistic[j], j))
+    base: Subset = ()
+    for j in candidates:
+        legal, prices = moves.at(base)
+        longer = extended(base, (j,))
+        features = np.array(sorted(i for k in longer for i in rules.groups[k]), dtype=np.int64)
+        if data.operations(features) > limits_of(len(data.y)).n_operations // const.FULL_MODEL_DIVISOR:
+            break
+        if legal[j] and prices[j] == 0:
+            base = longer
+    return base
+
+
+def refit(policies: list[SweepPolicy], run: TaskRunner, unknown: float = 0.0) -> LatticePolicy:
+    """Fit classifiers and regressions of the subsets that are held to all rows; their targets stay cross-fitted.
+
+    The classifiers that only rows with unobtainable or known values reach have smaller forests and, of a large table,
+    learn from the sample only.
+
+    Parameters
+    ----------
+    policies : list of SweepPolicy
+        The policy, and one without a base for rows that cannot obtain all of the base of the first.
+    run : TaskRunner
+    unknown : float, as in ``LatticeClassifier``
+    """
+    held = held_subsets(policies, unknown)
+    data, rules = policies[0].lattice.data, policies[0].lattice.rules
+    place = {z: v for v, z in enumerate(held)}
+    unblended = CrossFit(np.empty(0, np.float32), ONLY_LOGISTIC, 1.0)  # for subsets that are passed through: any fits
+    full_share = next(share for limit, share in const.SHARE_OF_FINAL_TREES.items() if len(data.y) <= limit)
+    tasks, reached = [], [set(policy.reachable()) for policy in policies]
+    for policy, z, _, _ in held.values():
+        often = z in reached[policies.index(policy)]
+        rows, share = (data.all_rows or data, full_share) if often else (data, const.SHARE_OF_TREES_OF_BACKUPS)
+        tasks.append((rows, policy.lattice.features(z), policy.lattice.nodes[z].cross_fit or unblended, share))
+    classifiers = run(fit_classifier, tasks)
+    decisions = []
+    for policy, z, places, _ in held.values():
+        choice, lattice = policy.choices[z], policy.lattice
+        children, mode = [choice.children[k] for k in places], choice.mode if places else STOP
+        theta: NDArray = np.zeros(0)
+        if mode == ADAPTIVE:
+            obtainable = lattice.obtainable[:, [j for j, _, _ in children]]
+            weight = data.weighted(policy.arrivals[z] + const.REGRESSION_BASE_WEIGHT)
+            features = state_features(lattice, lattice.nodes[z])
+            theta = features.fit(choice.advantage[:, places], weight, obtainable)  # type: ignore[index]
+        moves = [(j, place[extended(q, lattice.base)]) for j, q, _ in children]
+        decisions.append(SubsetRules(mode, moves, theta))
+    taken = np.zeros((len(held), rules.n_acquisitions), bool)
+    for z, v in place.items():
+        taken[v, list(z)] = True
+    return LatticePolicy(taken, make_plan(data.basis, classifiers, decisions), continuation_of(held), rules)
 
 
 class LatticeClassifier(BaseTradeoffClassifier):

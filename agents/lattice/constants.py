@@ -22,7 +22,7 @@ MIN_PROBA = 1e-12  # probabilities are raised to it before a logarithm
 MIN_PROBA_OF_ODDS = 1e-9  # the same, for the log-odds of two classes
 TIE_TOLERANCE = 1e-12  # losses and error costs that differ by less count as equal
 
-# Classifiers of the subsets (subset_classifier.py, logistic.py)
+# Classifiers of the subsets (subset_classifier.py)
 
 # The weights of the models are multiples of a quarter. Ablation: without boosted trees +.0129 (.0046) on the small data
 # sets, without logistic regression +.0022 (.0050).
@@ -172,7 +172,7 @@ MAX_FEATURES_WITH_HINGES = 4  # features up to which all columns of acquired val
 MAX_FEATURES_WITH_VALUES = 20  # features up to which z-scores are used, above there are belief features only; by hand
 MAX_CELLS = 64  # cells of discrete values that get an indicator each; none are used where there are more. By hand
 
-# Screening (screening.py)
+# Screening (growth.py)
 
 MAX_CONTEXT_CELLS = 6  # distinct values of an acquisition that are tried as contexts, quartiles above; by hand
 MAX_TRIPLE_PRODUCTS = 4e9  # multiplications for all triples of features, some seconds; above, only pairs are tested
@@ -230,7 +230,7 @@ N_GROWTH_AT_ONCE = 2
 MAX_PLAN_NUMBER = 1e12
 MIN_TEMPERATURE = 0.1  # least temperature that a model file may hold
 
-# Answers that cannot be obtained, and values that are known in advance (backups.py, alternatives.py, starts.py)
+# Answers that cannot be obtained, and values that are known in advance (backups.py, held.py)
 
 DEFAULT_UNKNOWN = 0.1  # probability that an acquisition of a masked row cannot be obtained; by hand
 # Share of the masked rows that also lack one acquisition of their own path, so that back-ups of all acquisitions on the

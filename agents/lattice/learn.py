@@ -12,8 +12,7 @@ from agents.lattice.constants import (
     N_GROWTH_ROUNDS,
 )
 from agents.lattice.growth import add_children, add_initial_subsets, add_smaller_subsets
-from agents.lattice.moves import Subset
-from agents.lattice.nodes import Lattice
+from agents.lattice.nodes import Lattice, Subset
 from agents.lattice.subset_classifier import CrossFit
 from agents.lattice.sweep import SweepPolicy
 from agents.lattice.training_data import TrainingData

@@ -22,8 +22,7 @@ from agents.lattice.constants import (
     REGRESSION_BASE_WEIGHT,
     TIE_TOLERANCE,
 )
-from agents.lattice.moves import Subset
-from agents.lattice.nodes import Lattice, Node
+from agents.lattice.nodes import Lattice, Node, Subset
 from agents.lattice.state_features import state_features
 
 STOP, ALWAYS, ADAPTIVE = 0, 1, 2  # modes of a choice

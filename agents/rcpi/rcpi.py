@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agents import model_file
-from agents.limits import MAX_LOSS
 from agents.parallel import TaskRunner, task_runner
-from agents.policy import legal_from
+from agents.policy import MAX_LOSS, legal_from
 from agents.rcpi.base_learners import BaseLearners
 from agents.rcpi.nonzero import check_nonzero, nonzero_returns
 from agents.rcpi.on_policy import sample_prefixes
-from agents.rcpi.parameters import check_rcpi_parameters
 from agents.rcpi.policy import LinearPolicy, best_constant_policy
 from agents.rcpi.regression import Design
-from agents.rcpi.reporting import progress, weighted_means
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.rows import UnusedAcquisitions, blanked, few_zeros, training_parts
 from agents.rcpi.sampling import EQUAL_SHARES, States, sample_states
@@ -29,10 +27,94 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import Scaling
 from fsgym.data.weights import cumulative_shares
 from fsgym.envs.trajectories import Trajectories
-from fsgym.evaluation.evaluate import evaluate
+from fsgym.evaluation.evaluate import Evaluation, evaluate
 from fsgym.methods import METHODS
 from fsgym.rules import Rules
-from fsgym.support.checks import generator_of
+from fsgym.support.checks import check_choice, check_n_jobs, check_random_state, generator_of
+from fsgym.text.messages import brief
+
+# The parameters of RCPI: their ranges and choices, and a check of them.
+
+RANGES = {  # lowest, highest, whether whole
+    "n_iterations": (1, 1e6, True),
+    "n_rollouts": (1, 1e6, True),
+    "patience": (1, 1e6, True),
+    "drop_unused": (1, 1e6, True),
+    "tol": (0, 1e9, False),
+    "states_per_sample": (1e-9, 1e6, False),
+    "ridge": (1e-6, 1e6, False),  # with less, the single-precision Gram matrices may be singular
+    "alpha": (0, 1, False),
+    "unknown": (0, 1, False),
+}
+MAY_BE_NONE = {"patience", "drop_unused"}
+WHY_BELOW_1 = {
+    "alpha": "otherwise no new policy is mixed in",
+    "unknown": "otherwise nothing could be acquired in training",
+}
+FLAGS = ("intercept", "nonzero")
+CHOICES = {
+    "acquisitions": ("linear", "trees"),
+    "answers": ("linear", "logistic"),
+    "states": ("uniform", "policy", "both"),
+    "mixture": ("decision", "trajectory"),
+    "start": ("uniform", "answer"),
+    "select": ("best", "last"),
+    "uninformative": ("drop", "keep"),
+}
+
+
+def check_rcpi_parameters(agent: Any) -> None:
+    """Raise ValueError or TypeError in one sentence unless the parameters, attributes of ``agent``, are valid."""
+    for name, (low, high, whole) in RANGES.items():
+        value = getattr(agent, name)
+        if value is not None or name not in MAY_BE_NONE:
+            check_range(value, name, low, high, whole)
+        if name in WHY_BELOW_1 and value == 1:
+            raise ValueError(f"{name} must be below 1, {WHY_BELOW_1[name]}")
+    for name in FLAGS:
+        if not isinstance(getattr(agent, name), bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, got {brief(getattr(agent, name))}")
+    for name, choices in CHOICES.items():
+        check_choice(getattr(agent, name), name, *choices)
+    if agent.drop_unused is not None and agent.drop_unused >= agent.n_iterations:
+        raise ValueError(
+            f"drop_unused must be less than n_iterations={agent.n_iterations}, otherwise nothing is dropped in time, "
+            f"got {agent.drop_unused}"
+        )
+    check_n_jobs(agent.n_jobs)
+    check_random_state(agent.random_state)
+
+
+def check_range(value: Any, name: str, low: float, high: float, whole: bool = False) -> None:
+    """Raise ValueError unless ``value`` is a number from ``low`` to ``high``, and a whole one if ``whole``."""
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+        kind = "a whole number" if whole else "a number"
+        raise ValueError(f"{name} must be {kind} from {low:g} to {high:g}, got {brief(value)}")
+
+
+def weighted_means(result: Evaluation, weight: NDArray[np.float64] | None) -> dict[str, float]:
+    """Weighted means over the rows of an evaluation: loss, accuracy, n_acquisitions."""
+    if weight is None:
+        return {name: getattr(result, name) for name in ("loss", "accuracy", "n_acquisitions")}
+    n_acquisitions = (result.trajectories.order >= 0).sum(axis=1)  # type: ignore[union-attr]
+    by_row = {"loss": result.losses, "accuracy": result.answers == result.dataset.y, "n_acquisitions": n_acquisitions}
+    return {name: float(weight @ values / weight.sum()) for name, values in by_row.items()}
+
+
+@contextmanager
+def progress(total: int, shown: bool) -> Iterator[Callable[[], None]]:
+    """The function to call after each iteration: it advances a progress bar on the error stream, or does nothing."""
+    if not shown:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("RCPI", total=total)
+        yield lambda: bar.advance(task)
+
 
 Callback = Callable[[dict[str, float]], "bool | None"]
 POLICY_SHARE = 0.75  # of the states, with states="both". By trials on 13 tables
@@ -65,8 +147,9 @@ class RCPI:
         at any price each row makes it, and none is answered at once. False is for comparisons with that formula.
     acquisitions : {"linear", "trees"}, default "linear"
         How the worth of an acquisition is estimated: by ridge regression, as in the paper, or by boosted regression
-        trees on the known values (``agents.rcpi.trees``). With trees, training takes 5 to 20 times as long, the loss on
-        most tables is no lower, ``ridge`` and ``intercept`` are for answers alone, and there is no export.
+        trees on the known values (``agents.rcpi.base_learners``). With trees, training takes 5 to 20 times as
+        long, the loss on most tables is no lower, ``ridge`` and ``intercept`` are for answers alone, and there is no
+        export.
     answers : {"linear", "logistic"}, default "logistic"
         How the worth of an answer is estimated. "linear": as that of an acquisition, as in the paper. Where classes lie
         in a row, the scores of those in the middle are then too low. "logistic": minus the expected error cost under

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 
+from baselines.base import SettingsPathMixin
 from baselines.gbfs.losses import Logistic, Loss, Softmax, Squared
 from baselines.gbfs.model import GBFSModel, boost_each
 from baselines.linear import check_X_y, class_codes, predicted_codes, probabilities
-from baselines.path import SettingsPathMixin
 from fsgym.sklearn_private import checks_parameters
 
 MAX_TARGET = 1e100  # in absolute value; sums of squares of larger targets overflow

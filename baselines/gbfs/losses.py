@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from baselines.arrays import FloatMatrix, FloatVector
+from baselines.base import FloatMatrix, FloatVector
 
 MIN_HESSIAN = 1e-16  # lower bound on second derivatives, which vanish for rows with a large margin
 LOSS_BLOCK_ROWS = 1 << 15  # rows at a time, so that their arrays stay in the cache

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.arrays import FloatMatrix, FloatVector
+from baselines.base import FloatMatrix, FloatVector
 from baselines.hkl.certificate import Certificate
 from baselines.hkl.lattice import ActiveSet, Disjunction, DisjunctionLattice, Sources
 from baselines.hkl.problem import HKLProblem, HKLSolution, dual_value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.arrays import FloatMatrix, FloatVector
+from baselines.base import FloatMatrix, FloatVector
 from baselines.hkl.lattice import ActiveSet, DisjunctionLattice, Sources
 
 CERTIFICATE_BLOCK = 64  # rows, or disjunctions, at a time: only the one matrix M takes quadratic memory

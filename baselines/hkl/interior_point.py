@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
-from baselines.arrays import FloatMatrix, FloatVector
+from baselines.base import FloatMatrix, FloatVector
 from baselines.hkl.problem import HKLProblem, HKLSolution, Incumbent
 
 

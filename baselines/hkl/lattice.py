@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.arrays import FloatMatrix, FloatVector
+from baselines.base import FloatMatrix, FloatVector
 
 Disjunction = tuple[int, ...]  # its literals, in increasing order
 

@@ -9,11 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from baselines.base import ColumnSelectorMixin, SettingsPathMixin
 from baselines.hkl.booleanizer import Booleanizer, validate_literal_table
 from baselines.hkl.lattice import Disjunction, evaluate_disjunctions
 from baselines.linear import predicted_codes
-from baselines.path import SettingsPathMixin
-from baselines.selector import ColumnSelectorMixin
 from fsgym.sklearn_private import feature_names_of
 
 STATUS_TEXTS = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from baselines.arrays import FloatMatrix, FloatVector
+from baselines.base import FloatMatrix, FloatVector
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,18 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.deep.classifier import MAX_WIDTH
-from agents.limits import MAX_LOSS
 from agents.model_file import Labels
-from agents.policy import acquisition_of_features
+from agents.policy import MAX_LOSS, acquisition_of_features
 from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
 from baselines.neural.policy import MaskedInputPolicy
 from baselines.neural.stopping import HeldOutStates, StopLimits, best_limits
 from baselines.subset_models import class_folds
-from fsgym.answers import cheapest_answers
 from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import Scaling
 from fsgym.envs.trajectories import price_steps
 from fsgym.rules import Rules
+from fsgym.rules.labels import cheapest_answers
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.rules.states import legal_and_prices
 from fsgym.support.checks import check_number, is_integer

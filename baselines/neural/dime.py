@@ -92,7 +92,7 @@ class DIMEClassifier(BaseNeuralClassifier):
     policy_class = DIMEPolicy
 
     def _training(self) -> type[JointTraining]:
-        from baselines.neural.value_regression import ValueRegressionTraining
+        from baselines.neural.training import ValueRegressionTraining
 
         return ValueRegressionTraining
 

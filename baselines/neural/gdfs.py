@@ -96,7 +96,7 @@ class GDFSClassifier(BaseNeuralClassifier):
     policy_class = GDFSPolicy
 
     def _training(self) -> type[JointTraining]:
-        from baselines.neural.relaxed_choice import RelaxedChoiceTraining
+        from baselines.neural.training import RelaxedChoiceTraining
 
         return RelaxedChoiceTraining
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from agents.deep.network import scale_and_clip
 from agents.policy import acquisition_of_features
-from baselines.neural.layers import Layers
+from baselines.neural.policy import Layers
 from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules
 from fsgym.rules.states import legal_and_prices
@@ -301,3 +301,82 @@ def training_in_one_thread(seed: int) -> Iterator[None]:
             yield
         finally:
             torch.set_num_threads(n_threads)
+
+
+# Training of DIME: the value of an acquisition is regressed on the realised decrease of the predictor's loss.
+
+
+class ValueRegressionTraining(JointTraining):
+    """Rows make a random acquisition with the probability of the level, otherwise that of most value per price."""
+
+    levels = (1.0, 0.05)  # exploration
+
+    def preference(self, inputs: Tensor, prices: Tensor) -> Tensor:
+        return information_values(self.chooser(inputs), self.predictor(inputs)) / prices
+
+    def loss(self, rows: TensorRows, level: float) -> Tensor:
+        def explore(inputs: Tensor, prices: Tensor) -> Tensor:
+            at_random = torch.rand((len(inputs), 1), generator=self.generator) < level
+            return torch.where(at_random, self.noise(prices.shape), self.preference(inputs, prices))
+
+        visited = self.visit(rows, explore)
+        n_states, n = len(visited.taken), len(rows.y)
+        states = rows.repeated(n_states)
+        inputs = self.inputs(states, visited.taken.flatten(0, 1))
+        scores = self.predictor(inputs)
+        errors = self.errors(states, scores).view(n_states, n)
+        values = information_values(self.chooser(inputs[:-n]), scores[:-n].detach()).view(n_states - 1, n, -1)
+        value = values.gather(2, visited.choice[..., None])[..., 0]
+        gain = (errors[:-1] - errors[1:]).detach()
+        misses = torch.where(visited.legal.any(dim=2), (value - gain) ** 2, 0.0)
+        return (rows.weight * (errors.mean(dim=0) + misses.mean(dim=0))).mean()
+
+
+def information_values(outputs: Tensor, scores: Tensor) -> Tensor:
+    """The values of acquisitions in nats, each a share of the entropy of the prediction, which bounds them all."""
+    logs = torch.log_softmax(scores, dim=1)
+    entropy = -(logs.exp() * logs).sum(dim=1, keepdim=True)
+    return torch.sigmoid(outputs) * entropy
+
+
+# Training of GDFS: the choice is relaxed to the concrete distribution, so that its gradient is that of the loss.
+
+
+class RelaxedChoiceTraining(JointTraining):
+    """Both networks lower the cross-entropy after each choice; the chooser raises gain per price if prices differ."""
+
+    levels = (1.0, 0.1)  # temperature
+
+    def preference(self, inputs: Tensor, prices: Tensor) -> Tensor:
+        return self.chooser(inputs)
+
+    def loss(self, rows: TensorRows, level: float) -> Tensor:
+        visited = self.visit(rows, lambda inputs, prices: self.chooser(inputs) + self.noise(prices.shape))
+        goes_on = visited.legal.any(dim=2).flatten()
+        states = rows.repeated(len(visited.legal)).some(goes_on)
+        if not len(states.y):
+            return self._pretraining_loss(rows)
+        taken, legal = visited.taken[:-1].flatten(0, 1)[goes_on], visited.legal.flatten(0, 1)[goes_on]
+        logits = self.chooser(self.inputs(states, taken)).masked_fill(~legal, NEVER)
+        choice = torch.softmax((logits + self.noise(logits.shape)) / level, dim=1)
+        prices = visited.prices.flatten(0, 1)[goes_on]
+        if bool((prices == prices[0, 0]).all()):
+            return (states.weight * self._errors_after(states, taken, choice)).mean()
+        return self._loss_per_price(states, taken, choice, prices)
+
+    def _errors_after(self, states: TensorRows, taken: Tensor, choice: Tensor) -> Tensor:
+        return self.errors(states, self.predictor(self.inputs(states, torch.maximum(taken, choice))))
+
+    def _loss_per_price(self, states: TensorRows, taken: Tensor, choice: Tensor, prices: Tensor) -> Tensor:
+        """A loss with the gradient of the cross-entropy for the predictor, and of minus gain / price for the chooser.
+
+        d(gain / price) = d(gain) / price - gain d(price) / price^2, where the price of a relaxed choice is the mean of
+        the prices by its weights.
+        """
+        price = (choice * prices).sum(dim=1)
+        paid = price.detach()
+        slowed = choice.detach() + (choice - choice.detach()) / paid[:, None]
+        after = self._errors_after(states, taken, slowed)
+        with torch.no_grad():
+            gain = self.errors(states, self.predictor(self.inputs(states, taken))) - after
+        return (states.weight * (after + gain * price / paid**2)).mean()

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from baselines.arrays import FloatMatrix, FloatVector
+from baselines.base import FloatMatrix, FloatVector
 from baselines.svm_plus.interior_point import Iterate, Residuals
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from baselines.arrays import FloatVector
+from baselines.base import FloatVector
 
 
 class Iterate(NamedTuple):

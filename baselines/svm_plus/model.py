@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from baselines.base import ColumnSelectorMixin
 from baselines.linear import predicted_codes
-from baselines.selector import ColumnSelectorMixin
 from baselines.svm_plus.problem import SVMPlusSolution
 from fsgym.support.threads import one_blas_thread
 

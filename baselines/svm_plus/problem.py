@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr, solve_triangular
 
-from baselines.arrays import FloatMatrix, FloatVector
+from baselines.base import FloatMatrix, FloatVector
 from baselines.svm_plus.forms import FactorForm, GramForm, SoftMarginForm, rms
 from baselines.svm_plus.interior_point import MehrotraResult, ProblemForm, mehrotra_method
 

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from baselines.base import ColumnSelectorMixin, SettingsPathMixin
 from baselines.linear import check_X_y, class_codes, predicted_codes, signed_targets, validate_data
-from baselines.path import SettingsPathMixin
-from baselines.selector import ColumnSelectorMixin
 from baselines.sparse_group_lasso import sgl_lambda_max
 from baselines.uncertain.expander import UncertainExpander
 from baselines.uncertain.intersection import IntersectionMachine, intersection_kernel

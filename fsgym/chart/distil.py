@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.chart.action_tree import LEAF, ActionTree, chain_of
-from fsgym.chart.decimals import shortest_between
+from fsgym.chart.action_tree import LEAF, ActionTree, chain_of, shortest_between
 from fsgym.chart.imitation import imitate
 from fsgym.chart.invented import invented_rows
 from fsgym.data.columns import Columns

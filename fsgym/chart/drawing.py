@@ -8,12 +8,70 @@ from html import escape
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-from fsgym.chart.layers import arrange
-from fsgym.chart.style import CHART_STYLE, DARK_STYLE
 from fsgym.chart.views import BoxView, Branch
 from fsgym.chart.words import branch_end_text, classes_text, condition_words, paid_text, price_range_text
 from fsgym.text.sentences import probability_text
 from fsgym.text.shown import visible
+
+# Where the boxes of a chart stand: columns by the number of questions before, in an order with few crossings.
+
+SWEEPS = 8  # over the columns; by hand
+
+
+def arrange(views: Sequence[BoxView]) -> list[list[int]]:
+    """The numbers of the boxes in each column, from top to bottom.
+
+    Within a column, boxes are ordered by the mean height of the branches that lead to them, and of where they lead, in
+    turn (barycentre method; Sugiyama, Tagawa and Toda, 1981).
+    """
+    by_step: dict[int, list[int]] = {}
+    for view in views:
+        by_step.setdefault(len(view.known) + len(view.unavailable), []).append(view.number)
+    columns = [by_step[step] for step in sorted(by_step)]
+    edges = [(v.number, b.goes_to, k) for v in views for k, b in enumerate(v.branches) if b.goes_to is not None]
+    n_branches = {v.number: len(v.branches) for v in views}
+    for sweep in range(SWEEPS):
+        height = {number: float(place) for column in columns for place, number in enumerate(column)}
+        forward = sweep % 2 == 0
+        for column in columns if forward else reversed(columns):
+            means = {}
+            for number in column:
+                if forward:
+                    near = [height[a] + k / n_branches[a] for a, b, k in edges if b == number]
+                else:
+                    near = [height[b] for a, b, _ in edges if a == number]
+                means[number] = sum(near) / len(near) if near else height[number]
+            column.sort(key=lambda number: (means[number], height[number]))
+            height |= {number: float(place) for place, number in enumerate(column)}
+    return columns
+
+
+CHART_STYLE = """
+.fsgym-chart { font: 12px system-ui, sans-serif;
+  --ink: #1d2733; --soft: #55616e; --line: #b9c3cd; --card: #fff; --row: #f3f6f9; --mark: #0b62c4;
+  --class0: #3b6fb6; --class1: #d9822b; --class2: #4d9a5b; --class3: #a05aa8;
+  --class4: #c2504f; --class5: #7a7a2e; --class6: #2f9aa0; --class7: #8a6d5a; }
+.fsgym-chart text { fill: var(--ink); }
+.fsgym-chart .soft { fill: var(--soft); }
+.fsgym-chart .name { font-weight: 650; font-size: 13px; }
+.fsgym-chart .ends { font-weight: 600; }
+.fsgym-chart .card { fill: var(--card); stroke: var(--line); }
+.fsgym-chart .row { fill: var(--row); }
+.fsgym-chart .edge { fill: none; stroke: var(--soft); stroke-opacity: .75; }
+.fsgym-chart .edge.unknown { stroke-dasharray: 4 4; }
+.fsgym-chart .here .card { stroke: var(--mark); stroke-width: 3; }
+.fsgym-chart .class0 { fill: var(--class0); } .fsgym-chart .class1 { fill: var(--class1); }
+.fsgym-chart .class2 { fill: var(--class2); } .fsgym-chart .class3 { fill: var(--class3); }
+.fsgym-chart .class4 { fill: var(--class4); } .fsgym-chart .class5 { fill: var(--class5); }
+.fsgym-chart .class6 { fill: var(--class6); } .fsgym-chart .class7 { fill: var(--class7); }
+"""
+DARK_STYLE = """
+@media (prefers-color-scheme: dark) { .fsgym-chart {
+  --ink: #e6ebf0; --soft: #a3afbb; --line: #4a5662; --card: #1b232b; --row: #242e38; --mark: #6cb2ff;
+  --class0: #7aa7e6; --class1: #eba45e; --class2: #7fc58c; --class3: #c78fce;
+  --class4: #e88785; --class5: #b9b95f; --class6: #63c5cb; --class7: #bb9c88; } }
+"""
+
 
 # Lengths in pixels, by hand.
 CARD_WIDTH, COLUMN_GAP, CARD_GAP, MARGIN = 540, 80, 22, 16

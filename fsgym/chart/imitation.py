@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.chart.action_tree import ANY_NUMBER, LEAF, ActionTree
-from fsgym.chart.decimals import shortest_between
+from fsgym.chart.action_tree import ANY_NUMBER, LEAF, ActionTree, shortest_between
 
 MOST_LEAVES = 32  # of a tree
 FEWEST_LEAVES = 2  # tried first, then twice as many until the tree agrees with the policy as often as is wanted

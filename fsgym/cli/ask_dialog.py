@@ -15,7 +15,7 @@ from fsgym.cli.ask_values import typed_value, unquoted
 from fsgym.cli.session_file import Unfinished
 from fsgym.data.columns import Column, Columns
 from fsgym.session import Question, Session
-from fsgym.session.turns import choose, postpone
+from fsgym.session.session import choose, postpone
 from fsgym.session.words import comes_now_text, without_advice
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fsgym.data.columns import Column
-from fsgym.session.typed import number_or_text, value_of_text
-from fsgym.session.values import allowed_text, check_value
+from fsgym.session.values import allowed_text, check_value, number_or_text, value_of_text
 from fsgym.text.messages import listing
 
 LEVELS_LISTED = 30  # of one column, by hand

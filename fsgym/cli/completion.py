@@ -15,8 +15,7 @@ def agent_names() -> list[str]:
 
 def complete_data(incomplete: str) -> list[str]:
     """Names of data sets, and paths, that begin with the text; paths of folders end with a slash."""
-    from fsgym.datasets.embedded import EMBEDDED
-    from fsgym.datasets.folder import find_folder, read_manifest
+    from fsgym.datasets.folder import EMBEDDED, find_folder, read_manifest
     from fsgym.datasets.generators import GENERATORS
     from fsgym.datasets.openml import OPENML
 

@@ -89,7 +89,7 @@ def fetch(
 
 def _datasets_of(names: list[str]) -> list[str]:
     """The data sets that the studies, suites and names need, each once; ValueError for an unknown name."""
-    from fsgym.datasets.embedded import EMBEDDED
+    from fsgym.datasets.folder import EMBEDDED
     from fsgym.datasets.public.record import public_sets
 
     studies: Any = import_module("fsgym_studies")

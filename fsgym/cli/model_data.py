@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.cli.training_data import DataOrigin
+from fsgym.data.cells import refuse_unmatched_levels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.model_tables import labels_for, read_file_for, select_columns
 from fsgym.data.reading.reading import Reading, check_reading
 from fsgym.datasets.folder import LoadedDataset
 from fsgym.datasets.loading import is_path, load_whole, part_index
-from fsgym.levels import refuse_unmatched_levels
 from fsgym.text.messages import brief, explain_unknown, listing
 
 if TYPE_CHECKING:

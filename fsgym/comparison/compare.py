@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.cell import REFIT_FIGURES
 from fsgym.comparison.compared import compared_methods
-from fsgym.comparison.expected_time import announce_time
-from fsgym.comparison.planned import Comparison, PlannedComparison, Where
+from fsgym.comparison.planned import Comparison, PlannedComparison, Where, announce_time
 from fsgym.comparison.policies import caution_of
 from fsgym.comparison.protocol import TARGETS, make_protocol
 from fsgym.comparison.ranking import fixed_methods, rank_methods
@@ -29,7 +28,7 @@ from fsgym.metrics import headline_figures
 from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
-from fsgym.runner.progress import checked_progress
+from fsgym.runner.run import checked_progress
 from fsgym.support.writing import writable_folder, write_whole
 from fsgym.text.messages import brief
 from fsgym.text.notices import warn_caller

@@ -15,8 +15,8 @@ from fsgym.comparison.splits import OfficialSplit, Split, SplitParts, random_spl
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.usage import acquires_features
 from fsgym.rules import Rules
-from fsgym.rules.availability import without_unobtainable
 from fsgym.rules.options import RuleOptions, RuleOptionsButLam
+from fsgym.rules.states import without_unobtainable
 from fsgym.support.checks import MAX_SPLITS, is_integer
 from fsgym.text.messages import brief
 

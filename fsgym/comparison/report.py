@@ -22,13 +22,13 @@ from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words, headline_table, losses_table
+from fsgym.comparison.figures import plot_tradeoff, tradeoff_axes
 from fsgym.comparison.planned import Comparison
 from fsgym.comparison.play import MOST_REPORT_BYTES, cards_of, chart_of, played_of
 from fsgym.comparison.protocol import TARGETS
 from fsgym.comparison.rank_test import DatasetsResult, folder_name
 from fsgym.comparison.ranking import REFERENCES, Ranking, method_titles, rank_methods, titles_with_flags
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
-from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
 from fsgym.data.dataset import Dataset
 from fsgym.methods import METHODS
 from fsgym.rules import Rules

@@ -11,14 +11,13 @@ from typing import Any
 import pandas as pd
 
 from fsgym.comparison.compare import calling_script, compare, plan_comparison, run_planned
-from fsgym.comparison.expected_time import announce_time
-from fsgym.comparison.planned import PlannedComparison, Where
+from fsgym.comparison.planned import PlannedComparison, Where, announce_time
 from fsgym.comparison.rank_test import DatasetsResult, folder_name, result_of
 from fsgym.data.dataset import Dataset
 from fsgym.methods import DEFAULT_METHODS
 from fsgym.rules.options import OPTIONS
 from fsgym.runner.executors import check_backend
-from fsgym.runner.progress import checked_progress
+from fsgym.runner.run import checked_progress
 from fsgym.support.writing import writable_folder, write_whole
 from fsgym.text.messages import brief, did_you_mean, explain_unknown
 

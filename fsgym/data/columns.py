@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.data.cells import MISSING_WORDS, as_bools, as_numbers, stripped
+from fsgym.data.cells import MISSING_WORDS, UnmatchedCells, as_bools, as_numbers, level_codes, stripped
 from fsgym.data.checks import check_names
-from fsgym.levels import UnmatchedCells, level_codes
 from fsgym.text.messages import brief, explain_unknown, listing
 from fsgym.text.notices import warn_caller
 

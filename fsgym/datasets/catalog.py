@@ -9,8 +9,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsgym.datasets.embedded import EMBEDDED
-from fsgym.datasets.folder import find_folder, read_manifest
+from fsgym.datasets.folder import EMBEDDED, find_folder, read_manifest
 from fsgym.datasets.generators import GENERATORS, n_generated_rows
 from fsgym.datasets.openml import OPENML
 from fsgym.text.messages import explain_unknown

@@ -16,12 +16,13 @@ from fsgym.data.reading.files import check_file
 from fsgym.data.reading.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns
 from fsgym.data.row_groups import shared_group
 from fsgym.datasets.catalog import unknown_dataset
-from fsgym.datasets.embedded import EMBEDDED, load_embedded
 from fsgym.datasets.folder import (
+    EMBEDDED,
     SUFFIXES,
     LoadedDataset,
     drop_features,
     find_folder,
+    load_embedded,
     load_file,
     load_from_folder,
     read_manifest,

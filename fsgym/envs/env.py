@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from fsgym.data.dataset import Dataset
 from fsgym.envs import rendering as render
 from fsgym.envs.episodes import EpisodeOutcomes, Episodes
+from fsgym.envs.rendering import Window
 from fsgym.rules import Rules
 from fsgym.text.messages import brief, did_you_mean
-from fsgym.window import Window
 
 ONLY_EPISODE = np.zeros(1, np.int64)
 

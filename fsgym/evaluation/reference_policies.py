@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from fsgym.datasets.components import Components
 from fsgym.datasets.generators import (
     INFORMATIVE_SD,
     NOISE_MEAN,
     NOISE_SD,
+    Components,
     CubeNM,
     NormalComponents,
     Syn,

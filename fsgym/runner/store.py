@@ -25,7 +25,7 @@ from fsgym.support.extras import EXTRAS
 from fsgym.text.notices import warn_caller
 
 APPLICATION_ID = 0x46534759  # "FSGY" in ASCII; SQLite stores it in the header, and it marks the file as a store
-STORE_FORMAT = 7  # raised when the schema or the keys change; fsgym 0.1 wrote format 1
+STORE_FORMAT = 8  # raised when the schema or the keys change; fsgym 0.1 wrote format 1
 TIMINGS_FILE = "timings.sqlite"
 LIBRARIES = ("numba", "numpy", "scipy", "scikit-learn")  # results depend on their versions
 OPTIONAL_LIBRARIES = EXTRAS["rl"] + EXTRAS["cegb"]  # on these too, where they are installed

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.data.cells import as_wide_numbers
+from fsgym.data.cells import UnmatchedCells, as_wide_numbers
 from fsgym.data.columns import Column
-from fsgym.levels import UnmatchedCells
 from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame
 from fsgym.session.acquisitions import Acquisitions

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, Self
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.case import Case, start_case
 from fsgym.session.events import Event, events_from_json, events_of_first_format, most_events, plain_value
-from fsgym.session.reasons import explain_step
 from fsgym.session.step import Question, Step
-from fsgym.session.steps import make_step, question_on
+from fsgym.session.steps import explain_step, make_step, question_on
 from fsgym.text.messages import brief
 
 SESSION_FORMAT = "fsgym-session-2"
@@ -401,3 +400,34 @@ class Session:
         """How to take back a value of an acquisition, as the end of a sentence."""
         said = any(event.name == name and event.kind == "answer" for event in self._events)
         return f"; undo({name!r}) takes it back first" if said else "; it was known in advance"
+
+
+# What a person does in a session that takes more than one of its methods.
+
+
+def postpone(session: Session, name: str) -> bool:
+    """Postpone the question of the model; False where it comes now, because the model would stop without it."""
+    if name in session.postponed:
+        return False
+    session.later(name)
+    asked = session.next()
+    if asked is not None and asked.name == name:
+        session.undo()
+        return False
+    return True
+
+
+def choose(session: Session, name: str) -> Question:
+    """The question of an acquisition that the model does not ask for, also after the session has ended.
+
+    Raises ValueError where the acquisition is not legal; an ended session has ended then as before.
+    """
+    stopped = session.stopped
+    if stopped:
+        session.undo()
+    try:
+        return session.question(name)
+    except ValueError:
+        if stopped:
+            session.stop()
+        raise

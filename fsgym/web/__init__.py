@@ -1,5 +1,4 @@
 """A case asked question by question in the browser, and one step at a time through a JSON interface.
 
-Needs ``pip install 'fsgym[web]'``. ``fsgym.web.app.case_app`` makes the application, and ``fsgym.web.serving.serve``
-runs it.
+Needs ``pip install 'fsgym[web]'``. In ``fsgym.web.serving``, ``case_app`` makes the application, and ``serve`` runs it.
 """

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from fsgym.session import Question
 from fsgym.session.acquisitions import Acquisitions
-from fsgym.session.turns import choose, postpone
+from fsgym.session.session import choose, postpone
 from fsgym.session.words import comes_now_text, ending_text
 from fsgym.web.cases import OpenCase
 from fsgym.web.entries import FieldEntry, read_entries

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from fsgym.data.columns import Column, Columns
-from fsgym.session.typed import value_of_text
-from fsgym.session.values import allowed_text, check_value
+from fsgym.session.values import allowed_text, check_value, value_of_text
 
 MOST_CHOICES = 10  # levels of a column that are shown side by side, by hand; of more, they are suggested as text
 ANOTHER = "another"  # the choice of a level that is typed

@@ -2,22 +2,139 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
+import h11
 import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Scope
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fsgym.data.reading.files import read_text
 from fsgym.web.access import ANY_ADDRESS, Access, HostNames, is_loopback
-from fsgym.web.app import MOST_CASES, case_app
-from fsgym.web.connections import BACKLOG, BoundedConnection
+from fsgym.web.cases import CaseGone, Cases
+from fsgym.web.guard import API, FAILED, Guard
+from fsgym.web.interface import StepInterface, json_reply
+from fsgym.web.pages import CasePages
+
+# The application: pages and the interface for programs, behind the checks of each request.
+
+MOST_CASES = 1000
+THREADS = 4  # that work at a time, each on one request; more only contend for the interpreter
+SENTENCES = {
+    404: "There is no such page.",
+    405: "That is not done with this address.",
+    500: FAILED,
+}
+
+
+def case_app(
+    model: Any,
+    title: str,
+    access: Access,
+    hosts: HostNames,
+    *,
+    cookie: str = "fsgym",
+    most_cases: int = MOST_CASES,
+    log: Callable[[str], object] = lambda line: None,
+) -> ASGIApp:
+    """The application that asks about cases with a model.
+
+    Parameters
+    ----------
+    model : fitted classifier that can be asked, such as ``agents.load_classifier`` returns
+    title : str, the name of the model
+    access : Access, the token
+    hosts : HostNames, the names under which the server answers
+    cookie : str, name of the cookie of a browser that has sent the token
+    most_cases : int, how many cases are held in memory
+    log : function that gets a line for each request, without values of a case
+    """
+    pages = CasePages(model, title, access, Cases(most_cases), cookie)
+    interface = StepInterface(model, title)
+
+    def refuse(scope: Scope, status: int, sentence: str) -> Response:
+        reply = json_reply({"error": sentence}, status) if scope["path"].startswith(API) else None
+        return reply or pages.message(status, sentence)
+
+    def at_exception(request: Request, error: Exception) -> Response:
+        status = getattr(error, "status", None) or getattr(error, "status_code", 500)
+        sentence = str(error) if isinstance(error, CaseGone) else SENTENCES.get(status, "This request is not served.")
+        return refuse(request.scope, status, sentence)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+        yield
+
+    app = Starlette(
+        routes=[*pages.routes(), *interface.routes()],
+        exception_handlers={CaseGone: at_exception, HTTPException: at_exception, Exception: at_exception},
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False  # else an address with the token is repeated in plain HTTP
+    return Guard(app, access, hosts, cookie, refuse, log)
+
+
+MOST_CONNECTIONS = 500
+MOST_IDLE_SECONDS = 10.0  # until the head of a request is here
+BACKLOG = 100  # connections that wait to be accepted
+
+
+class BoundedConnection(H11Protocol):
+    """A connection that is closed where no request comes, or where there are too many.
+
+    Uvicorn itself waits for the head of a request for ever, and answers all others with 503 meanwhile. This protocol is
+    named also because its heads are bounded, at 64 KiB; those of httptools are not.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.abort()
+        else:
+            self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._forget_deadline()
+
+    def _watch(self) -> None:
+        """Set the deadline while the head of a request is awaited."""
+        awaited = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
+        if not awaited:
+            self._forget_deadline()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(MOST_IDLE_SECONDS, self.transport.close)
+
+    def _forget_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
 
 TOKEN_VARIABLE = "FSGYM_TOKEN"
 SHORTEST_TOKEN = 16  # characters

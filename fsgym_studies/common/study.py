@@ -6,12 +6,25 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pandas as pd
 
 from fsgym.comparison.report import Picture
 from fsgym.runner.task import Task
 from fsgym_studies.common.claims import CAUSES, OWN_RESULT_WORDS, RESULT_WORDS, AssessedClaim
+
+# The data files of a study: the numbers that its papers print, and the papers.
+
+
+def printed_numbers(module_file: str, name: str = "printed") -> pd.DataFrame:
+    """The rows of ``NAME.csv`` beside a module of a study; lines that begin with # say where they are printed."""
+    return pd.read_csv(Path(module_file).with_name(f"{name}.csv"), comment="#")
+
+
+def bibtex(module_file: str, name: str = "references") -> str:
+    """The BibTeX entries of ``NAME.bib`` beside a module of a study."""
+    return Path(module_file).with_name(f"{name}.bib").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,9 @@ from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import evaluated_cells, rows_of
 from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, study_cells
-from fsgym_studies.common.printed import bibtex, printed_numbers
 from fsgym_studies.common.render import draw_picture, with_interval
 from fsgym_studies.common.statistics import known_mean, mean_of
-from fsgym_studies.common.study import Conclusion, Study, Table
+from fsgym_studies.common.study import Conclusion, Study, Table, bibtex, printed_numbers
 from fsgym_studies.dwsm.shared import BASELINES, DWSM_PAPER, DWSM_REFERENCE, READING, READING_TEXT
 
 PIMA = Source("pima_diabetes", "Pima diabetes")

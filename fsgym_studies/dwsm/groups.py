@@ -28,10 +28,9 @@ from fsgym_studies.common.plan import (
     subsample,
     without,
 )
-from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import format_number
 from fsgym_studies.common.statistics import accuracy_at
-from fsgym_studies.common.study import Conclusion, Study, Table
+from fsgym_studies.common.study import Conclusion, Study, Table, printed_numbers
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm import group_causes as causes
 from fsgym_studies.dwsm import shared

@@ -32,9 +32,8 @@ from fsgym_studies.common.plan import (
     price_settings,
     study_cells,
 )
-from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.render import file_stem, picture_of, with_interval
-from fsgym_studies.common.study import Table
+from fsgym_studies.common.study import Table, bibtex
 from fsgym_studies.common.tables import settings_table
 
 DWSM_REFERENCE = bibtex(__file__)

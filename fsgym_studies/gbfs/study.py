@@ -14,8 +14,7 @@ from fsgym.comparison.splits import OfficialSplit, Split, random_splits
 from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, binary, cell_labels, share_of, study_task, subsample, without
-from fsgym_studies.common.printed import bibtex
-from fsgym_studies.common.study import Conclusion, Study
+from fsgym_studies.common.study import Conclusion, Study, bibtex
 from fsgym_studies.gbfs import tables
 from fsgym_studies.gbfs.cell import ERROR_CURVE_CALL, STAGES_CALL, SYNTHETIC_CALL
 from fsgym_studies.gbfs.claims import claims, notes

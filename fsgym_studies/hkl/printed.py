@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fsgym_studies.common.printed import printed_numbers
+from fsgym_studies.common.study import printed_numbers
 from fsgym_studies.hkl.cell import HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, SUBSETS
 
 _PRINTED = printed_numbers(__file__)

@@ -15,8 +15,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.curves import cells_with, evaluated_cells
 from fsgym_studies.common.plan import DataFolder, Source, cell_labels, study_task
-from fsgym_studies.common.printed import bibtex
-from fsgym_studies.common.study import Conclusion, Study
+from fsgym_studies.common.study import Conclusion, Study, bibtex
 from fsgym_studies.hkl.cell import APPROACHES, FEW_ROWS, NESTED_CALL, SEARCH_REPEATS, TABLE1_APPROACHES
 from fsgym_studies.hkl.changes import (
     CHANGED_SPLITS,

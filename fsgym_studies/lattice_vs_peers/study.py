@@ -15,8 +15,7 @@ from fsgym.methods import find_method
 from fsgym.runner import Task
 from fsgym.support.extras import require
 from fsgym_studies.common.plan import DataFolder, Source, binary, study_task, subsample
-from fsgym_studies.common.printed import bibtex
-from fsgym_studies.common.study import Conclusion, Study
+from fsgym_studies.common.study import Conclusion, Study, bibtex
 from fsgym_studies.dwsm.shared import DWSM_REFERENCE
 from fsgym_studies.lattice_vs_peers import tables
 from fsgym_studies.lattice_vs_peers.cell import FOREST_SIZE, PRICED_CELL, TIMED_CELL

@@ -16,8 +16,7 @@ from fsgym.comparison.protocol import seed_of
 from fsgym.datasets import list_datasets
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, study_task, without
-from fsgym_studies.common.printed import bibtex
-from fsgym_studies.common.study import Conclusion, Study
+from fsgym_studies.common.study import Conclusion, Study, bibtex
 from fsgym_studies.lufe import tables
 from fsgym_studies.lufe.cell import CODINGS, COMPARE_ARMS_CALL
 from fsgym_studies.lufe.claims import claims, notes, silent_note

@@ -13,9 +13,8 @@ from matplotlib.figure import Figure
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
 from fsgym_studies.common.difference import Difference, paired_difference
-from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
-from fsgym_studies.common.study import Table
+from fsgym_studies.common.study import Table, printed_numbers
 from fsgym_studies.lufe.cell import CODINGS, FIXED_BOUND, NO_INTERCEPT, augmented_at_share, lufe_at_share
 
 CORPORA = ("news20", "pcmac", "basehock", "relathe")  # from which documents are sampled

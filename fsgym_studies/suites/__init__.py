@@ -2,7 +2,7 @@
 
 Every suite has a folder with ``suite.py``, which declares it (``Suite``), and ``published.csv`` if there are published
 figures for it. ``suite.py`` beside the folders has the declarations, ``methods.py`` the methods that take part,
-``cell.py`` computes a cell (one method on one split, at all prices), ``continuing.py`` takes a policy past its stop,
+``cell.py`` computes a cell (one method on one split, at all prices, and beyond its stop within budgets),
 ``oracle.py`` computes the cell of the acquisition conditioned oracle, ``scores.py`` says what each score means, and
 ``leaderboard.py`` makes the tables.
 

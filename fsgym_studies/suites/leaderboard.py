@@ -10,9 +10,8 @@ from fsgym.comparison.report import provenance
 from fsgym.comparison.summary import FEWEST_PAIRS
 from fsgym.methods import find_method
 from fsgym.text.messages import listing
-from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import DASH, format_number
-from fsgym_studies.common.study import Conclusion, Table
+from fsgym_studies.common.study import Conclusion, Table, printed_numbers
 from fsgym_studies.suites.methods import SuiteMethods
 from fsgym_studies.suites.oracle import ORACLE_IN_WORDS, ORACLE_TEST_ROWS, ORACLE_TITLE
 from fsgym_studies.suites.scores import (

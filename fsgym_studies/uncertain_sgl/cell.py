@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.comparison.imputed import mean_imputer
+from fsgym.comparison.pipelines import mean_imputer
 from fsgym.comparison.splits import Split
 from fsgym.data.dataset import Dataset
 from fsgym.runner.results import list_of, record, returns, share

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from fsgym_studies.common.printed import printed_numbers
+from fsgym_studies.common.study import printed_numbers
 
 # Kinds of noise, and the paper's columns: the best selection, and the best with few sub-features
 PRINTED_COLUMNS = tuple(product(("gaussian", "uniform"), ("FS", "FS (ratio < 0.9)")))

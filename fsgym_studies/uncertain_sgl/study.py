@@ -15,8 +15,7 @@ from fsgym.comparison.splits import folds
 from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, study_task, without
-from fsgym_studies.common.printed import bibtex
-from fsgym_studies.common.study import Conclusion, Study
+from fsgym_studies.common.study import Conclusion, Study, bibtex
 from fsgym_studies.uncertain_sgl import cell
 from fsgym_studies.uncertain_sgl.claims import FEWER_STEPS, claims
 from fsgym_studies.uncertain_sgl.notes import notes

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agents import AdaptiveClassifier, load_classifier, model_file
-from agents.adaptive.choice import ChoosingLearner, row_losses
+from agents.adaptive.classifier import ChoosingLearner, row_losses
 from agents.policy import Policy
 from agents.target import UsageTarget
 from agents.tradeoff import TrainingTask

@@ -11,9 +11,9 @@ from sklearn.base import clone
 from sklearn.utils.class_weight import compute_sample_weight
 
 from agents import RCPI, DatumWiseClassifier, LatticeClassifier, SB3Classifier
-from agents.lattice import screening
+from agents.lattice import growth
 from agents.lattice.learn import learn
-from agents.lattice.logistic import fit_logistic
+from agents.lattice.subset_classifier import fit_logistic
 from agents.lattice.training_data import prepare_data
 from agents.parallel import run_serially
 from agents.rcpi.sampling import sample_states
@@ -255,11 +255,11 @@ def test_interactions_of_noise_are_not_found_with_unequal_weights():
     for _ in range(5):
         X, y, weight = rng.integers(0, 2, (600, 8)), rng.integers(0, 2, 600), rng.exponential(size=600) ** 3
         data = prepare_data(Dataset(X, y), rng, weight / weight.mean())
-        found += screening.find_interactions(data, rules, np.tile(data.class_shares(), (600, 1)))
+        found += growth.find_interactions(data, rules, np.tile(data.class_shares(), (600, 1)))
     assert len(found) <= 2
     parity = (X[:, 1] + X[:, 4]) % 2
     data = prepare_data(Dataset(X, parity), rng, weight / weight.mean())
-    assert (1, 4) in screening.find_interactions(data, rules, np.tile(data.class_shares(), (600, 1)))
+    assert (1, 4) in growth.find_interactions(data, rules, np.tile(data.class_shares(), (600, 1)))
 
 
 WRONG = {

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsgym
 from baselines import CEGBClassifier, GBFSRegressor
-from baselines.lightgbm_trees import trees_of
+from baselines.cegb import trees_of
 from fsgym.trees import Forest
 
 ROWS = np.array([(7, 6, 0), (0, 7, 1), (5, 1, 5), (1, 0, 3), (2, 3, 4), (4, 2, 6), (3, 5, 7), (6, 4, 2)], dtype=float)

@@ -7,8 +7,8 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from baselines import DisjunctionClassifier
+from baselines.hkl.classifier import mirror_descent
 from baselines.hkl.interior_point import interior_point
-from baselines.hkl.mirror import mirror_descent
 from support.hkl_problems import BOARDS, NOISY, ROWS, SIDES, every_node, lattice, monk, random_problem, whole_problem
 from support.problems import needs_folder
 

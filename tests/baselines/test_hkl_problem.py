@@ -13,8 +13,8 @@ from hypothesis.extra.numpy import arrays
 from sklearn.svm import SVC
 
 from baselines.hkl.certificate import Certificate
+from baselines.hkl.classifier import eta_gradient, solve_machine
 from baselines.hkl.lattice import ActiveSet
-from baselines.hkl.mirror import eta_gradient, solve_machine
 from baselines.hkl.problem import HKLProblem, best_bias
 from support.hkl_problems import BALANCED, ROWS, SIDES, every_node, lattice, whole_problem
 

@@ -13,7 +13,7 @@ from agents import load_classifier
 from baselines import DIMEClassifier, GDFSClassifier
 from baselines.neural import DIMEPolicy
 from baselines.neural.classifier import split_rows, worth_of_a_nat
-from baselines.neural.layers import Layers
+from baselines.neural.policy import Layers
 from baselines.neural.stopping import HeldOutStates, StopLimits, best_limits
 from fsgym import Rules, Scaling
 from support.refusals import refused
@@ -226,8 +226,7 @@ def test_values_of_dime_are_a_share_of_the_entropy_per_price():
 def test_the_relaxed_choice_has_the_gradient_of_gain_per_price():
     """Against finite differences of gain / price in the weights of the relaxed choice."""
     torch = pytest.importorskip("torch")
-    from baselines.neural.relaxed_choice import RelaxedChoiceTraining
-    from baselines.neural.training import TensorRows, TrainingSettings, build_network
+    from baselines.neural.training import RelaxedChoiceTraining, TensorRows, TrainingSettings, build_network
 
     X, y = (v[:30] for v in copy_among_noise())
     rules = Rules(5, 2, costs=PRICES)

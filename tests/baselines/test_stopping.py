@@ -9,7 +9,7 @@ import pytest
 
 import fsgym
 from baselines import ConstantClassifier, EverythingClassifier, PanelClassifier, StoppingClassifier
-from baselines.stopping_rule import PiecewiseLinear
+from baselines.stopping import PiecewiseLinear
 from fsgym.rules import Rules
 from support.fixed_orders import (
     CELLS,

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import fsgym
-from fsgym.comparison import leaderboard as ranking
+from fsgym.comparison import leaderboard
 from fsgym.envs.registration import VARIANTS
 from fsgym.methods import REFERENCES, class_of, find_method, supported_options
 
-STORED = ranking.read_stored_rows()
+STORED = leaderboard.read_stored_rows()
 
 
 def stored_row(env_id, name):
@@ -28,7 +28,9 @@ def always(action):
 
 def synthetic_row(name, losses, admissible=1.0):
     """A row with these losses, as it would be stored."""
-    figures = dict.fromkeys(ranking.RANKED_FIGURES, 0.5) | dict.fromkeys((f"{f}_se" for f in ranking.WITH_ERRORS), 0.1)
+    figures = dict.fromkeys(leaderboard.RANKED_FIGURES, 0.5) | dict.fromkeys(
+        (f"{f}_se" for f in leaderboard.WITH_ERRORS), 0.1
+    )
     loss = {"loss": float(np.mean(losses)), "admissible": admissible}
     return {"name": name, **figures, **loss, "losses": list(losses), "loss_by_seed": [loss["loss"]], "params": {}}
 
@@ -38,9 +40,9 @@ def own_rows(monkeypatch):
     """Replace the stored rows of DatumWise-v0."""
 
     def replace(*rows):
-        print_of = ranking.task_fingerprint("DatumWise-v0")
+        print_of = leaderboard.task_fingerprint("DatumWise-v0")
         monkeypatch.setattr(
-            ranking, "read_stored_rows", lambda: {"DatumWise-v0": {"fingerprint": print_of, "rows": [*rows]}}
+            leaderboard, "read_stored_rows", lambda: {"DatumWise-v0": {"fingerprint": print_of, "rows": [*rows]}}
         )
 
     return replace
@@ -53,9 +55,9 @@ def test_only_an_id_that_is_new_may_lack_stored_rows():
 
 @pytest.mark.parametrize("env_id", STORED)
 def test_stored_rows_are_of_the_present_data_and_rules(env_id):
-    assert STORED[env_id]["fingerprint"] == ranking.task_fingerprint(env_id)
+    assert STORED[env_id]["fingerprint"] == leaderboard.task_fingerprint(env_id)
     rows = STORED[env_id]["rows"]
-    n_samples = ranking.make_part(env_id, "test").dataset.n_samples
+    n_samples = leaderboard.make_part(env_id, "test").dataset.n_samples
     agents = {"lattice", "mixture", "rcpi", "rcpi_printed", "maskable_ppo", "dqn"}
     needed = {*agents, "cart", "panel", "stopping", *REFERENCES}
     assert needed <= {row["method"] for row in rows}
@@ -73,7 +75,7 @@ def test_stored_rows_are_of_the_present_data_and_rules(env_id):
 
 @pytest.mark.parametrize("env_id", STORED)
 def test_the_stored_constant_is_the_answer_of_least_expected_cost(env_id):
-    env, unseen = (ranking.make_part(env_id, split) for split in ("train", "test"))
+    env, unseen = (leaderboard.make_part(env_id, split) for split in ("train", "test"))
     answer = (env.rules.error_costs @ np.bincount(env.dataset.y)).argmin()
     losses = env.rules.error_costs[answer, unseen.dataset.y]
     assert stored_row(env_id, "constant")["losses"] == losses.tolist()
@@ -82,7 +84,7 @@ def test_the_stored_constant_is_the_answer_of_least_expected_cost(env_id):
 @pytest.mark.parametrize("name", ["lattice", "rcpi", "rcpi_printed", "cart"])
 def test_stored_rows_are_of_the_present_code(name):
     stored = stored_row("DatumWise-v0", name)
-    env, unseen = (ranking.make_part("DatumWise-v0", split) for split in ("train", "test"))
+    env, unseen = (leaderboard.make_part("DatumWise-v0", split) for split in ("train", "test"))
     method = find_method(stored["method"])
     cls = class_of(method)
     options = supported_options(cls, env.rules.options()) | stored["params"] | {"random_state": stored["seeds"][0]}
@@ -99,7 +101,7 @@ def test_the_page_of_numbers_is_of_the_stored_rows():
     root = Path(__file__).resolve().parents[2]
     page = (root / "docs" / "numbers_to_beat.md").read_text()
     assert runpy.run_path(str(root / ".ci" / "tables.py"))["page_of_numbers"]() == page
-    lines = ranking.numbers_to_beat("DatumWise-v0").splitlines()
+    lines = leaderboard.numbers_to_beat("DatumWise-v0").splitlines()
     assert len(lines) == 2 + len(STORED["DatumWise-v0"]["rows"])
     row = stored_row("DatumWise-v0", "lattice")
     assert f"| lattice | {row['loss']:.4g} ± {row['loss_se']:.2g} | {row['accuracy']:.3f} |" in page
@@ -124,7 +126,7 @@ def test_the_row_of_a_policy_is_its_evaluation():
 
     table = fsgym.leaderboard("fsgym:DatumWise-v0", train)
     row = table[table["mine"]].iloc[0]
-    unseen = ranking.make_part("DatumWise-v0", "test")
+    unseen = leaderboard.make_part("DatumWise-v0", "test")
     errors = (unseen.dataset.y != 1).astype(float)
     assert row["name"] == "train"
     assert row["loss"] == pytest.approx(errors.mean(), abs=1e-6)
@@ -138,7 +140,7 @@ def test_the_row_of_a_policy_is_its_evaluation():
     assert table["loss"].is_monotonic_increasing
     assert table["rank"].tolist() == sorted(table["rank"])
     (env,) = seen
-    assert env.unwrapped.dataset is ranking.make_part("DatumWise-v0", "train").dataset
+    assert env.unwrapped.dataset is leaderboard.make_part("DatumWise-v0", "train").dataset
     assert env.unwrapped.rules.lam == 0.01
 
 
@@ -146,7 +148,7 @@ def test_a_policy_that_was_trained_on_test_rows_is_flagged():
     from agents import DatumWiseClassifier
 
     def agent_of(split):
-        data = ranking.make_part("DatumWise-v0", split).dataset
+        data = leaderboard.make_part("DatumWise-v0", split).dataset
         return lambda env: DatumWiseClassifier(n_iterations=1, random_state=0).fit(data)
 
     assert "trained on 100 % of the test rows" in fsgym.leaderboard("DatumWise-v0", agent_of("all")).attrs["answer"]
@@ -191,7 +193,7 @@ def test_a_row_that_breaks_the_rules_is_below_all_others(own_rows):
 
 @pytest.mark.parametrize(("shift", "words"), [(0.001, "within noise"), (0.2, "larger than noise")])
 def test_whether_a_difference_is_noise(own_rows, shift, words):
-    losses = (ranking.make_part("DatumWise-v0", "test").dataset.y != 1).astype(float)
+    losses = (leaderboard.make_part("DatumWise-v0", "test").dataset.y != 1).astype(float)
     noise = np.random.default_rng(0).normal(0, 0.2, 171)
     own_rows(synthetic_row("best", losses + noise - noise.mean() - shift))
     answer = fsgym.leaderboard("DatumWise-v0", always(31)).attrs["answer"]
@@ -206,7 +208,7 @@ def test_rows_of_other_data_or_rules_are_not_mixed(monkeypatch):
     assert len(table) == 1
     assert "the rules of 'DatumWise-v0' differ" in table.attrs["note"]
     with pytest.raises(ValueError, match="the rules of 'DatumWise-v0' differ"):
-        ranking.numbers_to_beat("DatumWise-v0")
+        leaderboard.numbers_to_beat("DatumWise-v0")
     monkeypatch.setitem(gym.spec("DatumWise-v0").kwargs, "dataset", "wine")
     assert "the data and the rules of" in fsgym.leaderboard("DatumWise-v0", always(14)).attrs["note"]
 
@@ -221,7 +223,7 @@ def test_ids_of_the_user(monkeypatch):
     assert "no stored rows for 'Wine-v7'" in table.attrs["note"]
     with pytest.raises(ValueError, match="no stored rows for 'Wine-v7'"):
         fsgym.leaderboard("Wine-v7")
-    assert "`python benchmarks/leaderboard.py --ids Wine-v7` computes" in ranking.numbers_to_beat("Wine-v7")
+    assert "`python benchmarks/leaderboard.py --ids Wine-v7` computes" in leaderboard.numbers_to_beat("Wine-v7")
     fsgym.register_variant("Tiny-v7", dataset=fsgym.Dataset([[0.0], [1.0]], [0, 1]))
     with pytest.raises(ValueError, match=r"'Tiny-v7' .* no test part"):
         fsgym.leaderboard("Tiny-v7", always(1))
@@ -286,7 +288,7 @@ def test_mine_of_another_type():
 def test_means_over_seeds():
     env = gym.make("DatumWiseCost-v0", split="test")
     results = [fsgym.evaluate(always(action)(env), env) for action in (30, 31)]
-    row = ranking.row_of(results)
+    row = leaderboard.row_of(results)
     assert row["loss"] == pytest.approx(np.mean([r.loss for r in results]), abs=1e-6)
     assert row["accuracy"] == pytest.approx(0.5)
     assert row["accuracy_se"] == pytest.approx(0)

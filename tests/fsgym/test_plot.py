@@ -14,7 +14,7 @@ import fsgym
 from baselines import LassoPathClassifier
 from fsgym import Dataset, Evaluation, Rules, compare, evaluate, plot
 from fsgym.methods import METHODS
-from fsgym.results import fits_with_usage
+from fsgym.plot import fits_with_usage
 from support.comparisons import results_of, row_of
 
 

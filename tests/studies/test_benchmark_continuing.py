@@ -8,14 +8,16 @@ from baselines import CARTClassifier, PanelClassifier, StoppingClassifier
 from fsgym import Dataset, Rules, load_dataset
 from fsgym.comparison.policies import PolicyFactory
 from fsgym.datasets import Syn
-from fsgym_studies.suites.cell import Measurement, acquisitions_until, run_method
-from fsgym_studies.suites.continuing import (
+from fsgym_studies.suites.cell import (
     IGNORES_MASKS,
     NO_MASKS,
     NO_ORDER,
     ORDER_ENDS,
     CannotContinueError,
+    Measurement,
+    acquisitions_until,
     continued,
+    run_method,
 )
 from fsgym_studies.suites.suite import RowSplit
 

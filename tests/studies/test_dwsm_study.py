@@ -11,10 +11,10 @@ from fsgym_studies.common.curves import setting_means
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, Source
 from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.dwsm import binary as dwsm_binary
+from fsgym_studies.dwsm import binary as dwsm_process
 from fsgym_studies.dwsm import budget as dwsm_budget
 from fsgym_studies.dwsm import cost as dwsm_cost
 from fsgym_studies.dwsm import multiclass as dwsm_multiclass
-from fsgym_studies.dwsm import process as dwsm_process
 from fsgym_studies.dwsm import relational as dwsm_relational
 from fsgym_studies.dwsm import shared as dwsm
 from support.synthetic_results import all_assessed, binary_cells, by_text, claims_of, line, stand_in

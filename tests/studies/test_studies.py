@@ -16,9 +16,8 @@ from fsgym.data.reading.files import read_text
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.data import require_datasets
-from fsgym_studies.common.overview import overview
 from fsgym_studies.common.plan import MethodSettings, Source, study_cells
-from fsgym_studies.common.render import markdown, write_section
+from fsgym_studies.common.render import markdown, overview, write_section
 from fsgym_studies.common.study import Conclusion
 
 WINE = load_dataset("wine")

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from fsgym.web.access import Access, HostNames
-from fsgym.web.app import case_app
+from fsgym.web.serving import case_app
 
 BASE = "http://127.0.0.1:8765"
 SAME_SITE = {"Origin": BASE, "Sec-Fetch-Site": "same-origin"}

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import uvicorn
 
 from fsgym.web.access import Access, HostNames
-from fsgym.web.app import case_app
-from fsgym.web.serving import bound_socket, server_config
+from fsgym.web.serving import bound_socket, case_app, server_config
 
 
 class Running(NamedTuple):

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from agents.anystate.network import constants as const
-from agents.anystate.network.embedded_rows import EmbeddedRows, embed_rows, random_masks
+from agents.anystate.network.embedding import EmbeddedRows, embed_rows, random_masks
 from agents.anystate.network.mlp import MLP, AdamW, one_cycle, softmax_inplace
-from agents.known_columns import AcquisitionIndices
+from agents.tradeoff import AcquisitionIndices
 from fsgym.data.dataset import Dataset
 from fsgym.support.threads import one_blas_thread
 

@@ -11,9 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.data.cells import with_merged_as_text
-from fsgym.data.reading.files import MISSING_IF_EMPTY, READ_ERRORS, UTF8_REMEDY, check_file, first_line
+from fsgym.data.reading.files import (
+    MISSING_IF_EMPTY,
+    READ_ERRORS,
+    UTF8_REMEDY,
+    check_file,
+    content_of,
+    first_line,
+    gigabytes,
+    most_bytes,
+)
 from fsgym.data.suspicions import plain_numbers
-from fsgym.datasets.archives import content_of, gigabytes, most_bytes
 from fsgym.text.messages import brief, listing
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.data.reading.files import ARRAYS_READ, READ_ERRORS, first_line
-from fsgym.datasets.archives import content_of, read_arrays
+from fsgym.data.reading.files import ARRAYS_READ, READ_ERRORS, content_of, first_line, read_arrays
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,8 +7,7 @@ import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fsgym.data.reading.files import READ_ERRORS, first_line
-from fsgym.datasets.archives import PACKING_ERRORS
+from fsgym.data.reading.files import PACKING_ERRORS, READ_ERRORS, first_line
 from fsgym.datasets.public.canonical import array_bytes, table_bytes
 from fsgym.datasets.public.matrices import (
     Arrays,

@@ -8,8 +8,7 @@ import io
 import urllib.error
 import urllib.request
 
-from fsgym.data.reading.files import first_line
-from fsgym.datasets.archives import PACKING_ERRORS, most_unpacked
+from fsgym.data.reading.files import PACKING_ERRORS, first_line, most_unpacked
 
 MOST_DOWNLOADED = 100_000_000  # bytes; the largest download has 14 MB
 WAIT_SECONDS = 30.0  # for a connection, and for each answer of a server

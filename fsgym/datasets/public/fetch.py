@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fsgym.data.reading.files import check_file
-from fsgym.datasets.embedded import EMBEDDED
-from fsgym.datasets.folder import read_manifest
+from fsgym.datasets.folder import EMBEDDED, read_manifest
 from fsgym.datasets.public.canonical import canonical_file
 from fsgym.datasets.public.convert import converted
 from fsgym.datasets.public.download import MOST_DOWNLOADED, download

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.data.reading.files import fault_of_csr
-from fsgym.datasets.archives import most_unpacked
+from fsgym.data.reading.files import fault_of_csr, most_unpacked
 from fsgym.datasets.public.download import unpacked
 
 Arrays = dict[str, NDArray]

@@ -9,7 +9,7 @@ from fsgym.comparison.splits import Split
 from fsgym.datasets import Cube, CubeNM, CubeNUC
 from fsgym.datasets.generators import NormalComponents
 from fsgym_studies.common.plan import DataFolder
-from fsgym_studies.common.printed import bibtex
+from fsgym_studies.common.study import bibtex
 from fsgym_studies.suites.cell import REFERENCE_CELL, REFERENCE_ROWS
 from fsgym_studies.suites.suite import Problem, Suite, TableOf, counted
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from fsgym.data.scaling import Scaling
 from fsgym_studies.common.plan import DataFolder, Source, subsample
-from fsgym_studies.common.printed import bibtex
+from fsgym_studies.common.study import bibtex
 from fsgym_studies.suites.suite import Problem, RowSplit, Suite, TableOf, counted
 
 SPAM_SOURCE = Source("spambase", "spam")

@@ -9,7 +9,7 @@ import numpy as np
 from fsgym.datasets import Syn
 from fsgym.datasets.generators import PUBLISHED_ROWS, PUBLISHED_TRAINING_ROWS
 from fsgym_studies.common.plan import DataFolder
-from fsgym_studies.common.printed import bibtex
+from fsgym_studies.common.study import bibtex
 from fsgym_studies.suites.cell import REFERENCE_CELL
 from fsgym_studies.suites.suite import Problem, RowSplit, Suite, TableOf
 

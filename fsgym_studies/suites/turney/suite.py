@@ -16,7 +16,7 @@ from fsgym.datasets import load_costs
 from fsgym.datasets.folder import find_folder
 from fsgym.rules import Rules
 from fsgym_studies.common.plan import DataFolder, Source, subsample, without
-from fsgym_studies.common.printed import bibtex
+from fsgym_studies.common.study import bibtex
 from fsgym_studies.suites.suite import Problem, Suite, TableOf, counted
 
 TURNEY_SOURCES = (

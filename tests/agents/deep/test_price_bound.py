@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from agents import SB3Classifier
-from agents.limits import MAX_LOSS
+from agents.policy import MAX_LOSS
 
 X, Y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from agents import LatticeClassifier, LatticePolicy, load_classifier, model_file
+from agents.lattice.classifier import refit
 from agents.lattice.learn import learn
-from agents.lattice.refit import refit
 from agents.lattice.training_data import prepare_data
 from agents.parallel import run_serially
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, exact

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agents.lattice.classifier import refit
 from agents.lattice.learn import learn
-from agents.lattice.refit import refit
 from agents.lattice.training_data import prepare_data
 from agents.parallel import run_serially
 from fsgym import Dataset, Rules, exact

@@ -9,13 +9,11 @@ from scipy.special import softmax
 from sklearn.datasets import load_wine
 
 from agents import LatticeClassifier
-from agents.lattice import screening
+from agents.lattice import growth
 from agents.lattice.basis import bins_of, columns_of, fit_basis
-from agents.lattice.logistic import fit_logistic
-from agents.lattice.moves import Moves, extended
-from agents.lattice.nodes import Lattice
+from agents.lattice.nodes import Lattice, Moves, extended
 from agents.lattice.state_features import n_cells
-from agents.lattice.subset_classifier import cross_fit, fit_classifier
+from agents.lattice.subset_classifier import cross_fit, fit_classifier, fit_logistic
 from agents.lattice.sweep import SweepPolicy
 from agents.lattice.training_data import TrainingData, prepare_data, stratified_folds
 from agents.parallel import run_serially
@@ -126,7 +124,7 @@ def test_score_statistics_are_those_of_the_score_test():
     X[:, 3] += y
     data, rules = training_data(X, y), Rules(5, 2)
     P = np.tile(data.class_shares(), (400, 1))
-    statistic = screening.score_statistics(data, rules, P, np.ones(400))
+    statistic = growth.score_statistics(data, rules, P, np.ones(400))
     x = data.columns(np.array([3]))[:, 0, 0]
     u = ((y - y.mean()) * x).sum() / 400
     information = y.mean() * (1 - y.mean()) * ((x - x.mean()) ** 2).mean()
@@ -142,11 +140,11 @@ def test_a_context_is_found_although_it_is_uninformative_on_its_own():
     y = np.where(X[:, 5] == 1, X[:, 0] > 0, X[:, 1] > 0).astype(int)
     data, rules = training_data(X, y), Rules(8, 2)
     P = np.tile(data.class_shares(), (2000, 1))
-    assert screening.score_statistics(data, rules, P, np.ones(2000))[5] < 0.02
-    assert screening.context_gains(data, rules, P).argmax() == 5
+    assert growth.score_statistics(data, rules, P, np.ones(2000))[5] < 0.02
+    assert growth.context_gains(data, rules, P).argmax() == 5
     X[:, 6] = 1 - X[:, 5]  # one category in two columns
     data, rules = training_data(X, y), Rules(8, 2, groups=[[0], [1], [2], [3], [4], [5, 6], [7]])
-    assert screening.context_gains(data, rules, P).argmax() == 5
+    assert growth.context_gains(data, rules, P).argmax() == 5
 
 
 def test_pairs_and_triples_that_are_informative_only_together_are_found():
@@ -156,7 +154,7 @@ def test_pairs_and_triples_that_are_informative_only_together_are_found():
     P = np.full((1000, 2), 0.5)
 
     def found(y, **options):
-        return screening.find_interactions(training_data(X, y ^ noise), Rules(10, 2, **options), P)
+        return growth.find_interactions(training_data(X, y ^ noise), Rules(10, 2, **options), P)
 
     parity = X[:, [1, 4, 6]].sum(axis=1) % 2 == 1
     assert found(parity) == [(1, 4, 6)]

@@ -9,9 +9,8 @@ from agents import LatticeClassifier
 from agents.lattice import constants as const
 from agents.lattice import training_data
 from agents.lattice.forest import ForestGrowth, add_shares, grow_forest, join_forests
-from agents.lattice.limits import choose_ingredients, limits_of
 from agents.lattice.subset_classifier import CrossFit, cross_fit, fit_classifier, smoothed
-from agents.lattice.training_data import prepare_data
+from agents.lattice.training_data import choose_ingredients, limits_of, prepare_data
 from fsgym import Dataset
 
 

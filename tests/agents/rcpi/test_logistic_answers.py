@@ -8,7 +8,7 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 from agents import RCPI, DatumWiseClassifier, load_classifier
-from agents.rcpi.logistic import fit_logits
+from agents.rcpi.base_learners import fit_logits
 from agents.rcpi.regression import Design
 from agents.rcpi.sampling import sample_states
 from fsgym import Dataset, DatumWiseEnv, Rules, Scaling, load_dataset

@@ -9,7 +9,7 @@ import pytest
 from test_cli import call
 
 from fsgym.cli.completion import complete_variant
-from fsgym.comparison import leaderboard as ranking
+from fsgym.comparison import leaderboard
 
 POLICY = "def train(env):\n    return lambda observations, masks: [%s] * len(observations)\n"
 
@@ -28,7 +28,7 @@ def test_table(capsys, folder):
     code, output, error = call(capsys, "leaderboard", "DatumWise-v0", "--mine", "always_malignant:train")
     assert (code, error) == (0, "")
     lines = output.splitlines()
-    rows = ranking.read_stored_rows()["DatumWise-v0"]["rows"]
+    rows = leaderboard.read_stored_rows()["DatumWise-v0"]["rows"]
     assert lines[0].startswith("always_malignant:train has a loss of 0.6257 (standard error 0.037), rank")
     assert "larger than noise" in lines[0]
     for row in rows:

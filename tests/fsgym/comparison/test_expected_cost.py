@@ -7,8 +7,14 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 import fsgym
 from agents import DatumWiseClassifier
-from fsgym.comparison.compared import candidates_at, compared_methods, sparsity_settings
-from fsgym.comparison.expected_cost import ExpectedCostClassifier, has_scores, knows_error_costs
+from fsgym.comparison.compared import (
+    ExpectedCostClassifier,
+    candidates_at,
+    compared_methods,
+    has_scores,
+    knows_error_costs,
+    sparsity_settings,
+)
 from fsgym.comparison.fitting import with_seed
 from fsgym.comparison.protocol import make_protocol
 from fsgym.evaluation.evaluate import evaluate

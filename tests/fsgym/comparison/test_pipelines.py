@@ -19,8 +19,7 @@ from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 import fsgym
 from baselines import CARTClassifier
 from fsgym.comparison import cell as cells
-from fsgym.comparison.column_tracing import accepts_missing_values
-from fsgym.comparison.pipelines import as_method, own_estimator, uses_same_columns
+from fsgym.comparison.pipelines import accepts_missing_values, as_method, own_estimator, uses_same_columns
 from fsgym.comparison.policies import load_method
 
 LOGISTIC = LogisticRegression(max_iter=200)

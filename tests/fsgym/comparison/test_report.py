@@ -16,9 +16,9 @@ from baselines import CARTClassifier
 from fsgym import Dataset, compare, load_dataset
 from fsgym.comparison import figures
 from fsgym.comparison.answer import losses_table
+from fsgym.comparison.figures import plot_tradeoff, tradeoff_axes
 from fsgym.comparison.ranking import rank_methods, titles_with_flags
 from fsgym.comparison.summary import mean_text, settings_text, summarise
-from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
 from fsgym.methods import METHODS, REFERENCES
 from support.comparisons import results_of, row_of
 from support.pages import read

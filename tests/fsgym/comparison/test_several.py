@@ -7,10 +7,9 @@ import pytest
 import fsgym
 from fsgym.comparison import cell as cells
 from fsgym.comparison import compare_datasets
-from fsgym.comparison.expected_time import announce_time, duration_text, expected_time, seconds_of
-from fsgym.comparison.planned import Where
+from fsgym.comparison.planned import Where, announce_time, duration_text, expected_time, seconds_of
 from fsgym.comparison.rank_test import result_of
-from fsgym.runner.progress import progress_bar
+from fsgym.runner.run import progress_bar
 from support.comparisons import results_of, row_of
 
 QUICK = {"splits": 1, "lam": 0.01, "references": False}
@@ -123,7 +122,7 @@ def test_the_expected_time_is_that_of_the_fits_that_are_left(tmp_path, monkeypat
     assert expected_time(planned_of(data, tmp_path)).n_tasks == 0
     assert seconds_of("mine", data) is None
 
-    monkeypatch.setattr("fsgym.comparison.expected_time.seconds_of", lambda method, train: 600.0)
+    monkeypatch.setattr("fsgym.comparison.planned.seconds_of", lambda method, train: 600.0)
     longer = planned_of(table_of("other", 1), None)
     n = len(longer.cells)
     for progress in (True, False):  # also where no bar is shown, as in a file
@@ -135,7 +134,7 @@ def test_the_expected_time_is_that_of_the_fits_that_are_left(tmp_path, monkeypat
 
 @pytest.mark.parametrize(("progress", "announced"), [(True, True), (False, False)])
 def test_the_expected_time_is_said_without_a_terminal(monkeypatch, capsys, progress, announced):
-    monkeypatch.setattr("fsgym.comparison.expected_time.seconds_of", lambda method, train: 600.0)
+    monkeypatch.setattr("fsgym.comparison.planned.seconds_of", lambda method, train: 600.0)
     arguments = {**QUICK, "progress": progress}
     fsgym.compare(table_of("a", 0), ["cart"], **arguments)
     compare_datasets([table_of("a", 0)], ["cart"], **arguments)
@@ -143,7 +142,7 @@ def test_the_expected_time_is_said_without_a_terminal(monkeypatch, capsys, progr
 
 
 def test_progress_is_a_bar_in_a_notebook(monkeypatch, capsys):
-    monkeypatch.setattr("fsgym.runner.progress.in_notebook", lambda: True)
+    monkeypatch.setattr("fsgym.runner.run.in_notebook", lambda: True)
     with progress_bar(4, 1, "wine", True) as advance:
         advance()
     shown = capsys.readouterr().err
@@ -153,7 +152,7 @@ def test_progress_is_a_bar_in_a_notebook(monkeypatch, capsys):
 
 def test_progress_is_a_line_a_minute_where_there_is_no_terminal(monkeypatch, capsys):
     clock = iter([0.0, 59.0, 130.0, 180.0, 260.0, 400.0])
-    monkeypatch.setattr("fsgym.runner.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("fsgym.runner.run.time.monotonic", lambda: next(clock))
     with progress_bar(6, 1, "wine", True) as advance:
         for _ in range(5):
             advance()
@@ -165,7 +164,7 @@ def test_progress_is_a_line_a_minute_where_there_is_no_terminal(monkeypatch, cap
 
 
 def test_progress_that_is_not_wanted_says_nothing(monkeypatch, capsys):
-    monkeypatch.setattr("fsgym.runner.progress.SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("fsgym.runner.run.SECONDS_BETWEEN_LINES", 0.0)
     with progress_bar(3, 0, "wine", False) as advance:
         advance()
     assert capsys.readouterr().err == ""

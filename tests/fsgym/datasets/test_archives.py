@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fsgym import load_dataset
-from fsgym.datasets import archives
+from fsgym.data.reading import files
 from support.hostile_files import write_claim, write_zeros
 from support.refusals import refused
 
@@ -25,8 +25,8 @@ def path(tmp_path):
 def test_only_the_wanted_arrays_are_read(path, monkeypatch):
     np.savez_compressed(path, X=X, y=Y, pictures=np.zeros(10_000_000), notes=np.array([{}], dtype=object))
     read = []
-    array_of = archives._array_of
-    monkeypatch.setattr(archives, "_array_of", lambda a, info, h: read.append(info.filename) or array_of(a, info, h))
+    array_of = files._array_of
+    monkeypatch.setattr(files, "_array_of", lambda a, info, h: read.append(info.filename) or array_of(a, info, h))
     assert load_dataset(path).n_samples == 20
     assert sorted(read) == ["X.npy", "y.npy"]
 
@@ -72,7 +72,7 @@ def test_a_table_that_unpacks_to_more_than_is_plausible(tmp_path):
 
 
 def test_an_honest_table_of_many_equal_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "FREE_BYTES", 1000)
+    monkeypatch.setattr(files, "FREE_BYTES", 1000)
     path = tmp_path / "table.csv.gz"
     rows = "".join(f"{k * 7 % 101},{k * k % 13},{'yes' if k % 3 else 'no'}\n" for k in range(5000))
     path.write_bytes(gzip.compress(f"a,b,target\n{rows}".encode()))
@@ -81,6 +81,6 @@ def test_an_honest_table_of_many_equal_rows(tmp_path, monkeypatch):
 
 
 def test_a_text_that_is_too_large_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(archives, "MAX_FILE_BYTES", 100)
+    monkeypatch.setattr(files, "MAX_FILE_BYTES", 100)
     (tmp_path / "table.csv").write_text("a,target\n" + "1,yes\n2,no\n" * 20)
     refused(ValueError, "leave out rows or columns", tmp_path / "table.csv")

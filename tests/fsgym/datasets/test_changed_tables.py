@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 
 import fsgym
-from fsgym.datasets import archives, load_costs
+from fsgym.data.reading import files
+from fsgym.datasets import load_costs
 from support import slow_readers
 from support.changed_tables import KINDS, ChangedTables
 from support.mutation_trials import run_trials
@@ -164,7 +165,7 @@ def test_parquet_that_unpacks_to_more_than_is_plausible(tmp_path, cell, n_rows):
 
 def test_parquet_without_compression_is_read_at_any_size(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(archives, "FREE_BYTES", 1000)
+    monkeypatch.setattr(files, "FREE_BYTES", 1000)
     frame = pd.DataFrame({"c": np.arange(5000) * 0.5, "target": ["x", "y"] * 2500})
     frame.to_parquet(tmp_path / "t.parquet", compression=None, use_dictionary=False)
     assert fsgym.load_dataset(tmp_path / "t.parquet").n_samples == 5000

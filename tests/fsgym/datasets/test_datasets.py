@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fsgym.datasets import list_datasets, load_dataset
-from fsgym.datasets.embedded import EMBEDDED
+from fsgym.datasets.folder import EMBEDDED
 from fsgym.datasets.openml import OPENML
 from support.problems import FOLDER, needs_folder
 from support.refusals import refused

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import chi2, norm
 
 from fsgym.datasets import GENERATORS, Cube, CubeNM, CubeNUC, Syn, list_datasets, load_dataset
-from fsgym.datasets.components import Components
+from fsgym.datasets.generators import Components
 from fsgym.datasets.logits import L2, L3
 from support.refusals import refused
 

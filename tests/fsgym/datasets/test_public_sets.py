@@ -15,8 +15,7 @@ from scipy.io import savemat
 from scipy.sparse import csc_matrix
 
 from fsgym.datasets import load_costs, load_dataset
-from fsgym.datasets.embedded import EMBEDDED
-from fsgym.datasets.folder import find_folder, read_manifest
+from fsgym.datasets.folder import EMBEDDED, find_folder, read_manifest
 from fsgym.datasets.public import matrices
 from fsgym.datasets.public.canonical import array_bytes, canonical_file, table_bytes
 from fsgym.datasets.public.convert import ARRAY_FORMS, TABLE_FORMS, converted

@@ -7,7 +7,7 @@ import numpy as np
 import fsgym
 from fsgym import Dataset, Rules
 from fsgym.rules import kernels as mdp
-from fsgym.rules.availability import obtainable, without_unobtainable
+from fsgym.rules.states import obtainable, without_unobtainable
 
 NEEDS = {"x2": ["x1"], "x3": ["x2", "x0"]}
 

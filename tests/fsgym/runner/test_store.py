@@ -75,8 +75,8 @@ def test_reading_a_finished_file_leaves_its_bytes(path):
 def test_another_version_is_refused(path):
     change(path, "UPDATE versions SET version = '0.0.1' WHERE name = 'fsgym'")
     refused(path, ValueError, r"created with fsgym 0\.0\.1, but fsgym .* is installed")
-    change(path, "PRAGMA user_version = 8")
-    refused(path, ValueError, "has format 8, but this fsgym uses format 7")
+    change(path, "PRAGMA user_version = 9")
+    refused(path, ValueError, "has format 9, but this fsgym uses format 8")
 
 
 def test_a_store_of_the_first_format_is_refused(path):

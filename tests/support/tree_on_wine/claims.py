@@ -1,7 +1,7 @@
 """The claim of Table 1."""
 
 from fsgym_studies.common.claims import Claim, assess
-from fsgym_studies.common.printed import printed_numbers
+from fsgym_studies.common.study import printed_numbers
 
 PRINTED = printed_numbers(__file__)["accuracy"][0]
 CLAIMS = (

@@ -1,13 +1,16 @@
-"""Shared by the methods with a sparsity grid: one fitted model per setting."""
+"""Array types that the baselines share in their signatures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.feature_selection import SelectorMixin
 
+from fsgym.sklearn_private import feature_names_of
 from fsgym.text.messages import brief
 
 
@@ -63,3 +66,38 @@ def check_settings(settings: Any) -> list[dict[str, Any]]:
         f"settings must be a list of dicts of parameters, got {brief(settings)}; pass some of those that "
         "sparsity_grid(X, y) returns, or leave settings out"
     )
+
+
+FloatVector = NDArray[np.float64]  # of one dimension
+FloatMatrix = NDArray[np.float64]  # of two dimensions
+
+
+# Shared by the methods that select columns: the selected columns as a mask, as names and as a table.
+
+
+class ColumnSelectorMixin(SelectorMixin):
+    """The interface of scikit-learn's feature selectors, for an estimator whose fit selects columns.
+
+    ``get_support``, ``transform``, ``inverse_transform`` and ``get_feature_names_out`` are those of ``SelectorMixin``.
+    A subclass implements ``_get_support_mask()``, the selected columns, bool (n_features,), or NotFittedError; and
+    ``_validate_table(X)``, which checks a table for prediction. If predictions may use fewer than the selected columns,
+    it also implements ``_used_mask()``.
+    """
+
+    def _validate_table(self, X: Any) -> Any:
+        raise NotImplementedError
+
+    def _used_mask(self) -> NDArray[np.bool_]:
+        """Return the columns that predictions use, bool (n_features,): the selected ones."""
+        return self.get_support()
+
+    @property
+    def selected_features_(self) -> NDArray[np.object_]:
+        """Names of the columns that predictions use, in their order: x0, x1, ... for a training table without names."""
+        mask = self._used_mask()
+        return feature_names_of(self)[mask]
+
+    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which columns each prediction uses, bool (n_samples, n_features): the selected ones, for every row."""
+        mask = self._used_mask()
+        return np.tile(mask, (self._validate_table(X).shape[0], 1))
