@@ -74,7 +74,7 @@ def holds_numbers(path: Path, line: int) -> bool:
 
 
 def is_record(node: ast.ClassDef) -> bool:
-    """A class whose body has declared fields and no method with statements: a named tuple, a data class and the like."""
+    """Whether a class declares fields: a named tuple, a data class or a typed mapping."""
     bases = {ast.unparse(base).split("[")[0].split(".")[-1] for base in node.bases}
     decorators = {ast.unparse(d).split("(")[0].split(".")[-1] for d in node.decorator_list}
     return bool(bases & {"NamedTuple", "TypedDict"} or "dataclass" in decorators)

@@ -98,7 +98,7 @@ def test_stored_rows_are_of_the_present_code(name):
 
 
 def test_the_page_of_numbers_is_of_the_stored_rows():
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     page = (root / "docs" / "numbers_to_beat.md").read_text()
     assert runpy.run_path(str(root / ".ci" / "tables.py"))["page_of_numbers"]() == page
     lines = leaderboard.numbers_to_beat("DatumWise-v0").splitlines()
@@ -108,7 +108,7 @@ def test_the_page_of_numbers_is_of_the_stored_rows():
 
 
 def test_both_readings_of_rcpi_have_rows_and_the_page_says_which():
-    page = (Path(__file__).resolve().parents[2] / "docs" / "numbers_to_beat.md").read_text()
+    page = (Path(__file__).resolve().parents[3] / "docs" / "numbers_to_beat.md").read_text()
     for name, iterations in (("rcpi", 20), ("rcpi_printed", 10)):
         assert f"`{name}`: {find_method(name).reading}." in page
         assert page.count(f"| {name} |") == len(STORED)
