@@ -21,12 +21,7 @@ hypothesis.settings.register_profile("fuzz", deadline=None, print_blob=True)
 # Two test processes start with one half each. So the first compiles the kernels of agents and environments, the second
 # those of the baselines, and no kernel is compiled twice. The tests in ``REST`` need the kernels of both.
 ORDER = ("tests/agents/", "tests/fsgym/", "tests/baselines/", "")
-REST = (
-    "tests/fsgym/cli/",
-    "tests/fsgym/comparison/",
-    "tests/fsgym/methods/test_methods.py",
-    "tests/fsgym/methods/test_extensions.py",
-)
+REST = ("tests/fsgym/cli/", "tests/fsgym/comparison/", "tests/fsgym/methods/")
 
 
 def place_of(item):

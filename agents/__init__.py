@@ -1,13 +1,18 @@
 """Agents: policies that acquire features one by one, and classifiers around them."""
 
-from agents.adaptive import AdaptiveClassifier, ChosenPolicy, LearnerReport
-from agents.anystate import AnyStateNetworkClassifier, AnyStateNetworkPolicy, MixtureClassifier, MixturePolicy
-from agents.base import BaseAgentClassifier
-from agents.deep import NetworkPolicy, SB3Classifier
-from agents.lattice import LatticeClassifier, LatticePolicy
-from agents.loading import load_classifier
-from agents.policy import Policy
-from agents.rcpi import RCPI, DatumWiseClassifier, FittedQ, LinearPolicy
+from typing import TYPE_CHECKING
+
+from fsgym.support.lazy import imported_later
+
+if TYPE_CHECKING:
+    from agents.adaptive import AdaptiveClassifier, ChosenPolicy, LearnerReport
+    from agents.anystate import AnyStateNetworkClassifier, AnyStateNetworkPolicy, MixtureClassifier, MixturePolicy
+    from agents.base import BaseAgentClassifier
+    from agents.deep import NetworkPolicy, SB3Classifier
+    from agents.lattice import LatticeClassifier, LatticePolicy
+    from agents.loading import load_classifier
+    from agents.policy import Policy
+    from agents.rcpi import RCPI, DatumWiseClassifier, FittedQ, LinearPolicy
 
 __all__ = [
     "RCPI",
@@ -29,3 +34,17 @@ __all__ = [
     "SB3Classifier",
     "load_classifier",
 ]
+
+__getattr__, __dir__ = imported_later(
+    __name__,
+    {
+        "agents.adaptive": "AdaptiveClassifier ChosenPolicy LearnerReport",
+        "agents.anystate": "AnyStateNetworkClassifier AnyStateNetworkPolicy MixtureClassifier MixturePolicy",
+        "agents.base": "BaseAgentClassifier",
+        "agents.deep": "NetworkPolicy SB3Classifier",
+        "agents.lattice": "LatticeClassifier LatticePolicy",
+        "agents.loading": "load_classifier",
+        "agents.policy": "Policy",
+        "agents.rcpi": "RCPI DatumWiseClassifier FittedQ LinearPolicy",
+    },
+)

@@ -1,6 +1,5 @@
 """Classification where every feature has a price: Gymnasium environments, rules, evaluation, comparison."""
 
-import importlib
 import warnings
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -15,8 +14,10 @@ from fsgym.evaluation.evaluate import Evaluation, evaluate, loss_scorer
 from fsgym.methods import OWN_PACKAGES, Method, register_method
 from fsgym.rules import Rules
 from fsgym.support.extras import import_conflict
+from fsgym.support.lazy import imported_later
 
 if TYPE_CHECKING:
+    from fsgym import plot
     from fsgym.comparison import as_method, compare, compare_datasets, summarise
     from fsgym.comparison.leaderboard import leaderboard
     from fsgym.datasets import list_datasets, load_costs, load_dataset
@@ -50,33 +51,17 @@ __all__ = [
     "summarise",
 ]
 
-# Imported at first use, as environments do not need them.
-_LATER = {
-    "check_vector_env": "fsgym.envs.checker",
-    "as_method": "fsgym.comparison",
-    "compare": "fsgym.comparison",
-    "compare_datasets": "fsgym.comparison",
-    "describe": "fsgym.datasets.description",
-    "leaderboard": "fsgym.comparison.leaderboard",
-    "summarise": "fsgym.comparison",
-    "list_datasets": "fsgym.datasets",
-    "load_costs": "fsgym.datasets",
-    "load_dataset": "fsgym.datasets",
-}
-
-
-def __getattr__(name: str):
-    if name == "plot":
-        return importlib.import_module("fsgym.plot")
-    if name not in _LATER:
-        raise AttributeError(f"module 'fsgym' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_LATER[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+__getattr__, __dir__ = imported_later(  # what environments do not need
+    __name__,
+    {
+        "fsgym.comparison": "as_method compare compare_datasets summarise",
+        "fsgym.comparison.leaderboard": "leaderboard",
+        "fsgym.datasets": "list_datasets load_costs load_dataset",
+        "fsgym.datasets.description": "describe",
+        "fsgym.envs.checker": "check_vector_env",
+        "fsgym.plot": "",
+    },
+)
 
 
 for _package in OWN_PACKAGES:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import gzip
 import os
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fsgym.datasets.folder import EMBEDDED, find_folder, read_manifest
 from fsgym.datasets.generators import GENERATORS, n_generated_rows
 from fsgym.datasets.openml import OPENML
-from fsgym.text.messages import explain_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,10 +119,3 @@ def _n_feature_columns(path: Path) -> Any:
             return max(len(next(csv.reader(iter(lambda: file.readline(LONGEST_HEADER), "")))) - 1, 0)
     except (OSError, EOFError, ValueError, StopIteration, csv.Error):
         return pd.NA
-
-
-def unknown_dataset(name: str, known: Collection[str], has_folder: bool) -> ValueError:
-    """The error for a name of no data set."""
-    advice = "list_datasets() shows all names, and a CSV file is loaded by its path"
-    hint = "" if has_folder else "; name a folder of data sets with data_dir or the variable FSGYM_DATA"
-    return ValueError(explain_unknown("data set", name, known, advice + hint))

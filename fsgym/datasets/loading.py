@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,6 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import check_file
 from fsgym.data.reading.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns
 from fsgym.data.row_groups import shared_group
-from fsgym.datasets.catalog import unknown_dataset
 from fsgym.datasets.folder import (
     EMBEDDED,
     SUFFIXES,
@@ -28,8 +27,7 @@ from fsgym.datasets.folder import (
     read_manifest,
 )
 from fsgym.datasets.generators import GENERATORS, load_generated
-from fsgym.datasets.openml import OPENML, load_from_openml
-from fsgym.text.messages import brief
+from fsgym.text.messages import brief, explain_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,9 +232,18 @@ def find_source(name: str | bytes, data_dir: Any = None) -> FoundDataset:
         return FoundDataset("folder", name, folder, records[name])
     if name in GENERATORS:
         return FoundDataset("generated", name)
+    from fsgym.datasets.openml import OPENML
+
     if name in OPENML:
         return FoundDataset("openml", name)
     raise unknown_dataset(name, [*EMBEDDED, *records, *GENERATORS, *OPENML], folder is not None)
+
+
+def unknown_dataset(name: str, known: Collection[str], has_folder: bool) -> ValueError:
+    """The error for a name of no data set."""
+    advice = "list_datasets() shows all names, and a CSV file is loaded by its path"
+    hint = "" if has_folder else "; name a folder of data sets with data_dir or the variable FSGYM_DATA"
+    return ValueError(explain_unknown("data set", name, known, advice + hint))
 
 
 def _load_by_name(given: str | bytes, data_dir: Any, reading: Reading) -> LoadedDataset:
@@ -253,6 +260,8 @@ def _load_by_name(given: str | bytes, data_dir: Any, reading: Reading) -> Loaded
             return LoadedDataset(drop_features(generated, reading.drop), n_train)
         case "file":
             return LoadedDataset(load_file(Path(name).expanduser(), reading))
+    from fsgym.datasets.openml import OPENML, load_from_openml
+
     if os.fsdecode(given) == name:
         return LoadedDataset(load_from_openml(name, OPENML[name], reading))
     return LoadedDataset(load_from_openml(int(name) if name.isdecimal() else name, reading=reading))
