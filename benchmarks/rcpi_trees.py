@@ -27,8 +27,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from agents.rcpi import RCPI
-from agents.rcpi import base_learners as trees
+from agents.rcpi import RCPI, base_learners
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate
 from fsgym.comparison.splits import Split, random_splits
 from fsgym_studies.common.plan import Source
@@ -68,7 +67,7 @@ def measured(cell: Cell, constants: Mapping[str, float] | None) -> tuple[float, 
     rules = Rules.for_dataset(train, lam=PRICE)
     with ExitStack() as stack:
         for name, value in (constants or {}).items():
-            stack.enter_context(patch.object(trees, name, value))
+            stack.enter_context(patch.object(base_learners, name, value))
         env = DatumWiseEnv(train, rules)
         began = time.process_time()
         agent = RCPI(env, acquisitions="linear" if constants is None else "trees", random_state=0).learn()
@@ -101,7 +100,7 @@ def main() -> None:
         print("FSGYM_DATA is not set: only the tables of scikit-learn are used")
     measured(Cell(CHOSEN_BY[0].load(folder), random_splits(0.5, 1, seed=100)[0]), {})  # compiles
     cells = cells_of(CHOSEN_BY, folder, seed=100)
-    chosen = {name: getattr(trees, name) for alternative in ALTERNATIVES for name in alternative}
+    chosen = {name: getattr(base_learners, name) for alternative in ALTERNATIVES for name in alternative}
     print(f"{len(cells)} cells by which the parameters were chosen, {chosen}; test loss relative to linear scores")
     for alternative, logs in zip(ALTERNATIVES, log_ratios(cells, ALTERNATIVES)[1:], strict=True):
         title = ", ".join(f"{name}={value:g}" for name, value in alternative.items()) or "these parameters"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import agents.rcpi.trees
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from agents import RCPI, DatumWiseClassifier, FittedQ, LinearPolicy, load_classifier
 from agents.parallel import run_serially, task_runner
+from agents.rcpi import base_learners
 from agents.rcpi.base_learners import boosted, fit_trees
 from agents.rcpi.kernels import ActionScores
 from agents.rcpi.regression import Design
@@ -62,8 +62,8 @@ def fitted_scores(dataset, rules, values, logistic=False, seed=0):
 
 @pytest.fixture(autouse=True)
 def _small_leaves(monkeypatch):
-    monkeypatch.setattr(agents.rcpi.base_learners, "MIN_LEAF_STATES", 5)
-    monkeypatch.setattr(agents.rcpi.base_learners, "TREES_PER_ACQUISITION", 4)
+    monkeypatch.setattr(base_learners, "MIN_LEAF_STATES", 5)
+    monkeypatch.setattr(base_learners, "TREES_PER_ACQUISITION", 4)
 
 
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
@@ -115,8 +115,8 @@ def test_policies_with_and_without_trees_may_be_in_one_mixture():
 
 
 def test_one_tree_is_that_of_scikit_learn(monkeypatch):
-    monkeypatch.setattr(agents.rcpi.base_learners, "TREES_PER_ACQUISITION", 1)
-    monkeypatch.setattr(agents.rcpi.base_learners, "LEARNING_RATE", 1.0)
+    monkeypatch.setattr(base_learners, "TREES_PER_ACQUISITION", 1)
+    monkeypatch.setattr(base_learners, "LEARNING_RATE", 1.0)
     rng = np.random.default_rng(0)
     known = values_for_trees(rng.uniform(-1, 1, (400, 3)).astype(np.float32), rng.random((400, 3)) < 0.6)
     targets = np.where(known[:, 0] == UNKNOWN_VALUE, 3.0, np.maximum(known[:, 1], -2)) + 0.01 * rng.normal(size=400)
@@ -138,7 +138,7 @@ def test_boosting_fits_what_earlier_trees_leave():
         leaf = np.array([tree.value[v] for v in leaves_of(tree, table)])
         assert ((residual - leaf) ** 2).mean() <= (residual**2).mean() + 1e-12
         residual = residual - leaf
-    assert len(trees) == agents.rcpi.base_learners.TREES_PER_ACQUISITION
+    assert len(trees) == base_learners.TREES_PER_ACQUISITION
 
 
 def leaves_of(tree, table):
