@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,8 @@ from fsgym.rules import Rules
 from fsgym.session.step import Advice
 
 
-class Arrangement(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Arrangement:
     """A permutation of features and acquisitions.
 
     A policy of a table with names is trained on its columns in alphabetical order, so that the order in which a user's
@@ -49,8 +50,9 @@ class Arrangement(NamedTuple):
         firsts = [min(place[list(group)]) for group in rules.groups]
         return cls(features, np.argsort(firsts))
 
-    @property
+    @cached_property
     def is_identity(self) -> bool:
+        """Whether the order of the policy is the user's; found once, as it is asked at each step of a case."""
         return bool((np.diff(self.features) == 1).all() and (np.diff(self.acquisitions) == 1).all())
 
     def dataset(self, dataset: Dataset) -> Dataset:

@@ -30,6 +30,7 @@ from fsgym.chart.ways import ways_of
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules, State
+from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.mixin import AskingMixin
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk, WalkOrder
@@ -114,16 +115,20 @@ class AskingAgent(AskingMixin):
         except ValueError:
             return ""
 
-    def _columns_asked(self) -> Columns:
-        return self.columns_
+    @property
+    def acquisitions_(self) -> Acquisitions:
+        """The rules and the columns by name, in the order of the user."""
+        if not hasattr(self, "policy_"):
+            check_is_fitted(self, "policy_")
+        return self._made_once(self.rules_, self.columns_)
 
-    def _advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
         return self.arrangement_.advice(self.policy_.advise(*self.arrangement_.states(acquired, values, legal)))
 
-    def _walk_order(self) -> WalkOrder:
+    def walk_order(self) -> WalkOrder:
         return WalkOrder(self.policy_.rules, self.arrangement_.features, self.arrangement_.acquisitions)
 
-    def _walk(self, state: State) -> Walk:
+    def walk(self, state: State) -> Walk:
         return self.policy_.walk(state)
 
     def chart(self, X: Any = None, y: Any = None, *, max_boxes: int = MAX_BOXES) -> Chart:

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from baselines.acquisition_order import revealing_acquisitions
 from fsgym.data.columns import Column, Columns
 from fsgym.data.groups import default_names
 from fsgym.rules import Rules, State
+from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.mixin import AskingMixin
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk, acquire_rows
@@ -114,16 +116,17 @@ class TreeAskingMixin(AskingMixin):
         """The class codes that ``predict`` answers for these probabilities."""
         return (shares @ self.asked_rules_.error_costs.T).argmin(axis=1)
 
-    def _rules_asked(self) -> Rules:
-        return self.asked_rules_
+    @property
+    def acquisitions_(self) -> Acquisitions:
+        """The rules and the columns by name."""
+        if not hasattr(self, "value_ranges_"):
+            check_is_fitted(self)
+        return self._made_once(*self._asked())
 
-    def _columns_asked(self) -> Columns:
-        return self.asked_columns_
-
-    def _walk(self, state: State) -> Walk:
+    def walk(self, state: State) -> Walk:
         return TreeWalk(self, state)
 
-    def _advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
         rules = self.asked_rules_
         n, J = len(acquired), rules.n_acquisitions
         acquisition, nodes = revealing_acquisitions(rules), AskedNodes.start(n)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.session.walk import Walk, started_state
+from fsgym.session.asked_model import AskedModel
+from fsgym.session.walk import started_state
 
 SEED_OF_NAMES = 20  # of the random names of acquisitions
 
@@ -43,15 +43,15 @@ class AskedCases:
         return np.where(asked >= 0, asked, np.where(before >= 0, J + self.answers, -1))
 
 
-def follow_policy(model: Any, X: NDArray[np.float32]) -> AskedCases:
+def follow_policy(model: AskedModel, X: NDArray[np.float32]) -> AskedCases:
     """Ask about each row of features ``X`` (n, n_features), in the order of the user, until the policy answers.
 
     That a value is missing (NaN) shows when it is asked for; it costs nothing.
     """
-    order = model._walk_order()
+    order = model.walk_order()
     rules, J = order.rules, order.rules.n_acquisitions
     rows = X[:, order.features].astype(np.float64)
-    walk: Walk = model._walk(started_state(rules, np.ones(rows.shape, bool)))
+    walk = model.walk(started_state(rules, np.ones(rows.shape, bool)))
     actions = walk.begin()
     names = names_of_states(J)
     state = [np.zeros(len(X), np.uint64)]

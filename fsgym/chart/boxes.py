@@ -15,7 +15,7 @@ from fsgym.chart.asked import AskedCases
 from fsgym.chart.distil import KnownState, PolicyInStates, TreeSize, choice_at
 from fsgym.chart.imitation import MOST_LEAVES
 from fsgym.data.columns import Columns
-from fsgym.rules import Rules
+from fsgym.session.asked_model import AskedModel
 
 MOST_BOXES = 60  # of a chart
 LEAVES_OF_UNKNOWN = 3  # of the tree for an answer that is unknown in none of the cases
@@ -88,13 +88,13 @@ class Structure:
 
     @classmethod
     def from_cases(
-        cls, model: Any, X: NDArray[np.float32], y: NDArray[np.int64], done: AskedCases, columns: Columns
+        cls, model: AskedModel, X: NDArray[np.float32], y: NDArray[np.int64], done: AskedCases, columns: Columns
     ) -> Self:
         """The boxes of a model in the cases ``X`` (n, n_features) and what it asked in them.
 
         ``y`` are class codes, int64 (n,), and -1 for invented cases.
         """
-        rules: Rules = model.rules_
+        rules = model.acquisitions_.rules
         first = int(done.action(0, rules.n_acquisitions)[0])
         found = _most_visited(done, y >= 0)
         boxes = [_make_box(model, X, y, done, cases, columns) for cases in found]
@@ -149,9 +149,9 @@ def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[_Cases]:
 
 
 def _make_box(
-    model: Any, X: NDArray[np.float32], y: NDArray[np.int64], done: AskedCases, cases: _Cases, columns: Columns
+    model: AskedModel, X: NDArray[np.float32], y: NDArray[np.int64], done: AskedCases, cases: _Cases, columns: Columns
 ) -> Box:
-    rules: Rules = model.rules_
+    rules = model.acquisitions_.rules
     step, rows = cases
     asked, brought = done.asked[rows[0], :step], done.brought[rows[0], :step]
     known, unavailable = sorted(asked[brought].tolist()), sorted(asked[~brought].tolist())

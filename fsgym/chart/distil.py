@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from fsgym.chart.action_tree import LEAF, ActionTree, chain_of, shortest_between
 from fsgym.chart.imitation import imitate
 from fsgym.chart.invented import invented_rows
 from fsgym.data.columns import Columns
-from fsgym.rules import Rules
 from fsgym.rules.states import legal_and_prices
+from fsgym.session.asked_model import AskedModel
 from fsgym.session.step import Advice
 
 LEAST_INTERVAL = 0.01  # of the cases of a box, that an interval of one number must have
@@ -43,8 +43,8 @@ class TreeSize(NamedTuple):
 class PolicyInStates:
     """The actions of a model in states of a given kind, with any values."""
 
-    def __init__(self, model: Any, state: KnownState) -> None:
-        rules: Rules = model.rules_
+    def __init__(self, model: AskedModel, state: KnownState) -> None:
+        rules = model.acquisitions_.rules
         self.model, self.rules = model, rules
         self.acquired = np.zeros(rules.n_features, bool)
         self.acquired[[i for j in state.known for i in rules.groups[j]]] = True
@@ -67,11 +67,11 @@ class PolicyInStates:
     def _advice(self, values: NDArray) -> Advice:
         numbers = np.where(self.acquired, values, np.nan).astype(np.float64)
         legal = np.broadcast_to(self.legal, (len(values), len(self.legal)))
-        return self.model._advise(~np.isnan(numbers), numbers, np.array(legal))
+        return self.model.advise(~np.isnan(numbers), numbers, np.array(legal))
 
 
 def choice_at(
-    model: Any,
+    model: AskedModel,
     state: KnownState,
     X: NDArray[np.float32],
     actions: NDArray[np.int64],
@@ -79,7 +79,7 @@ def choice_at(
     size: TreeSize,
 ) -> ActionTree:
     """The choice of the next action in a state, from rows ``X`` (n, n_features) and the policy's actions there."""
-    rules: Rules = model.rules_
+    rules = model.acquisitions_.rules
     features = sorted(i for j in state.known for i in rules.groups[j])
     if not features:
         return ActionTree.always(

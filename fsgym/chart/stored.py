@@ -15,6 +15,7 @@ from fsgym.chart.invented import invented_rows
 from fsgym.chart.ways import MOST_CASES_OF_WAY, Way, ways_of
 from fsgym.data.columns import Columns
 from fsgym.rules import Rules
+from fsgym.session.asked_model import AskedModel
 
 MOST_CHART_ROWS = 4000  # of the training rows, from which a chart is made
 MOST_CELLS = 4_000_000  # likewise
@@ -46,7 +47,7 @@ def some_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> ChartRows:
     return ChartRows(X, y)
 
 
-def measured_chart(model: Any, rows: ChartRows, columns: Columns) -> MeasuredChart:
+def measured_chart(model: AskedModel, rows: ChartRows, columns: Columns) -> MeasuredChart:
     """The chart of a model: made from three quarters of some rows, and measured by the others."""
     measured = np.zeros(len(rows.X), bool)
     n_measured = int(MEASURED_SHARE * len(rows.X))
@@ -58,7 +59,7 @@ def measured_chart(model: Any, rows: ChartRows, columns: Columns) -> MeasuredCha
         codes = np.concatenate([codes, np.full(n_invented, -1)])
     structure = Structure.from_cases(model, used, codes, follow_policy(model, used), columns)
     X, y = rows.X[measured], rows.y[measured]
-    return MeasuredChart(structure, ways_of(structure, model.rules_, X, y, follow_policy(model, X)))
+    return MeasuredChart(structure, ways_of(structure, model.acquisitions_.rules, X, y, follow_policy(model, X)))
 
 
 def chart_as_json(chart: MeasuredChart) -> dict[str, Any]:

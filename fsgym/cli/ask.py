@@ -153,7 +153,7 @@ def _talk(model: Path, session: Session, unfinished: Unfinished | None, file: Se
     from fsgym.cli.ask_dialog import Dialog
     from fsgym.session.words import ending_text
 
-    dialog = Dialog(session, session.model.columns_, unfinished)
+    dialog = Dialog(session, session.model.acquisitions_.columns, unfinished)
     code = 0
     try:
         if dialog.run():

@@ -68,7 +68,7 @@ class JsonDialog:
                 self.session.answer(name, value, paid=paid, accept=accept)
         except (ValueError, TypeError):
             if len(values) > 1:  # the first ones were taken
-                self.session = self.session.model.resume(before)
+                self.session = Session.from_json(self.session.model, before)
             raise
         return {}
 

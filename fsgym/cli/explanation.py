@@ -118,7 +118,7 @@ def _last_acquisition(session: Session, number: int) -> str:
     """The values of the last acquisition, the ``number``-th one, with units, and what was paid."""
     from fsgym.session.words import entry_text
 
-    columns = {column.name: column for column in session.model.columns_}
+    columns = {column.name: column for column in session.model.acquisitions_.columns}
     entry = session.log()[-1]
     paid = f", paid so far {entry.spent:.4g}" if number > 1 else ""
     return f"{entry_text(entry, columns)} ({price_text(entry.price)}{paid})"

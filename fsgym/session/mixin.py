@@ -7,41 +7,32 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from fsgym.data.columns import Columns
 from fsgym.rules import Rules, State
-from fsgym.session.acquisitions import Acquisitions, name_list
-from fsgym.session.case import start_case
+from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.on_demand import AsyncValueSource, RowBatch, ValueSource, run_async_source, run_source
 from fsgym.session.session import Session
 from fsgym.session.step import Advice, Step
-from fsgym.session.steps import make_step
+from fsgym.session.steps import step_of
 from fsgym.session.walk import ActingWalk, Walk, WalkOrder
-from fsgym.support.checks import check_number, is_integer
-from fsgym.text.messages import brief
-
-MOST_ACQUIRED = 1_000_000  # acquisitions before a step; more than any model has
 
 
 class AskingMixin:
     """Questions on one case, and predictions on demand, for a fitted classifier.
 
-    A subclass implements ``_advise``, ``_columns_asked``, ``_rules_asked`` and ``policy_digest``.
+    A subclass has ``classes_``, ``acquisitions_``, ``advise`` and ``policy_digest``, see ``AskedModel``.
     """
 
     classes_: NDArray
 
-    def _rules_asked(self) -> Rules:
-        """The rules, in the order of the user."""
-        return self.rules_  # type: ignore[attr-defined]
-
-    def _columns_asked(self) -> Columns:
-        """The columns of the features of the rules."""
+    @property
+    def acquisitions_(self) -> Acquisitions:
+        """The rules and the columns by name, in the order of the user."""
         raise NotImplementedError
 
-    def _advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
-        """What the policy says about n states, in the order of the user.
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
+        """What the model says about n states, in the order of the user.
 
         Parameters
         ----------
@@ -51,13 +42,13 @@ class AskingMixin:
         """
         raise NotImplementedError
 
-    def _walk_order(self) -> WalkOrder:
-        """The order in which ``_walk`` counts features and acquisitions."""
-        return WalkOrder.of_user(self._rules_asked())
+    def walk_order(self) -> WalkOrder:
+        """The order in which ``walk`` counts features and acquisitions."""
+        return WalkOrder.of_user(self.acquisitions_.rules)
 
-    def _walk(self, state: State) -> Walk:
-        """Begin with nothing acquired in each of n states, started under the rules of ``_walk_order``."""
-        return ActingWalk(lambda *states: self._advise(*states).actions, self._rules_asked(), state)
+    def walk(self, state: State) -> Walk:
+        """Begin with nothing acquired in each of n states, started under the rules of ``walk_order``."""
+        return ActingWalk(lambda *states: self.advise(*states).actions, self.acquisitions_.rules, state)
 
     def policy_digest(self) -> str:
         """SHA-256 of all that decides what this model asks and answers: arrays, rules, names, levels and classes.
@@ -66,12 +57,11 @@ class AskingMixin:
         """
         raise NotImplementedError
 
-    def _acquisitions(self) -> Acquisitions:
-        check_is_fitted(self)
-        rules = self._rules_asked()
+    def _made_once(self, rules: Rules, columns: Columns) -> Acquisitions:
+        """The acquisitions of these rules, made again only where the rules are others, as after another ``fit``."""
         found = self.__dict__.get("_acquisitions_found")
         if found is None or found.rules is not rules:
-            found = self.__dict__["_acquisitions_found"] = Acquisitions(rules, self._columns_asked())
+            found = self.__dict__["_acquisitions_found"] = Acquisitions(rules, columns)
         return found
 
     def __getstate__(self) -> dict[str, Any]:
@@ -129,19 +119,7 @@ class AskingMixin:
         >>> step.question.name, step.should_stop, len(step.alternatives)
         ('alcohol', False, 2)
         """
-        acquisitions = self._acquisitions()
-        case = start_case(acquisitions, known, unavailable, accept)
-        for name in name_list(unknown, "unknown"):
-            case.close(acquisitions.features_of(acquisitions.find(name)[1]))
-        if spent is not None:
-            case.spent = check_number(spent, "spent", 0.0)
-        if n_paid is not None:
-            if not is_integer(n_paid) or not 0 <= n_paid <= MOST_ACQUIRED:
-                raise ValueError(f"n_paid must be a whole number from 0 to {MOST_ACQUIRED:,}, got {brief(n_paid)}")
-            case.n_paid = int(n_paid)
-        elif spent is not None:
-            case.n_paid = int(acquisitions.rules.acquisitions_of(case.acquired[None]).sum())
-        return make_step(self, acquisitions, case)
+        return step_of(self, known, unknown=unknown, unavailable=unavailable, spent=spent, n_paid=n_paid, accept=accept)
 
     def session(
         self,
@@ -165,7 +143,7 @@ class AskingMixin:
             As for ``step``, for the values known in advance.
         """
         options = {"charge_unknown": charge_unknown, "accept": accept}
-        return Session(self, dict(known or {}), tuple(name_list(unavailable, "unavailable")), **options)
+        return Session(self, dict(known or {}), unavailable, **options)
 
     def predict_on_demand(self, get: ValueSource, rows: Any, *, available: Any = None) -> NDArray:
         """The predicted class of each row, with only those values fetched that the policy asks for.
@@ -201,13 +179,13 @@ class AskingMixin:
         >>> bool((labels == model.predict(X)).all()), bool(len(fetched) == model.features_used(X).sum())
         (True, True)
         """
-        batch = RowBatch(self, self._acquisitions(), rows, available)
+        batch = RowBatch(self, rows, available)
         run_source(batch, get)
         return self.classes_[batch.answers]
 
     async def predict_on_demand_async(self, get: AsyncValueSource, rows: Any, *, available: Any = None) -> NDArray:
         """As ``predict_on_demand``, where ``get`` is a coroutine function; the calls of a round run concurrently."""
-        batch = RowBatch(self, self._acquisitions(), rows, available)
+        batch = RowBatch(self, rows, available)
         await run_async_source(batch, get)
         return self.classes_[batch.answers]
 

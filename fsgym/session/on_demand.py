@@ -13,6 +13,7 @@ from fsgym.data.columns import Column
 from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame
 from fsgym.session.acquisitions import Acquisitions
+from fsgym.session.asked_model import AskedModel
 from fsgym.session.walk import Walk, started_state
 from fsgym.support.checks import is_integer
 from fsgym.text.messages import brief, listing
@@ -28,20 +29,19 @@ class RowBatch:
 
     Parameters
     ----------
-    model : AskingMixin
-    acquisitions : Acquisitions
+    model : AskedModel
     rows : sequence of n objects, or n
     available : bool (n, n_columns), DataFrame by column name, or None
     """
 
-    def __init__(self, model: Any, acquisitions: Acquisitions, rows: Any, available: Any) -> None:
-        self.acquisitions, self.order = acquisitions, model._walk_order()
+    def __init__(self, model: AskedModel, rows: Any, available: Any) -> None:
+        self.acquisitions, self.order = model.acquisitions_, model.walk_order()
         self.rows: Any = np.arange(rows) if is_integer(rows) else rows
         if not hasattr(self.rows, "__len__") or isinstance(self.rows, str | Mapping):
             raise TypeError(f"rows must be a sequence of rows or their number, got {brief(rows)}")
         rules: Rules = self.order.rules
-        obtainable = _available_features(acquisitions, available, len(self.rows))[:, self.order.features]
-        self.walk: Walk = model._walk(started_state(rules, obtainable))
+        obtainable = _available_features(self.acquisitions, available, len(self.rows))[:, self.order.features]
+        self.walk: Walk = model.walk(started_state(rules, obtainable))
         self.actions = self.walk.begin()
         self.n_acquisitions = rules.n_acquisitions
         # how many rows ask for each acquisition, int64 (J,)

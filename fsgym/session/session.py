@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
-from fsgym.session.acquisitions import Acquisitions
+from fsgym.session.acquisitions import name_list
+from fsgym.session.asked_model import AskedModel
 from fsgym.session.case import Case, start_case
 from fsgym.session.events import Event, events_from_json, events_of_first_format, most_events, plain_value
 from fsgym.session.step import Question, Step
@@ -63,9 +65,9 @@ class Session:
 
     Parameters
     ----------
-    model : AskingMixin
-    known : dict name -> value
-    unavailable : tuple of names
+    model : AskedModel
+    known : dict name -> value, by default empty
+    unavailable : names, by default none
     charge_unknown : bool
     accept : bool
 
@@ -84,17 +86,17 @@ class Session:
 
     def __init__(
         self,
-        model: Any,
-        known: Mapping[str, Any],
-        unavailable: tuple[str, ...],
+        model: AskedModel,
+        known: Mapping[str, Any] = MappingProxyType({}),
+        unavailable: Iterable[str] = (),
         *,
         charge_unknown: bool = False,
         accept: bool = False,
     ) -> None:
         self.model = model
-        self._acquisitions: Acquisitions = model._acquisitions()
+        self._acquisitions = model.acquisitions_
         self._known = {name: plain_value(value) for name, value in known.items()}
-        self._unavailable = unavailable
+        self._unavailable = tuple(name_list(unavailable, "unavailable"))
         self.charge_unknown, self.accept = bool(charge_unknown), bool(accept)
         self._events: list[Event] = []
         self._moments = [_Moment(start_case(self._acquisitions, known, unavailable, accept), frozenset())]
@@ -254,7 +256,7 @@ class Session:
         return json.dumps(plain, ensure_ascii=False, allow_nan=False)
 
     @classmethod
-    def from_json(cls, model: Any, text: str) -> Self:
+    def from_json(cls, model: AskedModel, text: str) -> Self:
         """The session that ``to_json`` wrote with the same model; ValueError where it is damaged or another's.
 
         A text of version 0.2.0 gives what that version showed of it; its answers keep the order in which they stood.
@@ -297,7 +299,7 @@ class Session:
     def _step_at(self, k: int) -> Step:
         moment = self._moments[k]
         if moment.step is None:
-            moment.step = make_step(self.model, self._acquisitions, moment.case, moment.later)
+            moment.step = make_step(self.model, moment.case, moment.later)
         return moment.step
 
     def _give(self, event: Event) -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from fsgym.session.acquisitions import Acquisitions
-from fsgym.session.case import Case
+from fsgym.session.acquisitions import Acquisitions, name_list
+from fsgym.session.asked_model import AskedModel
+from fsgym.session.case import Case, start_case
 from fsgym.session.step import Alternative, ExpectedCost, Question, Step
+from fsgym.support.checks import check_number, is_integer
+from fsgym.text.messages import brief
 from fsgym.text.sentences import price_text, probability_text, unused_text
 
 # Why a model asks its question or stops, in sentences.
 
 RUNNERS_UP = 2  # other acquisitions that are mentioned
+MOST_ACQUIRED = 1_000_000  # acquisitions before a step; more than any model has
 
 
 def explain_step(step: Step, lam: float) -> str:
@@ -77,24 +81,50 @@ def _alternative_text(alternative: Alternative) -> str:
     return f"{alternative.name} ({price_text(alternative.price)}{expected})"
 
 
-def make_step(model: Any, acquisitions: Acquisitions, case: Case, later: Collection[int] = ()) -> Step:
+def step_of(
+    model: AskedModel,
+    known: Mapping[str, Any],
+    *,
+    unknown: Iterable[str] = (),
+    unavailable: Iterable[str] = (),
+    spent: float | None = None,
+    n_paid: int | None = None,
+    accept: bool = False,
+) -> Step:
+    """What a model says about a case of which this is known; see ``AskingMixin.step``."""
+    acquisitions = model.acquisitions_
+    case = start_case(acquisitions, known, unavailable, accept)
+    for name in name_list(unknown, "unknown"):
+        case.close(acquisitions.features_of(acquisitions.find(name)[1]))
+    if spent is not None:
+        case.spent = check_number(spent, "spent", 0.0)
+    if n_paid is not None:
+        if not is_integer(n_paid) or not 0 <= n_paid <= MOST_ACQUIRED:
+            raise ValueError(f"n_paid must be a whole number from 0 to {MOST_ACQUIRED:,}, got {brief(n_paid)}")
+        case.n_paid = int(n_paid)
+    elif spent is not None:
+        case.n_paid = int(acquisitions.rules.acquisitions_of(case.acquired[None]).sum())
+    return make_step(model, case)
+
+
+def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Step:
     """What a model says about a case.
 
     Parameters
     ----------
-    model : AskingMixin
-    acquisitions : Acquisitions
+    model : AskedModel
     case : Case
     later : acquisitions that are only asked where the model would stop without them
     """
+    acquisitions = model.acquisitions_
     rules, J = acquisitions.rules, acquisitions.rules.n_acquisitions
     legal, prices = case.legal_and_prices()
     state = case.acquired[None], case.values[None]
-    advice = model._advise(*state, legal[None])
+    advice = model.advise(*state, legal[None])
     if later and advice.actions[0] < J:
         without = legal.copy()
         without[list(later)] = False
-        other = model._advise(*state, without[None])
+        other = model.advise(*state, without[None])
         if other.actions[0] < J:
             advice = other
     action, beyond, stop_cost = int(advice.actions[0]), int(advice.beyond[0]), _known_number(advice.stop_cost[0])

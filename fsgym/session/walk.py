@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 
-# (acquired, values, legal) -> actions, each as in ``AskingMixin._advise``
+# (acquired, values, legal) -> actions, each as in ``AskedModel.advise``
 ActInStates = Callable[[NDArray[np.bool_], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.int64]]
 
 

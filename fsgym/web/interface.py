@@ -11,6 +11,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fsgym.data.columns import Column
+from fsgym.session.asked_model import AskedModel
+from fsgym.session.steps import step_of
 from fsgym.session.values import allowed_text
 from fsgym.text.messages import brief, explain_unknown
 
@@ -52,9 +54,9 @@ REFUSALS = {
 }
 
 
-def openapi_description(model: Any, title: str) -> dict[str, Any]:
+def openapi_description(model: AskedModel, title: str) -> dict[str, Any]:
     """The description, as plain JSON values."""
-    acquisitions = model._acquisitions()
+    acquisitions = model.acquisitions_
     labels = model.classes_.tolist()
     refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     refusals = {status: {"description": words, "content": refusal} for status, words in REFUSALS.items()}
@@ -186,7 +188,7 @@ class RefusedStep(Exception):
 
 
 class StepInterface:
-    """``model.step`` for programs.
+    """``step`` of a model for programs.
 
     Parameters
     ----------
@@ -194,7 +196,7 @@ class StepInterface:
     title : str, the name of the model
     """
 
-    def __init__(self, model: Any, title: str) -> None:
+    def __init__(self, model: AskedModel, title: str) -> None:
         self._model = model
         self._description = openapi_description(model, title)
 
@@ -212,7 +214,7 @@ class StepInterface:
             return json_reply({"error": "The body must be JSON, with the content type application/json."}, 415)
         try:
             arguments = read_arguments(request.scope["fsgym.body"])
-            step = self._model.step(arguments.pop("known", {}), **arguments)
+            step = step_of(self._model, arguments.pop("known", {}), **arguments)
         except RefusedStep as error:
             return json_reply({"error": str(error)}, error.status)
         except (ValueError, TypeError) as error:

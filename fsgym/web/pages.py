@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from fsgym.session import Session
+from fsgym.session.asked_model import AskedModel
 from fsgym.session.words import without_advice
 from fsgym.text.messages import one_line
 from fsgym.text.shown import visible
@@ -43,9 +45,9 @@ class CasePages:
     cookie : str, name of the cookie
     """
 
-    def __init__(self, model: Any, title: str, access: Access, cases: Cases, cookie: str) -> None:
+    def __init__(self, model: AskedModel, title: str, access: Access, cases: Cases, cookie: str) -> None:
         self._model, self._title, self._access, self._cases, self._cookie = model, title, access, cases, cookie
-        self._acquisitions = model._acquisitions()
+        self._acquisitions = model.acquisitions_
         self._chart = ChartPictures(model)
         self._templates = jinja2.Environment(
             loader=jinja2.PackageLoader("fsgym.web"),
@@ -108,7 +110,7 @@ class CasePages:
         except Unanswered as error:
             return self._begin_page(error.entries, form, "Some of what is known cannot be used; see below.")
         try:
-            session = self._model.session(unavailable=barred, charge_unknown="charge" in form)
+            session = Session(self._model, unavailable=barred, charge_unknown="charge" in form)
             accept = any(entry.accept for entry in entries)
             for name, values in zip(self._acquisitions.rules.names, known, strict=True):
                 if values:
@@ -121,7 +123,7 @@ class CasePages:
         """Go on with a case that was saved, here or by ``fsgym ask``."""
         form = request.scope["fsgym.form"]
         try:
-            session = self._model.resume(form.get("saved", ""))
+            session = Session.from_json(self._model, form.get("saved", ""))
         except ValueError as error:
             columns = self._acquisitions.columns
             return self._begin_page(

@@ -24,6 +24,8 @@ from starlette.types import ASGIApp, Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fsgym.data.reading.files import read_text
+from fsgym.session.asked_model import AskedModel
+from fsgym.session.steps import step_of
 from fsgym.web.access import ANY_ADDRESS, Access, HostNames, is_loopback
 from fsgym.web.cases import CaseGone, Cases
 from fsgym.web.guard import API, FAILED, Guard
@@ -42,7 +44,7 @@ SENTENCES = {
 
 
 def case_app(
-    model: Any,
+    model: AskedModel,
     title: str,
     access: Access,
     hosts: HostNames,
@@ -142,7 +144,7 @@ SECONDS_TO_END = 3  # for requests that are served when Ctrl-C comes
 
 
 def serve(
-    model: Any,
+    model: AskedModel,
     title: str,
     host: str,
     port: int,
@@ -183,7 +185,7 @@ def serve(
         access, cookie = Access(given), f"fsgym-{port}"
         hosts = HostNames(host, port, names if is_loopback(host) else [*names, socket.gethostname()])
         app = case_app(model, title, access, hosts, cookie=cookie, most_cases=most_cases, log=_print_line)
-        model.step({})  # what is compiled or made at the first question is there then
+        step_of(model, {})  # what is compiled or made at the first question is there then
 
         def greet() -> None:
             _greet(host, port, None if given else access.token)

@@ -30,8 +30,8 @@ class SessionWalk:
 
     def __init__(self, model: Any, options: dict, rng: np.random.Generator) -> None:
         self.model, self.rng = model, rng
-        self.names, self.columns = list(model._rules_asked().names), list(model._columns_asked().names)
-        self.column_of, n = {c.name: c for c in model._columns_asked()}, len(self.columns)
+        self.names, self.columns = list(model.acquisitions_.rules.names), list(model.acquisitions_.columns.names)
+        self.column_of, n = {c.name: c for c in model.acquisitions_.columns}, len(self.columns)
         at_start = rng.choice(3, n, p=[0.8, 0.1, 0.1]) if rng.random() < 0.5 else np.zeros(n, int)
         known, absent = np.flatnonzero(at_start == 1).tolist(), np.flatnonzero(at_start == 2).tolist()
         charge = bool(rng.random() < 0.4)

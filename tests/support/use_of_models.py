@@ -113,7 +113,7 @@ def _ask(model: Any, table: pd.DataFrame, rng: np.random.Generator) -> None:
 
 
 def _predict_on_demand(model: Any, table: pd.DataFrame) -> None:
-    acquisitions, named = model._acquisitions(), table.set_axis(model.columns_.names, axis=1)
+    acquisitions, named = model.acquisitions_, table.set_axis(model.columns_.names, axis=1)
 
     def get(name: str, rows: Any) -> Any:
         columns = [model.columns_.names[k] for k in acquisitions.find(name)[1]]
@@ -127,7 +127,7 @@ def _predict_on_demand(model: Any, table: pd.DataFrame) -> None:
 def _can_ask(model: Any) -> bool:
     """Whether each acquisition reveals whole columns, as that of a model that was fitted on other groups need not."""
     try:
-        return model._acquisitions() is not None
+        return model.acquisitions_ is not None
     except ValueError as error:
         if "must reveal whole columns" not in str(error):
             raise
