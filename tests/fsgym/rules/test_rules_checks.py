@@ -39,7 +39,7 @@ REFUSED = [
     ({"lam": np.nan}, "lam must be finite"),
     ({"lam": "0.1"}, "lam must be a number"),
     ({"lam": 10**400}, "lam must be a number"),
-    ({"lam": 1e300, "costs": 1e300}, "too large to be added up"),
+    ({"lam": 1e300, "costs": 1e300}, "must be small enough to be added up"),
     ({"groups": [[0, 1], [1, 2, 3, 4, 5]]}, "must not overlap, but feature 1"),
     ({"groups": [[0, 1], [2, 3, 4]]}, "must cover every feature, but feature 5"),
     ({"groups": [[0, 1], [], [2, 3, 4, 5]]}, "group 1 is empty"),
