@@ -29,14 +29,7 @@ from fsgym.envs.trajectories import EpisodeTable, Trajectories
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS, set_rule_options
-from fsgym.text.html import (
-    LEVELS_SHOWN,
-    HtmlTable,
-    acquisition_cells,
-    error_cost_parts,
-    html_block,
-    options_in_words,
-)
+from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
 from fsgym.text.messages import listing
 
 # Classifiers as text, and as HTML for notebooks.

@@ -17,14 +17,7 @@ from agents.policy import Policy
 from agents.policy_export import export_policy
 from fsgym.chart import Chart
 from fsgym.chart.asked import follow_policy
-from fsgym.chart.stored import (
-    ChartRows,
-    MeasuredChart,
-    chart_as_json,
-    chart_from_json,
-    measured_chart,
-    some_rows,
-)
+from fsgym.chart.stored import ChartRows, MeasuredChart, chart_as_json, chart_from_json, measured_chart, some_rows
 from fsgym.chart.views import ChartTerms
 from fsgym.chart.ways import ways_of
 from fsgym.data.columns import Columns

@@ -13,12 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from baselines.acquisition_order import follow_order
 from baselines.linear import class_codes, validate_data
-from baselines.subset_models import (
-    SubsetModel,
-    SubsetModels,
-    available_acquisitions,
-    spread_to_features,
-)
+from baselines.subset_models import SubsetModel, SubsetModels, available_acquisitions, spread_to_features
 from fsgym.data.columns import Columns
 from fsgym.data.groups import default_names, resolve_groups
 from fsgym.envs.trajectories import Trajectories

@@ -9,12 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.lattice.basis import Basis
-from agents.lattice.constants import (
-    COLUMNS_PER_FEATURE,
-    MAX_PLAN_NUMBER,
-    MIN_TEMPERATURE,
-    TREE_DEPTHS,
-)
+from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_PLAN_NUMBER, MIN_TEMPERATURE, TREE_DEPTHS
 from agents.lattice.forest import join_forests
 from agents.lattice.inference import Plan
 from agents.lattice.state_features import n_belief_features, n_cells, n_value_features

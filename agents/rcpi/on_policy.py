@@ -7,13 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.parallel import TaskRunner
-from agents.rcpi.kernels import (
-    consecutive_ranges,
-    next_state,
-    random_fraction,
-    random_integer,
-    random_stream,
-)
+from agents.rcpi.kernels import consecutive_ranges, next_state, random_fraction, random_integer, random_stream
 from agents.rcpi.rollouts import (
     STATES_PER_TASK,
     Mixture,

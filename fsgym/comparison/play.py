@@ -13,13 +13,7 @@ from fsgym.comparison.examples import case_of, with_units
 from fsgym.comparison.planned import Comparison, Outcome
 from fsgym.comparison.ranking import Ranking, Standing, rank_methods
 from fsgym.comparison.summary import settings_text
-from fsgym.text.sentences import (
-    belief_text,
-    beliefs_in_words,
-    price_text,
-    probability_text,
-    values_text,
-)
+from fsgym.text.sentences import belief_text, beliefs_in_words, price_text, probability_text, values_text
 from fsgym.text.shown import in_script
 
 OF_MOST_CASES = 0.5  # acquisitions per row, below which a setting's cases are not shown

@@ -11,22 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.data.checks import (
-    check_image_shape,
-    check_names,
-    check_table,
-    columns_by_name,
-    encode_labels,
-)
+from fsgym.data.checks import check_image_shape, check_names, check_table, columns_by_name, encode_labels
 from fsgym.data.columns import Columns, check_columns
 from fsgym.data.groups import resolve_groups
 from fsgym.data.origin import RowOrigin, SelectedRows, table_fingerprint
-from fsgym.data.row_groups import (
-    check_splittable,
-    encode_row_groups,
-    has_other_length,
-    split_by_groups,
-)
+from fsgym.data.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups
 from fsgym.data.scaling import Scaling, stored_bounds, subtract_offsets
 from fsgym.support.checks import check_prices
 from fsgym.text.html import dataset_html

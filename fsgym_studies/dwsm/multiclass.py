@@ -21,16 +21,7 @@ from fsgym_studies.common.curves import (
     rows_of,
     setting_means,
 )
-from fsgym_studies.common.plan import (
-    CART,
-    DWSM,
-    L1_SVM,
-    DataFolder,
-    MethodSettings,
-    Source,
-    price_settings,
-    without,
-)
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSettings, Source, price_settings, without
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.dwsm import shared
 

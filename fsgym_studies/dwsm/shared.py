@@ -22,16 +22,7 @@ from fsgym_studies.common.curves import (
     paired_means,
     wins_over_datasets,
 )
-from fsgym_studies.common.plan import (
-    CART,
-    DWSM,
-    L1_SVM,
-    LARS,
-    MethodSettings,
-    Source,
-    price_settings,
-    study_cells,
-)
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, MethodSettings, Source, price_settings, study_cells
 from fsgym_studies.common.render import file_stem, picture_of, with_interval
 from fsgym_studies.common.study import Table, bibtex
 from fsgym_studies.common.tables import settings_table

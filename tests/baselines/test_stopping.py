@@ -11,14 +11,7 @@ import fsgym
 from baselines import ConstantClassifier, EverythingClassifier, PanelClassifier, StoppingClassifier
 from baselines.stopping import PiecewiseLinear
 from fsgym.rules import Rules
-from support.fixed_orders import (
-    CELLS,
-    ERROR_COSTS,
-    best_stopping_loss,
-    joint_shares,
-    known_table,
-    loss_of_lengths,
-)
+from support.fixed_orders import CELLS, ERROR_COSTS, best_stopping_loss, joint_shares, known_table, loss_of_lengths
 from support.patients import GROUPS, NOT_FEATURES, PATIENT, RULES, TARGET, patients
 
 

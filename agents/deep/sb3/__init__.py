@@ -6,15 +6,7 @@ require("rl", "agents.deep.sb3")
 
 from agents.deep.sb3.callback import EvaluationCallback  # noqa: E402
 from agents.deep.sb3.dqn import MaskedDQN, MaskedReplayBuffer  # noqa: E402
-from agents.deep.sb3.training import (  # noqa: E402
-    SETTINGS,
-    ModelArguments,
-    Settings,
-    make_model,
-    rebuilt,
-    trained,
-    training_context,
-)
+from agents.deep.sb3.training import SETTINGS, ModelArguments, Settings, make_model, rebuilt, trained, training_context  # noqa: E402
 from agents.deep.sb3.vec_env import DatumWiseVecEnv, ScaledRewards  # noqa: E402
 
 __all__ = [

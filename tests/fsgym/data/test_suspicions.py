@@ -10,13 +10,7 @@ import pytest
 
 import fsgym
 from fsgym.data.reading.tables import read_table
-from fsgym.data.suspicions import (
-    check_numeric,
-    find_label_suspicion,
-    find_note,
-    find_suspicion,
-    plain_numbers,
-)
+from fsgym.data.suspicions import check_numeric, find_label_suspicion, find_note, find_suspicion, plain_numbers
 from support.problems import FOLDER, needs_folder
 from support.refusals import refused
 

@@ -12,16 +12,7 @@ from gymnasium.utils.env_checker import check_env
 
 from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules
 from fsgym.data.columns import Column, Columns
-from fsgym.envs.card import (
-    CORRECT,
-    FOOT_BOTTOM,
-    HEIGHT,
-    UNANSWERED,
-    WIDTH,
-    WRONG,
-    Card,
-    draw_card,
-)
+from fsgym.envs.card import CORRECT, FOOT_BOTTOM, HEIGHT, UNANSWERED, WIDTH, WRONG, Card, draw_card
 from fsgym.envs.rendering import UNKNOWN, draw_features
 
 DATA = Dataset(

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from fsgym import Rules
-from fsgym.rules.uninformative import (
-    column_sources,
-    repeated_columns,
-    uninformative_acquisitions,
-    without_repeated,
-)
+from fsgym.rules.uninformative import column_sources, repeated_columns, uninformative_acquisitions, without_repeated
 
 TABLES = arrays(np.float32, (4, 6), elements=st.sampled_from([0.0, -0.0, 1.0, 2.0, np.nan]))
 
