@@ -166,7 +166,8 @@ class Rules:
         self.budget, self.budget_cost = check_budget(budget), check_budget_cost(budget_cost)
         if not np.isfinite(self.largest_loss()):
             raise ValueError(
-                "lam, costs and error_costs must be small enough to be added up in float64; divide them by a common factor"
+                "lam, costs and error_costs must be small enough to be added up in float64; divide them by a common "
+                "factor"
             )
         for array in (self.costs, self.unrelated_costs, self.error_costs, self.related, self.prerequisites):
             if array is not None:

@@ -24,8 +24,8 @@ from baselines import (
 from baselines.hsic_lasso import class_kernel, feature_kernels, normalised_kernels
 from baselines.liblinear import first_C
 from baselines.mrmr import in_bins
+from baselines.sparse_group_lasso.classifier import lambda_max, solve_logistic
 from baselines.sparse_group_lasso.groups import make_groups
-from baselines.sparse_group_lasso.logistic import lambda_max, solve_logistic
 from baselines.sparse_group_lasso.penalty import Penalty
 from support.method_tables import TABLES, honest_usage
 from support.sgl_problems import X8, Y8, subdifferential_distance

@@ -13,8 +13,7 @@ from sklearn.linear_model import Lasso
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from baselines import SparseGroupLasso, sgl_lambda_max, sgl_path
-from baselines.sparse_group_lasso.augmented import AugmentedLagrangian
-from baselines.sparse_group_lasso.exact import BlockDescent, SGLProblem, solve_sgl
+from baselines.sparse_group_lasso.exact import AugmentedLagrangian, BlockDescent, SGLProblem, solve_sgl
 from baselines.sparse_group_lasso.fista import duality_gap, run_fista, squared_norm
 from baselines.sparse_group_lasso.groups import make_groups
 from baselines.sparse_group_lasso.penalty import Penalty

@@ -8,7 +8,7 @@ import pytest
 
 from fsgym_studies.common.plan import DWSM
 from fsgym_studies.dwsm import binary as dwsm_binary
-from fsgym_studies.dwsm import causes, relational_causes
+from fsgym_studies.dwsm import causes, relational
 from fsgym_studies.dwsm import multiclass as dwsm_multiclass
 from fsgym_studies.dwsm import relational as dwsm_relational
 from fsgym_studies.dwsm import shared as dwsm
@@ -155,13 +155,13 @@ NO_BLOCKS = blocks_at([], [])
 
 def test_free_blocks_have_the_name_of_their_prices():
     label = dwsm_relational.block_price_label(dwsm_relational.BLOCK_PRICES[0])
-    assert label == f"MNIST, {relational_causes.FREE}"
+    assert label == f"MNIST, {relational.FREE}"
 
 
 def test_prices_are_the_cause_of_few_blocks_where_one_of_ours_gives_many():
     blocks = blocks_at([7.0, 4.0], [12.5, 8.0])
     few, many = (
-        relational_causes.complex_digit_cause({"by price": known, "as printed": NO_BLOCKS, "by formula": NO_BLOCKS})
+        relational.complex_digit_cause({"by price": known, "as printed": NO_BLOCKS, "by formula": NO_BLOCKS})
         for known in (blocks[1:], blocks)
     )
     assert few.startswith("ours: at none of our 1 pairs")
@@ -175,7 +175,7 @@ def test_prices_are_the_cause_of_few_blocks_where_one_of_ours_gives_many():
 def test_the_reading_decides_where_rcpi_as_printed_alone_acquires_many_blocks():
     figures = {"by price": blocks_at([7.0, 4.0], [11.0, 8.0]), "by formula": blocks_at([3.0], [6.0])}
     at_both, at_one = (
-        relational_causes.complex_digit_cause({**figures, "as printed": blocks_at([3.5, 9.5], fives)})
+        relational.complex_digit_cause({**figures, "as printed": blocks_at([3.5, 9.5], fives)})
         for fives in ([12.6, 14.4], [12.6, 11.0])
     )
     assert "So RCPI as printed meets this claim at each pair where it was run, and which" in at_both
@@ -194,7 +194,7 @@ def test_the_cause_of_a_1_with_many_blocks_is_the_formula_the_prices_or_ours(one
         "as printed": printed,
         "most frequent as printed": pd.Series({0: 1.0, 5: 0.9}),
     }
-    cause = relational_causes.sweep_cause(figures)
+    cause = relational.sweep_cause(figures)
     assert cause.startswith(f"{kind}: ")
     assert f"so that the 1 takes at most 4 at {len(ones) - 1} of these {len(ones)} pairs; " in cause
     assert "and both are met at 0 related, 0 not, where related blocks are not cheaper" in cause

@@ -9,8 +9,8 @@ from fsgym import Dataset, load_dataset
 from fsgym.comparison.splits import OfficialSplit
 from fsgym.runner import run_tasks
 from fsgym_studies.common.plan import cells_table
-from fsgym_studies.gbfs import causes, claims, tables
 from fsgym_studies.gbfs import cell as gbfs_cell
+from fsgym_studies.gbfs import claims, tables
 from fsgym_studies.gbfs import study as gbfs
 from fsgym_studies.gbfs.tables import neighbours_table
 
@@ -61,12 +61,12 @@ def test_more_features_decide_where_the_linear_model_is_ahead_of_most_others(lin
     table = pd.DataFrame(rows)
     table["test_error"] = table["svm_error"]
     figures = {"table": table, **claims.quality_figures(table)}
-    text = causes.most_features_cause(figures)
+    text = claims.most_features_cause(figures)
     assert text.startswith(where)
     listed = f"GBFS 0.050, RFFS 0.060, L1LR {linear:.3f}, mRMR 0.070"
     assert f". At more features, without HSIC Lasso: {listed} at 30; {listed} at 50; {listed} at 80; {listed}" in text
     assert " of two such errors on our 900 test rows has a standard error of 0.014. Neither the classes " in text
-    converged = causes.converged_cause(figures)
+    converged = claims.converged_cause(figures)
     assert converged.startswith("ours: the errors are read at 20 features, since on our rows the path of HSIC Lasso ")
     assert text.endswith(converged.removeprefix("ours: "))
 
@@ -75,7 +75,7 @@ def test_the_setting_is_the_cause_where_group_lasso_is_far_behind_at_the_fewest_
     best = {"GBFS with bags": 0.26, "group LASSO": 0.385}
     settings = {title: tables.BestSetting(0.2, 3.0, 1.5, 1.0, error) for title, error in best.items()}
     monkeypatch.setattr(tables, "best_settings", lambda table: settings)
-    monkeypatch.setattr(causes, "bags_text", lambda figures: "the bags differ")
-    cause = causes.group_lasso_cause({"table": pd.DataFrame()})
+    monkeypatch.setattr(claims, "bags_text", lambda figures: "the bags differ")
+    cause = claims.group_lasso_cause({"table": pd.DataFrame()})
     assert cause.startswith("protocol: the paper does not say at which setting it compares; ")
     assert cause.endswith("0.385 for group LASSO, as the claim says. Besides, the bags differ")

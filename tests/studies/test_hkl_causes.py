@@ -33,7 +33,7 @@ def test_the_cause_of_a_test_has_it_with_the_printed_accuracies_of_either():
     leads = -PRINTED_DIFFERENCES.copy()
     leads[["vote", "tic-tac-toe"]] = 3.0, 2.0
     figures = two_approaches("L2-SVM", leads)
-    text = hkl_claims.causes.wilcoxon_cause("L2-SVM", True, figures)
+    text = hkl_claims.wilcoxon_cause("L2-SVM", True, figures)
     assert signed_rank_p(-leads) > 0.05 > signed_rank_p(PRINTED_DIFFERENCES)
     assert text.startswith("protocol: how L2-SVM was run is not printed, and its accuracies decide; whether settings, ")
     assert f"breast cancer, the paper's, p = {signed_rank_p(PRINTED_DIFFERENCES):.3f}, with those of the dis" in text
@@ -45,11 +45,11 @@ def test_the_cause_of_a_test_has_it_with_the_printed_accuracies_of_either():
 def test_ours_that_is_the_printed_accuracy_but_for_its_rounding_is_a_tie():
     """On MONK-3 our 420 of 432 is the printed 97.22."""
     other = "Cfs, greedy + L1-SVM"
-    assert hkl_claims.causes.printed_of(other)["MONK-3"] == hkl_printed.PRINTED_DISJUNCTIONS["MONK-3"] == 97.22
+    assert hkl_claims.printed_of(other)["MONK-3"] == hkl_printed.PRINTED_DISJUNCTIONS["MONK-3"] == 97.22
     leads = pd.Series(1.0, hkl_printed.TABLE1_DATASETS).mask(lambda own: own.index == "MONK-3", 0.0)
     as_printed, unrounded = two_approaches(other, leads), two_approaches(other, leads)
     unrounded["means"].loc["MONK-3"] = 100 * 420 / 432
-    known, tests = (hkl_claims.causes.tests_against(other, figures) for figures in (as_printed, unrounded))
+    known, tests = (hkl_claims.tests_against(other, figures) for figures in (as_printed, unrounded))
     assert tests.printed_other == known.printed_other
     assert tests.printed_own == known.printed_own
 
@@ -58,14 +58,14 @@ def test_an_accuracy_on_the_test_part_of_the_paper_hangs_on_no_folds():
     means = pd.DataFrame({hkl_cell.HKL: [80.0], "L2-SVM": [82.0]}, ["MONK-2"])
     table = pd.DataFrame({"dataset": "MONK-2", "method": hkl_cell.HKL, "split": [0], "accuracy": [0.8]})
     figures = {"means": means, "table": table, "accuracy, MONK-2": mean_of([80.0])}
-    text = hkl_claims.causes.accuracy_cause("MONK-2", 96.0, figures)
+    text = hkl_claims.accuracy_cause("MONK-2", 96.0, figures)
     assert text.startswith("ours: the test part is that of the paper; of the other 1 approaches")
 
 
 def test_a_tie_on_newsgroups_decides_a_test_where_ours_are_behind_there():
     leads = -PRINTED_DIFFERENCES.copy()
     leads[hkl_printed.NEWSGROUPS] = 30.0
-    cause = hkl_claims.causes.wilcoxon_cause("L2-SVM", True, two_approaches("L2-SVM", leads))
+    cause = hkl_claims.wilcoxon_cause("L2-SVM", True, two_approaches("L2-SVM", leads))
     assert cause.startswith("data: our training posts")
     tie = leads.mask(leads.index == hkl_printed.NEWSGROUPS, 0.0)
     assert f"with a tie on 20 newsgroups p = {signed_rank_p(-tie):.3f};" in cause
@@ -74,7 +74,7 @@ def test_a_tie_on_newsgroups_decides_a_test_where_ours_are_behind_there():
 def test_a_test_that_fails_on_the_printed_table_is_no_matter_of_our_runs():
     other = "Cfs, greedy + L1-SVM"
     leads = pd.Series(1.0, hkl_printed.TABLE1_DATASETS)
-    cause = hkl_claims.causes.wilcoxon_cause(other, True, two_approaches(other, leads))
+    cause = hkl_claims.wilcoxon_cause(other, True, two_approaches(other, leads))
     assert cause.startswith("protocol: the paper does not say how its test treats ties and small samples; on its own ")
     assert "this test gives p = 0.0213, which is not below 0.01, either" in cause
 
@@ -83,13 +83,13 @@ def test_sets_of_folds_in_a_test_are_those_of_its_data_sets():
     figures = two_approaches("L2-SVM", -PRINTED_DIFFERENCES, shuffles=3)
     colon = pd.DataFrame({"dataset": "colon", "split": [0, 0], "method": [hkl_cell.HKL, "L2-SVM"], "accuracy": 0.5})
     figures["table"] = pd.concat([figures["table"], colon], ignore_index=True)
-    assert len(hkl_claims.causes.tests_against("L2-SVM", figures).runs) == 3
+    assert len(hkl_claims.tests_against("L2-SVM", figures).runs) == 3
 
 
 def test_where_no_difference_is_expected_the_printed_losses_are_listed():
     other = hkl_printed.NOT_SIGNIFICANT
     leads = pd.Series(-1.0, hkl_printed.TABLE1_DATASETS)
-    cause = hkl_claims.causes.wilcoxon_cause(other, False, two_approaches(other, leads))
+    cause = hkl_claims.wilcoxon_cause(other, False, two_approaches(other, leads))
     assert cause.startswith("ours: why is not known; p is not below 0.05 in 0 of 1 sets of folds; ")
     assert "on MONK-2 +1.0 points, printed -" in cause
 
@@ -99,7 +99,7 @@ def test_the_printed_accuracies_of_table_4_are_of_two_designs():
         (_, own), _, (_, other) = hkl_printed.PRINTED_SHARES[dataset]
         for accuracy, n in ((other, n_random), (own, n_rows)):
             assert np.abs(100 * np.arange(n + 1) / n - accuracy).min() < 0.0051
-            assert f"1/{n}" in hkl_claims.causes.DESIGNS[dataset]
+            assert f"1/{n}" in hkl_claims.DESIGNS[dataset]
 
 
 @pytest.mark.parametrize(("runs", "reached"), [([80, 80, 80], 0), ([75, 79, 89], 1)])
@@ -108,7 +108,7 @@ def test_an_accuracy_hangs_on_the_folds_where_a_set_of_them_reaches_it(runs, rea
     accuracies = np.repeat(runs, 4) + np.tile([-9.0, 9.0, -9.0, 9.0], 3)
     table = pd.DataFrame({"dataset": "vote", "method": hkl_cell.HKL, "split": range(12), "accuracy": accuracies / 100})
     figures = {"means": means, "table": table, "accuracy, vote": mean_of(accuracies)}
-    text = hkl_claims.causes.accuracy_cause("vote", 90.0, figures)
+    text = hkl_claims.accuracy_cause("vote", 90.0, figures)
     assert text.startswith("protocol: folds")
     assert (f"{reached} of 3 sets of 4 folds reach 89.00 %" in text) is (reached > 0)
     assert ("how much each matters is not separated" in text) is (reached == 0)
@@ -122,20 +122,20 @@ def test_an_accuracy_hangs_on_the_folds_where_a_set_of_them_reaches_it(runs, rea
 def test_sets_of_folds_are_as_many_as_every_repeated_data_set_has():
     rows = [("once", 0, 7.0)] + [("two", k, float(k // 4)) for k in range(8)] + [("three", k, 5.0) for k in range(12)]
     parts = pd.DataFrame(rows, columns=["dataset", "split", "a"]).set_index(["dataset", "split"])["a"]
-    runs = hkl_claims.causes.by_shuffle(parts)
+    runs = hkl_claims.by_shuffle(parts)
     assert runs.T.to_dict("list") == {"once": [7, 7], "three": [5, 5], "two": [0, 1]}
-    assert hkl_claims.causes.by_shuffle(parts.loc[["once"]]).shape == (1, 1)
+    assert hkl_claims.by_shuffle(parts.loc[["once"]]).shape == (1, 1)
     folds_once = parts.loc[["once", "three"]].iloc[:5].rename({"three": "folds, once"})
-    assert hkl_claims.causes.by_shuffle(pd.concat([folds_once, parts.loc[["three"]]])).shape == (3, 1)
+    assert hkl_claims.by_shuffle(pd.concat([folds_once, parts.loc[["three"]]])).shape == (3, 1)
 
 
 def test_an_error_of_one_set_of_folds_is_that_between_their_means():
     parts = pd.Series([80.0, 90.0, 80.0, 90.0, 84.0, 86.0, 84.0, 86.0, 70.0, 90.0, 90.0, 90.0], range(12))
     parts.index.name = "split"
-    assert hkl_claims.causes.one_run_error(parts[:4]) == pytest.approx(np.std([80, 90, 80, 90], ddof=1) / 2)
-    assert hkl_claims.causes.one_run_error(parts[:8]) == 0.0  # both means are 85
-    assert hkl_claims.causes.one_run_error(parts) == 0.0
-    assert hkl_claims.causes.one_run_error(parts + np.repeat([0.0, 1.0, 5.0], 4)) == pytest.approx(
+    assert hkl_claims.one_run_error(parts[:4]) == pytest.approx(np.std([80, 90, 80, 90], ddof=1) / 2)
+    assert hkl_claims.one_run_error(parts[:8]) == 0.0  # both means are 85
+    assert hkl_claims.one_run_error(parts) == 0.0
+    assert hkl_claims.one_run_error(parts + np.repeat([0.0, 1.0, 5.0], 4)) == pytest.approx(
         np.std([0, 1, 5], ddof=1)
     )
 
@@ -155,7 +155,7 @@ def test_a_test_hangs_on_the_folds_where_a_set_of_them_changes_it(leads, source,
     table = pd.DataFrame(rows, columns=["dataset", "split", "method", "accuracy"])
     means = 100 * table.groupby(["dataset", "method"])["accuracy"].mean().unstack()
     figures = {"means": means, "table": table}
-    text = hkl_claims.causes.wilcoxon_cause("L2-SVM", expected, figures)
+    text = hkl_claims.wilcoxon_cause("L2-SVM", expected, figures)
     n = sum(lead != 9.0 for lead in leads)
     assert text.startswith(source)
     assert f"p is {'' if expected else 'not '}below 0.05 in {n} of 2 sets of folds" in text
@@ -163,7 +163,7 @@ def test_a_test_hangs_on_the_folds_where_a_set_of_them_changes_it(leads, source,
 
 @pytest.mark.parametrize(("dataset", "tested"), [("breast cancer", True), ("hepatitis", False)])
 def test_fits_that_end_at_their_largest_number_are_counted(dataset, tested):
-    text = hkl_claims.causes.capped_text(dataset, pd.Series(["max_active", "necessary", "max_active"]))
+    text = hkl_claims.capped_text(dataset, pd.Series(["max_active", "necessary", "max_active"]))
     assert text.startswith("; 2 of 3 fits of the disjunctions end at their largest number, which is ours")
     assert text.endswith("on breast cancer alone") is not tested
-    assert hkl_claims.causes.capped_text(dataset, pd.Series(["necessary"])) == ""
+    assert hkl_claims.capped_text(dataset, pd.Series(["necessary"])) == ""

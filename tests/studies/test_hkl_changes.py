@@ -11,7 +11,7 @@ from baselines.hkl.classifier import AUTO_LIMIT_LITERALS, AUTO_MAX_LITERALS
 from fsgym import Dataset
 from fsgym.comparison.protocol import seed_of
 from fsgym.comparison.splits import Split, folds, random_splits
-from fsgym_studies.hkl import causes, changes, study
+from fsgym_studies.hkl import changes, claims, study
 from fsgym_studies.hkl.cell import HKL, KERNEL_L2_SVM, ONE_STANDARD_ERROR, TABLE1_APPROACHES, nested
 from fsgym_studies.hkl.cell import simplest_within_error as simplest
 from fsgym_studies.hkl.further import at_each
@@ -255,6 +255,6 @@ def test_rows_and_classes_of_notes_are_counted_right():
         "transfusion": 748,
     }
     assert np.bincount(rows["transfusion"].y).max() / 748 == pytest.approx(0.762, abs=5e-4)
-    assert "76.2 % of our 748 rows" in causes.transfusion_cause(
+    assert "76.2 % of our 748 rows" in claims.transfusion_cause(
         {"means": pd.DataFrame({HKL: [76.0]}, index=["transfusion"])}
     )

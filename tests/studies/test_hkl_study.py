@@ -109,7 +109,7 @@ def test_the_cause_of_table_4_changes_one_thing_at_a_time(large, small, reason):
     rows = [("colon", 0, hkl_cell.HKL, 0.7), ("colon", 1, hkl_cell.HKL, 0.68)]
     rows += [("colon", 0, hkl_cell.ZERO_NORM, 0.75), ("colon", 1, hkl_cell.ZERO_NORM, 0.73)]
     table = pd.DataFrame(rows, columns=["dataset", "split", "method", "accuracy"])
-    text = hkl_claims.causes.zero_norm_cause("colon", {"table": table, "further": further})
+    text = hkl_claims.zero_norm_cause("colon", {"table": table, "further": further})
     assert text.startswith("protocol: the paper compares accuracies of two designs")
     assert f"; {reason}" in text
     assert "-5.00 ± 0.00 at settings chosen on inner folds" in text

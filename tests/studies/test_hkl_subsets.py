@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
-from fsgym_studies.hkl import subsets
+from fsgym_studies.hkl import cell
 
 
 def boolean_table(n=60, d=7, seed=0):
@@ -42,7 +42,7 @@ def plain_consistency(X, y, subset):
 
 
 PLAIN = {"Cfs": plain_correlation, "consistency": plain_consistency}
-every_evaluator = pytest.mark.parametrize("name", subsets.EVALUATORS)
+every_evaluator = pytest.mark.parametrize("name", cell.EVALUATORS)
 
 
 @every_evaluator
@@ -50,7 +50,7 @@ every_evaluator = pytest.mark.parametrize("name", subsets.EVALUATORS)
 def test_merits_are_the_definitions(name, seed):
     X, y = boolean_table(seed=seed)
     y = y + (X[:, 0] * X[:, 2] > 0)  # three classes
-    evaluator = subsets.EVALUATORS[name](X, y)
+    evaluator = cell.EVALUATORS[name](X, y)
     for subset in ([], [3], [1, 6], [4, 0, 2, 5]):
         candidates = np.setdiff1d(np.arange(7), subset)
         expected = [PLAIN[name](X, y, [*subset, int(j)]) for j in candidates]
@@ -59,14 +59,14 @@ def test_merits_are_the_definitions(name, seed):
 
 @every_evaluator
 def test_best_first_search_finds_the_best_of_all_subsets(name, monkeypatch):
-    monkeypatch.setattr(subsets, "MAX_STALE", 2**7)
+    monkeypatch.setattr(cell, "MAX_STALE", 2**7)
     X, y = boolean_table()
     merit = {s: PLAIN[name](X, y, s) for k in range(1, 8) for s in combinations(range(7), k)}
     best = max(merit.values())
-    found = subsets.best_first_search(subsets.EVALUATORS[name](X, y), 7)
+    found = cell.best_first_search(cell.EVALUATORS[name](X, y), 7)
     assert merit[tuple(sorted(found))] == pytest.approx(best)
     assert not {1, 6} <= set(found)  # never a copy
-    step = subsets.greedy_search(subsets.EVALUATORS[name](X, y), 7)
+    step = cell.greedy_search(cell.EVALUATORS[name](X, y), 7)
     for k in range(1, len(step) + 1):  # each step is the best of its size
         others = [s for s in merit if len(s) == k and set(step[: k - 1]) < set(s)]
         assert merit[tuple(sorted(step[:k]))] == pytest.approx(max(merit[s] for s in others))
@@ -75,16 +75,16 @@ def test_best_first_search_finds_the_best_of_all_subsets(name, monkeypatch):
 def test_greedy_search_stops_at_a_plateau_that_best_first_search_leaves():
     X = np.array([[i >> j & 1 for j in range(4)] for i in range(16)], dtype=float)
     parity = (X[:, 1] != X[:, 3]).astype(int)
-    evaluator = subsets.Consistency(X, parity)
-    assert len(subsets.greedy_search(evaluator, 4)) == 1
-    assert sorted(subsets.best_first_search(evaluator, 4)) == [1, 3]
+    evaluator = cell.Consistency(X, parity)
+    assert len(cell.greedy_search(evaluator, 4)) == 1
+    assert sorted(cell.best_first_search(evaluator, 4)) == [1, 3]
 
 
 @every_evaluator
-@pytest.mark.parametrize("search", subsets.SEARCHES)
+@pytest.mark.parametrize("search", cell.SEARCHES)
 def test_a_selector_selects_at_least_one_column(name, search):
     X, y = boolean_table()
-    selector = subsets.SubsetSelector(name, search).fit(X, y)
+    selector = cell.SubsetSelector(name, search).fit(X, y)
     assert selector.transform(X).shape == (60, selector.get_support().sum())
     assert {1, 6} & set(selector.get_support(indices=True).tolist())
-    assert subsets.SubsetSelector(name, search).fit(np.ones((8, 3)), np.arange(8) % 2).get_support().sum() == 1
+    assert cell.SubsetSelector(name, search).fit(np.ones((8, 3)), np.arange(8) % 2).get_support().sum() == 1

@@ -16,8 +16,8 @@ from fsgym_studies.common.render import write_study
 from fsgym_studies.uncertain_sgl import cell, tables
 from fsgym_studies.uncertain_sgl import claims as uncertain_claims
 from fsgym_studies.uncertain_sgl import study as uncertain_sgl
-from fsgym_studies.uncertain_sgl.notes import notes
 from fsgym_studies.uncertain_sgl.printed import DATASET_SIZES, PENALTY_PAIRS, PRINTED, PRINTED_COLUMNS, max_lasso_ratio
+from fsgym_studies.uncertain_sgl.study import notes
 from support.synthetic_results import all_assessed, by_text
 
 WDBC = load_dataset("breast_cancer", "train").rows(np.arange(120))

@@ -16,8 +16,8 @@ import pandas as pd
 import scipy.sparse as sp
 from scipy.io import savemat
 
+from fsgym.datasets.public.convert import JUNCTIONS, NUCLEOTIDES
 from fsgym.datasets.public.record import PublicSet
-from fsgym.datasets.public.tables import JUNCTIONS, NUCLEOTIDES
 
 
 def downloads_of(public: PublicSet, folder: Path) -> list[bytes]:

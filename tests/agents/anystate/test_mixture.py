@@ -15,8 +15,7 @@ from agents import AdaptiveClassifier, MixtureClassifier
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import MixtureParameters, TrainingDesign, fit_mixture
 from agents.anystate.mixture.fitting import fit_mixtures
-from agents.anystate.mixture.model import MixtureModel, cross_fit_mixture, model_of
-from agents.anystate.mixture.points import points_of
+from agents.anystate.mixture.model import MixtureModel, cross_fit_mixture, model_of, points_of
 from agents.anystate.mixture.tuning import ClassMixture, Exponents
 from agents.anystate.mixture.variables import Variables, fit_variables, with_normal_scores
 from agents.anystate.state_model import StateBatch
