@@ -1,4 +1,4 @@
-"""What CONTRIBUTING says of a new study: one folder, one entry, and ``fsgym reproduce`` runs it."""
+"""What docs/extend says of a new study: one folder, one entry, and ``fsgym reproduce`` runs it."""
 
 from pathlib import Path
 
