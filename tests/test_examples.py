@@ -161,10 +161,3 @@ def test_rllib_ppo(capsys):
     assert capsys.readouterr().out.count("mean return") == 2
     assert result.illegal == 0
     assert result.loss < 1
-
-
-def test_all_examples_are_tested_and_short():
-    here = Path(__file__).read_text()
-    for example in EXAMPLES.glob("*.py"):
-        assert f'main_of("{example.name}")' in here
-        assert len(example.read_text().splitlines()) < 120

@@ -48,7 +48,9 @@ def links_of_site(text: str) -> str:
     >>> links_of_site("[a](notes/rcpi.md) [b](methods/notes/rcpi.md)")
     '[a](rcpi.md) [b](methods/rcpi.md)'
     """
-    text = text.replace("](../CONTRIBUTING.md)", "](extend/index.md)")
+    if "```diff" in text:  # which shows the lines of a file
+        parts = re.split(r"^(```diff\n.*?^```\n)", text, flags=re.MULTILINE | re.DOTALL)
+        return "".join(part if part.startswith("```diff") else links_of_site(part) for part in parts)
     text = re.sub(r"\]\(((?:\.\./)*(?:methods/|envs/)?)index\.md#([\w-]+)\)", r"](\1\2.md)", text)
     text = re.sub(r"\]\((methods/)?notes/", r"](\1", text)
     text = re.sub(r"\]\(\.\./((?:\.\./)*)examples/gallery\)", r"](\1gallery/index.rst)", text)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from fsgym.comparison.answer import constant_answer
 from fsgym.comparison.ranking import Ranking, Standing
 from fsgym.comparison.splits import VALIDATION_SHARE
-from fsgym.methods import METHODS, REFERENCES
+from fsgym.methods import REFERENCES
 from fsgym.metrics import ERROR_RATE_LABELS, ERROR_RATES
 
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ COLOURS = (
     *("#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#6699CC", "#661100", "#E31A1C", "#6A51A3", "#7FBF3F"),
 )
 REFERENCE_COLOUR = "#777777"
+# The methods that have the same style in every figure: the place here gives it, so a new one goes to the end.
+STYLED_METHODS = (
+    *("adaptive", "lattice", "mixture", "network", "rcpi", "rcpi_printed", "l1_svm", "zero_norm_svm", "lars", "cart"),
+    *("cegb", "maskable_ppo", "dqn", "gbfs", "lufe", "uncertain_sgl", "hkl", "l1_logistic", "group_lasso", "forest"),
+    *("mrmr", "hsic_lasso", "gdfs", "dime", "panel", "stopping", "sparse_group_lasso"),
+)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d")
 STYLE: dict[Any, Any] = {
     "font.size": 10.5, "axes.titlesize": 11.5, "axes.spines.top": False, "axes.spines.right": False,
@@ -52,11 +58,10 @@ TICKS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0
 def method_styles(names: Sequence[str]) -> dict[str, dict]:
     """Colour and marker of each method, as keyword arguments of Matplotlib.
 
-    They follow from a method's place in ``METHODS``, so it has the same style in every figure, and no two of them have
-    the same colour. Names that are not in that table get the first styles that are not used by the other names.
-    Reference points are grey.
+    A name in ``STYLED_METHODS`` has the same style in every figure, and no two of them have the same colour. Other
+    names get the first styles that are not used by these. Reference points are grey.
     """
-    places = {name: place for place, name in enumerate(name for name in METHODS if name not in REFERENCES)}
+    places = {name: place for place, name in enumerate(STYLED_METHODS)}
     taken = {places[name] for name in names if name in places}
     free = (place for place in itertools.count() if place not in taken)
     styles = {}

@@ -1,4 +1,4 @@
-"""The methods that this distribution has, by name. A new one is an entry at the end of ``METHODS``."""
+"""The methods that this distribution has, by name. A new one is an entry in ``METHODS``, in any place."""
 
 from __future__ import annotations
 

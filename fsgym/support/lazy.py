@@ -12,8 +12,8 @@ def imported_later(package: str, names: Mapping[str, str]) -> tuple[Callable[[st
     """The functions ``__getattr__`` and ``__dir__`` of a package (PEP 562).
 
     ``names`` has, by the module that defines them, the names that the package offers, separated by spaces; "" for a
-    module that is such a name itself. Type checkers see them by imports under ``TYPE_CHECKING``, and ``__all__`` lists
-    them.
+    module that is such a name itself. Type checkers see them by imports under ``TYPE_CHECKING``. ``dir`` lists the
+    names in ``__all__``, among which they are.
     """
     homes = {name: module for module, own in names.items() for name in own.split()}
     modules = {module.rpartition(".")[2]: module for module, own in names.items() if not own}
@@ -27,4 +27,8 @@ def imported_later(package: str, names: Mapping[str, str]) -> tuple[Callable[[st
         setattr(sys.modules[package], name, value)
         return value
 
-    return get, lambda: sorted({*vars(sys.modules[package]), *homes, *modules})
+    def public() -> list[str]:
+        own = vars(sys.modules[package])
+        return sorted({*own["__all__"], *own.keys() & {"__version__"}})
+
+    return get, public

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached it
 
 SAVED = {name: method for name, method in METHODS.items() if method.kind}
 KINDS = {method.kind: method for method in SAVED.values()}
-AGENTS = [*KINDS, "majority"]
+AGENTS = list(dict.fromkeys([*KINDS, "majority"]))
 
 
 def quick(kind, **options):
@@ -44,9 +44,9 @@ def fitted_on_base(kind):
 
 @pytest.fixture
 def registered(monkeypatch):
-    """Register the agent of another distribution."""
+    """Register the agent of another distribution, unless it has been added to fsgym, as docs/extend does."""
     entry = Method("Majority", "support.majority:MajorityClassifier", True, "none", kind="majority")
-    monkeypatch.setitem(METHODS, "majority", entry)
+    monkeypatch.setitem(METHODS, "majority", METHODS.get("majority", entry))
 
 
 @pytest.mark.parametrize("name", SAVED)

@@ -29,10 +29,10 @@ from baselines import (
 )
 from fsgym.methods import METHODS as OWN
 from fsgym.methods import REFERENCES, load_class
-from support.contributing import entry_of
 from support.f_statistic import FStatisticClassifier
+from support.recipes import entry_of
 
-# The baseline of CONTRIBUTING.md is held to the same interface.
+# The baseline of docs/extend is held to the same interface.
 METHODS = OWN | {"f_statistic": entry_of("f_statistic")._replace(estimator=FStatisticClassifier)}
 # Parameters that cost time only, and penalties at which some of the features are selected.
 QUICK: dict[str, Any] = {

@@ -28,7 +28,7 @@ from fsgym_studies.suites.syn.suite import syn_problems
 from fsgym_studies.suites.turney.suite import price_options
 from support.pages import read
 
-MINE = "support.tiny_suite.suite:train"
+MINE = "support.tiny_suite.policies:train"
 NAME = MINE
 POINTS = ("Constant answer", "All features")
 ARGUMENTS = ("tiny", "--quick", "--methods", "rcpi,cart", "--mine", MINE, "--jobs", "1")
@@ -112,7 +112,7 @@ def test_the_command_says_where_my_method_stands(capsys, folder, tmp_path):
 
 
 def test_each_own_method_has_its_place_and_its_illegal_actions_are_said(capsys, tmp_path):
-    mine = ("--mine", f"first={MINE}", "--mine", "stuck=support.tiny_suite.suite:repeat")
+    mine = ("--mine", f"first={MINE}", "--mine", "stuck=support.tiny_suite.policies:repeat")
     code, output, _ = call(capsys, "tiny", "--quick", "--methods", "cart", *mine, "--jobs", 1, "--out", tmp_path)
     assert code == 0
     assert "first is 2nd of 3 methods by loss" in output

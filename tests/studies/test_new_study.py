@@ -1,18 +1,12 @@
-"""What CONTRIBUTING says of a new study: one folder, one entry, and ``fsgym reproduce`` runs it."""
-
-from pathlib import Path
+"""What docs/extend says of a new study: one folder, one entry, and ``fsgym reproduce`` runs it."""
 
 import pandas as pd
 import pytest
 
 import fsgym_studies
-import support.tree_on_wine
 from fsgym import cli
 from fsgym_studies.common.claims import Claim, assess
 from support.pages import read
-
-FOLDER = Path(support.tree_on_wine.__file__).parent
-LINES = 80  # at most, in all files of the folder
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +20,6 @@ def report(tmp_path_factory):
             cli.main(arguments)
     assert stop.value.code == 0
     return folder
-
-
-def test_a_study_is_one_short_folder():
-    assert sum(len(file.read_text().splitlines()) for file in FOLDER.iterdir() if file.is_file()) < LINES
 
 
 def test_it_has_a_claim_a_table_and_a_picture(report):

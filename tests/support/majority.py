@@ -1,4 +1,4 @@
-"""A minimal agent: it acquires nothing and predicts the most frequent class."""
+"""A minimal agent: it acquires nothing and answers the class of least expected cost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class MajorityPolicy(Policy):
 
 
 class MajorityClassifier(BaseAgentClassifier):
-    """Predicts the most frequent class of the training rows."""
+    """Answers the class of least expected cost for all rows: without ``error_costs``, the most frequent class."""
 
     policy_class = MajorityPolicy
 
@@ -56,5 +56,6 @@ class MajorityClassifier(BaseAgentClassifier):
 
     def fit(self, X, y=None):
         dataset, rules = self._task(X, y)
-        self._set_policy(MajorityPolicy(int(np.bincount(dataset.y).argmax()), rules))
+        expected_costs = rules.error_costs @ np.bincount(dataset.y)
+        self._set_policy(MajorityPolicy(int(expected_costs.argmin()), rules))
         return self

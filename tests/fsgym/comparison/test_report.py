@@ -188,17 +188,34 @@ def test_methods_differ_in_colour_and_marker():
     assert len({style["marker"] for style in styles.values()}) == 8
 
 
-def test_every_method_has_a_colour_of_its_own(monkeypatch):
+def test_every_method_has_a_colour_of_its_own():
     styles = figures.method_styles(list(METHODS))
     colours = [style["color"].lower() for name, style in styles.items() if name not in REFERENCES]
     assert len(set(colours)) == len(METHODS) - len(REFERENCES)
     assert {styles[name]["color"] for name in REFERENCES} == {figures.REFERENCE_COLOUR}
     assert figures.REFERENCE_COLOUR not in colours
     assert figures.method_styles(["cart", "constant", "mine"])["cart"] == styles["cart"]
-    for k in range(20):
-        monkeypatch.setitem(METHODS, f"more{k}", METHODS["cart"])
-    many = figures.method_styles(list(METHODS))
-    assert len({style["color"].lower() for style in many.values()}) == len(METHODS) - len(REFERENCES) + 1
+    more = [f"more{k}" for k in range(20)]
+    many = figures.method_styles([*more, *METHODS])
+    assert len({style["color"].lower() for style in many.values()}) == len(METHODS) + 20 - len(REFERENCES) + 1
+    assert {name: many[name] for name in METHODS} == styles
+
+
+EARLIER_COLOURS = """
+adaptive #0072B2  lattice #D55E00  mixture #009E73  network #CC79A7  rcpi #E69F00
+rcpi_printed #56B4E9  l1_svm #000000  zero_norm_svm #8C6D31  lars #882255  cart #44AA99
+cegb #332288  maskable_ppo #999933  dqn #AA4499  gbfs #117733  lufe #DDCC77  uncertain_sgl #6699CC
+hkl #661100  l1_logistic #E31A1C  group_lasso #6A51A3  forest #7FBF3F  mrmr #328c1c
+hsic_lasso #d92b81  gdfs #1c748c  dime #d9cc2b  panel #631c8c  stopping #2bd966
+sparse_group_lasso #8c221c
+"""
+
+
+def test_the_colours_of_methods_are_those_of_earlier_pictures():
+    styles = figures.method_styles(list(reversed(METHODS)))
+    shown = {name: style["color"] for name, style in styles.items() if name not in REFERENCES}
+    words = EARLIER_COLOURS.split()
+    assert shown == dict(zip(words[::2], words[1::2], strict=True))
 
 
 def test_nothing_empty_is_drawn(tmp_path):

@@ -18,7 +18,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from agents import BaseAgentClassifier
 from fsgym.methods import METHODS as OWN
 from fsgym.methods import REFERENCES, Method, load_class
-from support.contributing import entry_of
 from support.estimator_checks import expected_failed_checks
 from support.f_statistic import FStatisticClassifier
 from support.majority import MajorityClassifier
@@ -26,11 +25,12 @@ from support.method_tables import TABLES, honest_usage, honest_usage_of_columns
 from support.outside import TopFeatures
 from support.patients import GROUPS, features_and_labels, patients
 from support.quick_methods import SAME_AS, or_slow, quick_estimator
+from support.recipes import entry_of
 
 # A small lattice reaches its limit sooner, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit:UserWarning")
 
-# A baseline from outside, and the baseline and the agent of CONTRIBUTING.md, are held to the same contract.
+# A baseline from outside, and the baseline and the agent of docs/extend, are held to the same contract.
 METHODS = OWN | {
     "top": Method("Top features", TopFeatures, False),
     "f_statistic": entry_of("f_statistic")._replace(estimator=FStatisticClassifier),

@@ -33,17 +33,6 @@ def exact_reference(*, measurement, quick):
     return scores.result()
 
 
-def train(env):
-    """A policy for ``--mine``: acquire the first bit, and answer it."""
-    assert env.unwrapped.rules.lam in PRICES
-    return lambda observations, masks: np.where(observations[:, 0] == 1, 2 + (observations[:, 2] > 0), 0)
-
-
-def repeat(env):
-    """A policy for ``--mine`` that acquires the first bit again and again, which is illegal."""
-    return lambda observations, masks: np.zeros(len(observations), int)
-
-
 TINY_SUITE = Suite(
     "tiny",
     "Two bits",
