@@ -135,9 +135,7 @@ def test_an_error_of_one_set_of_folds_is_that_between_their_means():
     assert hkl_claims.one_run_error(parts[:4]) == pytest.approx(np.std([80, 90, 80, 90], ddof=1) / 2)
     assert hkl_claims.one_run_error(parts[:8]) == 0.0  # both means are 85
     assert hkl_claims.one_run_error(parts) == 0.0
-    assert hkl_claims.one_run_error(parts + np.repeat([0.0, 1.0, 5.0], 4)) == pytest.approx(
-        np.std([0, 1, 5], ddof=1)
-    )
+    assert hkl_claims.one_run_error(parts + np.repeat([0.0, 1.0, 5.0], 4)) == pytest.approx(np.std([0, 1, 5], ddof=1))
 
 
 @pytest.mark.parametrize("expected", [True, False])
