@@ -12,19 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from agents.lattice import inference
 from agents.lattice.constants import TIE_TOLERANCE
 from agents.lattice.continuation import Continuation
-from agents.lattice.inference import (
-    Plan,
-    cheapest_answer,
-    choose_move,
-    encode_value,
-    encode_values_of,
-    predict_proba_at,
-    predicted_advantage,
-    row_buffers,
-    write_design,
-)
 from agents.lattice.sweep import ADAPTIVE
 from fsgym.rules import Rules
 
@@ -49,11 +39,11 @@ class KnownStates(NamedTuple):
 
 
 def act_in_states(
-    plan: Plan, continuation: Continuation, states: KnownStates, rules: Rules, continue_after_stop: bool
+    plan: inference.Plan, continuation: Continuation, states: KnownStates, rules: Rules, continue_after_stop: bool
 ) -> NDArray[np.int64]:
     """The action in each of n states, int64 (n,), see ``Policy.actions``."""
     actions = np.empty(len(states.X), np.int64)
-    buffers = row_buffers(plan, rules.n_classes)
+    buffers = inference.row_buffers(plan, rules.n_classes)
     _act_in_states(plan, continuation, buffers, rules.tables, states, rules.error_costs, continue_after_stop, actions)
     return actions
 
@@ -67,9 +57,9 @@ def _act_in_states(p, c, b, t, s, error_costs, continue_after_stop, actions):
             j = _acquisition_beyond(p, c, b, s, row, v, error_costs)
         if j < 0 and not its_own:
             v = _best_contained(p, c, s, row, v, c.answer_cost, False)
-            encode_values_of(p, b, s.X, row, v)
-            predict_proba_at(p, b, v)
-        actions[row] = j if j >= 0 else n_acquisitions + cheapest_answer(b.proba, error_costs)
+            inference.encode_values_of(p, b, s.X, row, v)
+            inference.predict_proba_at(p, b, v)
+        actions[row] = j if j >= 0 else n_acquisitions + inference.cheapest_answer(b.proba, error_costs)
 
 
 class StateOutlook(NamedTuple):
@@ -94,7 +84,9 @@ class StateOutlook(NamedTuple):
     places: NDArray[np.int64]
 
 
-def outlook_in_states(plan: Plan, continuation: Continuation, states: KnownStates, rules: Rules) -> StateOutlook:
+def outlook_in_states(
+    plan: inference.Plan, continuation: Continuation, states: KnownStates, rules: Rules
+) -> StateOutlook:
     """The actions in n states, with all acquisitions ranked and the expected costs of those that have estimates."""
     n, J = states.known.shape
     outlook = StateOutlook(
@@ -105,7 +97,7 @@ def outlook_in_states(plan: Plan, continuation: Continuation, states: KnownState
         np.empty((n, rules.n_classes)),
         np.empty(n, np.int64),
     )
-    buffers = row_buffers(plan, rules.n_classes)
+    buffers = inference.row_buffers(plan, rules.n_classes)
     _outlook_in_states(
         plan, continuation, buffers, rules.tables, states, rules.error_costs, rules.lam * rules.costs, outlook
     )
@@ -120,9 +112,9 @@ def _outlook_in_states(p, c, b, t, s, error_costs, prices, o):
         o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, error_costs)
         w = v if its_own else _best_contained(p, c, s, row, v, c.answer_cost, False)
         o.places[row] = w
-        encode_values_of(p, b, s.X, row, w)
-        predict_proba_at(p, b, w)
-        answer = cheapest_answer(b.proba, error_costs)
+        inference.encode_values_of(p, b, s.X, row, w)
+        inference.predict_proba_at(p, b, w)
+        answer = inference.cheapest_answer(b.proba, error_costs)
         stop_cost = 0.0
         for k in range(len(b.proba)):
             o.proba[row, k] = b.proba[k]
@@ -157,13 +149,15 @@ def _write_expected(p, c, b, v, now, costs, expected):
     """
     (usable, chosen), (error_costs, stop_cost) = now, costs
     first, last = p.child_first[v], p.child_first[v + 1]
-    n, cell = write_design(p, b, v, error_costs)
+    n, cell = inference.write_design(p, b, v, error_costs)
     wants_other, is_child = False, False
     for m in range(first, last):
         j = p.acquisition[m]
         is_child = is_child or j == chosen
         if p.mode[v] == ADAPTIVE:
-            advantage = predicted_advantage(p, b, v, p.theta, p.theta_first[v] + m - first, last - first, n, cell)
+            advantage = inference.predicted_advantage(
+                p, b, v, p.theta, p.theta_first[v] + m - first, last - first, n, cell
+            )
             expected[j] = stop_cost + advantage
             wants_other = wants_other or (usable[j] == 0 and advantage < 0.0)
     if is_child or (chosen < 0 and not wants_other):
@@ -171,7 +165,7 @@ def _write_expected(p, c, b, v, now, costs, expected):
     n_adaptive = (c.backup_theta_first[v + 1] - c.backup_theta_first[v]) // (n + p.cells[v])
     for m in range(n_adaptive):
         where = c.backup_theta_first[v] + m
-        advantage = predicted_advantage(p, b, v, c.backup_theta, where, n_adaptive, n, cell)
+        advantage = inference.predicted_advantage(p, b, v, c.backup_theta, where, n_adaptive, n, cell)
         expected[c.backup_acquisition[c.backup_first[v] + m]] = stop_cost + advantage
 
 
@@ -196,14 +190,14 @@ def _next_acquisition(p, c, b, t, s, row, error_costs):
             root = c.base_place[0]
         else:
             n_base = 0
-    encode_values_of(p, b, s.X, row, root)
+    inference.encode_values_of(p, b, s.X, row, root)
     j, v, n_free = _replay(p, c, b, t, s, row, root, error_costs)
     if n_base + n_free == n_known:  # a state of the policy itself
         return j, v, True
     start = _best_contained(p, c, s, row, root, c.start_value, True)
     if start == root:
         return j, v, False
-    encode_values_of(p, b, s.X, row, start)
+    inference.encode_values_of(p, b, s.X, row, start)
     j, v, _ = _replay(p, c, b, t, s, row, start, error_costs)
     return j, v, False
 
@@ -217,12 +211,12 @@ def _replay(p, c, b, t, s, row, v, error_costs):
     """
     n_free = 0
     while True:
-        j, child = choose_move(p, c, b, v, s.usable, row, error_costs)
+        j, child = inference.choose_move(p, c, b, v, s.usable, row, error_costs)
         if j < 0 or not s.known[row, j]:
             return j, v, n_free
         n_free += 1
         for k in range(t.member_first[j], t.member_first[j + 1]):
-            encode_value(p, b, s.X, row, t.member[k])
+            inference.encode_value(p, b, s.X, row, t.member[k])
         v = child
 
 
@@ -261,12 +255,12 @@ def _acquisition_beyond(p, c, b, s, row, v, error_costs):
     first, last = p.child_first[v], p.child_first[v + 1]
     best, lowest = -1, np.inf
     if p.mode[v] == ADAPTIVE:
-        predict_proba_at(p, b, v)
-        n, cell = write_design(p, b, v, error_costs)
+        inference.predict_proba_at(p, b, v)
+        n, cell = inference.write_design(p, b, v, error_costs)
         for m in range(first, last):
             if s.legal[row, p.acquisition[m]] != 0:
                 where = p.theta_first[v] + m - first
-                advantage = predicted_advantage(p, b, v, p.theta, where, last - first, n, cell)
+                advantage = inference.predicted_advantage(p, b, v, p.theta, where, last - first, n, cell)
                 if advantage < lowest:
                     best, lowest = p.acquisition[m], advantage
     if best >= 0:

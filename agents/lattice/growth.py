@@ -12,16 +12,6 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from agents.lattice import constants as const
-from agents.lattice.constants import (
-    MAX_CONTEXT_CELLS,
-    MAX_INTERACTION_FEATURES,
-    MAX_INTERACTIONS,
-    MAX_TRIPLE_PRODUCTS,
-    MIN_PRICE,
-    MIN_PRICE_SHARE,
-    MIN_STATISTIC,
-    QUARTILES,
-)
 from agents.lattice.nodes import Lattice, Node, Subset, extended
 from agents.lattice.sweep import SweepPolicy
 from agents.lattice.training_data import TrainingData
@@ -106,10 +96,10 @@ def statistics_by_cell(
     """
     codes = data.codes[list(rules.groups[j])]
     values, cell = np.unique(codes.T, axis=0, return_inverse=True)
-    if len(values) > MAX_CONTEXT_CELLS:
+    if len(values) > const.MAX_CONTEXT_CELLS:
         if len(codes) > 1:
             return []
-        cell = np.searchsorted(np.quantile(codes[0], QUARTILES), codes[0])
+        cell = np.searchsorted(np.quantile(codes[0], const.QUARTILES), codes[0])
     return [
         score_statistics(data, rules, proba, weight * (cell == v)) * (weight * (cell == v)).sum() / weight.sum()
         for v in range(cell.max() + 1)
@@ -127,7 +117,7 @@ def context_gains(data: TrainingData, rules: Rules, proba: NDArray[np.floating])
         sum(float(np.max(s)) for s in statistics_by_cell(data, rules, j, proba, weight))
         for j in range(rules.n_acquisitions)
     ]
-    return np.array(within) / max(without, MIN_STATISTIC)
+    return np.array(within) / max(without, const.MIN_STATISTIC)
 
 
 def find_interactions(data: TrainingData, rules: Rules, proba: NDArray[np.floating]) -> list[tuple[int, ...]]:
@@ -164,7 +154,7 @@ def find_interactions(data: TrainingData, rules: Rules, proba: NDArray[np.floati
     accepted = np.triu(pair > np.maximum(parts, threshold(2 * np.log(n_features))), 1)
     found = [(pair[a, b], (a, b)) for a, b in np.argwhere(accepted).tolist()]
     parts = np.maximum(parts, pair)
-    for a in range(n_features if data.onehot.size * n_features**3 <= MAX_TRIPLE_PRODUCTS else 0):
+    for a in range(n_features if data.onehot.size * n_features**3 <= const.MAX_TRIPLE_PRODUCTS else 0):
         triple = np.sum([((sides.T * (r * sides[:, a])) @ sides) ** 2 for r in residual], axis=0)
         parts_of_triple = np.maximum(parts, np.maximum(parts[a][:, None], parts[a]))
         accepted = np.triu(triple > np.maximum(parts_of_triple, threshold(3 * np.log(n_features))), 1)
@@ -172,22 +162,22 @@ def find_interactions(data: TrainingData, rules: Rules, proba: NDArray[np.floati
     acquisition = acquisition_of_features(rules)[chosen]
     found.sort(key=lambda v: -v[0])
     sets = dict.fromkeys(tuple(np.unique(acquisition[list(features)]).tolist()) for _, features in found)
-    return [s for s in sets if len(s) > 1][:MAX_INTERACTIONS]
+    return [s for s in sets if len(s) > 1][: const.MAX_INTERACTIONS]
 
 
 def _most_varied(data: TrainingData) -> NDArray[np.int64]:
     """All features, or of many those whose most common bin holds the fewest rows, ascending."""
-    if len(data.codes) <= MAX_INTERACTION_FEATURES:
+    if len(data.codes) <= const.MAX_INTERACTION_FEATURES:
         return np.arange(len(data.codes))
     commonest = np.array([np.bincount(codes).max() for codes in data.codes])
-    return np.sort(np.argsort(commonest, kind="stable")[:MAX_INTERACTION_FEATURES])
+    return np.sort(np.argsort(commonest, kind="stable")[: const.MAX_INTERACTION_FEATURES])
 
 
 def rank_acquisitions(
     statistic: NDArray[np.float64], prices: NDArray[np.float64], legal: NDArray[np.bool_]
 ) -> list[int]:
     """Legal acquisitions, best first: alternately by the statistic and by the statistic per unit of price."""
-    per_price = statistic / np.maximum(prices, MIN_PRICE + MIN_PRICE_SHARE * prices.max(initial=0.0))
+    per_price = statistic / np.maximum(prices, const.MIN_PRICE + const.MIN_PRICE_SHARE * prices.max(initial=0.0))
     best = np.argsort(-statistic, kind="stable"), np.argsort(-per_price, kind="stable")
     order = dict.fromkeys(int(j) for pair in zip(*best) for j in pair)
     return [j for j in order if legal[j]]

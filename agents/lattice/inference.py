@@ -12,15 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from agents.lattice import constants as const
 from agents.lattice.basis import bin_of, write_columns
-from agents.lattice.constants import (
-    COLUMNS_PER_FEATURE,
-    MAX_FEATURES_WITH_VALUES,
-    MIN_PROBA,
-    N_BELIEFS,
-    SHARE_SMOOTHING,
-    TIE_TOLERANCE,
-)
 from agents.lattice.continuation import Continuation
 from agents.lattice.state_features import write_belief_features, write_value_features
 from agents.lattice.sweep import ADAPTIVE, STOP
@@ -63,7 +56,7 @@ def predict_proba_at(p, b, v):
         _write_forest_shares(p, b, v)
         _add_weighted(b.proba, p.blend[v, 2], blended)
     for k in range(len(b.proba)):
-        b.scores[k] = np.log(max(blended[k], MIN_PROBA)) / p.temperature[v]
+        b.scores[k] = np.log(max(blended[k], const.MIN_PROBA)) / p.temperature[v]
     _write_softmax(b.scores, b.proba)
 
 
@@ -79,7 +72,7 @@ def _write_logistic_scores(p, b, v):
     for k in range(n_classes):
         b.scores[k] = p.coefficient[where + k]
     for f in range(p.feature_first[v], p.feature_first[v + 1]):
-        for h in range(COLUMNS_PER_FEATURE):
+        for h in range(const.COLUMNS_PER_FEATURE):
             where += n_classes
             x = b.columns[p.feature[f], h]
             for k in range(n_classes):
@@ -117,7 +110,7 @@ def _write_forest_shares(p, b, v):
             b.proba[p.entry_class[e]] += p.entry_share[e]
     n_trees = p.root_first[v + 1] - p.root_first[v]
     for k in range(n_classes):
-        b.proba[k] = (b.proba[k] / n_trees + SHARE_SMOOTHING / n_classes) / (1.0 + SHARE_SMOOTHING)
+        b.proba[k] = (b.proba[k] / n_trees + const.SHARE_SMOOTHING / n_classes) / (1.0 + const.SHARE_SMOOTHING)
 
 
 class Plan(NamedTuple):
@@ -200,10 +193,10 @@ class RowBuffers(NamedTuple):
 def row_buffers(plan: Plan, n_classes: int) -> RowBuffers:
     """Memory for one row of a policy."""
     n_features = len(plan.mean)
-    n_beliefs = 1 + N_BELIEFS + n_classes
-    longest = n_beliefs + MAX_FEATURES_WITH_VALUES * COLUMNS_PER_FEATURE + int(plan.cells.max(initial=0))
+    n_beliefs = 1 + const.N_BELIEFS + n_classes
+    longest = n_beliefs + const.MAX_FEATURES_WITH_VALUES * const.COLUMNS_PER_FEATURE + int(plan.cells.max(initial=0))
     return RowBuffers(
-        np.empty((n_features, COLUMNS_PER_FEATURE)),
+        np.empty((n_features, const.COLUMNS_PER_FEATURE)),
         np.empty(n_features, np.uint8),
         np.empty(n_classes),
         np.empty(n_classes),
@@ -318,7 +311,7 @@ def cheapest_answer(proba, error_costs):
         cost = 0.0
         for k in range(len(proba)):
             cost += proba[k] * error_costs[a, k]
-        if cost < lowest - TIE_TOLERANCE:
+        if cost < lowest - const.TIE_TOLERANCE:
             best, lowest = a, cost
     return best
 

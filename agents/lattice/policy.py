@@ -10,17 +10,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from agents.lattice import inference
 from agents.lattice.continuation import Continuation, check_continuation
 from agents.lattice.continue_from import KnownStates, act_in_states, outlook_in_states
-from agents.lattice.inference import (
-    Plan,
-    cheapest_answer,
-    choose_move,
-    encode_values_of,
-    follow_plan,
-    probabilities_at_places,
-    row_buffers,
-)
 from agents.lattice.plan import check_plan
 from agents.policy import Policy, acquisition_of_features, complete_advice
 from agents.replay import known_acquisitions
@@ -45,13 +37,13 @@ class LatticeWalk:
     state : State of n cases, started
     """
 
-    def __init__(self, plan: Plan, continuation: Continuation, rules: Rules, state: State) -> None:
+    def __init__(self, plan: inference.Plan, continuation: Continuation, rules: Rules, state: State) -> None:
         self.plan, self.continuation, self.rules, self.state = plan, continuation, rules, state
         n = len(state.spent)
         self.values = np.full((n, rules.n_features), np.nan, np.float32)
         # of each case: its subset, the one after what it asks for, and how many acquisitions of the base are left
         self.place, self.child, self.base_left = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
-        self.buffers = row_buffers(plan, rules.n_classes)
+        self.buffers = inference.row_buffers(plan, rules.n_classes)
 
     def begin(self) -> NDArray[np.int64]:
         rows, base = np.arange(len(self.place)), self.continuation.base
@@ -97,10 +89,10 @@ def _advance_lattice(t, state, rows, j, news, policy, arrays, actions):
                 actions[k] = asked
                 continue
             base_left[e] = 0
-        encode_values_of(p, b, values, e, place[e])
-        actions[k], child[e] = choose_move(p, c, b, place[e], state.legal, e, error_costs)
+        inference.encode_values_of(p, b, values, e, place[e])
+        actions[k], child[e] = inference.choose_move(p, c, b, place[e], state.legal, e, error_costs)
         if actions[k] < 0:
-            actions[k] = J + cheapest_answer(b.proba, error_costs)
+            actions[k] = J + inference.cheapest_answer(b.proba, error_costs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +127,7 @@ class LatticePolicy(Policy):
     kind = "lattice"
 
     taken: NDArray[np.bool_]
-    plan: Plan
+    plan: inference.Plan
     continuation: Continuation
     rules: Rules
 
@@ -209,7 +201,7 @@ class LatticePolicy(Policy):
         subset at which answers cost least; other acquired values have no effect.
         """
         X = read_only(np.where(acquired, values, np.nan), np.float32)
-        return probabilities_at_places(self.plan, self._places_of(acquired), X, self.rules.n_classes)
+        return inference.probabilities_at_places(self.plan, self._places_of(acquired), X, self.rules.n_classes)
 
     def _places_of(self, acquired: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The place of the subset from which each state is answered, int64 (n,)."""
@@ -230,7 +222,10 @@ class LatticePolicy(Policy):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> LatticePolicy:
-        plan, taken = Plan(**{name: arrays[f"plan.{name}"] for name in Plan._fields}), arrays["taken"]
+        plan, taken = (
+            inference.Plan(**{name: arrays[f"plan.{name}"] for name in inference.Plan._fields}),
+            arrays["taken"],
+        )
         continuation = Continuation(**{name: arrays[f"continuation.{name}"] for name in Continuation._fields})
         if taken.dtype != np.uint8 or taken.ndim != 2 or (taken > 1).any():
             raise ValueError("the subsets must be a table of 0 and 1")
@@ -243,4 +238,4 @@ class LatticePolicy(Policy):
         return probabilities
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        return follow_plan(self.plan, self.continuation, X, rules)
+        return inference.follow_plan(self.plan, self.continuation, X, rules)

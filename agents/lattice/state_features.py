@@ -8,20 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.lattice.constants import (
-    BELIEF_PENALTY,
-    COLUMNS_PER_FEATURE,
-    CONFIDENT_LOG_ODDS,
-    INTERCEPT_PENALTY,
-    MAX_ABS_COLUMN,
-    MAX_CELLS,
-    MAX_FEATURES_WITH_HINGES,
-    MAX_FEATURES_WITH_VALUES,
-    MIN_PROBA,
-    MIN_PROBA_OF_ODDS,
-    N_BELIEFS,
-    VALUE_PENALTY,
-)
+from agents.lattice import constants as const
 
 if TYPE_CHECKING:
     from agents.lattice.nodes import Lattice, Node
@@ -86,22 +73,24 @@ class StateFeatures(NamedTuple):
 
 def n_belief_features(n_classes: int) -> int:
     """Number of columns that ``write_belief_features`` writes after the intercept."""
-    return N_BELIEFS if n_classes == 2 else N_BELIEFS + n_classes
+    return const.N_BELIEFS if n_classes == 2 else const.N_BELIEFS + n_classes
 
 
 def n_value_features(n_features: int) -> int:
     """Number of columns of the acquired values: z-scores and hinges of few features, z-scores of some, none of many."""
-    if n_features <= MAX_FEATURES_WITH_HINGES:
-        return COLUMNS_PER_FEATURE * n_features
-    return n_features if n_features <= MAX_FEATURES_WITH_VALUES else 0
+    if n_features <= const.MAX_FEATURES_WITH_HINGES:
+        return const.COLUMNS_PER_FEATURE * n_features
+    return n_features if n_features <= const.MAX_FEATURES_WITH_VALUES else 0
 
 
 def n_cells(n_bins: NDArray[np.int64]) -> int:
     """Number of combinations of the bins of a subset's features; 0 where they are too many, or for no features."""
-    if not len(n_bins) or np.log(n_bins).sum() > np.log(MAX_CELLS + 1):  # the product may be beyond the largest float
+    if not len(n_bins) or np.log(n_bins).sum() > np.log(
+        const.MAX_CELLS + 1
+    ):  # the product may be beyond the largest float
         return 0
     total = int(np.prod(n_bins))
-    return total if total <= MAX_CELLS else 0
+    return total if total <= const.MAX_CELLS else 0
 
 
 def state_features(lattice: Lattice, node: Node) -> StateFeatures:
@@ -114,8 +103,8 @@ def state_features(lattice: Lattice, node: Node) -> StateFeatures:
     _write_state_features(
         data.columns(node.features), data.codes, n_bins, node.features, proba, lattice.rules.error_costs, cells, design
     )
-    penalty = np.repeat([BELIEF_PENALTY, VALUE_PENALTY, BELIEF_PENALTY], sizes)
-    penalty[0] = INTERCEPT_PENALTY
+    penalty = np.repeat([const.BELIEF_PENALTY, const.VALUE_PENALTY, const.BELIEF_PENALTY], sizes)
+    penalty[0] = const.INTERCEPT_PENALTY
     return StateFeatures(design, penalty, data.fold)
 
 
@@ -136,9 +125,9 @@ def _write_state_features(columns, codes, n_bins, features, proba, error_costs, 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def write_value_features(columns, n_features, out, place):
     """Write the columns of one acquired value, one of ``n_features``, from ``place`` on; return the next place."""
-    if n_features > MAX_FEATURES_WITH_VALUES:
+    if n_features > const.MAX_FEATURES_WITH_VALUES:
         return place
-    for k in range(COLUMNS_PER_FEATURE if n_features <= MAX_FEATURES_WITH_HINGES else 1):
+    for k in range(const.COLUMNS_PER_FEATURE if n_features <= const.MAX_FEATURES_WITH_HINGES else 1):
         out[place] = columns[k]
         place += 1
     return place
@@ -161,18 +150,18 @@ def write_belief_features(proba, error_costs, out):
         risk = min(risk, cost)
     out[0], out[1] = 1.0, risk
     if n_classes == 2:
-        half = 0.5 * np.log(max(proba[1], MIN_PROBA_OF_ODDS) / max(proba[0], MIN_PROBA_OF_ODDS))
-        half = min(max(half, -MAX_ABS_COLUMN), MAX_ABS_COLUMN)
+        half = 0.5 * np.log(max(proba[1], const.MIN_PROBA_OF_ODDS) / max(proba[0], const.MIN_PROBA_OF_ODDS))
+        half = min(max(half, -const.MAX_ABS_COLUMN), const.MAX_ABS_COLUMN)
         out[2], out[3], out[4] = half, abs(half), 4 * proba[0] * proba[1]
-        out[5] = max(abs(half) - CONFIDENT_LOG_ODDS, 0.0)
-        return 1 + N_BELIEFS
+        out[5] = max(abs(half) - const.CONFIDENT_LOG_ODDS, 0.0)
+        return 1 + const.N_BELIEFS
     top, second, entropy = 0.0, 0.0, 0.0
     for k in range(n_classes):
         if proba[k] > top:
             top, second = proba[k], top
         elif proba[k] > second:
             second = proba[k]
-        entropy -= proba[k] * np.log(max(proba[k], MIN_PROBA))
-        out[1 + N_BELIEFS + k] = np.sqrt(proba[k])
+        entropy -= proba[k] * np.log(max(proba[k], const.MIN_PROBA))
+        out[1 + const.N_BELIEFS + k] = np.sqrt(proba[k])
     out[2], out[3], out[4], out[5] = top, top - second, entropy, second
-    return 1 + N_BELIEFS + n_classes
+    return 1 + const.N_BELIEFS + n_classes

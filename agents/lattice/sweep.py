@@ -12,16 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.lattice.constants import (
-    ABSENT_WEIGHT,
-    ARRIVED_WEIGHT,
-    DEFAULT_KAPPA,
-    FIRST_KAPPA,
-    GO_ON_SHARE,
-    MAX_CHILDREN,
-    REGRESSION_BASE_WEIGHT,
-    TIE_TOLERANCE,
-)
+from agents.lattice import constants as const
 from agents.lattice.nodes import Lattice, Node, Subset
 from agents.lattice.state_features import state_features
 
@@ -74,7 +65,7 @@ class SweepPolicy:
         self,
         lattice: Lattice,
         previous_arrivals: dict[Subset, NDArray[np.bool_]] | None,
-        kappa: float = DEFAULT_KAPPA,
+        kappa: float = const.DEFAULT_KAPPA,
     ) -> None:
         self.lattice, self.kappa = lattice, kappa
         all_rows = np.ones(len(lattice.data.y), bool)
@@ -90,7 +81,7 @@ class SweepPolicy:
         At the empty subset, going on must pay by a standard error: it was chosen among the most subsets.
         """
         n, answer_cost = len(arrived), node.answer_cost
-        weight = self.lattice.data.weighted(np.where(arrived, ARRIVED_WEIGHT, ABSENT_WEIGHT))
+        weight = self.lattice.data.weighted(np.where(arrived, const.ARRIVED_WEIGHT, const.ABSENT_WEIGHT))
         candidates = self.lattice.children(node.subset)
         if not candidates:
             return Choice(STOP, [], np.full(n, -1, np.int8), answer_cost, None)  # type: ignore[arg-type]
@@ -98,21 +89,21 @@ class SweepPolicy:
         returns = np.stack([price + self.choices[q.subset].value for _, q, price in candidates], axis=1)
         if answer_cost is not None:
             returns = np.where(obtainable, returns, np.broadcast_to(answer_cost, n)[:, None])
-        order = np.argsort(weight @ returns, kind="stable")[:MAX_CHILDREN]
+        order = np.argsort(weight @ returns, kind="stable")[: const.MAX_CHILDREN]
         children = [(candidates[k][0], candidates[k][1].subset, candidates[k][2]) for k in order]
         returns, obtainable = returns[:, order], obtainable[:, order]
         go_on = Choice(ALWAYS, children[:1], np.where(obtainable[:, 0], 0, -1).astype(np.int8), returns[:, 0], None)
         if answer_cost is None:
             return go_on
         loss_of_stopping, loss_of_going_on = weight @ answer_cost, weight @ returns[:, 0]
-        first_kappa = 0.0 if node.subset else FIRST_KAPPA
+        first_kappa = 0.0 if node.subset else const.FIRST_KAPPA
         loss_of_going_on += first_kappa * weighted_standard_error(returns[:, 0] - answer_cost, weight)
         fixed = Choice(STOP, [], np.full(n, -1, np.int8), answer_cost, None)
         if loss_of_going_on < loss_of_stopping:
             fixed = go_on
         advantage = returns - answer_cost[:, None]
         features = state_features(self.lattice, node)
-        regression_weight = self.lattice.data.weighted(arrived + REGRESSION_BASE_WEIGHT)
+        regression_weight = self.lattice.data.weighted(arrived + const.REGRESSION_BASE_WEIGHT)
         of_all = features.cross_predict(advantage, regression_weight, obtainable)
         predicted = np.where(obtainable, of_all, np.inf)
         best, lowest_loss = fixed, min(loss_of_stopping, loss_of_going_on)
@@ -122,7 +113,7 @@ class SweepPolicy:
             value = np.where(next_child >= 0, returns[np.arange(n), next_child], answer_cost)
             loss = weight @ value + self.kappa * weighted_standard_error(value - fixed.value, weight)
             loss += first_kappa * weighted_standard_error(value - answer_cost, weight)
-            if loss < lowest_loss - TIE_TOLERANCE:
+            if loss < lowest_loss - const.TIE_TOLERANCE:
                 predictions = advantage[:, :m].astype(np.float32), of_all[:, :m].astype(np.float32)
                 best = Choice(ADAPTIVE, children[:m], next_child.astype(np.int8), value, *predictions)
                 lowest_loss = loss
@@ -188,7 +179,7 @@ class SweepPolicy:
         saving = np.where(
             choice.next_child < 0,
             node.answer_cost - price,  # type: ignore[operator]
-            GO_ON_SHARE * (choice.value - price),
+            const.GO_ON_SHARE * (choice.value - price),
         )
         return self.lattice.data.weighted(np.maximum(saving, 0.0) * self.arrivals[z])
 

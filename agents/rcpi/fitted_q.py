@@ -9,16 +9,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.parallel import TaskRunner
+from agents.rcpi import rollouts
 from agents.rcpi.kernels import consecutive_ranges
 from agents.rcpi.rcpi import RCPI
-from agents.rcpi.rollouts import (
-    STATES_PER_TASK,
-    Mixture,
-    RolloutBuffers,
-    RolloutProblem,
-    choose_greedily,
-    restore_state,
-)
 from agents.rcpi.sampling import States
 from fsgym.data.dataset import Dataset
 from fsgym.rules import kernels as mdp
@@ -64,7 +57,7 @@ class FittedQ(RCPI):
         states: States,
         dataset: Dataset,
         values: NDArray[np.float32],
-        mixture: Mixture,
+        mixture: rollouts.Mixture,
         seed: int,
         run: TaskRunner,
     ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
@@ -75,14 +68,14 @@ class FittedQ(RCPI):
             return targets, legal
         newest = mixture._replace(linear=mixture.linear.newest(), shares=np.ones(1))
         rules = self.rules
-        problem = RolloutProblem(
+        problem = rollouts.RolloutProblem(
             rules.tables, rules.reward_costs(), dataset.X, read_only(values), dataset.y, states, newest, 1, seed
         )
 
         def task(first: int, last: int) -> None:
-            _write_targets(first, last, problem, RolloutBuffers.blank(newest, shape[1]), targets, legal)
+            _write_targets(first, last, problem, rollouts.RolloutBuffers.blank(newest, shape[1]), targets, legal)
 
-        run(task, consecutive_ranges(shape[0], STATES_PER_TASK))
+        run(task, consecutive_ranges(shape[0], rollouts.STATES_PER_TASK))
         return targets, legal
 
 
@@ -91,7 +84,7 @@ def _write_targets(first, last, x, b, targets, legal):
     """Write the targets of the legal acquisitions in the sampled states ``first`` to ``last - 1``."""
     t, state = x.tables, b.state
     for s in range(first, last):
-        restore_state(x, b, s)
+        rollouts.restore_state(x, b, s)
         for j in range(t.costs.size):
             if state.legal[0, j] == 0:
                 continue
@@ -99,5 +92,5 @@ def _write_targets(first, last, x, b, targets, legal):
             mdp.copy_state(t, state, 0, 1)
             mdp.acquire(t, state, 1, j)
             b.chain[0], b.n_added[0] = j, -1
-            best = choose_greedily(x, b, s, 0, 1)
+            best = rollouts.choose_greedily(x, b, s, 0, 1)
             targets[s, j] = b.allowed[0, best] - x.costs.lam * (state.spent[1] - state.spent[0])

@@ -7,17 +7,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.parallel import TaskRunner
+from agents.rcpi import rollouts
 from agents.rcpi.kernels import consecutive_ranges, next_state, random_fraction, random_integer, random_stream
-from agents.rcpi.rollouts import (
-    STATES_PER_TASK,
-    Mixture,
-    RolloutBuffers,
-    RolloutProblem,
-    choose_greedily,
-    random_legal,
-    restore_state,
-    sample_policy,
-)
 from agents.rcpi.sampling import EQUAL_SHARES, States, sample_row
 from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules
@@ -29,7 +20,7 @@ def sample_prefixes(
     states: States,
     dataset: Dataset,
     values: NDArray[np.float32],
-    mixture: Mixture,
+    mixture: rollouts.Mixture,
     rules: Rules,
     *,
     seed: int,
@@ -54,12 +45,14 @@ def sample_prefixes(
         The result does not depend on it.
     """
     values = read_only(values)
-    problem = RolloutProblem(rules.tables, rules.reward_costs(), dataset.X, values, dataset.y, states, mixture, 1, seed)
+    problem = rollouts.RolloutProblem(
+        rules.tables, rules.reward_costs(), dataset.X, values, dataset.y, states, mixture, 1, seed
+    )
 
     def task(first: int, last: int) -> None:
-        _write_prefixes(first, last, problem, RolloutBuffers.blank(mixture, rules.n_acquisitions), shares)
+        _write_prefixes(first, last, problem, rollouts.RolloutBuffers.blank(mixture, rules.n_acquisitions), shares)
 
-    run(task, consecutive_ranges(len(states.rows), STATES_PER_TASK))
+    run(task, consecutive_ranges(len(states.rows), rollouts.STATES_PER_TASK))
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})
@@ -70,18 +63,18 @@ def _write_prefixes(first, last, x, b, shares):
     for s in range(first, last):
         random = next_state(random_stream(x.seed, s))
         x.states.rows[s] = sample_row(random, shares, len(x.X))
-        restore_state(x, b, s)
+        rollouts.restore_state(x, b, s)
         mdp.copy_state(t, state, 0, 1)
         for p in range(b.n_added.size):
             b.n_added[p] = -1
         random = next_state(random)
-        p, n_chain = sample_policy(random_fraction(random), x.mixture.shares), 0
+        p, n_chain = rollouts.sample_policy(random_fraction(random), x.mixture.shares), 0
         while True:
             if p < 0:
                 random = next_state(random)
-                action = random_legal(random, state.legal, 1, n_actions)
+                action = rollouts.random_legal(random, state.legal, 1, n_actions)
             else:
-                action = choose_greedily(x, b, s, p, n_chain)
+                action = rollouts.choose_greedily(x, b, s, p, n_chain)
             if action >= J:
                 break
             mdp.acquire(t, state, 1, action)
@@ -89,7 +82,7 @@ def _write_prefixes(first, last, x, b, shares):
             n_chain += 1
             if not x.mixture.per_trajectory:
                 random = next_state(random)
-                p = sample_policy(random_fraction(random), x.mixture.shares)
+                p = rollouts.sample_policy(random_fraction(random), x.mixture.shares)
         random = next_state(random)
         size = random_integer(random, n_chain + 1)
         for k in range(size):

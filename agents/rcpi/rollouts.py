@@ -13,17 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.parallel import TaskRunner
-from agents.rcpi.kernels import (
-    ActionScores,
-    Linear,
-    add_acquisition,
-    best_legal,
-    consecutive_ranges,
-    next_state,
-    random_fraction,
-    random_integer,
-    random_stream,
-)
+from agents.rcpi import kernels
 from agents.rcpi.sampling import States
 from agents.rcpi.score_trees import UNKNOWN_VALUE, tree_sum
 from fsgym.data.dataset import Dataset
@@ -46,16 +36,16 @@ class Mixture(NamedTuple):
         Whether one of the policies is sampled per rollout, or anew at each decision.
     """
 
-    linear: Linear
+    linear: kernels.Linear
     shares: NDArray[np.float64]
     per_trajectory: bool = False
 
     @classmethod
     def uniform(cls, rules: Rules, per_trajectory: bool = False) -> Mixture:
         """The initial policy pi_0, uniform over the legal actions."""
-        return cls(Linear.blank(rules), np.zeros(0), per_trajectory)
+        return cls(kernels.Linear.blank(rules), np.zeros(0), per_trajectory)
 
-    def mixed(self, scores: ActionScores, alpha: float) -> Mixture:
+    def mixed(self, scores: kernels.ActionScores, alpha: float) -> Mixture:
         """The mixture pi_t: the new greedy policy with probability 1 - alpha, otherwise this mixture."""
         shares = np.append(self.shares * alpha, 1.0 - alpha)
         return self._replace(linear=self.linear.appended(scores), shares=shares)
@@ -186,7 +176,7 @@ def rollout_returns(
     def task(first: int, last: int) -> None:
         _write_returns(by_row[first:last], problem, RolloutBuffers.blank(mixture, J).with_terms(), returns, legal)
 
-    run(task, consecutive_ranges(n_states, STATES_PER_TASK))
+    run(task, kernels.consecutive_ranges(n_states, STATES_PER_TASK))
     return returns, legal
 
 
@@ -210,7 +200,7 @@ def random_legal(random, legal, e, n_actions):
     n = 0
     for a in range(n_actions):
         n += legal[e, a]
-    k = random_integer(random, n)
+    k = kernels.random_integer(random, n)
     for a in range(n_actions):
         k -= legal[e, a]
         if k < 0:
@@ -236,13 +226,13 @@ def restore_state(x, b, s):
 def _add_terms(x, b, j, p, scores):
     """Add to ``scores[p]`` the terms of policy p for acquisition j in row ``b.row``."""
     if b.terms.shape[0] == 0:
-        add_acquisition(x.tables, j, x.values, b.row[0], x.mixture.linear, p, scores)
+        kernels.add_acquisition(x.tables, j, x.values, b.row[0], x.mixture.linear, p, scores)
         return
     if not b.has_terms[p, j]:
         b.has_terms[p, j] = True
         for a in range(scores.shape[1]):
             b.terms[p, j, a] = 0.0
-        add_acquisition(x.tables, j, x.values, b.row[0], x.mixture.linear, p, b.terms[:, j])
+        kernels.add_acquisition(x.tables, j, x.values, b.row[0], x.mixture.linear, p, b.terms[:, j])
     for a in range(scores.shape[1]):
         scores[p, a] += b.terms[p, j, a]
 
@@ -289,7 +279,7 @@ def choose_greedily(x, b, s, p, n_chain):
     update_scores(x, b, s, p, n_chain)
     if x.mixture.linear.trees.roots.size > 0:
         _write_tree_scores(x, b, s, p, n_chain)
-    return best_legal(b.scores, p, b.state.legal, 1, x.mixture.linear, p, b.allowed)
+    return kernels.best_legal(b.scores, p, b.state.legal, 1, x.mixture.linear, p, b.allowed)
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})
@@ -304,19 +294,19 @@ def follow_mixture(x, b, s, first_action, random):
     for p in range(b.n_added.size):
         b.n_added[p] = -1
     action, n_chain, n_decisions = first_action, 0, 0
-    random = next_state(random)
-    p = sample_policy(random_fraction(random), x.mixture.shares)
+    random = kernels.next_state(random)
+    p = sample_policy(kernels.random_fraction(random), x.mixture.shares)
     while action < J:
         if action >= 0:
             mdp.acquire(t, state, 1, action)
             b.chain[n_chain] = action
             n_chain += 1
         if not x.mixture.per_trajectory and n_decisions > 0:
-            random = next_state(random)
-            p = sample_policy(random_fraction(random), x.mixture.shares)
+            random = kernels.next_state(random)
+            p = sample_policy(kernels.random_fraction(random), x.mixture.shares)
         n_decisions += 1
         if p < 0:
-            random = next_state(random)
+            random = kernels.next_state(random)
             action = random_legal(random, state.legal, 1, n_actions)
         else:
             action = choose_greedily(x, b, s, p, n_chain)
@@ -336,6 +326,6 @@ def _write_returns(batch, x, b, returns, legal):
             legal[s, j] = True
             total = 0.0
             for rollout in range(x.n_rollouts):
-                random = random_stream(x.seed, (s * J + j) * x.n_rollouts + rollout)
+                random = kernels.random_stream(x.seed, (s * J + j) * x.n_rollouts + rollout)
                 total -= follow_mixture(x, b, s, j, random)[0]
             returns[s, j] = total / x.n_rollouts

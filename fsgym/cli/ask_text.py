@@ -10,18 +10,7 @@ from typing import Any
 from fsgym.cli.ask_values import allowed_at_prompt
 from fsgym.cli.terminal import console, wrapped
 from fsgym.data.columns import Column
-from fsgym.session import LogEntry, Question, Step
-from fsgym.session.words import (
-    ALTERNATIVES_SHOWN,
-    BELIEFS_SHOWN,
-    alternative_text,
-    answer_cost_text,
-    answer_text,
-    entry_text,
-    price_and_paid,
-    ranked_beliefs,
-    would_stop_text,
-)
+from fsgym.session import LogEntry, Question, Step, words
 from fsgym.text.sentences import price_text, probability_text, unused_text
 from fsgym.text.shown import visible
 
@@ -69,11 +58,11 @@ class Screen:
     def show_question(self, question: Question, step: Step, columns: Sequence[Column]) -> None:
         """Print what is asked, its price, the price paid so far and what the model believes."""
         self._console.print()
-        self.show(f"{question.name} ({price_and_paid(question.price, step.spent)})", "bold")
+        self.show(f"{question.name} ({words.price_and_paid(question.price, step.spent)})", "bold")
         for column in columns:
             self.show_column(column, question.name)
         if step.should_stop:
-            self.show(would_stop_text(step), "dim", 2)
+            self.show(words.would_stop_text(step), "dim", 2)
         self.show_beliefs(step)
         self.show_keys(columns)
 
@@ -99,39 +88,41 @@ class Screen:
             return
         solid = ("#", ".") if self._console.options.ascii_only else ("█", "░")
         lines = belief_lines(step.probabilities, self._console.width - 2, solid)
-        for (label, line), _ in zip(lines, range(BELIEFS_SHOWN)):
+        for (label, line), _ in zip(lines, range(words.BELIEFS_SHOWN)):
             self.show(line, "green" if label == step.answer else "", 2)
-        if len(lines) > BELIEFS_SHOWN:
-            self.show(f"and {len(lines) - BELIEFS_SHOWN} more classes", "dim", 2)
+        if len(lines) > words.BELIEFS_SHOWN:
+            self.show(f"and {len(lines) - words.BELIEFS_SHOWN} more classes", "dim", 2)
 
     def show_log(self, entries: Sequence[LogEntry], columns: Mapping[str, Column]) -> None:
         """Print what happened so far."""
         for entry in entries:
-            self.show(f"{entry_text(entry, columns)} ({price_text(entry.price)})", "dim")
+            self.show(f"{words.entry_text(entry, columns)} ({price_text(entry.price)})", "dim")
 
     def show_alternatives(self, step: Step) -> None:
         """Print the acquisitions that can be made now, the best first."""
         if not step.alternatives:
             self.show("Nothing more can be acquired.")
-        for place, a in enumerate(step.alternatives[:ALTERNATIVES_SHOWN], 1):
-            self.show(f"{place}. {a.name}: {alternative_text(a)}", indent=2)
-        more = len(step.alternatives) - ALTERNATIVES_SHOWN
+        for place, a in enumerate(step.alternatives[: words.ALTERNATIVES_SHOWN], 1):
+            self.show(f"{place}. {a.name}: {words.alternative_text(a)}", indent=2)
+        more = len(step.alternatives) - words.ALTERNATIVES_SHOWN
         if more > 0:
-            self.show(f"and {more} more: {', '.join(a.name for a in step.alternatives[ALTERNATIVES_SHOWN:])}", "dim", 2)
+            self.show(
+                f"and {more} more: {', '.join(a.name for a in step.alternatives[words.ALTERNATIVES_SHOWN :])}", "dim", 2
+            )
         if step.alternatives:
             self.show("Type a name to acquire it instead.", "dim")
 
     def show_answer(self, step: Step, remarks: Sequence[str] = (), ended: bool = False) -> None:
         """Print the answer, what the model believes, the total price and the expected cost; and odd values."""
         self._console.print()
-        self.show(answer_text(step), "bold")
+        self.show(words.answer_text(step), "bold")
         for remark in remarks:
             self.show(f"Accepted: {remark}.", "yellow", 2)
         self.show_beliefs(step)
         if ended:
             return
-        if answer_cost_text(step):
-            self.show(answer_cost_text(step), indent=2)
+        if words.answer_cost_text(step):
+            self.show(words.answer_cost_text(step), indent=2)
         example = [
             f" The name of an acquisition, such as {a.name}, acquires it all the same." for a in step.alternatives
         ]
@@ -151,7 +142,7 @@ def belief_lines(
     """
     from rich.cells import cell_len, set_cell_size
 
-    ranked = ranked_beliefs(probabilities)
+    ranked = words.ranked_beliefs(probabilities)
     texts = [printable(str(label)) for label, _ in ranked]
     label_width = min(max(map(cell_len, texts)), max(width // 3, 1))
     length = min(width - label_width - PERCENT_WIDTH - 2, LONGEST_BAR)

@@ -15,8 +15,8 @@ import typer
 from typer.core import TyperGroup
 
 import fsgym
+from fsgym.cli import mistakes, options
 from fsgym.cli import models as cli_models
-from fsgym.cli import options
 from fsgym.cli.ask import ask
 from fsgym.cli.benchmark import benchmark
 from fsgym.cli.charts import chart
@@ -26,15 +26,6 @@ from fsgym.cli.datasets import datasets_app
 from fsgym.cli.description import describe_table
 from fsgym.cli.explanation import explain
 from fsgym.cli.leaderboard import show_leaderboard
-from fsgym.cli.mistakes import (
-    MOST_SEED,
-    RESULT_FILES,
-    check_comparison,
-    check_study,
-    refuse_empty,
-    refuse_file,
-    whole_number,
-)
 from fsgym.cli.options import comma_separated
 from fsgym.cli.page_export import export_page
 from fsgym.cli.prediction import predict
@@ -112,7 +103,9 @@ def compare(
     ] = True,
     splits: Annotated[
         int,
-        typer.Option(callback=whole_number(1, MAX_SPLITS), help="Number of random splits into training and test part."),
+        typer.Option(
+            callback=mistakes.whole_number(1, MAX_SPLITS), help="Number of random splits into training and test part."
+        ),
     ] = 5,
     train_share: Annotated[float, typer.Option(help="Share of the rows for training.")] = 0.5,
     lam: Annotated[
@@ -143,7 +136,8 @@ def compare(
     row_groups: options.RowGroupsOption = None,
     data_dir: options.DataDirOption = None,
     seed: Annotated[
-        int, typer.Option(callback=whole_number(0, MOST_SEED), help="The same seed gives the same table.")
+        int,
+        typer.Option(callback=mistakes.whole_number(0, mistakes.MOST_SEED), help="The same seed gives the same table."),
     ] = 0,
     out: Annotated[
         Path | None,
@@ -170,8 +164,8 @@ def compare(
         _parse_numbers(texts, f"--{name}")
         for name, texts in (("lam", lam), ("target-cost", target_cost), ("target-features", target_features))
     )
-    check_comparison(comma_separated([methods]), splits, train_share, backend, scheduler)
-    refuse_file(out, RESULT_FILES)
+    mistakes.check_comparison(comma_separated([methods]), splits, train_share, backend, scheduler)
+    mistakes.refuse_file(out, mistakes.RESULT_FILES)
     own = load_own_methods(mine or ())
     tasks = [
         options.read_task(one, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups)
@@ -232,7 +226,7 @@ def reproduce(
     Example: fsgym reproduce dwsm-cost --quick --jobs 2
     """
     if name is not None:
-        check_study(name, full, out, doc)
+        mistakes.check_study(name, full, out, doc)
     studies: Any = import_module("fsgym_studies.command")
     if name is None:
         studies.list_studies(data_dir)
@@ -286,7 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     try:
         given = list(sys.argv[1:] if arguments is None else arguments)
-        refuse_empty(given)
+        mistakes.refuse_empty(given)
         with interrupts_between_kernels():
             code = app(args=given, prog_name="fsgym", standalone_mode=False, obj=given)
     except USAGE_ERRORS as error:

@@ -11,19 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsgym.cli import options
+from fsgym.cli import mistakes, options
 from fsgym.cli.completion import agent_names, complete_agent
 from fsgym.cli.evaluation_output import print_evaluations, print_json
-from fsgym.cli.mistakes import (
-    LONGEST_TRAINING,
-    MOST_SEED,
-    check_data,
-    check_missing_columns,
-    check_model,
-    check_rule_files,
-    refuse_folder,
-    whole_number,
-)
 from fsgym.cli.terminal import say, show
 from fsgym.methods import DEFAULT_AGENT, Method, find_method, load_class, method_names
 from fsgym.support.writing import writable_folder
@@ -82,7 +72,7 @@ def train(
     steps: Annotated[
         int | None,
         typer.Option(
-            callback=whole_number(1, LONGEST_TRAINING),
+            callback=mistakes.whole_number(1, mistakes.LONGEST_TRAINING),
             help="Length of the training: iterations of rcpi, environment steps of maskable_ppo and dqn, "
             "passes through the rows of gdfs and dime.",
         ),
@@ -99,7 +89,8 @@ def train(
     row_groups: options.RowGroupsOption = None,
     data_dir: options.DataDirOption = None,
     seed: Annotated[
-        int, typer.Option(callback=whole_number(0, MOST_SEED), help="The same seed gives the same model.")
+        int,
+        typer.Option(callback=mistakes.whole_number(0, mistakes.MOST_SEED), help="The same seed gives the same model."),
     ] = 0,
     as_json: JsonOption = False,
     **rules: Any,
@@ -115,9 +106,9 @@ def train(
     Example: fsgym train ward.csv --target died --drop pid -o model.safetensors
     """
     method = _find_agent(agent)
-    refuse_folder(output, "--output", "the model")
-    check_rule_files({"lam": lam, **rules})
-    check_data(data, data_dir, split)
+    mistakes.refuse_folder(output, "--output", "the model")
+    mistakes.check_rule_files({"lam": lam, **rules})
+    mistakes.check_data(data, data_dir, split)
     from fsgym.cli.training_data import DataOrigin
     from fsgym.datasets.loading import part_index
 
@@ -293,10 +284,10 @@ def evaluate(
 
     Example: fsgym evaluate model.safetensors patients.csv
     """
-    check_model(model)
-    check_data(data, data_dir, split)
-    check_rule_files({"groups": groups})
-    check_missing_columns(missing_columns)
+    mistakes.check_model(model)
+    mistakes.check_data(data, data_dir, split)
+    mistakes.check_rule_files({"groups": groups})
+    mistakes.check_missing_columns(missing_columns)
     from fsgym.cli.model_data import ModelData, read_labelled
     from fsgym.datasets.loading import part_index
     from fsgym.evaluation.evaluate import evaluate as evaluate_model

@@ -9,17 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from fsgym.comparison import fitting
 from fsgym.comparison.examples import examples_of_rows, first_columns, record_of
-from fsgym.comparison.fitting import (
-    FIGURE_CHECKS,
-    acquisition_figures,
-    curve_figures,
-    finite_or_none,
-    first_warning,
-    fit_on,
-    training_arguments,
-    with_seed,
-)
 from fsgym.comparison.policies import PolicyFactory, as_in_training, caution_of, scaled_by, training_origin
 from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.data.dataset import Dataset
@@ -35,8 +26,8 @@ CELL_FUNCTION, TESTED_CELL_FUNCTION = (f"fsgym.comparison.cell:{name}" for name 
 
 REFIT_FIGURES = ("n_features", "n_acquisitions", "spent")  # need no labels
 
-VALIDATION_CHECKS = {f"validation_{name}": check for name, check in FIGURE_CHECKS.items()}
-TEST_CHECKS = {**FIGURE_CHECKS, "n_train": count, "n_test": count}
+VALIDATION_CHECKS = {f"validation_{name}": check for name, check in fitting.FIGURE_CHECKS.items()}
+TEST_CHECKS = {**fitting.FIGURE_CHECKS, "n_train": count, "n_test": count}
 ACQUISITION_CHECKS = {"histogram": list_of(count), "usage": list_of(share)}
 CELL_RESULT = record(
     row=record(**TEST_CHECKS, **VALIDATION_CHECKS), **ACQUISITION_CHECKS, examples=optional(list_of(record()))
@@ -86,8 +77,8 @@ def run_cell(
 
     def fit(part: Dataset) -> Sequence[Any]:
         if lams is None:
-            return [fit_on(part, candidate, rules, seed)]
-        return with_seed(candidate, seed).path(*training_arguments(candidate, part), lams)
+            return [fitting.fit_on(part, candidate, rules, seed)]
+        return fitting.with_seed(candidate, seed).path(*fitting.training_arguments(candidate, part), lams)
 
     shown = scaled_by if isinstance(candidate, PolicyFactory) else lambda part, train: part
     return {"cells": _fit_and_validate(fit, dataset, rules, split, explained, shown)}
@@ -105,10 +96,12 @@ def run_tested_cell(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         train, test = split.divide(dataset)
-        model = fit_on(train, candidate, rules, seed)
+        model = fitting.fit_on(train, candidate, rules, seed)
         result = evaluate(model, test, rules)
-    figures = _test_figures(result, train) | acquisition_figures(result) | curve_figures(result, model, train)
-    return figures | {"warning": first_warning(caught)}
+    figures = (
+        _test_figures(result, train) | fitting.acquisition_figures(result) | fitting.curve_figures(result, model, train)
+    )
+    return figures | {"warning": fitting.first_warning(caught)}
 
 
 def _fit_and_validate(
@@ -139,19 +132,19 @@ def _fit_and_validate(
             ordered = explained and result.trajectories is not None
             cells.append(
                 {
-                    "row": finite_or_none(row) | {"seen": 0.0, "warning": None},
-                    **acquisition_figures(result),
+                    "row": fitting.finite_or_none(row) | {"seen": 0.0, "warning": None},
+                    **fitting.acquisition_figures(result),
                     "examples": examples_of_rows(result, test, model) if ordered else None,
                     **(record_of(result, model, test) if ordered else {}),
                 }
             )
     for figures in cells:
-        figures["row"]["warning"] = first_warning(caught)
+        figures["row"]["warning"] = fitting.first_warning(caught)
     return cells
 
 
 def _test_figures(result: Evaluation, train: Dataset) -> dict[str, Any]:
-    return finite_or_none(result.figures()) | {"n_train": train.n_samples, "n_test": result.dataset.n_samples}
+    return fitting.finite_or_none(result.figures()) | {"n_train": train.n_samples, "n_test": result.dataset.n_samples}
 
 
 def _by_class_as_json(result: Evaluation) -> str:
@@ -160,7 +153,7 @@ def _by_class_as_json(result: Evaluation) -> str:
     recalls, precisions = (shares(y, result.answers, n_classes) for shares in (class_recalls, class_precisions))
     figures = zip(np.bincount(y, minlength=n_classes).tolist(), recalls, precisions, strict=True)
     by_class = {
-        str(label): finite_or_none({"rows": rows, "recall": recall, "precision": precision})
+        str(label): fitting.finite_or_none({"rows": rows, "recall": recall, "precision": precision})
         for label, (rows, recall, precision) in zip(result.dataset.classes, figures, strict=True)
     }
     return json.dumps(by_class, ensure_ascii=False)

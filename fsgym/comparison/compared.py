@@ -15,14 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fsgym.comparison.pipelines import (
-    ImputedMean,
-    accepts_missing,
-    is_estimator,
-    mean_imputer,
-    own_estimator,
-    settings_of,
-)
+from fsgym.comparison import pipelines
 from fsgym.comparison.policies import PolicyFactory, is_factory, training_origin
 from fsgym.comparison.protocol import Protocol
 from fsgym.data.dataset import Dataset
@@ -246,7 +239,7 @@ def sparsity_settings(key: str, options: Mapping[str, Any], train: Dataset, seed
     (estimator,) = candidates_at(key, options, [{}])
     X = train.to_array()
     if np.isnan(X).any():
-        X = mean_imputer(X).transform(X)
+        X = pipelines.mean_imputer(X).transform(X)
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     grid = estimator.sparsity_grid(X, train.classes[train.y])
@@ -306,7 +299,7 @@ def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
         raise ValueError(f"method {name!r} must have at least one estimator, got an empty list")
     if isinstance(given, type) and hasattr(given, "get_params"):
         raise TypeError(f"method {name!r} must be an estimator, got the class {given.__name__}; pass an instance of it")
-    if not is_list and not is_estimator(given):
+    if not is_list and not pipelines.is_estimator(given):
         if not (callable(given) or hasattr(given, "predict") or hasattr(given, "trajectories")):
             raise TypeError(f"method {name!r} must be an estimator, a policy or a callable, got {type(given).__name__}")
         if hasattr(given, "predict") and hasattr(given, "fit") and not hasattr(given, "features_used"):
@@ -320,14 +313,14 @@ def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
         training_origin(given)  # raises for a policy whose observations cannot be rebuilt
         return ComparedMethod(name, name, (given,), ({},), fitted=True)
     for candidate in candidates:
-        if not is_estimator(candidate):
+        if not pipelines.is_estimator(candidate):
             raise TypeError(f"method {name!r} lists {type(candidate).__name__}, which is not a scikit-learn estimator")
     if any(_is_fitted(c) for c in candidates):
         warn_caller(
             f"{name!r} is fitted already and is fitted again in each split; put it into sklearn.frozen.FrozenEstimator "
             "to evaluate it as it is"
         )
-    candidates = [own_estimator(c, protocol.dataset) for c in candidates]
+    candidates = [pipelines.own_estimator(c, protocol.dataset) for c in candidates]
     return _compared_method(name, name, [clone(c) for c in candidates], _differences(candidates), protocol)
 
 
@@ -341,7 +334,7 @@ def _is_fitted(candidate: Any) -> bool:
 
 def _differences(candidates: Sequence[Any]) -> list[dict[str, Any]]:
     """The parameters in which the estimators differ, as JSON values, one dict per estimator."""
-    parameters = [settings_of(c) for c in candidates]
+    parameters = [pipelines.settings_of(c) for c in candidates]
     keys = dict.fromkeys(k for p in parameters for k in p)
     varying = [k for k in keys if len({repr(p.get(k)) for p in parameters}) > 1]
     return [{k: _json_or_repr(p.get(k)) for k in varying} for p in parameters]
@@ -362,13 +355,13 @@ def _compared_method(
     error_costs, classes = protocol.rules.options().get("error_costs"), protocol.dataset.classes.tolist()
     missing, caution, wrapped = bool(np.isnan(protocol.dataset.X).any()), "", []
     for candidate in candidates:
-        method = ImputedMean(candidate) if missing and not accepts_missing(candidate) else candidate
+        method = pipelines.ImputedMean(candidate) if missing and not pipelines.accepts_missing(candidate) else candidate
         if error_costs is not None:
             caution = caution or _error_cost_caution(candidate)
             if has_scores(candidate) and not knows_error_costs(candidate):
                 method = ExpectedCostClassifier(method, error_costs, classes)
         wrapped.append(method)
-    imputed = missing and not all(accepts_missing(c) for c in candidates)
+    imputed = missing and not all(pipelines.accepts_missing(c) for c in candidates)
     return ComparedMethod(name, title, tuple(wrapped), tuple(params), imputed=imputed, caution=caution)
 
 

@@ -13,16 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsgym.data.dataset import Dataset
 from fsgym.data.weights import check_row_weights, cumulative_shares
+from fsgym.envs import env
 from fsgym.envs import rendering as render
-from fsgym.envs.env import (
-    DatumWiseEnv,
-    check_illegal_action,
-    check_render_mode,
-    check_reset_options,
-    check_row_index,
-    observation_space,
-    rules_for,
-)
 from fsgym.envs.episodes import NO_ROWS, EpisodeOutcomes, Episodes
 from fsgym.rules import Rules
 from fsgym.text.messages import brief
@@ -74,7 +66,7 @@ class DatumWiseVectorEnv(VectorEnv):
     ((3, 60), (3, 32))
     """
 
-    metadata: ClassVar[dict[str, Any]] = DatumWiseEnv.metadata | {"render_modes": ["rgb_array"]}
+    metadata: ClassVar[dict[str, Any]] = env.DatumWiseEnv.metadata | {"render_modes": ["rgb_array"]}
 
     def __init__(
         self,
@@ -90,11 +82,11 @@ class DatumWiseVectorEnv(VectorEnv):
     ) -> None:
         if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs must be a whole number, 1 or more, got {brief(num_envs)}")
-        check_render_mode(render_mode, self.metadata["render_modes"])
+        env.check_render_mode(render_mode, self.metadata["render_modes"])
         if not isinstance(autoreset_mode, (str, AutoresetMode)):
             raise TypeError(f"autoreset_mode must be an AutoresetMode or its value, got {brief(autoreset_mode)}")
         size = self.num_envs = int(num_envs)
-        self.rules = rules_for(dataset, rules)
+        self.rules = env.rules_for(dataset, rules)
         self.dataset = dataset
         self.render_mode = render_mode
         self.belief = render.check_belief(belief)
@@ -104,8 +96,8 @@ class DatumWiseVectorEnv(VectorEnv):
         self._shares = None  # cumulative, where the weights of the rows differ
         if sample_weight is not None:
             self._shares = cumulative_shares(check_row_weights(sample_weight, dataset.n_samples))
-        self._strict = check_illegal_action(illegal_action)
-        self.single_observation_space = observation_space(dataset)
+        self._strict = env.check_illegal_action(illegal_action)
+        self.single_observation_space = env.observation_space(dataset)
         self.single_action_space = spaces.Discrete(self.rules.n_actions)
         self.observation_space = batch_space(self.single_observation_space, size)
         self.action_space = batch_space(self.single_action_space, size)
@@ -120,12 +112,12 @@ class DatumWiseVectorEnv(VectorEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        options = check_reset_options(seed, options)
+        options = env.check_reset_options(seed, options)
         mask = self._reset_mask(options)
         which = np.flatnonzero(mask)
         rows = None
         if options.get("index") is not None:
-            rows = check_row_index(options["index"], self.num_envs, self.dataset)[mask]
+            rows = env.check_row_index(options["index"], self.num_envs, self.dataset)[mask]
         super().reset(seed=seed)
         if seed is not None:
             self._rows, self._next_row = NO_ROWS, 0

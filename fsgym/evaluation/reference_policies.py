@@ -18,16 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from fsgym.datasets.generators import (
-    INFORMATIVE_SD,
-    NOISE_MEAN,
-    NOISE_SD,
-    Components,
-    CubeNM,
-    NormalComponents,
-    Syn,
-    SyntheticData,
-)
+from fsgym.datasets import generators
 from fsgym.support.checks import check_number, is_integer
 from fsgym.text.messages import brief
 
@@ -35,7 +26,7 @@ SMALLEST_ERROR = 1e-5  # a row is followed until the probability of an error is 
 SMALLEST_GAIN = 1e-9  # nats per unit of price; below this, a feature is uninformative
 THRESHOLDS = np.append(np.geomspace(SMALLEST_ERROR, 0.8, 150), 1.0)  # probabilities of an error at which to answer
 # Values of a feature; half a standard deviation apart where it is informative.
-VALUES = np.arange(-0.9, 1.9, INFORMATIVE_SD / 2)
+VALUES = np.arange(-0.9, 1.9, generators.INFORMATIVE_SD / 2)
 
 
 class Reference(NamedTuple):
@@ -47,7 +38,9 @@ class Reference(NamedTuple):
     standard_error: float  # of the loss, from the number of simulated rows; 0 where it is computed
 
 
-def reference(generator: SyntheticData, lam: float, n_samples: int = 20_000, random_state: int = 0) -> Reference:
+def reference(
+    generator: generators.SyntheticData, lam: float, n_samples: int = 20_000, random_state: int = 0
+) -> Reference:
     """The lowest loss that we know for a generator at a price: an upper bound of the optimum.
 
     Errors cost 1, and prices are those of the generator, 1 unless it has others.
@@ -84,7 +77,7 @@ def reference(generator: SyntheticData, lam: float, n_samples: int = 20_000, ran
     (0.224, 3.7)
     """
     lam = check_number(lam, "lam", 0.0)
-    if isinstance(generator, Syn):
+    if isinstance(generator, generators.Syn):
         return _reference_of_logits(generator, lam)
     paths = _greedy_paths(_check_simulation(generator, n_samples, random_state), n_samples, random_state)
     halves = slice(n_samples // 2), slice(n_samples // 2, None)
@@ -100,7 +93,7 @@ def reference(generator: SyntheticData, lam: float, n_samples: int = 20_000, ran
     return Reference(float(losses.mean()), 1 - float(errors.mean()), float(spent.mean()), standard_error)
 
 
-def bayes_error(generator: SyntheticData, n_samples: int = 100_000, random_state: int = 0) -> float:
+def bayes_error(generator: generators.SyntheticData, n_samples: int = 100_000, random_state: int = 0) -> float:
     """The error rate of the best classifier that acquires all features.
 
     Computed for ``Syn``, with an error below 1e-5; for the cubes, the mean over ``n_samples`` simulated rows of the
@@ -110,14 +103,14 @@ def bayes_error(generator: SyntheticData, n_samples: int = 100_000, random_state
     >>> round(bayes_error(Syn(3)), 3)
     0.171
     """
-    if isinstance(generator, Syn):
+    if isinstance(generator, generators.Syn):
         return float(np.mean([logit.optimum(0.0)[0] for logit in generator.logits]))
     generator = _check_simulation(generator, n_samples, random_state)
     return float(1 - generator.posterior(generator.sample(n_samples, random_state).X).max(axis=1).mean())
 
 
 def accuracies_within(
-    generator: NormalComponents, budgets: Iterable[float], n_samples: int = 50_000, random_state: int = 0
+    generator: generators.NormalComponents, budgets: Iterable[float], n_samples: int = 50_000, random_state: int = 0
 ) -> list[float]:
     """The accuracy of the greedy policy for a cube within each budget: a policy that does not stop by itself.
 
@@ -155,7 +148,7 @@ def accuracies_within(
     return accuracies
 
 
-def _reference_of_logits(generator: Syn, lam: float) -> Reference:
+def _reference_of_logits(generator: generators.Syn, lam: float) -> Reference:
     """Acquire x11, then follow the optimum for the logit that it selects; or acquire nothing, where that is better."""
     after = np.mean([logit.optimum(lam) for logit in generator.logits], axis=0)
     loss, spent = lam + float(after[0]), 1 + float(after[1])
@@ -184,15 +177,15 @@ class GreedyPaths(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def _greedy_paths(generator: NormalComponents, n_samples: int, seed: int) -> GreedyPaths:
+def _greedy_paths(generator: generators.NormalComponents, n_samples: int, seed: int) -> GreedyPaths:
     """Acquire the most informative feature per price until a class is almost certain or no feature is informative."""
     data, components = generator.sample(n_samples, seed), generator.components
     X = data.X.astype(np.float64)
     prices = np.ones(generator.n_features) if data.costs is None else data.costs
     log_densities, spent = np.zeros((n_samples, len(components.labels))), np.zeros(n_samples)
     path = [(_errors(components, log_densities), spent)]
-    candidates = np.tile(np.flatnonzero((components.sds == INFORMATIVE_SD).any(axis=0)), (n_samples, 1))
-    if isinstance(generator, CubeNM):
+    candidates = np.tile(np.flatnonzero((components.sds == generators.INFORMATIVE_SD).any(axis=0)), (n_samples, 1))
+    if isinstance(generator, generators.CubeNM):
         context = np.arange(generator.n_features) < generator.n_contexts
         log_densities = components.log_densities(X * context, np.tile(context, (n_samples, 1)))
         spent = spent + 1
@@ -220,23 +213,26 @@ def _greedy_paths(generator: NormalComponents, n_samples: int, seed: int) -> Gre
     return GreedyPaths(*(np.stack(values, axis=1) for values in zip(*path)))
 
 
-def _errors(components: Components, log_densities: NDArray[np.float64]) -> NDArray[np.float64]:
+def _errors(components: generators.Components, log_densities: NDArray[np.float64]) -> NDArray[np.float64]:
     """Probability that the most probable class is wrong, float64 (n,)."""
     return 1 - components.class_probabilities(components.weights(log_densities)).max(axis=1)
 
 
 def _information(
-    components: Components, weights: NDArray[np.float64], features: NDArray[np.int64]
+    components: generators.Components, weights: NDArray[np.float64], features: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Mutual information of features (n, m) of informative blocks and the component, in nats, float64 (n, m).
 
     Given the component, a value is normal around 0, normal around 1, or noise. What it says about the component is what
     it says about which of the three it is. Where the context is certain, this is the information about the class.
     """
-    informative = components.sds == INFORMATIVE_SD
+    informative = components.sds == generators.INFORMATIVE_SD
     shares = np.stack([weights @ (informative & (components.means == bit)) for bit in (0, 1)], axis=2)
     shares = np.concatenate([shares, 1 - shares.sum(axis=2, keepdims=True)], axis=2).clip(min=0.0)
-    means, sds = np.array([[0.0], [1.0], [NOISE_MEAN]]), np.array([[INFORMATIVE_SD], [INFORMATIVE_SD], [NOISE_SD]])
+    means, sds = (
+        np.array([[0.0], [1.0], [generators.NOISE_MEAN]]),
+        np.array([[generators.INFORMATIVE_SD], [generators.INFORMATIVE_SD], [generators.NOISE_SD]]),
+    )
     densities = np.exp(-0.5 * ((VALUES - means) / sds) ** 2)
     densities /= densities.sum(axis=1, keepdims=True)
     rows, result = np.arange(len(features)), np.empty(features.shape)
@@ -246,8 +242,8 @@ def _information(
     return result
 
 
-def _check_simulation(generator: Any, n_samples: Any, random_state: Any) -> NormalComponents:
-    if not isinstance(generator, NormalComponents):
+def _check_simulation(generator: Any, n_samples: Any, random_state: Any) -> generators.NormalComponents:
+    if not isinstance(generator, generators.NormalComponents):
         raise TypeError(f"generator must be a Syn, Cube, CubeNUC or CubeNM, got {brief(generator)}")
     if not is_integer(n_samples) or n_samples < 2:
         raise ValueError(f"n_samples must be a whole number, 2 or more, got {brief(n_samples)}")

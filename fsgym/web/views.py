@@ -11,20 +11,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fsgym.data.columns import Column
-from fsgym.session import LogEntry, Question, Step
+from fsgym.session import LogEntry, Question, Step, words
 from fsgym.session.acquisitions import Acquisitions
-from fsgym.session.words import (
-    ALTERNATIVES_SHOWN,
-    BELIEFS_SHOWN,
-    alternative_text,
-    answer_cost_text,
-    answer_text,
-    entry_text,
-    price_and_paid,
-    ranked_beliefs,
-    value_text,
-    would_stop_text,
-)
 from fsgym.text.sentences import belief_text, beliefs_in_words, price_text, probability_text
 from fsgym.web.cases import OpenCase
 from fsgym.web.changes import columns_asked, open_question
@@ -110,17 +98,17 @@ def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEnt
         "question": question,
         "entries": entries or [],
         "about": -1 if question is None else acquisitions.index[question.name],
-        "price": "" if question is None else price_and_paid(question.price, step.spent),
-        "would_stop": would_stop_text(step) if step.should_stop else "",
-        "answer": answer_text(step),
-        "answer_cost": answer_cost_text(step),
+        "price": "" if question is None else words.price_and_paid(question.price, step.spent),
+        "would_stop": words.would_stop_text(step) if step.should_stop else "",
+        "answer": words.answer_text(step),
+        "answer_cost": words.answer_cost_text(step),
         "answer_now": str(step.answer),
-        "bars": bars(step)[:BELIEFS_SHOWN],
-        "more_bars": bars(step)[BELIEFS_SHOWN:],
+        "bars": bars(step)[: words.BELIEFS_SHOWN],
+        "more_bars": bars(step)[words.BELIEFS_SHOWN :],
         "belief": belief_said(case),
         "why": session.why(),
-        "alternatives": alternatives[:ALTERNATIVES_SHOWN],
-        "more_alternatives": alternatives[ALTERNATIVES_SHOWN:],
+        "alternatives": alternatives[: words.ALTERNATIVES_SHOWN],
+        "more_alternatives": alternatives[words.ALTERNATIVES_SHOWN :],
         "log": log_view(case, acquisitions),
         "known": known_view(case, acquisitions),
         "place": place_of_case(case, question),
@@ -135,7 +123,7 @@ def place_of_case(case: OpenCase, question: Question | None) -> tuple[list[str],
 
 def bars(step: Step) -> list[Bar]:
     """A bar for each class; none for a model without probabilities."""
-    ranked = ranked_beliefs(step.probabilities or {})
+    ranked = words.ranked_beliefs(step.probabilities or {})
     return [Bar(str(k), probability_text(p), round(100 * p, 2), k == step.answer) for k, p in ranked]
 
 
@@ -154,7 +142,7 @@ def belief_said(case: OpenCase) -> str:
 def alternatives_view(step: Step, acquisitions: Acquisitions, asked: str | None) -> list[dict[str, Any]]:
     """The other acquisitions that can be made now, the best first."""
     return [
-        {"about": acquisitions.index[a.name], "name": a.name, "text": alternative_text(a)}
+        {"about": acquisitions.index[a.name], "name": a.name, "text": words.alternative_text(a)}
         for a in step.alternatives
         if a.name != asked
     ]
@@ -175,7 +163,7 @@ def _entry_view(
         "about": acquisitions.index[entry.name],
         "name": entry.name,
         "kind": entry.kind,
-        "text": entry_text(entry, columns),
+        "text": words.entry_text(entry, columns),
         "price": price_text(entry.price) if entry.kind in ("asked", "chosen") or entry.price else "",
         "spent": f"{entry.spent:.4g}",
         "belief": "" if beliefs is None else belief_text(prior, list(beliefs.values()), list(beliefs)),
@@ -189,7 +177,7 @@ def known_view(case: OpenCase, acquisitions: Acquisitions) -> list[str]:
     for name, value in case.known.items():
         given |= acquisitions.values_of(name, value)
     columns = {column.name: column for column in acquisitions.columns}
-    return [f"{name} = {value_text(columns[name], value)}" for name, value in given.items()]
+    return [f"{name} = {words.value_text(columns[name], value)}" for name, value in given.items()]
 
 
 def start_view(acquisitions: Acquisitions, entries: Sequence[FieldEntry]) -> list[dict[str, Any]]:

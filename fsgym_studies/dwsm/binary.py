@@ -17,17 +17,8 @@ from fsgym.comparison.summary import with_lam
 from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.runner import Task
+from fsgym_studies.common import curves
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
-from fsgym_studies.common.curves import (
-    accuracy_by_share,
-    by_dataset,
-    evaluated_cells,
-    heights,
-    in_shared_splits,
-    rows_of,
-    setting_means,
-    summed,
-)
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
 from fsgym_studies.common.render import draw_picture, picture_of
 from fsgym_studies.common.study import Conclusion, Study
@@ -246,7 +237,7 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
 def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Where DWSM is above the L1 methods, by area and by accuracy, and their accuracies on breast cancer."""
     lead, *further = (shared.lead_over(table, shared.BINARY_TITLES, sparsity=level) for level in (None, 0.5, 0.7, 0.9))
-    means = by_dataset(heights(table[table["dataset"] == shared.CANCER_ID], 0.7))
+    means = curves.by_dataset(curves.heights(table[table["dataset"] == shared.CANCER_ID], 0.7))
     cancer = {m: float(means[m].iloc[0]) for m in means}
     half = table[table["share"] == 0.5]
     forms = {
@@ -273,10 +264,10 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
         "leads by form": by_form,
         "L1 without intercept": {m: cancer[m] for m in (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT) if m in cancer},
         "L1 on cancer by share": {
-            m: accuracy_by_share(table, shared.CANCER_ID, 0.7, m)
+            m: curves.accuracy_by_share(table, shared.CANCER_ID, 0.7, m)
             for m in (L1_SVM, LARS, shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT)
         },
-        "late changes": late_changes(in_shared_splits(table, (DWSM, shared.AS_PRINTED))),
+        "late changes": late_changes(curves.in_shared_splits(table, (DWSM, shared.AS_PRINTED))),
         "lead over L1": (lead, *((other > 0).sum() for other in further)),
         "L1 on cancer": {m: cancer[m] for m in (L1_SVM, LARS) if m in cancer} or None,
     }
@@ -284,14 +275,14 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
 
 def tree_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Accuracies where CART has the largest lead at sparsity .9, and where DWSM is above CART by area."""
-    means = by_dataset(heights(table, 0.9)).reindex(columns=[*shared.BINARY_METHODS])
+    means = curves.by_dataset(curves.heights(table, 0.9)).reindex(columns=[*shared.BINARY_METHODS])
     lead = (means[CART] - means[[DWSM, L1_SVM, LARS]].max(axis=1, skipna=False)).reindex(shared.BINARY_TITLES)
     if lead.isna().all():
         return {}
     best = str(lead.idxmax())
     return {
         "lead of CART": (best, lead[best], means.loc[best]),
-        "CART by share": accuracy_by_share(table, best, 0.9, CART),
+        "CART by share": curves.accuracy_by_share(table, best, 0.9, CART),
         "lead over CART": shared.lead_over(table, shared.BINARY_TITLES, (CART,)),
     }
 
@@ -301,7 +292,7 @@ def usage_figures(table: pd.DataFrame, settings: pd.DataFrame) -> dict[str, Any]
     figures: dict[str, Any] = {"usage": usage_by_setting(table)}
     cells = cells_at_half(table, settings, DWSM)
     if len(cells):
-        rows, wrong = summed(cells, "histogram"), summed(cells, "wrong")
+        rows, wrong = curves.summed(cells, "histogram"), curves.summed(cells, "wrong")
         figures["at most three"] = (rows[:4].sum() / rows.sum(), cells["sparsity"].mean())
         figures["errors after all"] = (wrong[-1] / wrong.sum() if wrong.sum() else np.nan, wrong.sum())
     steps = loss_changes(table, DWSM)
@@ -330,10 +321,12 @@ def late_changes(table: pd.DataFrame, *, best: bool = False) -> dict[str, np.nda
 def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:
     """Sparsity, share of rows with at most three features, and share of errors after all, of RCPI's settings."""
     readings = (DWSM, shared.AS_PRINTED)
-    rows = in_shared_splits(table[(table["dataset"] == shared.CANCER_ID) & table["method"].isin(readings)], readings)
+    rows = curves.in_shared_splits(
+        table[(table["dataset"] == shared.CANCER_ID) & table["method"].isin(readings)], readings
+    )
     figures = []
     for (method, *_), cells in rows.groupby(["method", "share", "setting"]):
-        used, wrong = summed(cells, "histogram"), summed(cells, "wrong")
+        used, wrong = curves.summed(cells, "histogram"), curves.summed(cells, "wrong")
         if used.sum() and wrong.sum():
             shares = used[:4].sum() / used.sum(), wrong[-1] / wrong.sum()
             figures.append((method, cells["sparsity"].mean(), *shares))
@@ -342,7 +335,7 @@ def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:
 
 def cells_at_half(table: pd.DataFrame, settings: pd.DataFrame, method: str) -> pd.DataFrame:
     """The breast cancer cells of a method at that setting, of those that use features, nearest to sparsity one half."""
-    cells, means = (rows_of(rows, shared.CANCER_ID, method) for rows in (table, settings))
+    cells, means = (curves.rows_of(rows, shared.CANCER_ID, method) for rows in (table, settings))
     distances = (means.loc[means["sparsity"] < 1, "sparsity"] - 0.5).abs()
     if distances.empty:
         return cells.iloc[:0]
@@ -361,9 +354,9 @@ def usage_pictures(table: pd.DataFrame, settings: pd.DataFrame) -> list[Picture]
     cells = {m: own for m in (DWSM, LARS) if len(own := cells_at_half(table, settings, m))}
     if not cells:
         return []
-    titles, usages = {m: m for m in cells}, {m: summed(c, "usage") / len(c) for m, c in cells.items()}
+    titles, usages = {m: m for m in cells}, {m: curves.summed(c, "usage") / len(c) for m, c in cells.items()}
     names = [f"feature {j + 1}" for j in range(max(map(len, usages.values())))]
-    counts = {m: summed(c, "histogram") for m, c in cells.items()}
+    counts = {m: curves.summed(c, "histogram") for m, c in cells.items()}
     sparsities = ", ".join(f"{m} {c['sparsity'].mean():.2f}" for m, c in cells.items())
     caption = f"Breast cancer with id (feature 1); the setting of each method nearest to sparsity .5: {sparsities}."
     which, how_many = "Which features are used (Fig. 4, left)", "How many features are used (Fig. 4, right)"
@@ -394,8 +387,8 @@ def price_picture(table: pd.DataFrame) -> list[Picture]:
 
 
 def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
-    table = evaluated_cells(table)
-    settings = setting_means(table)
+    table = curves.evaluated_cells(table)
+    settings = curves.setting_means(table)
     pictures = [*shared.curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(table)]
     return Conclusion(
         protocol(full),

@@ -11,16 +11,8 @@ import pandas as pd
 
 from fsgym.comparison.summary import with_lam
 from fsgym.runner import Task
+from fsgym_studies.common import curves
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
-from fsgym_studies.common.curves import (
-    accuracy_by_share,
-    by_dataset,
-    evaluated_cells,
-    heights,
-    in_shared_splits,
-    rows_of,
-    setting_means,
-)
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSettings, Source, price_settings, without
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.dwsm import shared
@@ -118,7 +110,7 @@ def all_sets_cause(figures: Mapping[str, Any]) -> str:
 
 def around_text(table: pd.DataFrame, share: float, sparsity: float) -> str:
     """Between which settings a sparsity is on wine at a share, and their accuracies."""
-    own = with_lam(rows_of(table[table["share"] == share], "wine", DWSM))
+    own = with_lam(curves.rows_of(table[table["share"] == share], "wine", DWSM))
     means = own.groupby("lam")[["sparsity", "accuracy"]].mean().sort_values("sparsity")
     texts = [f"lambda {lam:g} (sparsity {s:.2f}, accuracy {a:.3f})" for lam, (s, a) in means.iterrows()]
     n_below = int((means["sparsity"] <= sparsity).sum())
@@ -134,7 +126,7 @@ def around_text(table: pd.DataFrame, share: float, sparsity: float) -> str:
 def higher_text(table: pd.DataFrame, aim: float) -> tuple[str, bool]:
     """The accuracy on wine at sparsity .8 with the higher prices added, and whether it is high enough."""
     both = table[table["method"].isin((DWSM, WITH_HIGHER))].assign(method=DWSM)
-    by_share = accuracy_by_share(both, "wine", 0.8, DWSM) if (table["method"] == WITH_HIGHER).any() else {}
+    by_share = curves.accuracy_by_share(both, "wine", 0.8, DWSM) if (table["method"] == WITH_HIGHER).any() else {}
     if not by_share:
         return "higher prices were not run", False
     best, prices = max(m.mean for m in by_share.values()), " and ".join(f"{p:g}" for p in HIGHER_PRICES)
@@ -146,12 +138,12 @@ def wine_cause(figures: Mapping[str, Any]) -> str:
     """The settings around sparsity .8, accuracies with higher prices, and those of the other readings of RCPI."""
     readings, aim = (DWSM, shared.LOGISTIC, shared.AS_PRINTED), WINE_PRINTED - WINE_TOLERANCE
     own = figures["table"].query("dataset == 'wine'")
-    by_share = accuracy_by_share(own, "wine", 0.8, DWSM)
+    by_share = curves.accuracy_by_share(own, "wine", 0.8, DWSM)
     share = max(by_share, key=lambda known: by_share[known].mean)
     higher, met = higher_text(own, aim)
-    shared_splits, best = in_shared_splits(own[own["method"].isin(readings)], readings), {}
+    shared_splits, best = curves.in_shared_splits(own[own["method"].isin(readings)], readings), {}
     for reading in readings:
-        accuracies = accuracy_by_share(shared_splits, "wine", 0.8, reading)
+        accuracies = curves.accuracy_by_share(shared_splits, "wine", 0.8, reading)
         if accuracies:
             best[reading] = max(m.mean for m in accuracies.values())
     reached = ", ".join(r for r, accuracy in best.items() if accuracy >= aim) or "none"
@@ -220,7 +212,7 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     if len(lead[0.0]):
         figures["leads at the lowest sparsity"] = lead[0.0]
     both = (DWSM, shared.LOGISTIC)
-    paired = in_shared_splits(table, (*both, L1_SVM))
+    paired = curves.in_shared_splits(table, (*both, L1_SVM))
     leads = {
         level: pd.DataFrame(
             {form: shared.lead_over(paired, MULTICLASS_TITLES, (L1_SVM,), level, form) for form in both}
@@ -234,14 +226,16 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     }
     by_area = shared.lead_over(table, MULTICLASS_TITLES, (L1_SVM,))
     if by_area.notna().any():
-        on_wine = by_dataset(heights(table[table["dataset"] == "wine"], 0.8)).reindex(columns=[DWSM, L1_SVM])
+        on_wine = curves.by_dataset(curves.heights(table[table["dataset"] == "wine"], 0.8)).reindex(
+            columns=[DWSM, L1_SVM]
+        )
         figures |= {"lead by area": by_area, "wine": on_wine.reindex(["wine"]).iloc[0]}
     return assess([WINE_CLAIM], {"table": table}) + assess(CLAIMS, figures, list_all=False)
 
 
 def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
-    table = evaluated_cells(table)
-    settings = setting_means(table)
+    table = curves.evaluated_cells(table)
+    settings = curves.setting_means(table)
     tables = shared.curve_tables(table, settings, MULTICLASS_METHODS, MULTICLASS_TITLES)
     return Conclusion(protocol(full), claims(table), tables, shared.curve_pictures(settings, table))
 

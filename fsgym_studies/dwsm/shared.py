@@ -12,16 +12,8 @@ from fsgym.comparison.report import Picture
 from fsgym.comparison.splits import random_splits
 from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
+from fsgym_studies.common import curves
 from fsgym_studies.common.claims import CauseText, Claim
-from fsgym_studies.common.curves import (
-    accuracy_by_share,
-    areas,
-    by_dataset,
-    differences,
-    heights,
-    paired_means,
-    wins_over_datasets,
-)
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, MethodSettings, Source, price_settings, study_cells
 from fsgym_studies.common.render import file_stem, picture_of, with_interval
 from fsgym_studies.common.study import Table, bibtex
@@ -136,7 +128,7 @@ def reaches_printed(
     return Claim(
         f"{text} (at most {tolerance:g} below the printed one, at the best share of training data)",
         f"{printed:g}",
-        lambda figures: accuracy_by_share(figures["table"], dataset, sparsity, DWSM) or None,
+        lambda figures: curves.accuracy_by_share(figures["table"], dataset, sparsity, DWSM) or None,
         lambda means: max(m.mean for m in means.values()) >= printed - tolerance,
         lambda means: "; ".join(f"{share:.0%}: {with_interval(m)}" for share, m in means.items()),
         cause,
@@ -155,8 +147,8 @@ def lead_over(
     Methods are compared by the area under the curve, or by accuracy if a sparsity is given, in the splits that all of
     them have.
     """
-    values = areas(table) if sparsity is None else heights(table, sparsity)
-    means = paired_means(values, [method, *others]).reindex(datasets)
+    values = curves.areas(table) if sparsity is None else curves.heights(table, sparsity)
+    means = curves.paired_means(values, [method, *others]).reindex(datasets)
     return means[method] - means[[*others]].max(axis=1, skipna=False)
 
 
@@ -168,13 +160,13 @@ def above_text(lead: pd.Series) -> str:
 
 def area_table(table: pd.DataFrame, methods: Sequence[str]) -> Table:
     """The areas under the curves by data set and method, and DWSM's lead over each other method."""
-    values = areas(table)
-    means = by_dataset(values)
+    values = curves.areas(table)
+    means = curves.by_dataset(values)
     methods = [m for m in methods if m in means]
     frame = means[methods].reset_index().rename(columns={"dataset": "data set"})
     for other in methods:
         if other != DWSM and DWSM in methods:
-            lead = differences(values, DWSM, other).reindex(means.index)
+            lead = curves.differences(values, DWSM, other).reindex(means.index)
             frame[f"{DWSM} − {other}"] = [
                 f"{m:+.3f} [{low:+.3f}, {high:+.3f}]" if m == m else "–"
                 for m, low, high in lead[["mean", "low", "high"]].to_numpy(float)
@@ -190,7 +182,7 @@ def area_table(table: pd.DataFrame, methods: Sequence[str]) -> Table:
 
 def height_table(table: pd.DataFrame, methods: Sequence[str]) -> Table:
     """The accuracy of each method at the sparsities ``SPARSITY_LEVELS``."""
-    means = {level: by_dataset(heights(table, level)) for level in SPARSITY_LEVELS}
+    means = {level: curves.by_dataset(curves.heights(table, level)) for level in SPARSITY_LEVELS}
     frame = pd.concat(means, names=["sparsity", "data set"]).reset_index()
     columns = ["data set", "sparsity", *(m for m in methods if m in frame)]
     return Table(
@@ -208,7 +200,7 @@ def wins_table(table: pd.DataFrame, first: str, others: Sequence[str]) -> Table:
         f"Wins, ties and losses of {first}",
         f"Number of data sets where the area of {first} is larger, equal (to within .001) and smaller; p of Wilcoxon's "
         "signed-rank test over the data sets.",
-        wins_over_datasets(areas(table), first, others),
+        curves.wins_over_datasets(curves.areas(table), first, others),
     )
 
 

@@ -16,16 +16,8 @@ from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, study_task, without
 from fsgym_studies.common.study import Conclusion, Study, bibtex
-from fsgym_studies.uncertain_sgl import cell
+from fsgym_studies.uncertain_sgl import cell, printed
 from fsgym_studies.uncertain_sgl.claims import FEWER_STEPS, FNUM_MARGIN, agrees, claims
-from fsgym_studies.uncertain_sgl.printed import (
-    AMPLITUDES,
-    DRAWS_PER_VALUE,
-    PENALTY_PAIRS,
-    PRINTED,
-    PRINTED_COLUMNS,
-    PRINTED_RAW,
-)
 from fsgym_studies.uncertain_sgl.tables import (
     COMPARED_SELECTIONS,
     accuracy_table,
@@ -122,8 +114,8 @@ def code_notes(sparse: pd.DataFrame, recoded: pd.DataFrame) -> list[str]:
             sentences.append(f"{name}: {problem}. FNum after 100 steps: {'; '.join(parts)}.")
     if sentences:
         sentences.append(
-            f"The paper's accuracies on raw data of Horse ({PRINTED_RAW['Horse'].accuracy:g}) and Hepatitis "
-            f"({PRINTED_RAW['Hepatitis'].accuracy:g}) are far above ours, so it probably used other "
+            f"The paper's accuracies on raw data of Horse ({printed.PRINTED_RAW['Horse'].accuracy:g}) and Hepatitis "
+            f"({printed.PRINTED_RAW['Hepatitis'].accuracy:g}) are far above ours, so it probably used other "
             "attributes or targets."
         )
     return sentences
@@ -160,7 +152,7 @@ TEST_FOLDS = folds(10, 1)
 GRID_INNER_FOLDS = 3
 GRID_SAMPLINGS = {  # w and s of the grid, for each distribution, in the quick (False) and in the full study
     False: [(w, s) for w in (0.05, 0.2) for s in (10,)],
-    True: [(w, s) for w in AMPLITUDES for s in DRAWS_PER_VALUE],
+    True: [(w, s) for w in printed.AMPLITUDES for s in printed.DRAWS_PER_VALUE],
 }
 WEIGHTS_SETTING = (0.05, 20, (100.0, 0.1))  # w, s and penalties of Figs. 2 and 3
 SONAR_SAMPLING = (0.05, 10)  # w and s of Figs. 4 and 5
@@ -168,7 +160,7 @@ MAX_CODES = 10  # values; a column with at most so many is taken to hold codes
 CODE_ORDERS = 4  # random orders of codes
 CHECK_FOLDS = 3  # folds of the checks of other codes and of fewer steps
 NOISES = ("gaussian", "uniform")
-SPARSE_COLUMNS = [(noise, column) for noise, column in PRINTED_COLUMNS if column == "FS (ratio < 0.9)"]
+SPARSE_COLUMNS = [(noise, column) for noise, column in printed.PRINTED_COLUMNS if column == "FS (ratio < 0.9)"]
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
@@ -196,28 +188,28 @@ def cells_of_folds(
 def unselected_cells(data: Dataset) -> Iterator[Task]:
     """Accuracies on raw and on uncertain data of Tables 2 and 4."""
     for noise in ("raw", *NOISES):
-        p = PRINTED[noise, "all sub-features"][data.name]
+        p = printed.PRINTED[noise, "all sub-features"][data.name]
         sampling = {"distribution": "uniform" if noise == "raw" else noise, "w": p.w, "s": p.s}
         yield from cells_of_folds(cell.UNSELECTED_CALL, "no selection", data, {"distribution": noise}, **sampling)
 
 
 def amplitude_cells(data: Dataset) -> Iterator[Task]:
     """Accuracies on uncertain data without a selection at every amplitude, with the fewest draws."""
-    for noise, w in product(NOISES, AMPLITUDES):
-        sampling = {"distribution": noise, "w": w, "s": min(DRAWS_PER_VALUE)}
+    for noise, w in product(NOISES, printed.AMPLITUDES):
+        sampling = {"distribution": noise, "w": w, "s": min(printed.DRAWS_PER_VALUE)}
         yield from cells_of_folds(cell.UNSELECTED_CALL, "all amplitudes", data, {}, **sampling)
 
 
 def setting_cells(
     data: Dataset,
-    columns: Sequence[tuple[str, str]] = PRINTED_COLUMNS,
+    columns: Sequence[tuple[str, str]] = printed.PRINTED_COLUMNS,
     kind: str = "printed setting",
     n_folds: int | None = None,
     **steps: int,
 ) -> Iterator[Task]:
     """The columns of selections of Tables 2 to 5 at their printed settings."""
     for noise, column in columns:
-        p = PRINTED[noise, column][data.name.partition(",")[0]]
+        p = printed.PRINTED[noise, column][data.name.partition(",")[0]]
         setting = {"distribution": noise, "w": p.w, "s": p.s, "penalties": (p.lam1, p.lam2), **steps}
         named = {"column": column, "lam1": p.lam1, "lam2": p.lam2}
         yield from cells_of_folds(cell.SETTING_CALL, kind, data, named, n_folds, **setting)
@@ -226,7 +218,7 @@ def setting_cells(
 def grid_cells(data: Dataset, full: bool) -> Iterator[Task]:
     """All pairs of penalties, also on inner folds."""
     for noise, (w, s) in product(NOISES, GRID_SAMPLINGS[full]):
-        setting = {"distribution": noise, "w": w, "s": s, "penalties": PENALTY_PAIRS, "inner": GRID_INNER_FOLDS}
+        setting = {"distribution": noise, "w": w, "s": s, "penalties": printed.PENALTY_PAIRS, "inner": GRID_INNER_FOLDS}
         yield from cells_of_folds(cell.GRID_CALL, "grid", data, {}, **setting)
 
 
@@ -234,7 +226,7 @@ def weight_cells(data: Dataset) -> Iterator[Task]:
     """The weights of Figs. 2 to 5."""
     settings = [("all sets", *WEIGHTS_SETTING)]
     if data.name == "Sonar":
-        settings += [("all penalties", *SONAR_SAMPLING, pair) for pair in PENALTY_PAIRS]
+        settings += [("all penalties", *SONAR_SAMPLING, pair) for pair in printed.PENALTY_PAIRS]
     for column, w, s, pair in settings:
         named = {"column": column, "lam1": pair[0], "lam2": pair[1]}
         setting = {"distribution": "gaussian", "w": w, "s": s, "penalties": pair}
@@ -293,7 +285,7 @@ def protocol(full: bool) -> str:
         "the paper's 12 pairs of penalties (lambda1, lambda2) with "
         f"{samplings}. A setting of the grid is chosen as in the paper (best on the test folds), or on "
         f"{GRID_INNER_FOLDS} inner folds of each training part (nested). Without a selection, all "
-        f"{len(AMPLITUDES)} amplitudes w are run, at s = {min(DRAWS_PER_VALUE)}."
+        f"{len(printed.AMPLITUDES)} amplitudes w are run, at s = {min(printed.DRAWS_PER_VALUE)}."
     )
 
 

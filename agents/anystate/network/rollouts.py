@@ -14,15 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
-from agents.anystate.network.lookahead import (
-    Outlook,
-    RankingLearner,
-    Situation,
-    acquisitions_to_try,
-    entropy_change,
-    join_states,
-    noisy,
-)
+from agents.anystate.network import lookahead
 from agents.anystate.network.mlp import AdamW
 from agents.anystate.network.predictors import VisitedStates, steps_of
 
@@ -40,7 +32,7 @@ class TriedStates(NamedTuple):
     best_return : float32 (n,), that of the first acquisition tried, without discount
     """
 
-    here: Situation
+    here: lookahead.Situation
     tried: NDArray[np.int64]
     counted: NDArray[np.bool_]
     returns: NDArray[np.float32]
@@ -49,7 +41,7 @@ class TriedStates(NamedTuple):
 
 def _join_tried(parts: Sequence[TriedStates]) -> TriedStates:
     return TriedStates(
-        Situation(*(np.concatenate(arrays) for arrays in zip(*(part.here for part in parts)))),
+        lookahead.Situation(*(np.concatenate(arrays) for arrays in zip(*(part.here for part in parts)))),
         np.concatenate([part.tried for part in parts]),
         np.concatenate([part.counted for part in parts]),
         np.concatenate([part.returns for part in parts]),
@@ -57,7 +49,7 @@ def _join_tried(parts: Sequence[TriedStates]) -> TriedStates:
     )
 
 
-def refine_ranking(learner: RankingLearner, rng: np.random.Generator) -> float:
+def refine_ranking(learner: lookahead.RankingLearner, rng: np.random.Generator) -> float:
     """Rounds of trying acquisitions under the present policy, and of training on the returns of recent rounds.
 
     The parameters after the round with the smallest out-of-fold loss stay, and this loss is returned.
@@ -81,11 +73,11 @@ def refine_ranking(learner: RankingLearner, rng: np.random.Generator) -> float:
     return smallest
 
 
-def _round_steps(learner: RankingLearner) -> int:
+def _round_steps(learner: lookahead.RankingLearner) -> int:
     return steps_of(const.SHARE_ROLLOUTS, learner.predictors.n_steps)
 
 
-def _out_of_fold_loss(learner: RankingLearner, rows: NDArray[np.int64]) -> float:
+def _out_of_fold_loss(learner: lookahead.RankingLearner, rows: NDArray[np.int64]) -> float:
     """The mean loss of episodes of some rows: prices, and the mean of expected and realised error."""
     data = learner.predictors.rows
     now, live = learner.situation(rows, np.zeros((len(rows), len(learner.task.candidates)), bool)), np.arange(len(rows))
@@ -103,7 +95,7 @@ def _out_of_fold_loss(learner: RankingLearner, rows: NDArray[np.int64]) -> float
     return float(np.average(loss, weights=data.weight[rows]))
 
 
-def _collect_states(learner: RankingLearner, rng: np.random.Generator) -> VisitedStates:
+def _collect_states(learner: lookahead.RankingLearner, rng: np.random.Generator) -> VisitedStates:
     """States of episodes that follow the ranking most of the time, and sometimes go on where it would stop."""
     parts, n_found, n_wanted = [], 0, const.TRIED_STATES_PER_STEP * _round_steps(learner)
     for _ in range(const.MAX_PASSES):
@@ -123,19 +115,21 @@ def _collect_states(learner: RankingLearner, rng: np.random.Generator) -> Visite
             here = learner.situation_after(here, on, chosen[on])
         if n_found >= n_wanted:
             break
-    states = join_states(parts)
+    states = lookahead.join_states(parts)
     return states.of(rng.permutation(len(states.rows))[:n_wanted])
 
 
-def _exploring_moves(now: Outlook, legal: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
+def _exploring_moves(now: lookahead.Outlook, legal: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
     """The best acquisition of each state, or sometimes one that looks good or any, int64 (n,)."""
-    good = noisy(now.advantages, rng).argmin(axis=1)
+    good = lookahead.noisy(now.advantages, rng).argmin(axis=1)
     other = np.where(legal, rng.random(legal.shape, dtype=np.float32), np.float32(np.inf)).argmin(axis=1)
     other = np.where(rng.random(len(good)) < const.SHARE_GOOD, good, other)
     return np.where(rng.random(len(good)) < const.SHARE_BEST, now.best, other)
 
 
-def _try_acquisitions(learner: RankingLearner, states: VisitedStates, rng: np.random.Generator) -> TriedStates:
+def _try_acquisitions(
+    learner: lookahead.RankingLearner, states: VisitedStates, rng: np.random.Generator
+) -> TriedStates:
     """The best acquisitions of each state and a random one, each followed to the end of the episode.
 
     In the empty state, where all episodes begin, all but the best one are random and nothing is discounted, so that
@@ -150,12 +144,12 @@ def _try_acquisitions(learner: RankingLearner, states: VisitedStates, rng: np.ra
         anything = rng.random((3, *advantages.shape), dtype=np.float32)
         empty = ~here.taken.any(axis=1, keepdims=True)
         second = np.where(empty, anything[0], advantages)
-        third = np.where(empty, anything[1], noisy(advantages, rng))
-        tried, counted = acquisitions_to_try((advantages, second, third, anything[2]), here.legal)
+        third = np.where(empty, anything[1], lookahead.noisy(advantages, rng))
+        tried, counted = lookahead.acquisitions_to_try((advantages, second, third, anything[2]), here.legal)
         after = learner.situation_after(here, np.repeat(np.arange(len(tried)), tried.shape[1]), tried.ravel())
         at_once, later, n_states = follow_rollouts(learner, here, tried, after)
         returns = at_once + np.where(empty, 1, const.ROLLOUT_DISCOUNT) * later
-        returns = (returns + entropy_change(here, after, tried.shape[1])).astype(np.float32)
+        returns = (returns + lookahead.entropy_change(here, after, tried.shape[1])).astype(np.float32)
         parts.append(TriedStates(here, tried, counted, returns, at_once[:, 0] + later[:, 0]))
         n_evaluated += n_states
         if n_evaluated > const.MAX_EVALUATIONS_PER_TRIED_STATE * len(states.rows):
@@ -164,7 +158,7 @@ def _try_acquisitions(learner: RankingLearner, states: VisitedStates, rng: np.ra
 
 
 def follow_rollouts(
-    learner: RankingLearner, here: Situation, tried: NDArray[np.int64], after: Situation
+    learner: lookahead.RankingLearner, here: lookahead.Situation, tried: NDArray[np.int64], after: lookahead.Situation
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], int]:
     """What each acquisition changes at once, and what the rest of its episode adds, float32 (n, n_tried).
 
@@ -191,7 +185,7 @@ def follow_rollouts(
 
 
 def _train_on_returns(
-    learner: RankingLearner, states: TriedStates, rng: np.random.Generator, *, contrasts: bool
+    learner: lookahead.RankingLearner, states: TriedStates, rng: np.random.Generator, *, contrasts: bool
 ) -> None:
     """Steps of Adam from the averaged parameters; without ``contrasts`` only those of the last output change."""
     learner.network.parameters[:] = learner.averaged.parameters

@@ -11,18 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fsgym.data.reading.files import PACKING_ERRORS, READ_ERRORS, first_line
+from fsgym.datasets.public import matrices
 from fsgym.datasets.public.canonical import array_bytes, canonical_cell, table_bytes
 from fsgym.datasets.public.download import unpacked
-from fsgym.datasets.public.matrices import (
-    Arrays,
-    digit_arrays,
-    image_arrays,
-    letter_arrays,
-    libsvm_arrays,
-    matlab_arrays,
-    microarray_arrays,
-    post_arrays,
-)
 from fsgym.datasets.public.record import PublicSet
 from fsgym.text.messages import brief
 
@@ -127,20 +118,20 @@ def scikit_learn_tables(
 
 
 TableForm = Callable[[Sequence[bytes], Mapping[str, Any], Sequence[str]], "list[pd.DataFrame]"]
-ArrayForm = Callable[[Sequence[bytes], Mapping[str, Any]], list[Arrays]]
+ArrayForm = Callable[[Sequence[bytes], Mapping[str, Any]], list[matrices.Arrays]]
 TABLE_FORMS: dict[str, TableForm] = {
     "table": tables_of_text,
     "splice": splice_tables,
     "scikit-learn": scikit_learn_tables,
 }
 ARRAY_FORMS: dict[str, ArrayForm] = {
-    "matlab": matlab_arrays,
-    "libsvm": libsvm_arrays,
-    "images": image_arrays,
-    "digits": digit_arrays,
-    "letters": letter_arrays,
-    "microarray": microarray_arrays,
-    "posts": post_arrays,
+    "matlab": matrices.matlab_arrays,
+    "libsvm": matrices.libsvm_arrays,
+    "images": matrices.image_arrays,
+    "digits": matrices.digit_arrays,
+    "letters": matrices.letter_arrays,
+    "microarray": matrices.microarray_arrays,
+    "posts": matrices.post_arrays,
 }
 DAMAGES = (*READ_ERRORS, *PACKING_ERRORS, tarfile.TarError)
 
