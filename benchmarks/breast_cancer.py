@@ -39,10 +39,10 @@ def cube_nm(folder: Path, **how: Any) -> pd.DataFrame:
 
 
 def in_markdown(results: pd.DataFrame, prices: Sequence[float]) -> str:
-    """The table of the report at these prices, in Markdown and without the reference points."""
+    """The table of the report at these prices of a feature, in Markdown and without the reference points."""
     rows, columns = losses_table(results, prices)
     table = pd.DataFrame(
-        {"price": [f"{ranking.lam:g}" for ranking, _ in rows], "method": [s.title for _, s in rows], **columns}
+        {"lambda": [f"{ranking.lam:g}" for ranking, _ in rows], "method": [s.title for _, s in rows], **columns}
     )
     return markdown(table[[not standing.reference for _, standing in rows]]).rstrip()
 

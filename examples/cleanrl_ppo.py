@@ -1,6 +1,6 @@
 """Masked PPO in one file and plain PyTorch, in the style of CleanRL; nothing but the environment is from fsgym.
 
-pip install -e ".[rl]"
+pip install -c constraints.txt -e ".[rl]"
 python examples/cleanrl_ppo.py
 tensorboard --logdir runs
 """
@@ -16,7 +16,7 @@ try:
     from torch.distributions import Categorical
     from torch.utils.tensorboard import SummaryWriter
 except ImportError:
-    raise SystemExit("This example needs PyTorch and TensorBoard: pip install 'fsgym[rl]'") from None
+    raise SystemExit('This example needs PyTorch and TensorBoard: pip install -c constraints.txt -e ".[rl]"') from None
 
 GAE_LAMBDA, CLIP, ENTROPY, VALUE, MAX_NORM = 0.95, 0.2, 0.01, 0.5, 0.5  # there is no discount: returns are losses
 

@@ -1,6 +1,6 @@
 """Compare agents with LUFe, sparse group LASSO, GBFS and HKL: one call, one table and one picture.
 
-pip install -e ".[rl]"   (for the agent of Stable-Baselines3, which is left out without it)
+pip install -c constraints.txt -e ".[rl]"   (for the agent of Stable-Baselines3, which is left out without it)
 python examples/compare_with_papers.py   (about three minutes on two cores, one without that agent)
 """
 
@@ -28,9 +28,9 @@ METHODS = {
 
 
 def table_of(results: pd.DataFrame) -> pd.DataFrame:
-    """At each price the setting that was chosen on validation rows, with its figures on the test rows."""
+    """At each lambda the setting that was chosen on validation rows, with its figures on the test rows."""
     table = fsgym.summarise(results).losses.sort_values(["lam", "loss"], ignore_index=True)
-    shown = table[["lam", "method"]].rename(columns={"lam": "price"})
+    shown = table[["lam", "method"]].rename(columns={"lam": "lambda"})
     shown["loss"] = [f"{mean:.3f} ± {std:.3f}" for mean, std in zip(table["loss"], table["loss_std"])]
     shown["accuracy"], shown["features"] = table["accuracy"].round(3), table["n_features"].round(1)
     low = table["difference_low"]  # of the 95 % interval over the splits, from three splits on
@@ -41,14 +41,14 @@ def table_of(results: pd.DataFrame) -> pd.DataFrame:
 
 def main(
     dataset: str = "breast_cancer",
-    prices: Sequence[float] = (0.003, 0.01, 0.03),
+    lam: Sequence[float] = (0.003, 0.01, 0.03),  # what a feature costs, in errors
     splits: int = 3,
     methods: Sequence[str] = tuple(METHODS),
     path: str = "papers.png",
 ) -> pd.DataFrame:
     if find_spec("sb3_contrib") is None:
         methods = [name for name in methods if name != "maskable_ppo"]
-    results = fsgym.compare(dataset, methods, lam=prices, splits=splits, n_jobs=-1)
+    results = fsgym.compare(dataset, methods, lam=lam, splits=splits, n_jobs=-1)
     print(table_of(results).to_string(index=False))
     print(results.attrs["answer"])
     fsgym.plot.curves(results)

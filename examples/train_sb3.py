@@ -1,6 +1,6 @@
 """Train MaskablePPO of sb3-contrib on DatumWise-v0, evaluate it on the test rows and save it.
 
-pip install -e ".[rl]"
+pip install -c constraints.txt -e ".[rl]"
 python examples/train_sb3.py   (about a minute)
 """
 
@@ -15,7 +15,7 @@ try:
     from sb3_contrib import MaskablePPO
     from stable_baselines3.common.env_util import make_vec_env
 except ImportError:
-    raise SystemExit("This example needs Stable-Baselines3: pip install 'fsgym[rl]'") from None
+    raise SystemExit('This example needs Stable-Baselines3: pip install -c constraints.txt -e ".[rl]"') from None
 
 
 def main(env_id: str = "fsgym:DatumWise-v0", total_timesteps: int = 200_000, folder: str = "runs") -> fsgym.Evaluation:

@@ -113,13 +113,13 @@ def test_cleanrl_ppo(tmp_path, capsys):
 def test_compare_with_papers(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # as without the extra rl
     path, main = tmp_path / "papers.png", main_of("compare_with_papers.py")
-    results = main("wine", prices=(0.01, 0.1), splits=1, methods=("maskable_ppo", "lufe", "hkl"), path=str(path))
+    results = main("wine", lam=(0.01, 0.1), splits=1, methods=("maskable_ppo", "lufe", "hkl"), path=str(path))
     output = capsys.readouterr().out
     assert results["error"].isna().all()
     assert list(dict.fromkeys(results["method"])) == ["lufe", "hkl", "constant", "everything"]
     losses = fsgym.summarise(results).losses
     assert all(f"{loss:.3f} ± " in output for loss in losses["loss"])
-    assert output.count(" lowest\n") == 1 + 2  # the heading, and a row at each price
+    assert output.count(" lowest\n") == 1 + 2  # the heading, and a row at each lambda
     assert output.count(" too few splits\n") == 2 * 3
     assert path.read_bytes().startswith(b"\x89PNG")
 
@@ -128,8 +128,8 @@ def test_compare_with_papers_says_what_is_noise():
     table_of = runpy.run_path(str(EXAMPLES / "compare_with_papers.py"))["table_of"]
     results = fsgym.compare("wine", ["cart", "lars"], lam=[0.01, 0.1], splits=3)
     table, losses = table_of(results), fsgym.summarise(results).losses.set_index(["lam", "method"])
-    for row in table.itertuples():
-        known = losses.loc[(row.price, row.method)]
+    for row in table.rename(columns={"lambda": "lam"}).itertuples():
+        known = losses.loc[(row.lam, row.method)]
         expected = "within noise" if known["difference_low"] <= 0 else "higher"
         assert row[-1] == ("lowest" if known["lowest"] == row.method else expected)
     assert {"lowest", "higher"} <= set(table["from lowest"])

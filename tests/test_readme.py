@@ -27,10 +27,10 @@ SCRIPT = runpy.run_path(str(ROOT / "benchmarks" / "breast_cancer.py"))
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 USED = "features used"
-HEADINGS = ["price", "method", "loss", "accuracy", "from best", USED]
+HEADINGS = ["lambda", "method", "loss", "accuracy", "from best", USED]
 # What the quick test changes in the Python of the README, and why.
 QUICKER = {
-    "learn(100_000)": ("learn(2048)", "half a minute of training"),
+    "learn(100_000)": ("learn(2048)", "a quarter of a minute of training"),
     "splits=3, n_jobs=-1": ("splits=1", "GBFS takes most of a minute"),
 }
 # Their figures depend on draws that another kind of CPU, which rounds sums otherwise, turns into other draws.
@@ -139,7 +139,7 @@ def test_the_table_of_the_readme_has_the_losses_of_summarise():
 def test_each_table_has_all_methods_at_each_price_from_the_lowest_loss(name, prices, methods):
     rows = rows_of_table(name)
     for price in SCRIPT[prices]:
-        own = [row for row in rows if float(row["price"]) == price]
+        own = [row for row in rows if float(row["lambda"]) == price]
         assert sorted(row["method"] for row in own) == sorted(METHODS[method].title for method in methods)
         losses = [mean_and_spread(row["loss"])[0] for row in own]
         assert losses == sorted(losses)
@@ -153,7 +153,7 @@ def test_each_table_has_all_methods_at_each_price_from_the_lowest_loss(name, pri
 
 def test_what_the_readme_says_of_its_tables_is_what_they_show():
     breast_cancer, cube = rows_of_table("breast-cancer"), rows_of_table("cube-nm")
-    assert "its loss is within noise of the best at each price" in README.replace("\n", " ")
+    assert "its loss is within noise of the best at each lambda" in README.replace("\n", " ")
     panels = [row for row in breast_cancer if row["method"] == "Fixed panel"]
     assert {row["from best"] for row in panels} <= {"–", "within noise"}
     mixture = [row for row in cube if row["method"] == "Mixture policy"]
@@ -183,7 +183,7 @@ def test_the_table_and_the_picture_are_those_of_a_fresh_comparison(tmp_path):
     losses = fsgym.summarise(pd.read_csv(tmp_path / "results.csv"), lam=SCRIPT["PRICES"]).losses
     found = {(METHODS[row["method"]].title, row["lam"]): row for row in losses.to_dict("records")}
     for shown in rows_of_table("breast-cancer"):
-        row, chaotic = found[shown["method"], float(shown["price"])], shown["method"] in CHAOTIC
+        row, chaotic = found[shown["method"], float(shown["lambda"])], shown["method"] in CHAOTIC
         for heading, name, rounding in (
             ("loss", "loss", 0.005),
             ("accuracy", "accuracy", 0.005),

@@ -31,7 +31,7 @@ from fsgym.evaluation.evaluate import Evaluation, evaluate
 from fsgym.methods import METHODS
 from fsgym.rules import Rules
 from fsgym.support.checks import check_choice, check_n_jobs, check_random_state, generator_of
-from fsgym.text.messages import brief
+from fsgym.text.messages import brief, suggests_parameters
 
 # The parameters of RCPI: their ranges and choices, and a check of them.
 
@@ -233,6 +233,7 @@ class RCPI:
     (True, True)
     """
 
+    @suggests_parameters
     def __init__(
         self,
         env: Any,

@@ -7,20 +7,20 @@ import select
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from fsgym.cli.ask_text import KEYS, NOT_AT_THE_ANSWER, Screen
+from fsgym.cli.ask_text import KEYS, NOT_AT_THE_ANSWER, WORDS, Screen
 from fsgym.cli.ask_values import typed_value, unquoted
 from fsgym.cli.session_file import Unfinished
 from fsgym.data.columns import Column, Columns
 from fsgym.session import Question, Session
 from fsgym.session.session import choose, postpone
-from fsgym.session.words import comes_now_text, without_advice
+from fsgym.session.words import comes_now_text, undone_text, without_advice
 
 
 class Dialog:
-    """One line is read at a time, and is a value, a key or the name of an acquisition.
+    """One line is read at a time, and is a value, a key or its word, or the name of an acquisition.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Dialog:
             self._shown = True
         column = next(column for column in columns if column.name not in self._values)
         unit = f" in {column.unit}" if column.unit else ""
-        line = self._line(f"{column.name}{unit}")
+        line = self._line(f"{column.name}{unit}", column.levels)
         match line:
             case None:
                 pass
@@ -125,15 +125,17 @@ class Dialog:
                 self._choose(unquoted(line) or line)
         return True
 
-    def _line(self, prompt: str) -> str | None:
-        """What the person typed; None where it is no text."""
+    def _line(self, prompt: str, levels: Sequence[str] = ()) -> str | None:
+        """What the person typed, the key for its word; None where it is no text."""
         try:
             line = self._read(self._screen.prompt(prompt)).strip()
             line.encode()
-            return line
         except UnicodeError:
             self._screen.show("A line must be text in UTF-8.", "red")
             return None
+        names = (*levels, *self._columns, *(a.name for a in self.session.step.alternatives))
+        means_a_name = line.lower() in (name.strip().lower() for name in names)
+        return line if means_a_name else WORDS.get(line.lower(), line)
 
     def _press(self, key: str) -> bool:
         """Do what a key stands for; False to quit."""
@@ -209,7 +211,7 @@ class Dialog:
             except ValueError as error:
                 self._screen.show(f"{error}.", "red")
                 return
-            self._screen.show(f"{log[-1].name} is taken back.")
+            self._screen.show(undone_text(log[-1]))
             self._start_anew()
 
     def _start_anew(self) -> None:

@@ -28,6 +28,7 @@ KEYS = {
     "x": "stop now",
     "q": "save and quit",
 }
+WORDS = {word: key for key, word in KEYS.items()} | {"stop": "x", "quit": "q"}  # typed instead of a key
 NOT_AT_THE_ANSWER = ("s", "l", "x")
 
 

@@ -34,6 +34,7 @@ from fsgym.cli.terminal import say, show
 from fsgym.methods import DEFAULT_METHODS
 from fsgym.support.checks import MAX_SPLITS
 from fsgym.support.interrupts import interrupts_between_kernels
+from fsgym.text.messages import explain_unknown
 
 
 class Commands(TyperGroup):
@@ -273,6 +274,14 @@ def _parse_numbers(texts: Sequence[str] | None, option: str) -> list[float] | No
         raise ValueError(f"{option} must be numbers separated by commas: {error}") from None
 
 
+def _explain_usage(error: Any) -> str:
+    """Click's sentence; that for an unknown option as for any other unknown name."""
+    if not hasattr(error, "option_name") or not hasattr(error, "possibilities") or error.ctx is None:
+        return error.format_message()
+    names = [name for parameter in error.ctx.command.params for name in parameter.opts]
+    return explain_unknown("option", error.option_name, names, f"fsgym {error.ctx.info_name} has no such option")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit with 0, 1 (something failed), 2 (invalid input) or 130 (Ctrl-C).
 
@@ -284,7 +293,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with interrupts_between_kernels():
             code = app(args=given, prog_name="fsgym", standalone_mode=False, obj=given)
     except USAGE_ERRORS as error:
-        say(f"{error.format_message().rstrip('.')} (see --help)")  # type: ignore[attr-defined]
+        say(f"{_explain_usage(error).rstrip('.')} (see --help)")
         code = 2
     except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -49,8 +49,8 @@ def train(
     agent: Annotated[
         str,
         typer.Option(
-            help=f"One of {', '.join(agent_names())}. maskable_ppo and dqn need the optional dependencies: "
-            "pip install 'fsgym[rl]'; gdfs and dime need 'fsgym[deep]'.",
+            help=f"One of {', '.join(agent_names())}. maskable_ppo and dqn need the extra rl: in the clone, "
+            "pip install -c constraints.txt -e '.[rl]'; gdfs and dime need the extra deep.",
             autocompletion=complete_agent,
         ),
     ] = DEFAULT_AGENT,
@@ -136,7 +136,7 @@ def train(
         return
     show(f"{method.title}, trained in {seconds:.1f} s: {_part_in_words(loaded, split, row_groups)}, {model.rules_}")
     if hasattr(model, "report_"):
-        show(f"Learner: {model.report_.reason}")
+        show(f"Chosen among several learners: {model.report_.reason}")
     _print_rules(model, "target_cost" if target_cost is not None else "target_features")
     print_evaluations(results)
     _print_held_out(results, split)

@@ -48,13 +48,14 @@ RESULT_COLUMNS = (
 
 @takes_rule_options
 def compare(
-    dataset: str | os.PathLike | Dataset,
+    dataset: str | os.PathLike | pd.DataFrame | Dataset,
     methods: str | Sequence[str] | Mapping[str, Any] = DEFAULT_METHODS,
     *,
     panels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
     references: bool = True,
     splits: int = 5,
     train_share: float = 0.5,
+    target: str | None = None,
     row_groups: ArrayLike | str | None = None,
     lam: float | Sequence[float] | None = None,
     target_cost: float | Sequence[float] | None = None,
@@ -73,7 +74,7 @@ def compare(
 
     Parameters
     ----------
-    dataset : str, path or Dataset
+    dataset : str, path, DataFrame or Dataset
         What ``load_dataset`` takes, or a data set.
     methods : names, or mapping name -> method
         Names of ``fsgym.methods.METHODS``, or of methods that ``fsgym.register_method`` or an entry point added. A
@@ -103,6 +104,8 @@ def compare(
         ``dataset.split(train_share, seed + k)``.
     train_share : float, default 0.5
         Share of the rows in the training part.
+    target : str, optional
+        The column of the labels, if ``dataset`` is a table or its name; by default ``target``.
     row_groups : array-like of shape (n_samples,) or str, optional
         Rows with the same label, such as the visits of one patient, are in the same part: training, validation or test
         (see ``Dataset``). A str is the name of the column with the labels, if ``dataset`` is a table or its name; it is
@@ -190,7 +193,7 @@ def compare(
     """
     asked = {"methods": methods, "panels": panels, "references": references, "splits": splits, "within": within}
     asked |= {"train_share": train_share, "row_groups": row_groups, "lam": lam, "seed": seed, "options": options}
-    asked |= {"target_cost": target_cost, "target_features": target_features}
+    asked |= {"target": target, "target_cost": target_cost, "target_features": target_features}
     check_backend(backend, scheduler, n_jobs)
     planned = plan_comparison(dataset, asked, out)
     where = Where(n_jobs, backend, scheduler, checked_progress(progress))
@@ -204,7 +207,7 @@ def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLi
 
     Raises ValueError, TypeError, OSError or ImportError if one of them is invalid.
     """
-    data = _with_row_groups(dataset, asked["row_groups"])
+    data = _load(dataset, asked["target"], asked["row_groups"])
     own = {name: asked[name] for name in ("splits", "train_share", "seed", "lam", "options")}
     protocol = make_protocol(data, **own, targets={name: asked[name] for name in TARGETS})
     limits = _check_within(asked["within"])
@@ -256,15 +259,20 @@ def run_planned(planned: PlannedComparison, where: Where, command: str | None, l
     return results
 
 
-def _with_row_groups(dataset: str | os.PathLike | Dataset, row_groups: ArrayLike | str | None) -> Dataset:
-    """The data set, loaded if it is given by its name, with the row groups."""
+def _load(dataset: Any, target: str | None, row_groups: ArrayLike | str | None) -> Dataset:
+    """The data set, loaded if it is a table or a name, with the row groups."""
     named = isinstance(row_groups, str)
+    if target is not None and isinstance(dataset, Dataset):
+        raise TypeError(f"target must be left out if dataset is a Dataset, which has its labels, got {brief(target)}")
     if named and isinstance(dataset, Dataset):
         raise TypeError(
             f"row_groups must be labels, one per row, if dataset is a Dataset, got the name {row_groups!r}; a name is "
             "that of a column of a table or file"
         )
-    data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset, row_groups=row_groups if named else None)
+    if isinstance(dataset, Dataset):
+        data = dataset
+    else:
+        data = load_dataset(dataset, target=target, row_groups=row_groups if named else None)
     return data if named or row_groups is None else data.replace(row_groups=row_groups)
 
 

@@ -92,7 +92,7 @@ def load_dataset(
     name : str, path or DataFrame
         As above. A file is CSV with one header line (``.csv``, ``.tsv`` or one of these with ``.gz``, UTF-8; comma,
         semicolon, tab or bar separated; empty cells are missing, and in columns of numbers also ``?``, ``NA``, ``nan``,
-        ``null``), Parquet (``.parquet``; needs ``pip install 'fsgym[parquet]'``), or ``.npz`` with ``X`` and ``y``.
+        ``null``), Parquet (``.parquet``; needs the extra ``parquet``), or ``.npz`` with ``X`` and ``y``.
     split : {"all", "train", "test"}
         "train" and "test" are the official parts if the data set has them, otherwise those of a stratified random
         split. Each part has the columns, classes and bounds of the whole data set.

@@ -67,6 +67,10 @@ def load_costs(
     if re.fullmatch(r"\d+,\d+", str(path_or_name)):
         raise ValueError(f"prices must have a decimal point, got {path_or_name!s}")
     if path.suffix not in (".json", ".csv") and not path.is_file():
+        if re.search(r"=|^{", str(path_or_name)):
+            raise ValueError(
+                f"prices must be in a file, JSON {{name: price}} or CSV of name and price, got {brief(str(path))}"
+            )
         folder = find_folder(data_dir)
         if folder is None:
             raise FileNotFoundError(

@@ -55,9 +55,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 
-# What an argument is called in prose, with the argument.
-OTHER_WORDS = {"prices": "costs", "price": "costs", "max_cost": "budget_cost", "lambda_": "lam"}
-
 
 def names_unknown_arguments(function: MakeFunction) -> MakeFunction:
     """Decorator: an argument that ``gymnasium.make`` passes on but the function does not take raises ValueError.
@@ -70,10 +67,13 @@ def names_unknown_arguments(function: MakeFunction) -> MakeFunction:
     def checked(*args: Any, **given: Any) -> Any:
         unknown = [name for name in given if name not in known]
         if unknown:
+            from fsgym.data.reading.reading import Reading
+
             names = [name for name in known if name != "num_envs"]
-            if unknown[0] in OTHER_WORDS:
+            if unknown[0] in Reading._fields:
                 raise ValueError(
-                    f"unknown environment argument {brief(unknown[0])}; did you mean {OTHER_WORDS[unknown[0]]!r}?"
+                    f"unknown environment argument {unknown[0]!r}; it is one of fsgym.load_dataset: pass "
+                    f"dataset=fsgym.load_dataset(..., {unknown[0]}=...)"
                 )
             raise ValueError(explain_unknown("environment argument", unknown[0], [*names, *GYMNASIUM_ARGUMENTS]))
         return function(*args, **given)

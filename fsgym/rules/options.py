@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import wraps
 from typing import Any, Literal, NamedTuple, TypedDict, TypeVar, get_type_hints
 
-from fsgym.text.messages import did_you_mean
+from fsgym.text.messages import suggests_parameters
 
 Form = Literal["number", "count", "flag", "word", "prices", "pairs", "needs", "errors", "groups"]
 SCALARS: tuple[Form, ...] = ("number", "count", "flag", "word")
@@ -129,16 +128,5 @@ def takes_rule_options(function: Function) -> Function:
         inspect.Parameter(o.name, inspect.Parameter.KEYWORD_ONLY, default=o.default, annotation=hints[o.name])
         for o in unnamed_options(function)
     ]
-    known = [p.name for p in (*own, *shared)]
-
-    @wraps(function)
-    def checked(*args: Any, **given: Any) -> Any:
-        for name in given:
-            if name not in known:
-                raise TypeError(
-                    f"{function.__qualname__}() got an unexpected keyword argument {name!r}{did_you_mean(name, known)}"
-                )
-        return function(*args, **given)
-
-    checked.__signature__ = signature.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
-    return checked  # type: ignore[return-value]
+    function.__signature__ = signature.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
+    return suggests_parameters(function)

@@ -109,6 +109,7 @@ class Rules:
     prerequisites: NDArray[np.bool_] | None  # (J, J)
     missing: Literal["unavailable", "error"]
 
+    @takes_rule_options
     def __init__(
         self,
         n_features: int,

@@ -85,6 +85,11 @@ def comes_now_text(name: str) -> str:
     return f"{name} comes now, because the model would stop without it."
 
 
+def undone_text(entry: LogEntry) -> str:
+    """What is said where what was said last is undone."""
+    return f"{entry.name} is {'postponed no longer' if entry.kind == 'later' else 'taken back'}."
+
+
 def without_advice(error: Exception) -> str:
     """The sentence of an error without its advice to programmers."""
     return re.sub(ADVICE, "", str(error))

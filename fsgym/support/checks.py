@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
@@ -79,7 +80,11 @@ def check_prices(
             raise TypeError
         prices = np.array(costs, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{what} must be numbers, one for each of the {len(names)} acquisitions") from None
+        hint = "; fsgym.load_costs reads a file of prices" if isinstance(costs, str | os.PathLike) else ""
+        raise TypeError(
+            f"{what} must be one number, a mapping name -> price, or numbers, one for each of the {len(names)} "
+            f"acquisitions, got {brief(costs)}{hint}"
+        ) from None
     if prices.ndim == 0:
         prices = np.full(len(names), float(prices))
     if prices.shape != (len(names),):

@@ -1,4 +1,4 @@
-"""Other packages: optional dependencies, as the extras of ``pip install 'fsgym[...]'``, and those next to fsgym."""
+"""Other packages: optional dependencies, as the extras of ``pip install -e ".[...]"``, and those next to fsgym."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ def require(extra: str, user: str) -> None:
     """
     missing = [name for name in EXTRAS[extra] if find_spec(name) is None]
     if missing:
-        raise ImportError(f"{user} needs {', '.join(missing)}: pip install 'fsgym[{extra}]'")
+        size = "; docs/start/install.md has the smaller CPU build of torch, to be installed first"
+        raise ImportError(
+            f'{user} needs {", ".join(missing)}: in the clone, pip install -c constraints.txt -e ".[{extra}]"'
+            f"{size if 'torch' in missing else ''}"
+        )
 
 
 def import_conflict(package: str) -> str | None:

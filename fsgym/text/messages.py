@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from fsgym.text.shown import shortened, visible
 
 LONGEST_NAME_LISTED, MOST_NAMES_LISTED = 60, 40  # characters of a name, and names, in a message
 LONGEST_NAME_COMPARED = 1000  # characters of a misspelt name
+# What other packages call a parameter of this one.
+OTHER_WORDS = {"price": "costs", "prices": "costs", "max_cost": "budget_cost", "lambda_": "lam", "seed": "random_state"}
+Function = TypeVar("Function", bound=Callable[..., Any])
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 78
 
@@ -45,11 +50,19 @@ def listing(values: Iterable[object], most: int = 12) -> str:
 
 
 def closest(name: Any, known: Iterable[str]) -> str | None:
-    """The known name closest to a misspelt ``name``; None where none is close."""
+    """The known name closest to a misspelt ``name``, or for what it says in another word; None where none is.
+
+    >>> closest("buget", ["budget", "costs"]), closest("prices", ["budget", "costs"])
+    ('budget', 'costs')
+    """
     plain = {k.lower().replace("-", "_"): k for k in known}
     wanted = str(name).lower().replace("-", "_")
     if len(wanted) > LONGEST_NAME_COMPARED:
         return None
+    bare = wanted.lstrip("_")  # the name of an option without its dashes
+    said = wanted.removesuffix(bare) + OTHER_WORDS.get(bare, bare)
+    if said in plain:
+        return plain[said]
     containing = sorted((k for k in plain if len(wanted) > 3 and wanted in k), key=len)
     close = containing or difflib.get_close_matches(wanted, plain, n=1)
     return plain[close[0]] if close else None
@@ -72,3 +85,26 @@ def explain_unknown(kind: str, name: Any, known: Iterable[str], otherwise: str |
     known = list(known)
     hint = did_you_mean(name, known) or f"; {otherwise or 'they are ' + listing(known, MOST_NAMES_LISTED)}"
     return f"unknown {kind} {brief(name)}{hint}"
+
+
+def suggests_parameters(function: Function) -> Function:
+    """Decorator: a keyword that is no parameter of a function raises TypeError with the closest one.
+
+    >>> @suggests_parameters
+    ... def learn(data, random_state=None): ...
+    >>> learn([], seed=0)
+    Traceback (most recent call last):
+    TypeError: learn() got an unexpected keyword argument 'seed'; did you mean 'random_state'?
+    """
+    known = list(inspect.signature(function).parameters)
+
+    @wraps(function)
+    def checked(*args: Any, **given: Any) -> Any:
+        for name in given:
+            if name not in known:
+                raise TypeError(
+                    f"{function.__qualname__}() got an unexpected keyword argument {name!r}{did_you_mean(name, known)}"
+                )
+        return function(*args, **given)
+
+    return checked  # type: ignore[return-value]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from fsgym.session import Question
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.session import choose, postpone
-from fsgym.session.words import comes_now_text, ending_text
+from fsgym.session.words import comes_now_text, ending_text, undone_text
 from fsgym.web.cases import OpenCase
 from fsgym.web.entries import FieldEntry, read_entries
 
@@ -84,7 +84,7 @@ def undo(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
         return ""
     log, ended = case.session.log(), case.session.stopped
     case.session.undo()
-    return "" if ended else f"{log[-1].name} is taken back."
+    return "" if ended else undone_text(log[-1])
 
 
 def take_back(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:

@@ -141,7 +141,7 @@ def test_by_keyboard_alone(server, open_page):
         press_access_key(page, "l")
         page.wait_for_selector("text=ward comes later")
         press_access_key(page, "u")
-        page.wait_for_selector("text=ward is taken back")
+        page.wait_for_selector("text=ward is postponed no longer")
         page.keyboard.press("Space")
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")

@@ -183,7 +183,8 @@ def test_methods_that_are_not_installed_are_left_out_and_named(monkeypatch):
     )
     table = invented_cells(methods=("lattice", "rcpi", "cart", "static"))
     conclusion = lattice_vs_peers.conclude([], table, True)
-    assert "Left out: CEGB needs lightgbm: pip install 'fsgym[cegb]'." in conclusion.notes
+    install = 'in the clone, pip install -c constraints.txt -e ".[cegb]"'
+    assert f"Left out: CEGB needs lightgbm: {install}." in conclusion.notes
     assert not any("CEGB" in c.text for c in conclusion.claims)
 
 

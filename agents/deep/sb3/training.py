@@ -30,7 +30,7 @@ from fsgym.support.checks import is_integer
 from fsgym.text.messages import brief
 
 TARGET_NETWORK = "_target."  # part of the array names of target networks, which are not saved
-_training_lock = threading.Lock()  # PyTorch's threads and the global random generators belong to the whole process
+_training_lock = threading.RLock()  # PyTorch's threads and the global random generators belong to the whole process
 
 
 class Settings(NamedTuple):
@@ -38,7 +38,7 @@ class Settings(NamedTuple):
 
     Attributes
     ----------
-    algorithm : class of Stable-Baselines3
+    algorithm : class of Stable-Baselines3, whose ``learn`` runs in one thread
     num_envs : int, parallel episodes
     total_timesteps : int, training steps
     options : mapping, arguments of the class
@@ -50,10 +50,20 @@ class Settings(NamedTuple):
     options: Mapping[str, Any]
 
 
+class _InOneThread:
+    """A base beside an algorithm of Stable-Baselines3, whose ``learn`` it runs in one thread."""
+
+    def learn(self, *args: Any, **named: Any) -> Any:
+        with _one_thread():
+            return super().learn(*args, **named)  # type: ignore[misc]
+
+
 def _settings(algorithm: Algorithm) -> Settings:
-    """The settings with the imported class and the schedule of the learning rate."""
+    """The settings with the imported class, which trains in one thread, and the schedule of the learning rate."""
     options = {"learning_rate": LinearSchedule(algorithm.learning_rate, 0.0, 1.0), **algorithm.options}
-    return Settings(resolve_name(algorithm.where), algorithm.num_envs, algorithm.total_timesteps, options)
+    imported = resolve_name(algorithm.where)
+    cls = type(imported.__name__, (_InOneThread, imported), {"__module__": __name__, "__doc__": imported.__doc__})
+    return Settings(cls, algorithm.num_envs, algorithm.total_timesteps, options)
 
 
 SETTINGS: Mapping[str, Settings] = MappingProxyType({name: _settings(entry) for name, entry in ALGORITHMS.items()})
@@ -72,7 +82,9 @@ def make_model(
     """Create an algorithm of Stable-Baselines3 for an environment of this package.
 
     It runs on a vector environment of this package. The returned object is that of Stable-Baselines3, with its
-    ``learn(total_timesteps, callback, progress_bar)`` and its logs, and can be passed to ``fsgym.evaluate``. Episode
+    ``learn(total_timesteps, callback, progress_bar)`` and its logs, and can be passed to ``fsgym.evaluate``. ``learn``
+    uses one thread, whatever the number of PyTorch's threads, so that one seed gives one network on one kind of CPU;
+    PyTorch has its number again when ``learn`` returns. Episode
     returns in the log are minus the losses; the rewards in training are divided by the largest error cost.
 
     The settings are for the ``total_timesteps`` of ``SETTINGS``, 100,000 or more. For a few thousand steps of PPO pass
@@ -128,7 +140,8 @@ def make_model(
         **settings.options,
         **_check_options(algorithm, options),
     }
-    return settings.algorithm("MlpPolicy", venv, seed=seed, **arguments)
+    with _one_thread():
+        return settings.algorithm("MlpPolicy", venv, seed=seed, **arguments)
 
 
 class ModelArguments(NamedTuple):
@@ -189,10 +202,10 @@ def rebuilt(policy: NetworkPolicy) -> Any:
 
 @contextmanager
 def training_context() -> Iterator[None]:
-    """Hold the lock for training in this process, with PyTorch in one thread and without its checks of distributions.
+    """Hold the lock for training in this process, and restore the states of all random generators afterwards.
 
-    The checks take a sixth of the training time, and refuse masked probabilities whose sum is not 1 due to rounding.
-    The number of threads, the checks and the states of all random generators are restored afterwards.
+    Stable-Baselines3 seeds the global generators of Python, NumPy and PyTorch. PyTorch has one thread in the block, and
+    no checks of distributions, for models made by hand, too; those of ``make_model`` train so by themselves.
 
     Examples
     --------
@@ -202,9 +215,25 @@ def training_context() -> Iterator[None]:
     >>> with training_context():
     ...     model = make_model("maskable_ppo", env, num_envs=8, seed=0).learn(256)
     """
+    with _one_thread():
+        states = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002 (the generator that is seeded)
+        try:
+            yield
+        finally:
+            random.setstate(states[0])
+            np.random.set_state(states[1])  # noqa: NPY002
+            torch.set_rng_state(states[2])
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Hold the lock for training, with PyTorch in one thread and without its checks of distributions.
+
+    The checks take a sixth of the training time, and refuse masked probabilities whose sum is not 1 due to rounding.
+    The number of threads and the checks are restored afterwards.
+    """
     with _training_lock:
         n_threads, validate = torch.get_num_threads(), Distribution._validate_args
-        states = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002 (the generator that is seeded)
         torch.set_num_threads(1)
         Distribution.set_default_validate_args(False)
         try:
@@ -212,9 +241,6 @@ def training_context() -> Iterator[None]:
         finally:
             torch.set_num_threads(n_threads)
             Distribution.set_default_validate_args(validate)
-            random.setstate(states[0])
-            np.random.set_state(states[1])  # noqa: NPY002
-            torch.set_rng_state(states[2])
 
 
 def find_settings(algorithm: str) -> Settings:

@@ -17,7 +17,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 
 from agents import SB3Classifier
-from agents.deep.sb3 import SETTINGS, DatumWiseVecEnv, make_model
+from agents.deep.sb3 import SETTINGS, DatumWiseVecEnv, make_model, training_context
 from fsgym import DatumWiseEnv, DatumWiseVectorEnv, Rules
 from support.deep_training import SHORT_TRAININGS, make_vec_env, one_informative_feature
 from support.problems import VARIANTS as RULES
@@ -119,6 +119,32 @@ def test_other_environments_are_refused_in_one_sentence():
         DatumWiseVecEnv(gym.make_vec("CartPole-v1", 2))
     with pytest.raises(TypeError, match="needs an environment of fsgym"):
         make_model("dqn", gym.make("CartPole-v1"))
+
+
+@pytest.mark.parametrize("algorithm", SETTINGS)
+def test_a_model_trains_the_same_network_whatever_the_number_of_threads(algorithm):
+    env, trained = gym.make("DatumWise-v0"), []
+    for n_threads in (1, 2):
+        torch.set_num_threads(n_threads)
+        try:
+            model = make_model(algorithm, env, seed=0)
+            model.learn(4096)
+            assert torch.get_num_threads() == n_threads
+            assert torch.distributions.Distribution._validate_args
+        finally:
+            torch.set_num_threads(1)
+        trained.append({name: array.numpy().tobytes() for name, array in model.policy.state_dict().items()})
+    assert trained[0] == trained[1]
+
+
+def test_learning_in_a_training_context_goes_on_and_a_second_call_does_not_repeat_the_draws_of_the_first():
+    model = make_model("maskable_ppo", gym.make("DatumWise-v0"), num_envs=8, seed=0)
+    with training_context():
+        model.learn(256)
+        first = torch.get_rng_state()
+        model.learn(256, reset_num_timesteps=False)
+        assert not torch.equal(first, torch.get_rng_state())
+    assert model.num_timesteps == 512
 
 
 @pytest.mark.parametrize("algorithm", ["maskable_ppo", "dqn"])

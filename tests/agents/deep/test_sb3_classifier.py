@@ -321,4 +321,4 @@ command("compare", "wine", "--methods", "cart,dqn")
     lines = done.stdout.splitlines()
     assert len(lines) == 8
     for line in lines:
-        assert line.endswith("needs stable_baselines3, sb3_contrib: pip install 'fsgym[rl]'")
+        assert line.endswith('sb3_contrib: in the clone, pip install -c constraints.txt -e ".[rl]"')

@@ -6,12 +6,14 @@ import io
 import json
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 from test_cli import call
 
-from agents import load_classifier
+from agents import LatticeClassifier, load_classifier
 from fsgym.cli.ask_dialog import Dialog
-from fsgym.cli.ask_text import Screen, belief_lines
+from fsgym.cli.ask_text import KEYS, Screen, belief_lines
 from fsgym.cli.ask_values import allowed_at_prompt, typed_value
 from fsgym.data.columns import Column
 from fsgym.session import ExpectedCost, Step
@@ -190,6 +192,45 @@ def test_undo_says_what_is_taken_back_also_where_it_was_said_twice(model, capsys
     dialog, _ = talk(model, ["u", "q"], session)
     assert "age is taken back." in capsys.readouterr().out
     assert len(dialog.session.log()) == 1
+
+
+def test_undo_of_a_postponement_does_not_say_that_a_value_is_taken_back(model, capsys):
+    dialog, _ = talk(model, ["l", "u", "q"])
+    printed = capsys.readouterr().out
+    assert "blood is postponed no longer." in printed
+    assert "taken back" not in printed
+    assert dialog.session.log() == []
+
+
+@pytest.mark.parametrize(
+    ("word", "key"), [*((word, key) for key, word in KEYS.items()), ("stop", "x"), ("quit", "q"), ("Unknown", "s")]
+)
+def test_a_word_of_the_list_of_keys_does_what_its_key_does(model, capsys, word, key):
+    ends = [] if key in "xq" else ["q"]
+    outcomes = []
+    for typed in (word, key):
+        dialog, ended = talk(model, ["age", "50", typed, *ends])
+        outcomes.append((dialog.session.to_json(), dialog.unfinished, ended, capsys.readouterr().out))
+    assert outcomes[0] == outcomes[1]
+    assert "must be" not in outcomes[0][-1]
+
+
+def test_a_level_or_a_feature_that_is_called_as_a_key_is_no_key(capsys):
+    table = pd.DataFrame({"x": ["unknown", "Stop", "a"] * 20, "later": np.arange(60.0)})
+    model = LatticeClassifier(lam=0.001, random_state=0).fit(table, np.tile(["n", "y", "n"], 20))
+    assert model.session().next().name == "x"
+    for typed, level in (("unknown", "unknown"), ("Stop", "Stop")):
+        dialog, _ = talk(model, [typed, "q"])
+        assert dialog.session.log()[0].values == {"x": level}
+    dialog, _ = talk(model, ["later", "3", "q"])
+    assert dialog.session.log()[0][:2] == ("later", "chosen")
+    talk(model, ["'a'", "undo", "q"])
+    assert "x is taken back." in capsys.readouterr().out
+
+
+def test_the_help_names_every_key(capsys):
+    helped = " ".join(call(capsys, "ask", "--help")[1].split())
+    assert all(f"{key} {word}" in helped for key, word in KEYS.items())
 
 
 def test_without_a_terminal_all_is_plain_and_the_end_of_input_saves(case_model, capsys, monkeypatch, tmp_path):

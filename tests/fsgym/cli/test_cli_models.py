@@ -281,3 +281,11 @@ def test_ctrl_c_in_a_training_says_that_no_model_was_written(capsys, tmp_path, m
     code, printed, error = call(capsys, "train", "wine", "--agent", "rcpi", "-o", tmp_path / "m")
     assert (code, printed, error) == (130, "", "fsgym: stopped; no model was written\n")
     assert not (tmp_path / "m").exists()
+
+
+def test_training_without_a_name_says_that_the_learner_is_chosen(capsys, tmp_path):
+    rows = [f"{k % 10}.5,{(k * 7) % 15}.5,{'ill' if k % 10 > 4 else 'well'}" for k in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,target", *rows]))
+    code, printed, _ = call(capsys, "train", tmp_path / "t.csv", "-o", tmp_path / "m.safetensors")
+    assert code == 0
+    assert "Chosen among several learners: " in printed

@@ -77,6 +77,25 @@ def test_empty_values(capsys, option):
         refused(capsys, f"{option} must not be empty", "compare", "wine", f"{option}=")
 
 
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--prices", "unknown option '--prices'; did you mean '--costs'?"),
+        ("--price", "unknown option '--price'; did you mean '--costs'?"),
+        ("--splts", "unknown option '--splts'; did you mean '--splits'?"),
+        ("--zzz", "unknown option '--zzz'; fsgym compare has no such option (see --help)"),
+    ],
+)
+def test_an_unknown_option(capsys, option, said):
+    refused(capsys, said, "compare", "wine", option, "3")
+
+
+@pytest.mark.parametrize("text", ["alcohol=0,ash=1", '{"alcohol": 0}'])
+def test_prices_on_the_command_line_itself(capsys, text):
+    said = "prices must be in a file, JSON {name: price} or CSV of name and price, got"
+    refused(capsys, said, "compare", "wine", "--costs", text)
+
+
 def test_an_empty_argument(capsys):
     refused(capsys, "an argument must not be empty", "describe", "wine", "")
     refused(capsys, "an argument must not be empty", "compare", "")

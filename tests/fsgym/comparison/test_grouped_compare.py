@@ -6,7 +6,7 @@ import pytest
 
 from agents import LatticeClassifier
 from baselines import CARTClassifier
-from fsgym import Dataset, compare, evaluate, load_dataset
+from fsgym import Dataset, compare, compare_datasets, evaluate, load_dataset
 from fsgym.cli import main
 from fsgym.comparison.protocol import make_protocol, seed_of
 from support.refusals import refused
@@ -99,6 +99,23 @@ def test_the_report_names_the_groups(visits, file, tmp_path):
     with_groups, without = ((tmp_path / name / "report.html").read_text() for name in ("with", "without"))
     assert "each of the 60 groups is in one part only" in with_groups
     assert "row group" not in without
+
+
+def test_the_column_of_the_labels_has_a_name(visits, file, tmp_path):
+    frame, arguments = visits.rename(columns={"target": "state"}), {"splits": 1, "references": False}
+    path = tmp_path / "visits.csv"
+    frame.drop(columns="pid").to_csv(path, index=False)
+    expected = compare(load_dataset(path, target="state"), ["cart"], **arguments)
+    for table in (path, str(path)):
+        found = compare(table, ["cart"], target="state", **arguments)
+        pd.testing.assert_frame_equal(found, expected)
+    (found,) = compare_datasets([path], ["cart"], target="state", **arguments).results.values()
+    pd.testing.assert_frame_equal(found, expected)
+    grouped = compare(frame, ["cart"], target="state", row_groups="pid", **arguments)
+    assert grouped["loss"].equals(compare(file, ["cart"], row_groups="pid", **arguments)["loss"])
+    refused(ValueError, r"no column 'target'; name one with target=\.\.\.", path, call=compare)
+    data = load_dataset(path, target="state")
+    refused(TypeError, "target must be left out if dataset is a Dataset", data, target="state", call=compare)
 
 
 def test_bad_row_groups_are_one_sentence(visits, file):

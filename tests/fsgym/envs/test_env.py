@@ -364,6 +364,8 @@ def test_split_is_refused_where_all_rows_of_a_data_set_are_used(make_one):
         ("spilt", "did you mean 'split'?"),
         ("cost", "did you mean 'costs'?"),
         ("prices", "did you mean 'costs'?"),
+        ("price", "did you mean 'costs'?"),
+        ("target", "it is one of fsgym.load_dataset: pass dataset=fsgym.load_dataset(..., target=...)"),
         ("max_cost", "did you mean 'budget_cost'?"),
         ("max_episode_step", "did you mean 'max_episode_steps'?"),
         ("zzz", "they are "),

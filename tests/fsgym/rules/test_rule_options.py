@@ -14,7 +14,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import GridSearchCV
 
 import fsgym
-from agents import DatumWiseClassifier, LatticeClassifier, SB3Classifier
+from agents import RCPI, DatumWiseClassifier, LatticeClassifier, SB3Classifier
 from fsgym import Rules
 from fsgym.cli import models
 from fsgym.cli.main import compare as compare_command
@@ -62,8 +62,19 @@ def test_an_unknown_option_is_refused_with_a_suggestion(surface):
     error, words = (ValueError, "unknown environment") if of_gymnasium else (TypeError, "got an unexpected keyword")
     with pytest.raises(error, match=rf"{words} argument 'budgett'; did you mean 'budget'\?"):
         surface(budgett=3)
+    with pytest.raises(error, match=rf"{words} argument 'prices'; did you mean 'costs'\?"):
+        surface(prices=3)
     with pytest.raises(error, match=f"{words} argument 'zzzz'"):
         surface(zzzz=3)
+
+
+@pytest.mark.parametrize(
+    ("make", "wrong", "right"),
+    [(Rules, "prices", "costs"), (RCPI, "seed", "random_state"), (LatticeClassifier, "seed", "random_state")],
+)
+def test_a_word_of_other_packages_is_refused_with_that_of_this_one(make, wrong, right):
+    with pytest.raises(TypeError, match=rf"unexpected keyword argument '{wrong}'; did you mean '{right}'\?"):
+        make(**{wrong: 0})
 
 
 def test_gymnasium_refuses_an_unknown_option():

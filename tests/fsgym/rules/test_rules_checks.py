@@ -34,7 +34,7 @@ REFUSED = [
     ({"costs": [1, 1, -2, 1, 1, 1]}, "costs must not be negative"),
     ({"costs": {"x0": 1}}, "costs gives no price for 'x1'"),
     ({"costs": {"x9": 1}}, "x9"),
-    ({"costs": "dear"}, "costs must be numbers"),
+    ({"costs": "dear"}, "costs must be one number, a mapping name -> price, .* got 'dear'; fsgym.load_costs reads"),
     ({"lam": -0.1}, "lam must be finite and at least 0"),
     ({"lam": np.nan}, "lam must be finite"),
     ({"lam": "0.1"}, "lam must be a number"),

@@ -188,7 +188,7 @@ def test_a_worker_of_another_version_is_refused():
 
 @pytest.fixture(scope="module")
 def ray_cluster():
-    ray = pytest.importorskip("ray", reason="needs Ray, which `pip install fsgym[ray]` and .ci/full install")
+    ray = pytest.importorskip("ray", reason="needs Ray, which the extra ray and .ci/full install")
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
     ray.init(
         num_cpus=2,

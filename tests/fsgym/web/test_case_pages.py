@@ -66,7 +66,7 @@ def test_every_button_is_a_verb_of_the_session(visitor):
     assert visitor.heading == session.next().name
     visitor.press("Undo")
     session.undo()
-    assert f"{question.name} is taken back." in visitor.text
+    assert f"{question.name} is postponed no longer." in visitor.text
     visitor.press("Acquire this instead age")
     assert visitor.heading == session.question("age").name
     assert "in years" not in visitor.text

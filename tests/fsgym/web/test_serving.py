@@ -109,7 +109,8 @@ def test_what_is_printed_for_other_machines(capsys):
 
 def test_a_missing_extra_is_a_sentence(model_file, capsys, monkeypatch):
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    assert refusal(capsys, model_file) == "fsgym: fsgym serve needs starlette, uvicorn: pip install 'fsgym[web]'"
+    install = 'in the clone, pip install -c constraints.txt -e ".[web]"'
+    assert refusal(capsys, model_file) == f"fsgym: fsgym serve needs starlette, uvicorn: {install}"
 
 
 def test_a_body_in_chunks_is_limited_over_the_network():
