@@ -191,5 +191,5 @@ class AskingAgent(AskingMixin):
         if self._chart is None:
             if self._chart_rows is None:
                 raise ValueError("this model is from a file without a chart; fit it again, and save it")
-            self._chart = measured_chart(self, self._chart_rows, self.columns_)
+            self._chart = measured_chart(self, self._chart_rows)
         return self._chart

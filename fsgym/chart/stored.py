@@ -13,7 +13,6 @@ from fsgym.chart.asked import follow_policy
 from fsgym.chart.boxes import MOST_BOXES, Box, Structure
 from fsgym.chart.invented import invented_rows
 from fsgym.chart.ways import MOST_CASES_OF_WAY, Way, ways_of
-from fsgym.data.columns import Columns
 from fsgym.rules import Rules
 from fsgym.session.asked_model import AskedModel
 
@@ -47,9 +46,9 @@ def some_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> ChartRows:
     return ChartRows(X, y)
 
 
-def measured_chart(model: AskedModel, rows: ChartRows, columns: Columns) -> MeasuredChart:
+def measured_chart(model: AskedModel, rows: ChartRows) -> MeasuredChart:
     """The chart of a model: made from three quarters of some rows, and measured by the others."""
-    measured = np.zeros(len(rows.X), bool)
+    columns, measured = model.acquisitions_.columns, np.zeros(len(rows.X), bool)
     n_measured = int(MEASURED_SHARE * len(rows.X))
     measured[np.random.default_rng(1).choice(len(rows.X), n_measured, replace=False)] = True
     n_invented = max(LEAST_USED - int((~measured).sum()), 0)

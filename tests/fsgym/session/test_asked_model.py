@@ -1,0 +1,97 @@
+"""A model of somebody else: six members, no base class of ours, asked in Python, on pages, and drawn as a chart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fsgym import Rules
+from fsgym.chart.asked import follow_policy
+from fsgym.chart.stored import measured_chart, some_rows
+from fsgym.data.columns import Column, Columns
+from fsgym.session import Advice, Session
+from fsgym.session.acquisitions import Acquisitions
+from fsgym.session.on_demand import RowBatch, run_source
+from fsgym.session.steps import step_of
+from fsgym.session.walk import ActingWalk, WalkOrder
+from support.asked_models import asked_model
+from support.browsing import Visitor
+
+PULSE, SCAN, AGE = 0, 1, 2
+ROWS = np.array([[80.0, 1.0, 3.0], [60.0, 2.0, 4.0], [90.0, np.nan, 1.0], [np.nan, 5.0, 2.0]], np.float32)
+
+
+class Triage:
+    """Asks for the pulse, and from 70 on for the scan; the age is never asked for."""
+
+    def __init__(self):
+        self.classes_ = np.array(["home", "ward"])
+        columns = Columns([Column("pulse", unit="1/min", low=40.0, high=200.0), Column("scan"), Column("age")])
+        rules = Rules(3, 2, costs=[1.0, 5.0, 0.0], names=["pulse", "scan", "age"], lam=0.01)
+        self.acquisitions_ = Acquisitions(rules, columns)
+
+    def advise(self, acquired, values, legal):
+        high, far = values[:, PULSE] >= 70, values[:, SCAN] > 1.5
+        answers = np.where(acquired[:, SCAN], far, high).astype(np.int64)
+        wanted = np.where(~acquired[:, PULSE] & legal[:, PULSE], PULSE, np.where(high & legal[:, SCAN], SCAN, -1))
+        actions = np.where(wanted >= 0, wanted, 3 + answers)
+        preference = np.where(legal[:, :3], [2.0, 1.0, 0.0], -np.inf)
+        beyond = np.where(legal[:, :3].any(axis=1), preference.argmax(axis=1), -1)
+        unknown, unused = np.full((len(values), 3), np.nan), np.zeros((len(values), 3), bool)
+        return Advice(actions, beyond, answers, preference, unknown, np.full(len(values), np.nan), None, unused)
+
+    def policy_digest(self):
+        return "triage 1"
+
+    def walk_order(self):
+        return WalkOrder.of_user(self.acquisitions_.rules)
+
+    def walk(self, state):
+        return ActingWalk(lambda *states: self.advise(*states).actions, self.acquisitions_.rules, state)
+
+
+def test_a_session_ends_with_its_answer_and_goes_on_from_text():
+    model = Triage()
+    session = Session(model)
+    assert session.next().name == "pulse"
+    session.answer("pulse", 80)
+    again = Session.from_json(model, session.to_json())
+    assert again.next().name == "scan"
+    again.answer("scan", 2.0)
+    assert (again.next(), again.stop(), again.spent) == (None, "ward", 6.0)
+    with pytest.raises(ValueError, match="must be a number from 40 to 200 1/min"):
+        Session(model).answer("pulse", 900)
+    with pytest.raises(ValueError, match="another model"):
+        Session.from_json(asked_model("linear", "base, mixed"), session.to_json())
+
+
+def test_steps_and_predictions_on_demand_agree():
+    model, asked = Triage(), []
+
+    def get(name, rows):
+        asked.append((name, list(rows)))
+        return ROWS[rows, model.acquisitions_.index[name]]
+
+    batch = RowBatch(model, 4, None)
+    run_source(batch, get)
+    assert model.classes_[batch.answers].tolist() == ["home", "home", "ward", "home"]
+    assert asked == [("pulse", [0, 1, 2, 3]), ("scan", [0, 2])]
+    assert step_of(model, {"pulse": 80.0}).question.name == "scan"
+    assert step_of(model, {"pulse": 80.0}, unavailable=["scan"]).answer == "ward"
+
+
+def test_a_page_and_the_interface_for_programs():
+    visitor = Visitor(Triage()).sign_in()
+    assert "pulse" in visitor.go("/").text
+    reply = visitor.step('{"known": {"pulse": 60}}').json()
+    assert (reply["question"], reply["answer"]) == (None, "home")
+
+
+def test_a_chart_asks_what_it_asks():
+    model, rng = Triage(), np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(40, 110, 400), rng.uniform(0, 3, 400), rng.uniform(size=400)]).astype(np.float32)
+    done = follow_policy(model, X)
+    assert (done.asked[:, 0] == PULSE).all()
+    assert ((done.asked[:, 1] == SCAN) == (X[:, PULSE] >= 70)).all()
+    chart = measured_chart(model, some_rows(X, (X[:, SCAN] > 1.5).astype(np.int64)))
+    assert [box.question for box in chart.structure.boxes][:2] == [PULSE, SCAN]
