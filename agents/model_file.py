@@ -19,7 +19,7 @@ from agents.policy import Policy
 from fsgym.data.columns import Columns
 from fsgym.data.groups import groups_by_column, groups_by_name
 from fsgym.rules import Rules
-from fsgym.support.digests import array_form, digest_of_form
+from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.writing import write_whole
 
 MODEL_FORMAT = "fsgym-model-2"

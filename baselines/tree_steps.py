@@ -17,7 +17,7 @@ from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.mixin import AskingMixin
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk, acquire_rows
-from fsgym.support.digests import array_form, digest_of_form
+from fsgym.support.arrays import array_form, digest_of_form
 
 
 class AskedTrees(NamedTuple):

@@ -21,8 +21,7 @@ import numpy as np
 
 from baselines import GBFSClassifier
 from baselines.gbfs.losses import Logistic
-from baselines.gbfs.model import Schedule, boost_with_prices
-from baselines.gbfs.prices import FeaturePrices, make_phi
+from baselines.gbfs.model import FeaturePrices, Schedule, boost_with_prices, make_phi
 from fsgym.trees import TreeGrower, bin_table
 
 SIZES = ((30_000, 100), (200_000, 100), (1_000_000, 50))

@@ -29,8 +29,7 @@ from fsgym.evaluation.usage import UsageShares, shares_of_evaluations, shares_of
 from fsgym.methods import METHODS, REFERENCES
 from fsgym.metrics import ALL_LABELS, ERROR_RATE_LABELS, ERROR_RATES, FIGURE_LABELS
 from fsgym.rules.labels import is_frame
-from fsgym.text.messages import brief, explain_unknown, listing
-from fsgym.text.notices import warn_caller
+from fsgym.text.messages import brief, explain_unknown, listing, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -29,7 +29,7 @@ from fsgym.rules import Rules
 from fsgym.rules.checks import check_bool
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.support.checks import check_number
-from fsgym.text.notices import warn_caller
+from fsgym.text.messages import warn_caller
 
 # Acquisitions that each row makes first: those that are always known, and those that cost nothing.
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.chart.action_tree import LEAF, ActionTree, chain_of, shortest_between
-from fsgym.chart.imitation import imitate
-from fsgym.chart.invented import invented_rows
+from fsgym.chart.imitation import imitate, invented_rows
 from fsgym.data.columns import Columns
 from fsgym.rules.states import legal_and_prices
 from fsgym.session.asked_model import AskedModel

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from fsgym.chart.views import BoxView, Branch
 from fsgym.chart.words import branch_end_text, classes_text, condition_words, paid_text, price_range_text
+from fsgym.text.messages import visible
 from fsgym.text.sentences import probability_text
-from fsgym.text.shown import visible
 
 # Where the boxes of a chart stand: columns by the number of questions before, in an order with few crossings.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fsgym.chart.action_tree import ActionTree
 from fsgym.chart.asked import follow_policy
 from fsgym.chart.boxes import MOST_BOXES, Box, Structure
-from fsgym.chart.invented import invented_rows
+from fsgym.chart.imitation import invented_rows
 from fsgym.chart.ways import MOST_CASES_OF_WAY, Way, ways_of
 from fsgym.rules import Rules
 from fsgym.session.asked_model import AskedModel

@@ -11,8 +11,8 @@ from fsgym.cli.ask_values import allowed_at_prompt
 from fsgym.cli.terminal import console, wrapped
 from fsgym.data.columns import Column
 from fsgym.session import LogEntry, Question, Step, words
+from fsgym.text.messages import visible
 from fsgym.text.sentences import price_text, probability_text, unused_text
-from fsgym.text.shown import visible
 
 LONGEST_BAR = 40  # characters, by hand
 SHORTEST_BAR = 4  # characters: a shorter one is left out

@@ -10,7 +10,7 @@ import typer
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_model, refuse_folder, whole_number
 from fsgym.cli.terminal import say, show
-from fsgym.text.shown import visible
+from fsgym.text.messages import visible
 
 MOST_CHART_BOXES = 1000  # of a chart: more than anybody reads
 CHART_SUFFIXES = (".svg", ".md", ".txt", ".json")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fsgym.cli.terminal import show
 from fsgym.evaluation.result import sentence_case
 from fsgym.metrics import ALL_LABELS, DIAGNOSTIC_LABELS, FIGURE_LABELS, PROBABILITY_FIGURES, short_number
-from fsgym.text.messages import listing, one_line
-from fsgym.text.shown import visible_json
+from fsgym.text.messages import listing, one_line, visible_json
 
 if TYPE_CHECKING:
     from fsgym.evaluation.evaluate import Evaluation

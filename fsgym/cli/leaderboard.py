@@ -12,7 +12,7 @@ import typer
 
 from fsgym.cli.completion import complete_variant
 from fsgym.cli.terminal import console, say, show
-from fsgym.text.shown import visible_json
+from fsgym.text.messages import visible_json
 
 if TYPE_CHECKING:
     import pandas as pd

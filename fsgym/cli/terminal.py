@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from fsgym.text.shown import shortened, visible
+from fsgym.text.messages import shortened, visible
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from fsgym.data.cells import MISSING_WORDS, UnmatchedCells, as_bools, as_numbers, level_codes, stripped
 from fsgym.data.checks import check_names
-from fsgym.text.messages import brief, explain_unknown, listing
-from fsgym.text.notices import warn_caller
+from fsgym.text.messages import brief, explain_unknown, listing, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.data.scaling import Scaling
-from fsgym.support.digests import array_form, digest_of_form
+from fsgym.support.arrays import array_form, digest_of_form
 
 
 class RowOrigin(NamedTuple):

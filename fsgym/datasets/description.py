@@ -14,8 +14,7 @@ import numpy as np
 from fsgym.data.cells import level_order
 from fsgym.data.dataset import Dataset
 from fsgym.support.checks import check_number
-from fsgym.text.messages import explain_unknown, listing
-from fsgym.text.notices import warn_caller
+from fsgym.text.messages import explain_unknown, listing, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from fsgym.text.messages import shortened, visible
 from fsgym.text.sentences import probability_text
-from fsgym.text.shown import shortened, visible
 
 # Lengths in pixels, by hand. Encoders of video need an even width and height.
 WIDTH, HEIGHT, EDGE = 800, 600, 24

@@ -11,9 +11,8 @@ from typing import Any
 
 import jinja2
 
-from fsgym.support.digests import canonical_json
-from fsgym.text.messages import listing
-from fsgym.text.shown import in_script, visible
+from fsgym.support.arrays import canonical_json
+from fsgym.text.messages import in_script, listing, visible
 
 HERE = Path(__file__).parent
 SHARED_STYLE = HERE.parent / "text" / "style.css"

@@ -13,7 +13,7 @@ import cloudpickle
 import numpy as np
 
 from fsgym.runner.local_code import VERSIONED_PACKAGES, local_code
-from fsgym.support.digests import array_form, digest_of_form
+from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.text.messages import one_line
 
 _known_fingerprints: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

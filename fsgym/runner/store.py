@@ -20,9 +20,9 @@ from typing import Any
 
 from fsgym.runner.fingerprint import canonical_form
 from fsgym.runner.task import Task, TaskResult
-from fsgym.support.digests import canonical_json
+from fsgym.support.arrays import canonical_json
 from fsgym.support.extras import EXTRAS
-from fsgym.text.notices import warn_caller
+from fsgym.text.messages import warn_caller
 
 APPLICATION_ID = 0x46534759  # "FSGY" in ASCII; SQLite stores it in the header, and it marks the file as a store
 STORE_FORMAT = 8  # raised when the schema or the keys change; fsgym 0.1 wrote format 1

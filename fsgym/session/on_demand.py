@@ -16,8 +16,7 @@ from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.walk import Walk, started_state
 from fsgym.support.checks import is_integer
-from fsgym.text.messages import brief, listing
-from fsgym.text.notices import warn_caller
+from fsgym.text.messages import brief, listing, warn_caller
 
 ValueSource = Callable[[str, Any], Any]  # (name of an acquisition, rows) -> their values
 MAX_FLOAT32 = float(np.finfo(np.float32).max)

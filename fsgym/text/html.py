@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsgym.text.messages import listing, one_line
-from fsgym.text.shown import visible
+from fsgym.text.messages import listing, one_line, visible
 
 ROWS_SHOWN = 20
 LONGEST_TEXT = 60  # characters of a cell

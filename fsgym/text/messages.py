@@ -4,13 +4,67 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
 import reprlib
+import sys
+import unicodedata
+import warnings
 from collections.abc import Callable, Iterable
 from functools import wraps
 from itertools import islice
 from typing import Any, TypeVar
 
-from fsgym.text.shown import shortened, visible
+HARMLESS = "\n\t\u200c\u200d"  # also the joiners between the letters of Persian, Indic scripts and emoji
+
+
+def visible(text: str) -> str:
+    r"""The text with the characters that control a terminal or the direction of writing as escapes.
+
+    Spaces and line breaks stay as they are.
+
+    >>> print(visible("c\x1b[31mp"), visible("\u202egnp"), visible("naïve 🙂"))
+    c\x1b[31mp \u202egnp naïve 🙂
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if _is_harmless(c) else ascii(c)[1:-1] for c in text)
+
+
+def _is_harmless(character: str) -> bool:
+    return character.isprintable() or character in HARMLESS or unicodedata.category(character) == "Zs"
+
+
+def visible_json(text: str) -> str:
+    r"""A JSON text with the same characters as JSON's own escapes.
+
+    >>> print(visible_json('{"\u202egnp": "\x9b31m"}'))
+    {"\u202egnp": "\u009b31m"}
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if _is_harmless(c) else json.dumps(c)[1:-1] for c in text)
+
+
+def in_script(text: str) -> str:
+    r"""A JSON text that can stand in a ``script`` element: it ends none, and begins no comment in it.
+
+    >>> print(in_script('{"a": "</script>"}'))
+    {"a": "\u003c/script\u003e"}
+    """
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def shortened(text: str, longest: int) -> str:
+    """The text, with its middle left out if it is longer than ``longest`` characters.
+
+    >>> shortened("a" * 50 + "b" * 50, 11)
+    'aaaa...bbbb'
+    """
+    if len(text) <= longest:
+        return text
+    tail = (longest - 3) // 2
+    return f"{text[: longest - 3 - tail]}...{text[len(text) - tail :]}"
+
 
 LONGEST_NAME_LISTED, MOST_NAMES_LISTED = 60, 40  # characters of a name, and names, in a message
 LONGEST_NAME_COMPARED = 1000  # characters of a misspelt name
@@ -108,3 +162,19 @@ def suggests_parameters(function: Function) -> Function:
         return function(*args, **given)
 
     return checked  # type: ignore[return-value]
+
+
+# Warnings that point at the user's code.
+
+PACKAGES = ("fsgym", "agents", "baselines", "fsgym_studies")
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning at the innermost line that is not in these packages: the call of the user.
+
+    From Python 3.12 on, ``skip_file_prefixes`` of ``warnings.warn`` does the same.
+    """
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PACKAGES:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -16,8 +16,7 @@ from starlette.routing import Route
 from fsgym.session import Session
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.words import without_advice
-from fsgym.text.messages import one_line
-from fsgym.text.shown import visible
+from fsgym.text.messages import one_line, visible
 from fsgym.web.access import HEADERS, POLICY, Access
 from fsgym.web.cases import Cases, OpenCase
 from fsgym.web.changes import CHANGES, Unanswered, begin_values

@@ -11,8 +11,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.reading.frames import drop_columns, encode, take_row_groups, take_target
 from fsgym.data.reading.tables import read_parquet, read_table
 from fsgym.data.suspicions import check_numeric, find_label_suspicion, find_note, find_suspicion, plain_numbers
-from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing
-from fsgym.text.notices import warn_caller
+from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,11 +17,11 @@ from fsgym import Dataset, Rules, evaluate
 from fsgym.comparison import examples, report
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.examples import ROWS_PLAYED, played_rows
-from fsgym.comparison.play import BAR_LENGTHS
 from fsgym.comparison.ranking import rank_methods
+from fsgym.comparison.report import BAR_LENGTHS
 from fsgym.data.columns import Column, Columns
 from fsgym.runner import store
-from fsgym.support.digests import canonical_json
+from fsgym.support.arrays import canonical_json
 from fsgym.text.sentences import beliefs_in_words, probability_text, values_text
 from support.asking_in_order import AskingInOrder, Charted, DrawnChart
 from support.clinic import OPTIONS, clinic_model, clinic_table

@@ -106,8 +106,7 @@ def test_arguments_may_differ_by_data_set():
 
 
 def planned_of(data, folder):
-    from fsgym.comparison.compare import plan_comparison
-    from fsgym.comparison.several import _arguments_of_compare
+    from fsgym.comparison.compare import _arguments_of_compare, plan_comparison
 
     return plan_comparison(data, _arguments_of_compare(["cart"], QUICK), folder)
 

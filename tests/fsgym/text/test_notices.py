@@ -9,7 +9,7 @@ import pytest
 import fsgym
 from agents import DatumWiseClassifier
 from fsgym.data.columns import Column, Columns
-from fsgym.text.notices import warn_caller
+from fsgym.text.messages import warn_caller
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,7 @@ import pytest
 from fsgym import Dataset, load_dataset, register_method
 from fsgym.cli.terminal import console, say, show
 from fsgym.comparison.report import template_environment
-from fsgym.text.messages import brief, explain_unknown, listing
-from fsgym.text.shown import shortened, visible, visible_json
+from fsgym.text.messages import brief, explain_unknown, listing, shortened, visible, visible_json
 
 ODD = "c\x1b[31mp\u202e\x9b\u2066\ufeff\ud800\r"
 LONG = "v" * 10_000

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from agents import LatticeClassifier
+from fsgym.text.messages import visible
 from fsgym.text.sentences import probability_text
-from fsgym.text.shown import visible
 from fsgym.web.cases import CaseGone, Cases
 from support.asked_models import asked_model
 from support.browsing import Visitor
