@@ -1,4 +1,4 @@
-"""Array types that the baselines share in their signatures."""
+"""What the baselines share: array types, one fitted model per setting, selected columns as mask, names and table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The subsets that the final policy holds: those that it can reach, also by back-up moves, and starts."""
+"""The subsets that the final policy holds: those that it can reach, also by back-up moves, starts and alternatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lattice: the subsets chosen so far, and the error cost of answering at each of them."""
+"""The lattice: the subsets chosen so far, the legal moves between them, and the error cost of answering at each."""
 
 from __future__ import annotations
 

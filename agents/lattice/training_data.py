@@ -1,4 +1,4 @@
-"""The training data with everything derived from it that the classifiers of all subsets share."""
+"""The training data with what the classifiers of all subsets share, and what a lattice may cost on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison before it is run, with its cells, one per split, method and setting; and what has come of it."""
+"""A comparison before it is run: its cells, a split, method and setting each; its time, and what has come of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of ``Rules`` that are given by name or class label instead of by position, and error costs in words."""
+"""Options of ``Rules`` by name or class label instead of position, error costs in words, and answers of least cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A step from what a policy advises about one case."""
+"""A step from what a policy advises about one case, and the reasons for it in sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays in the one form that compiled functions take."""
+"""Arrays in the one form that compiled functions take, and digests of arrays and plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and values in messages of errors, and the closest known name to a misspelt one."""
+"""Messages: names and values on one line, the closest known name, text made visible, warnings at the user's line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step for a program: JSON in, JSON out, nothing stored."""
+"""One step for a program: JSON in, JSON out, nothing stored; and its description in OpenAPI 3.1."""
 
 from __future__ import annotations
 

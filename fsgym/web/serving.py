@@ -1,4 +1,4 @@
-"""Runs the application until Ctrl-C."""
+"""The application, pages and the interface for programs behind the checks of each request, run until Ctrl-C."""
 
 from __future__ import annotations
 
