@@ -1,7 +1,7 @@
-"""What ``import fsgym, agents, baselines`` takes, against ``import sklearn.svm, gymnasium, numba``.
+"""What imports take: CPU seconds of fresh interpreters, and how many modules of ours each loads.
 
-Both run in fresh interpreters, one after the other in turns. The figure is the ratio of the medians of their CPU
-time, which other programs on the machine disturb less than time on the clock; that is printed too.
+The statements run one after the other in turns, beside ``import sklearn.svm, gymnasium, numba``, which most of them
+need. The figures are medians; other programs on the machine disturb CPU time less than time on the clock.
 
     python benchmarks/import_time.py [rounds]
 """
@@ -12,47 +12,51 @@ import resource
 import statistics
 import subprocess
 import sys
-import time
 
-OURS = "import fsgym, agents, baselines"
 PEERS = "import sklearn.svm, gymnasium, numba"
-HEAVY = ("torch", "matplotlib", "stable_baselines3", "jinja2", "typer")
-LIMIT = 1.3
+STATEMENTS = (
+    PEERS,
+    "import fsgym",
+    "import fsgym, gymnasium; gymnasium.make('DatumWise-v0')",
+    "import agents",
+    "from agents import AdaptiveClassifier",
+    "from baselines import CARTClassifier",
+    "import fsgym.cli",
+)
+OURS = ("fsgym", "agents", "baselines", "fsgym_studies")
+HEAVY = ("torch", "matplotlib", "stable_baselines3", "jinja2", "typer", "pandas")
 
 
-def measure(statement: str) -> tuple[float, float]:
-    """CPU seconds and seconds of a fresh interpreter that runs the statement."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+def cpu_seconds(statement: str) -> float:
+    """CPU seconds of a fresh interpreter that runs the statement."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", statement], check=True)
-    after, took = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - began
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, took
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def loaded(statement: str) -> set[str]:
-    """Names of the top-level modules that the statement loads."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"{statement}\nimport sys\nprint(*sys.modules)"],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return {name.partition(".")[0] for name in done.stdout.split()}
+def loaded(statement: str) -> list[str]:
+    """The modules that the statement loads."""
+    code = f"{statement}\nimport sys\nprint(*sys.modules)"
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
 
 
-def main(rounds: int = 9) -> int:
-    extra = loaded(OURS) - loaded(PEERS)
-    heavy = [name for name in (*HEAVY, "pandas") if name in extra]
-    for statement in (OURS, PEERS):  # files into the cache
-        measure(statement)
-    ours, peers = zip(*((measure(OURS), measure(PEERS)) for _ in range(rounds)))
-    cpu, clock = (statistics.median(v[k] for v in ours) / statistics.median(v[k] for v in peers) for k in (0, 1))
-    for name, seen in ((OURS, ours), (PEERS, peers)):
-        medians = (statistics.median(v[k] for v in seen) for k in (0, 1))
-        print("{:40} {:.2f} s CPU, {:.2f} s on the clock".format(name, *medians))
-    print(f"ratio {cpu:.2f} in CPU time (must be <= {LIMIT}), {clock:.2f} on the clock, medians of {rounds} rounds")
-    print(f"loaded beyond the peers: {', '.join(heavy) or 'nothing heavy'}")
-    return int(cpu > LIMIT or bool(heavy))
+def main(rounds: int = 9) -> None:
+    modules = {statement: loaded(statement) for statement in STATEMENTS}  # and files into the cache
+    seconds: dict[str, list[float]] = {statement: [] for statement in STATEMENTS}
+    for _ in range(rounds):
+        for statement in STATEMENTS:
+            seconds[statement].append(cpu_seconds(statement))
+    for statement in STATEMENTS:
+        names = {name.partition(".")[0] for name in modules[statement]}
+        n_ours = sum(name.partition(".")[0] in OURS for name in modules[statement])
+        median = statistics.median(seconds[statement])
+        ratio = median / statistics.median(seconds[PEERS])
+        heavy = ", ".join(name for name in HEAVY if name in names)
+        print(
+            f"{median:.2f} s, ratio {ratio:.2f}, {n_ours:3} modules of ours: {statement}" + f"  ({heavy})" * bool(heavy)
+        )
 
 
 if __name__ == "__main__":
-    sys.exit(main(*(int(v) for v in sys.argv[1:2])))
+    main(*map(int, sys.argv[1:]))

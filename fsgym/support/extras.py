@@ -28,11 +28,11 @@ def require(extra: str, user: str) -> None:
     """
     missing = [name for name in EXTRAS[extra] if find_spec(name) is None]
     if missing:
+        command = f"pip install 'fsgym[{extra}]'"
+        if (PACKAGES_FOLDER / "constraints.txt").is_file():
+            command = f'in the clone, pip install -c constraints.txt -e ".[{extra}]"'
         size = "; docs/start/install.md has the smaller CPU build of torch, to be installed first"
-        raise ImportError(
-            f'{user} needs {", ".join(missing)}: in the clone, pip install -c constraints.txt -e ".[{extra}]"'
-            f"{size if 'torch' in missing else ''}"
-        )
+        raise ImportError(f"{user} needs {', '.join(missing)}: {command}{size if 'torch' in missing else ''}")
 
 
 def import_conflict(package: str) -> str | None:

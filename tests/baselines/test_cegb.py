@@ -290,7 +290,7 @@ def test_threads_pickles_and_names(wine):
 def test_without_lightgbm_the_error_names_the_extra(wine, monkeypatch):
     model = clone(QUICK).fit(*wine)
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    with pytest.raises(ImportError, match=r"needs lightgbm: pip install 'fsgym\[cegb\]'"):
+    with pytest.raises(ImportError, match=r"needs lightgbm: .*pip install .*\[cegb\]"):
         clone(QUICK).fit(*wine)
     assert model.score(*wine) > 0.8
 
