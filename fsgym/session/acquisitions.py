@@ -15,6 +15,10 @@ from fsgym.session.values import check_value
 from fsgym.text.messages import brief, explain_unknown, listing
 
 
+class CannotBeAskedError(ValueError, AttributeError):
+    """Of a model without ``acquisitions_``; ``hasattr`` and ``dir`` of scikit-learn then leave the attribute out."""
+
+
 class Acquisitions:
     """Names of acquisitions and columns, and the features behind them.
 
@@ -34,7 +38,7 @@ class Acquisitions:
         self.columns_of = [tuple(dict.fromkeys(columns.column_of[list(g)].tolist())) for g in rules.groups]
         for j, members in enumerate(self.columns_of):
             if sum(len(columns.features[k]) for k in members) != len(rules.groups[j]):
-                raise ValueError(
+                raise CannotBeAskedError(
                     f"each acquisition must reveal whole columns, but {rules.names[j]!r} reveals a part of "
                     f"{columns[members[0]].name!r}; use groups of whole columns"
                 )

@@ -95,3 +95,16 @@ def test_a_chart_asks_what_it_asks():
     assert ((done.asked[:, 1] == SCAN) == (X[:, PULSE] >= 70)).all()
     chart = measured_chart(model, some_rows(X, (X[:, SCAN] > 1.5).astype(np.int64)))
     assert [box.question for box in chart.structure.boxes][:2] == [PULSE, SCAN]
+
+
+def test_a_model_whose_acquisitions_cut_columns_has_no_such_attribute():
+    columns = Columns([Column("ward", "category", levels=("a", "b", "c")), Column("age")])
+
+    class Cut:
+        @property
+        def acquisitions_(self):
+            return Acquisitions(Rules(4, 2, groups=[[0, 3], [1, 2]]), columns)
+
+    assert not hasattr(Cut(), "acquisitions_")  # as dir() of scikit-learn asks
+    with pytest.raises(ValueError, match="must reveal whole columns"):
+        _ = Cut().acquisitions_
