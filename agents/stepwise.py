@@ -113,7 +113,7 @@ class AskingAgent(AskingMixin):
         """The rules and the columns by name, in the order of the user."""
         if not hasattr(self, "policy_"):
             check_is_fitted(self, "policy_")
-        return self._made_once(self.rules_, self.columns_)
+        return self._made_once(self.rules_, lambda: Acquisitions(self.rules_, self.columns_))
 
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
         return self.arrangement_.advice(self.policy_.advise(*self.arrangement_.states(acquired, values, legal)))

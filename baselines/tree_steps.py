@@ -75,27 +75,15 @@ class TreeAskingMixin(AskingMixin):
         """The rules by which columns of these names are acquired."""
         raise NotImplementedError
 
-    def _asked(self) -> tuple[Rules, Columns]:
-        """Rules and columns, made when they are first needed after ``fit``."""
-        found = self.__dict__.get("_asked_found")
-        if found is None or found[0] is not self.value_ranges_:
-            columns = columns_with_ranges(self, self.value_ranges_)
-            rules = self._make_asked_rules(columns.names)
-            found = self.__dict__["_asked_found"] = (self.value_ranges_, rules, columns)
-        return found[1:]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_asked_found"}
-
     @property
     def asked_rules_(self) -> Rules:
         """The rules by which columns are acquired one by one."""
-        return self._asked()[0]
+        return self.acquisitions_.rules
 
     @property
     def asked_columns_(self) -> Columns:
         """The columns with their ranges in training."""
-        return self._asked()[1]
+        return self.acquisitions_.columns
 
     def _asked_trees(self) -> AskedTrees:
         raise NotImplementedError
@@ -121,7 +109,11 @@ class TreeAskingMixin(AskingMixin):
         """The rules and the columns by name."""
         if not hasattr(self, "value_ranges_"):
             check_is_fitted(self)
-        return self._made_once(*self._asked())
+        return self._made_once(self.value_ranges_, self._make_acquisitions)
+
+    def _make_acquisitions(self) -> Acquisitions:
+        columns = columns_with_ranges(self, self.value_ranges_)
+        return Acquisitions(self._make_asked_rules(columns.names), columns)
 
     def walk(self, state: State) -> Walk:
         return TreeWalk(self, state)

@@ -1,6 +1,17 @@
 """One case at a time: what to ask next, sessions that can be undone and resumed, predictions on demand."""
 
+from fsgym.session.asked_model import AskedModel
 from fsgym.session.session import LogEntry, Session
 from fsgym.session.step import Advice, Alternative, AskedColumn, ExpectedCost, Question, Step
 
-__all__ = ["Advice", "Alternative", "AskedColumn", "ExpectedCost", "LogEntry", "Question", "Session", "Step"]
+__all__ = [
+    "Advice",
+    "Alternative",
+    "AskedColumn",
+    "AskedModel",
+    "ExpectedCost",
+    "LogEntry",
+    "Question",
+    "Session",
+    "Step",
+]

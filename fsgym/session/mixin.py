@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.data.columns import Columns
-from fsgym.rules import Rules, State
+from fsgym.rules import State
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.on_demand import AsyncValueSource, RowBatch, ValueSource, run_async_source, run_source
 from fsgym.session.session import Session
@@ -57,12 +56,12 @@ class AskingMixin:
         """
         raise NotImplementedError
 
-    def _made_once(self, rules: Rules, columns: Columns) -> Acquisitions:
-        """The acquisitions of these rules, made again only where the rules are others, as after another ``fit``."""
+    def _made_once(self, fitted: Any, make: Callable[[], Acquisitions]) -> Acquisitions:
+        """The acquisitions, made again only where ``fitted``, which ``fit`` sets, is another object."""
         found = self.__dict__.get("_acquisitions_found")
-        if found is None or found.rules is not rules:
-            found = self.__dict__["_acquisitions_found"] = Acquisitions(rules, columns)
-        return found
+        if found is None or found[0] is not fitted:
+            found = self.__dict__["_acquisitions_found"] = (fitted, make())
+        return found[1]
 
     def __getstate__(self) -> dict[str, Any]:
         state: Any = super().__getstate__()  # type: ignore[misc]
