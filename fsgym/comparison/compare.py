@@ -356,7 +356,8 @@ def compare_datasets(
     if isinstance(datasets, str | os.PathLike | Dataset | pd.DataFrame) or not isinstance(datasets, Iterable):
         raise TypeError(f"datasets must be a list of data sets, got {brief(datasets)}; compare takes a single one")
     datasets = list(datasets)
-    names = [dataset.name if isinstance(dataset, Dataset) else str(dataset) for dataset in datasets]
+    tables = [isinstance(dataset, pd.DataFrame) for dataset in datasets]  # ``load_dataset`` names them "data"
+    names = ["data" if t else d.name if isinstance(d, Dataset) else str(d) for d, t in zip(datasets, tables)]
     for name in by_dataset or {}:
         if name not in names:
             raise ValueError(f"by_dataset: {explain_unknown('data set', name, names)}")
@@ -371,7 +372,8 @@ def compare_datasets(
         name = one.protocol.dataset.name
         if folder_name(name) in map(folder_name, planned):
             raise ValueError(
-                f"each data set must have a name of its own, got {name!r} twice; give another one by replace(name=...)"
+                f"each data set must have a name of its own, got {name!r} twice; give another one by "
+                "load_dataset(...).replace(name=...)"
             )
         planned[name] = one
     if not planned:

@@ -111,6 +111,14 @@ def planned_of(data, folder):
     return plan_comparison(data, _arguments_of_compare(["cart"], QUICK), folder)
 
 
+def test_tables_are_named_data_and_two_need_names_of_their_own():
+    table = pd.DataFrame({"a": np.arange(40.0) % 7, "ill": ["yes", "no"] * 20})
+    options = {"target": "ill", "by_dataset": {"data": {"costs": {"a": 2.0}}}} | QUICK
+    assert list(compare_datasets([table], ["everything"], **options).results) == ["data"]
+    with pytest.raises(ValueError, match=r"got 'data' twice; give another one by load_dataset\(...\).replace"):
+        compare_datasets([table, table], ["everything"], **options)
+
+
 def test_the_expected_time_is_that_of_the_fits_that_are_left(tmp_path, monkeypatch, capsys):
     data = table_of("a", 0)
     before = expected_time(planned_of(data, tmp_path))
