@@ -21,6 +21,14 @@ class AskingMixin:
     """Questions on one case, and predictions on demand, for a fitted classifier.
 
     A subclass has ``classes_``, ``acquisitions_``, ``advise`` and ``policy_digest``, see ``AskedModel``.
+
+    Examples
+    --------
+    >>> from agents import LatticeClassifier
+    >>> from baselines import CARTClassifier
+    >>> from fsgym.session.mixin import AskingMixin
+    >>> issubclass(LatticeClassifier, AskingMixin), issubclass(CARTClassifier, AskingMixin)
+    (True, True)
     """
 
     classes_: NDArray

@@ -161,6 +161,18 @@ class Advice(NamedTuple):
     stop_cost : float64 (n,), as ``ExpectedCost.stop``; NaN where there is no estimate
     probabilities : float64 (n, n_classes), or None
     unused : bool (n, n_features), the features whose values are known and have no effect on probabilities and answers
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import LatticeClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> model = LatticeClassifier(lam=0.05, random_state=0).fit(X[["hue", "flavanoids"]], y)
+    >>> nothing = np.full((1, 2), np.nan)
+    >>> advice = model.advise(~np.isnan(nothing), nothing, np.ones((1, 5), bool))
+    >>> int(advice.actions[0]), advice.preference.shape  # flavanoids come first
+    (1, (1, 2))
     """
 
     actions: NDArray[np.int64]
