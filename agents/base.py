@@ -70,6 +70,7 @@ def model_html(model: Any) -> str:
         *_error_costs(rules, classes),
         *options_in_words(rules),
         *_expectation(model),
+        *(model.report_.html_parts() if hasattr(model, "report_") else ()),
     ]
     if model._n_training_rows is not None:  # a model file has no parameters of the training
         parts.append(f"Trained on {model._n_training_rows:,} rows with {type(model)(**others)!r}.")

@@ -1,4 +1,4 @@
-"""Which learner was chosen, and why."""
+"""Which learner was chosen and why, and what doing nothing, acquiring everything or one fixed panel would cost."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from fsgym.text.html import HtmlTable, html_block
 if TYPE_CHECKING:
     import pandas as pd
 
+NOISE = 2.0  # standard errors up to which a difference counts as noise
+
 
 class LearnerTrial(NamedTuple):
-    """How a learner did on rows that were held out of its training.
+    """How a learner did on the training rows, out of fold.
 
     Attributes
     ----------
     learner : str
-    loss : float, mean of the held-out rows
+    loss : float, realised mean loss; NaN where the learner was not trained
     difference, standard_error : float
         Of the loss and that of the first learner on the same rows; 0 for the first learner.
-    seconds : float, of its training for the trial, on the wall clock; None for a loaded model
+    seconds : float, of its training, on the wall clock; None for a loaded model
+    error : float, standard error of the loss; NaN in model files of before version 0.3
+    left : str, when the learner was left and why; empty for the one that was chosen
     """
 
     learner: str
@@ -29,6 +33,34 @@ class LearnerTrial(NamedTuple):
     difference: float
     standard_error: float
     seconds: float | None
+    error: float = math.nan
+    left: str = ""
+
+
+class ReferencePoint(NamedTuple):
+    """A simple policy to compare with, on the same training rows, out of fold.
+
+    Attributes
+    ----------
+    name : str
+        "nothing", the answer of lowest cost for all rows; "everything", all acquisitions for all rows; or "best fixed
+        panel", the acquisitions of lowest loss among the subsets that the lattice holds.
+    loss, error : float, mean loss and its standard error
+    difference, standard_error : float, of this loss and that of the chosen learner on the same rows
+    acquisitions : tuple of str, those of the panel
+    """
+
+    name: str
+    loss: float
+    error: float
+    difference: float
+    standard_error: float
+    acquisitions: tuple[str, ...] = ()
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the difference is at most two standard errors."""
+        return abs(self.difference) <= NOISE * self.standard_error
 
 
 class LearnerReport(NamedTuple):
@@ -38,9 +70,17 @@ class LearnerReport(NamedTuple):
     ----------
     learner : str, the one that was chosen
     reason : str, a sentence
-    n_held_out : int, rows held out of the trials; 0 without a trial
+    n_held_out : int
+        Rows on which the learners of a model of before version 0.3 were compared; now 0: all are training rows.
     trials : tuple of LearnerTrial
-    seconds : float, of the training on all rows, on the wall clock; None for a loaded model
+    seconds : float, of the final fit, on the wall clock; None for a loaded model
+    references : tuple of ReferencePoint, those that the learners know; none without the lattice
+    limited_by : str or None, "subsets" or "operations" where a limit ended the growth of the lattice
+
+    Notes
+    -----
+    Losses are realised on the training rows, each by a policy whose models have not seen the row. They are somewhat too
+    low, as the structure is chosen on the same rows: ``agents.estimate_loss`` estimates the loss on new rows.
 
     Examples
     --------
@@ -48,8 +88,8 @@ class LearnerReport(NamedTuple):
     >>> from agents import AdaptiveClassifier
     >>> X, y = load_wine(return_X_y=True)
     >>> report = AdaptiveClassifier(lam=0.05, learner="lattice", random_state=0).fit(X[:, [6, 10]], y).report_
-    >>> report.learner, report.n_held_out
-    ('lattice', 0)
+    >>> report.learner, [point.name for point in report.references]
+    ('lattice', ['nothing', 'everything', 'best fixed panel'])
     """
 
     learner: str
@@ -57,15 +97,32 @@ class LearnerReport(NamedTuple):
     n_held_out: int
     trials: tuple[LearnerTrial, ...]
     seconds: float | None
+    references: tuple[ReferencePoint, ...] = ()
+    limited_by: str | None = None
 
     def __str__(self) -> str:
         lines = [self.reason]
-        for trial in self.trials:
-            compared = f", {trial.difference:+.4f} (standard error {trial.standard_error:.4f})"
-            first = trial is self.trials[0]
-            seconds = "" if trial.seconds is None else f", {_seconds_text(trial.seconds)} s"
-            lines.append(f"{trial.learner}: loss {trial.loss:.4f}{'' if first else compared}{seconds}")
+        for name, *parts in self._rows():
+            loss, difference, seconds, remark = parts
+            shown = [f"loss {loss}" if loss else "", difference, f"{seconds} s" if seconds else "", remark]
+            lines.append(f"{name}: {', '.join(part for part in shown if part)}")
         return "\n".join(lines)
+
+    def _rows(self) -> list[tuple[str, str, str, str, str]]:
+        """Name, loss, difference, seconds and remark of each learner and each reference point, as text."""
+        rows = []
+        for t in self.trials:
+            loss = "" if math.isnan(t.loss) else f"{t.loss:.4f}" + ("" if math.isnan(t.error) else f" ± {t.error:.4f}")
+            compared = "" if t is self.trials[0] or not loss else f"{t.difference:+.4f} ± {t.standard_error:.4f}"
+            rows.append((t.learner, loss, compared, "" if t.seconds is None else f"{t.seconds:.1f}", t.left))
+        for p in self.references:
+            remark = ["within noise"] if p.is_noise else []
+            remark += [", ".join(p.acquisitions)] if p.acquisitions else []
+            compared = f"{p.difference:+.4f} ± {p.standard_error:.4f}"
+            rows.append((p.name, f"{p.loss:.4f} ± {p.error:.4f}", compared, "", ": ".join(remark)))
+        if self.limited_by is not None:
+            rows.append(("limit", "", "", "", f"{self.limited_by} of the lattice; a larger effort may help"))
+        return rows
 
     def to_frame(self) -> pd.DataFrame:
         """The trials as a table, one line per learner."""
@@ -73,33 +130,60 @@ class LearnerReport(NamedTuple):
 
         return pd.DataFrame(self.trials, columns=list(LearnerTrial._fields))
 
+    def html_parts(self) -> list[str | HtmlTable]:
+        """The reason, and a table of learners and reference points, for ``html_block``."""
+        rows = self._rows()
+        return [self.reason, HtmlTable(["policy", "loss", "difference", "seconds", "remark"], iter(rows), len(rows))]
+
     def _repr_html_(self) -> str:
-        header = ["learner", "loss", "difference", "standard error", "seconds"]
-        rows = [
-            (t.learner, f"{t.loss:.4f}", f"{t.difference:+.4f}", f"{t.standard_error:.4f}", _seconds_text(t.seconds))
-            for t in self.trials
-        ]
-        return html_block("LearnerReport", self.reason, HtmlTable(header, iter(rows), len(rows)))
+        return html_block("LearnerReport", *self.html_parts())
 
     def as_json(self) -> dict[str, Any]:
         """Plain JSON, for model files; without the seconds, so that a seed fixes every byte of a file."""
-        entry = {**self._asdict(), "trials": [list(trial[:-1]) for trial in self.trials]}
+        entry = {**self._asdict(), "trials": [_trial_as_json(trial) for trial in self.trials]}
         del entry["seconds"]
-        return entry
+        if not self.references and self.limited_by is None:  # as before version 0.3, so that digests stay
+            del entry["references"], entry["limited_by"]
+            return entry
+        return entry | {"references": [[*point[:-1], list(point.acquisitions)] for point in self.references]}
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> Self:
         """The report from what ``as_json`` returned; ValueError or another error of damaged files if it is none."""
         learner, reason, n_held_out = (entry[k] for k in ("learner", "reason", "n_held_out"))
+        limited_by = entry.get("limited_by")
         if not isinstance(reason, str) or type(n_held_out) is not int or n_held_out < 0:
             raise ValueError("the report of a model needs a sentence and a number of rows")
-        trials = tuple(LearnerTrial(name, float(a), float(b), float(c), None) for name, a, b, c in entry["trials"])
-        if not all(isinstance(name, str) for name in (learner, *(t.learner for t in trials))):
+        trials = tuple(_trial_from_json(*values) for values in entry["trials"])
+        references = tuple(_reference_from_json(*values) for values in entry.get("references", []))
+        names = [learner, *(t.learner for t in trials), *(t.left for t in trials), *(p.name for p in references)]
+        names += [name for point in references for name in point.acquisitions] + [limited_by or ""]
+        if not all(isinstance(name, str) for name in names):
             raise ValueError("the report of a model must name its learners")
-        if not all(math.isfinite(v) for t in trials for v in (t.loss, t.difference, t.standard_error)):
-            raise ValueError("the losses in the report of a model must be finite")
-        return cls(learner, reason, n_held_out, trials, None)
+        return cls(learner, reason, n_held_out, trials, None, references, limited_by)
 
 
-def _seconds_text(seconds: float | None) -> str:
-    return "" if seconds is None else f"{seconds:.1f}"
+def _trial_as_json(trial: LearnerTrial) -> list[Any]:
+    first = [trial.learner, None if math.isnan(trial.loss) else trial.loss, trial.difference, trial.standard_error]
+    if math.isnan(trial.error) and not trial.left:
+        return first
+    return [*first, None if math.isnan(trial.error) else trial.error, trial.left]
+
+
+def _trial_from_json(learner, loss, difference, standard_error, error=None, left="") -> LearnerTrial:
+    if loss is None and left:
+        return LearnerTrial(learner, math.nan, 0.0, 0.0, None, left=left)
+    loss, difference, standard_error = (_finite(v) for v in (loss, difference, standard_error))
+    error = math.nan if error is None else _finite(error)
+    return LearnerTrial(learner, loss, difference, standard_error, None, error, left)
+
+
+def _reference_from_json(name, loss, error, difference, standard_error, acquisitions) -> ReferencePoint:
+    figures = (_finite(v) for v in (loss, error, difference, standard_error))
+    return ReferencePoint(name, *figures, tuple(acquisitions))
+
+
+def _finite(value: Any) -> float:
+    if not math.isfinite(float(value)):
+        raise ValueError("the losses in the report of a model must be finite")
+    return float(value)

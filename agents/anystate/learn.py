@@ -40,12 +40,14 @@ class LearntPolicy(NamedTuple):
     ----------
     model : StateModel
     stop : StopRule
+    losses : float64 (n_samples,), realised; NaN for rows that were not rolled out
     loss, n_features, cost : float
         ``cost`` is in the unit of ``costs``.
     """
 
     model: StateModel
     stop: StopRule
+    losses: NDArray[np.float64]
     loss: float
     n_features: float
     cost: float
@@ -53,6 +55,10 @@ class LearntPolicy(NamedTuple):
     def usage(self) -> dict[str, float]:
         """The means that a target limits, by name."""
         return {"features": self.n_features, "cost": self.cost}
+
+    def row_losses(self, rules: Rules) -> NDArray[np.float64]:
+        """The losses; ``rules`` must be those of the training."""
+        return self.losses
 
 
 def training_folds(dataset: Dataset, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -96,5 +102,7 @@ def learn_policy(
         stop, losses, last = learn_stop(visited, starts, dataset.y, fold, weight, rules)
         share = weight[rows] / weight[rows].sum()
         means = (float(share @ v) for v in (losses, visited.n_features[last], visited.cost[last]))
-        learnt.append(LearntPolicy(models.final, stop, *means))
+        of_all = np.full(dataset.n_samples, np.nan)
+        of_all[rows] = losses
+        learnt.append(LearntPolicy(models.final, stop, of_all, *means))
     return min(learnt, key=lambda policy: policy.loss)

@@ -18,7 +18,7 @@ from agents.lattice.nodes import Moves, Subset, extended
 from agents.lattice.plan import SubsetRules, make_plan
 from agents.lattice.policy import LatticePolicy
 from agents.lattice.state_features import state_features
-from agents.lattice.subset_classifier import ONLY_LOGISTIC, CrossFit, fit_classifier
+from agents.lattice.subset_classifier import ONLY_LOGISTIC, CrossFit, SubsetClassifier, fit_classifier
 from agents.lattice.sweep import ADAPTIVE, STOP, SweepPolicy
 from agents.lattice.training_data import TrainingData, limits_of, prepare_data
 from agents.model_file import Labels
@@ -96,7 +96,12 @@ def _legal_base(data: TrainingData, rules: Rules, acquisitions: Subset) -> Subse
     return base
 
 
-def refit(policies: list[SweepPolicy], run: TaskRunner, unknown: float = 0.0) -> LatticePolicy:
+def refit(
+    policies: list[SweepPolicy],
+    run: TaskRunner,
+    unknown: float = 0.0,
+    classifiers: dict[tuple[Subset, bool, bool], SubsetClassifier] | None = None,
+) -> LatticePolicy:
     """Fit classifiers and regressions of the subsets that are held to all rows; their targets stay cross-fitted.
 
     The classifiers that only rows with unobtainable or known values reach have smaller forests and, of a large table,
@@ -108,18 +113,24 @@ def refit(policies: list[SweepPolicy], run: TaskRunner, unknown: float = 0.0) ->
         The policy, and one without a base for rows that cannot obtain all of the base of the first.
     run : TaskRunner
     unknown : float, as in ``LatticeClassifier``
+    classifiers : dict, optional
+        Classifiers that are already fitted to all rows; new ones are added. By subset, whether it is often reached, and
+        whether it is only passed through.
     """
+    classifiers = {} if classifiers is None else classifiers
     held = held_subsets(policies, unknown)
     data, rules = policies[0].lattice.data, policies[0].lattice.rules
     place = {z: v for v, z in enumerate(held)}
     unblended = CrossFit(np.empty(0, np.float32), ONLY_LOGISTIC, 1.0)  # for subsets that are passed through: any fits
     full_share = next(share for limit, share in const.SHARE_OF_FINAL_TREES.items() if len(data.y) <= limit)
-    tasks, reached = [], [set(policy.reachable()) for policy in policies]
-    for policy, z, _, _ in held.values():
-        often = z in reached[policies.index(policy)]
+    reached, keys, tasks = [set(policy.reachable()) for policy in policies], [], {}
+    for whole, (policy, z, _, _) in held.items():
+        often, fitted = z in reached[policies.index(policy)], policy.lattice.nodes[z].cross_fit
+        keys.append((whole, often, fitted is None))
         rows, share = (data.all_rows or data, full_share) if often else (data, const.SHARE_OF_TREES_OF_BACKUPS)
-        tasks.append((rows, policy.lattice.features(z), policy.lattice.nodes[z].cross_fit or unblended, share))
-    classifiers = run(fit_classifier, tasks)
+        if keys[-1] not in classifiers:
+            tasks[keys[-1]] = rows, policy.lattice.features(z), fitted or unblended, share
+    classifiers |= dict(zip(tasks, run(fit_classifier, list(tasks.values()))))
     decisions = []
     for policy, z, places, _ in held.values():
         choice, lattice = policy.choices[z], policy.lattice
@@ -135,7 +146,9 @@ def refit(policies: list[SweepPolicy], run: TaskRunner, unknown: float = 0.0) ->
     taken = np.zeros((len(held), rules.n_acquisitions), bool)
     for z, v in place.items():
         taken[v, list(z)] = True
-    return LatticePolicy(taken, make_plan(data.basis, classifiers, decisions), continuation_of(held), rules)
+    return LatticePolicy(
+        taken, make_plan(data.basis, [classifiers[key] for key in keys], decisions), continuation_of(held), rules
+    )
 
 
 class LatticeClassifier(BaseTradeoffClassifier):
@@ -314,6 +327,7 @@ class LatticeLearner(Learner):
         self.data, self.settings, self.known, self.free_first = data, settings, known, free_first
         self.unknown, self.run, self.skipped = unknown, run, skipped
         self.classifiers: dict[Subset, CrossFit] = {}
+        self.final: dict[tuple[Subset, bool, bool], SubsetClassifier] = {}
 
     def learn_at(self, rules: Rules) -> TrainingResult:
         """Learn the policy at the prices of these rules."""
@@ -337,4 +351,4 @@ class LatticeLearner(Learner):
         model.history_, model.limited_by_ = result.history, result.limited_by
         if result.limited_by is not None:
             warn_caller(limit_warning(result, self.settings.effort))
-        return refit(result.policies, self.run, self.unknown)
+        return refit(result.policies, self.run, self.unknown, self.final)

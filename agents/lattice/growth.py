@@ -36,74 +36,78 @@ def score_statistics(
     proba : float64 (n_samples, n_classes), probabilities at the subset
     weight : float64 (n_samples,), of the rows, >= 0
     """
-    total = weight.sum()
-    if total <= 0:
-        return np.zeros(rules.n_acquisitions)
-    w = weight / total
+    return _statistics_of_cells(data, rules, proba, weight, np.zeros(len(weight), np.int64), 1)[0]
+
+
+def _statistics_of_cells(data, rules, proba, weight, cell, n_cells) -> NDArray[np.float64]:
+    """The score statistics within each cell, int64 (n_samples,), of the rows; float64 (n_cells, J)."""
+    total = np.bincount(cell, weight, minlength=n_cells)
+    w = weight / np.where(total > 0, total, 1.0)[cell]
     p = proba[:, : data.n_outputs]  # of two classes, the second adds nothing
     residual, variance = (data.onehot[:, : data.n_outputs] - p) * w[:, None], p * (1 - p) * w[:, None]
-    statistic = np.empty(len(data.codes))
+    statistic = np.empty((n_cells, len(data.codes)))
     scale = data.n_classes / data.n_outputs
     terms = np.column_stack([w, residual, variance])
-    _write_statistics(*data.fine_bins, terms, 1.0 / total, scale, statistic)
-    return np.array([statistic[list(g)].max() for g in rules.groups])
+    least = 1.0 / np.where(total > 0, total, 1.0)
+    _write_statistics(*data.fine_bins, terms, least, scale, cell, statistic)
+    return np.stack([statistic[:, list(g)].max(axis=1) for g in rules.groups], axis=1)
 
 
 @njit(cache=True, nogil=True)
-def _write_statistics(codes, columns, terms, least, scale, statistic):
-    """Write the largest statistic of the columns of each feature, from sums of the terms of the rows by bin.
+def _write_statistics(codes, columns, terms, least, scale, cell, statistic):
+    """Write the largest statistic of the columns of each feature in each cell, from sums of the terms by bin.
 
     ``terms`` has the weight of each row, then its residual of each output, then its variance of each output.
     """
-    n_bins, n_columns, n_terms = columns.shape[1], columns.shape[2], terms.shape[1]
+    n_cells, n_bins, n_columns, n_terms = len(statistic), columns.shape[1], columns.shape[2], terms.shape[1]
     n_outputs = (n_terms - 1) // 2
-    sums, totals = np.empty((n_bins, n_terms)), np.zeros(n_terms)
+    sums, totals = np.empty((n_cells, n_bins, n_terms)), np.zeros((n_cells, n_terms))
     for i in range(len(terms)):
         for k in range(n_terms):
-            totals[k] += terms[i, k]
+            totals[cell[i], k] += terms[i, k]
     for f in range(len(codes)):
         sums[:] = 0.0
         for i in range(len(terms)):
-            b = np.intp(codes[f, i])
+            c, b = cell[i], np.intp(codes[f, i])
             for k in range(n_terms):
-                sums[b, k] += terms[i, k]
-        largest = 0.0
-        for h in range(n_columns):
-            mean, ratio = 0.0, 0.0
-            for b in range(n_bins):
-                mean += sums[b, 0] * columns[f, b, h]
-            for k in range(n_outputs):
-                score, first, second = 0.0, 0.0, 0.0
+                sums[c, b, k] += terms[i, k]
+        for c in range(n_cells):
+            largest = 0.0
+            for h in range(n_columns):
+                mean, ratio = 0.0, 0.0
                 for b in range(n_bins):
-                    x = np.float64(columns[f, b, h])
-                    score += x * sums[b, 1 + k]
-                    first += x * sums[b, 1 + n_outputs + k]
-                    second += x * x * sums[b, 1 + n_outputs + k]
-                score -= mean * totals[1 + k]
-                information = second - 2 * mean * first + mean * mean * totals[1 + n_outputs + k]
-                ratio += score * score / (max(information, 0.0) + least)
-            largest = max(largest, ratio * scale)
-        statistic[f] = largest
+                    mean += sums[c, b, 0] * columns[f, b, h]
+                for k in range(n_outputs):
+                    score, first, second = 0.0, 0.0, 0.0
+                    for b in range(n_bins):
+                        x = np.float64(columns[f, b, h])
+                        score += x * sums[c, b, 1 + k]
+                        first += x * sums[c, b, 1 + n_outputs + k]
+                        second += x * x * sums[c, b, 1 + n_outputs + k]
+                    score -= mean * totals[c, 1 + k]
+                    information = second - 2 * mean * first + mean * mean * totals[c, 1 + n_outputs + k]
+                    ratio += score * score / (max(information, 0.0) + least[c])
+                largest = max(largest, ratio * scale)
+            statistic[c, f] = largest
 
 
 def statistics_by_cell(
     data: TrainingData, rules: Rules, j: int, proba: NDArray[np.floating], weight: NDArray[np.float64]
-) -> list[NDArray[np.float64]]:
-    """The score statistics (J,) within each cell of the values of acquisition j, times the cell's share of the weight.
+) -> NDArray[np.float64]:
+    """The score statistics within each cell of the values of acquisition j, times the cell's share of the weight.
 
     The cells are the distinct values, or quartiles of a single feature with many values. A group of features with many
-    distinct values has no cells.
+    distinct values has no cells. float64 (n_cells, J).
     """
     codes = data.codes[list(rules.groups[j])]
     values, cell = np.unique(codes.T, axis=0, return_inverse=True)
     if len(values) > const.MAX_CONTEXT_CELLS:
         if len(codes) > 1:
-            return []
+            return np.empty((0, rules.n_acquisitions))
         cell = np.searchsorted(np.quantile(codes[0], const.QUARTILES), codes[0])
-    return [
-        score_statistics(data, rules, proba, weight * (cell == v)) * (weight * (cell == v)).sum() / weight.sum()
-        for v in range(cell.max() + 1)
-    ]
+    cell, n_cells = cell.ravel(), int(cell.max()) + 1
+    share = np.bincount(cell, weight, minlength=n_cells) / weight.sum()
+    return _statistics_of_cells(data, rules, proba, weight, cell, n_cells) * share[:, None]
 
 
 def context_gains(data: TrainingData, rules: Rules, proba: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -113,11 +117,34 @@ def context_gains(data: TrainingData, rules: Rules, proba: NDArray[np.floating])
     """
     weight = data.weighted(np.ones(len(proba)))
     without = score_statistics(data, rules, proba, weight).max(initial=0.0)
-    within = [
-        sum(float(np.max(s)) for s in statistics_by_cell(data, rules, j, proba, weight))
-        for j in range(rules.n_acquisitions)
-    ]
+    within = [statistics_by_cell(data, rules, j, proba, weight).max(axis=1).sum() for j in range(rules.n_acquisitions)]
     return np.array(within) / max(without, const.MIN_STATISTIC)
+
+
+def has_context(lattice: Lattice) -> bool:
+    """Whether the value of some acquisition decides which other one is informative.
+
+    The sum over the cells of a context of the score statistic of another acquisition, less its statistic over all rows,
+    measures how far its effect differs between the cells. Without a difference it is about chi-squared distributed, or
+    lower, with three degrees for each cell but one and class but one, as the largest of several columns counts. The
+    bound is one that less than one pair is expected to exceed by chance (Laurent and Massart, 2000, lemma 1).
+    """
+    data, rules = lattice.data, lattice.rules
+    if data.X.size * rules.n_acquisitions * data.n_classes > const.MAX_CONTEXT_ENTRIES:
+        return False
+    proba, weight = _proba(lattice.nodes[()]), data.weighted(np.ones(len(data.y)))
+    allowed = np.flatnonzero(lattice.moves.allowed)
+    overall = score_statistics(data, rules, proba, weight)
+    t = 2 * np.log(max(len(allowed), 1)) + const.CONTEXT_LEVEL
+    for j in allowed.tolist():
+        cells = statistics_by_cell(data, rules, j, proba, weight)
+        if len(cells):
+            degrees = const.COLUMNS_OF_STATISTIC * (len(cells) - 1) * (data.n_classes - 1)
+            difference = data.effective_size * (cells.sum(axis=0) - overall)
+            difference[j] = 0.0
+            if difference[allowed].max() > degrees + 2 * np.sqrt(degrees * t) + 2 * t:
+                return True
+    return False
 
 
 def find_interactions(data: TrainingData, rules: Rules, proba: NDArray[np.floating]) -> list[tuple[int, ...]]:
@@ -184,20 +211,31 @@ def rank_acquisitions(
 
 
 def add_initial_subsets(lattice: Lattice) -> None:
-    """Add the subsets that do not depend on a policy."""
+    """Add a forward selection, single acquisitions and interactions."""
     rules, data = lattice.rules, lattice.data
     empty, J = lattice.nodes[()], rules.n_acquisitions
     large = len(data.y) * data.n_outputs > const.LARGE_PROBLEM
-    statistic = score_statistics(data, rules, _proba(empty), data.weighted(np.ones(len(data.y))))
-    order = rank_acquisitions(statistic, rules.costs, lattice.moves.allowed)
+    order = _order_of_singles(lattice)
     n_singles = const.N_SINGLES_LARGE if large else const.N_SINGLES
     _add_chain(lattice, const.CHAIN_CANDIDATES_LARGE if large else const.CHAIN_CANDIDATES)
     lattice.add_acquisitions((), order[: J if J <= const.MAX_ALL_SINGLES else n_singles])
     _add_interactions(lattice)
-    _add_contexts(lattice)
-    _add_tree_paths(lattice, order)
     if not data.is_small and rules.lam * rules.costs.sum() < data.mean(empty.answer_cost):  # type: ignore[arg-type]
         lattice.add_union((), list(dict.fromkeys([*max(lattice.nodes, key=len), *order])))
+
+
+def add_branches(lattice: Lattice) -> None:
+    """Add contexts with what to acquire after them and, where there are enough rows, the paths of a decision tree."""
+    _add_contexts(lattice)
+    if not lattice.data.is_small:
+        _add_tree_paths(lattice, _order_of_singles(lattice))
+
+
+def _order_of_singles(lattice: Lattice) -> list[int]:
+    """All acquisitions that are allowed, the most promising first ones first."""
+    data, rules = lattice.data, lattice.rules
+    statistic = score_statistics(data, rules, _proba(lattice.nodes[()]), data.weighted(np.ones(len(data.y))))
+    return rank_acquisitions(statistic, rules.costs, lattice.moves.allowed)
 
 
 def _add_interactions(lattice: Lattice) -> None:

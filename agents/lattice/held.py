@@ -46,9 +46,8 @@ def add_alternatives(policy: SweepPolicy, unknown: float) -> None:
         limit = lattice.spent_operations + const.WITHOUT_SHARE * rest / (len(most_used) - k)
         _add_chain_without(lattice, policy, z, j, _share(lattice, limit))
     policy.choose_at_new_subsets()
-    for _ in range(const.N_MASKED_GROWTH_ROUNDS):
-        _add_children_of_masked(BackupPolicy(policy, unknown), _share(lattice, start + extra))
-        policy.choose_at_new_subsets()
+    _add_children_of_masked(BackupPolicy(policy, unknown), _share(lattice, start + extra))
+    policy.choose_at_new_subsets()
 
 
 def _learn_without(policy: SweepPolicy, forbidden: list[int]) -> SweepPolicy:
@@ -62,6 +61,7 @@ def _learn_without(policy: SweepPolicy, forbidden: list[int]) -> SweepPolicy:
         classifiers=lattice.classifiers,
         base=lattice.base,
         forbidden=(*np.flatnonzero(~lattice.moves.allowed).tolist(), *forbidden),
+        may_grow=not lattice.data.is_small,
     ).policy
 
 

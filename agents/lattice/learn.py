@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from agents.lattice.constants import (
-    DEFAULT_KAPPA,
-    EXPECTED_COST_SHARE,
-    FALL_OF_LIMITED_GROWTH,
-    N_FINAL_SWEEPS,
-    N_GROWTH_ROUNDS,
-)
-from agents.lattice.growth import add_children, add_initial_subsets, add_smaller_subsets
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.lattice import constants as const
+from agents.lattice.growth import add_branches, add_children, add_initial_subsets, add_smaller_subsets, has_context
 from agents.lattice.nodes import Lattice, Subset
 from agents.lattice.subset_classifier import CrossFit
-from agents.lattice.sweep import SweepPolicy
+from agents.lattice.sweep import SweepPolicy, standard_error
 from agents.lattice.training_data import TrainingData
 from agents.parallel import TaskRunner
 from fsgym.rules import Rules
@@ -42,6 +39,44 @@ class TrainingResult(NamedTuple):
         """As ``SweepPolicy.usage``."""
         return self.policy.usage()
 
+    def row_losses(self, rules: Rules) -> NDArray[np.float64]:
+        """As ``SweepPolicy.row_losses``; NaN for rows of the table that are not in the sample that decides."""
+        return self._of_table(self.policy.row_losses(rules))
+
+    def references(self, rules: Rules) -> dict[str, tuple[NDArray[np.float64], Subset]]:
+        """The losses of rows, as ``row_losses``, that acquire the same whatever they see, and what they acquire.
+
+        "nothing"; "everything", where it is allowed and there is a classifier of all features; "best fixed panel", the
+        subset of the lowest loss.
+        """
+        lattice, found = self.policy.lattice, {}
+        data = lattice.data
+
+        def losses(z: Subset, proba: NDArray) -> NDArray[np.float64]:
+            taken = np.zeros((len(data.y), rules.n_acquisitions), bool)
+            taken[:, [*lattice.base, *z]] = True
+            spent, allowed, _ = rules.price_sets(taken, data.X)
+            answers = (proba @ rules.error_costs.T).argmin(axis=1)
+            return np.where(allowed, rules.error_costs[answers, data.y] + rules.lam * spent, np.inf)
+
+        found["nothing"] = (), losses((), lattice.nodes[()].cross_fit.proba)  # type: ignore[union-attr]
+        if lattice.full_model_proba is not None:
+            every = tuple(range(rules.n_acquisitions))
+            found["everything"] = every, losses(every, lattice.full_model_proba)
+        panels = {z: losses(z, node.cross_fit.proba) for z, node in lattice.nodes.items() if z and node.cross_fit}
+        if panels:
+            best = min(panels, key=lambda z: (data.mean(panels[z]), z))
+            found["best fixed panel"] = best, panels[best]
+        return {name: (self._of_table(v), z) for name, (z, v) in found.items() if np.isfinite(v).all()}
+
+    def _of_table(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
+        data = self.policy.lattice.data
+        if data.places is None or data.all_rows is None:
+            return losses
+        of_table = np.full(len(data.all_rows.y), np.nan)
+        of_table[data.places] = losses
+        return of_table
+
     @property
     def policies(self) -> list[SweepPolicy]:
         return [self.policy] if self.without_base is None else [self.policy, self.without_base]
@@ -50,7 +85,7 @@ class TrainingResult(NamedTuple):
 class LearningSettings(NamedTuple):
     """``kappa``, ``beta`` and ``effort`` as in ``LatticeClassifier``."""
 
-    kappa: float = DEFAULT_KAPPA
+    kappa: float = const.DEFAULT_KAPPA
     beta: float | None = None
     effort: float = 1.0
 
@@ -67,8 +102,12 @@ def learn(
     classifiers: dict[Subset, CrossFit] | None = None,
     base: Subset = (),
     forbidden: Subset = (),
+    may_grow: bool = True,
 ) -> TrainingResult:
-    """Alternate sweeps, which improve and evaluate the policy, with growth of the lattice where it loses most.
+    """Sweeps, which improve and evaluate the policy, and growth of the lattice where it loses most, as long as it pays.
+
+    The first lattice is a forward selection with single acquisitions and interactions. On few rows it grows only where
+    the value of one acquisition decides which one helps next, and keeps what lowers its loss beyond chance.
 
     Parameters
     ----------
@@ -81,22 +120,47 @@ def learn(
     base : tuple of int
         Acquisitions that each row makes first, all at a price of 0.
     forbidden : tuple of int, acquisitions that no row makes
+    may_grow : bool, False for the first lattice alone
     """
     kappa, beta, effort = settings
     if beta is None:
-        beta = next(share for limit, share in EXPECTED_COST_SHARE.items() if data.effective_size <= limit)
+        beta = next(share for limit, share in const.EXPECTED_COST_SHARE.items() if data.effective_size <= limit)
     lattice = Lattice(data, rules, beta, run, classifiers, base, forbidden, effort)
     add_initial_subsets(lattice)
-    policy, history = SweepPolicy(lattice, None, kappa), []
-    for _ in range(N_GROWTH_ROUNDS):
-        policy = SweepPolicy(lattice, policy.arrivals, kappa)
-        history.append(_sweep_figures(lattice, policy))
-        add_children(lattice, policy)
-        add_smaller_subsets(lattice, policy)
-    for _ in range(N_FINAL_SWEEPS):
-        policy = SweepPolicy(lattice, policy.arrivals, kappa)
-        history.append(_sweep_figures(lattice, policy))
-    return TrainingResult(policy, history, _limit(lattice, history))
+    history: list[dict[str, float]] = []
+    policy = _swept(SweepPolicy(lattice, None, kappa), const.N_FIRST_SWEEPS, history)
+    may_grow = may_grow and (not data.is_small or has_context(lattice))
+    for k in range(const.N_GROWTH_ROUNDS if may_grow else 0):
+        candidate, grown, entries = policy, policy.lattice.branch(), list[dict[str, float]]()
+        if k == 0:
+            add_branches(grown)
+            candidate = _swept(SweepPolicy(grown, None, kappa), 1, entries)
+        add_children(grown, candidate)
+        add_smaller_subsets(grown, candidate)
+        candidate = _swept(SweepPolicy(grown, candidate, kappa), const.N_FINAL_SWEEPS - 1, entries)
+        if not _pays(candidate, policy):
+            break
+        policy = candidate
+        history += entries
+    return TrainingResult(policy, history, _limit(policy.lattice, history))
+
+
+def _swept(policy: SweepPolicy, n_sweeps: int, history: list[dict[str, float]]) -> SweepPolicy:
+    """The policy after further sweeps over its lattice, whose figures are added to ``history``."""
+    for _ in range(n_sweeps):
+        policy = SweepPolicy(policy.lattice, policy, policy.kappa)
+        sizes = {"subsets": len(policy.lattice.nodes), "visited": len(policy.reachable())}
+        history.append(sizes | {"training_loss": policy.loss} | policy.usage())
+    return policy
+
+
+def _pays(grown: SweepPolicy, policy: SweepPolicy) -> bool:
+    """Whether the loss of the training rows falls by some standard errors of the paired difference."""
+    data = policy.lattice.data
+    difference = grown.choices[()].value - policy.choices[()].value
+    margin = next(m for most, m in const.MARGINS_OF_GROWTH.items() if len(data.y) <= most)
+    error = standard_error(difference, data.weight, policy.lattice.rules)
+    return data.mean(difference) < -margin * error
 
 
 def _limit(lattice: Lattice, history: list[dict[str, float]]) -> str | None:
@@ -107,8 +171,7 @@ def _limit(lattice: Lattice, history: list[dict[str, float]]) -> str | None:
     """
     all_count = lattice.effort < 1 or not lattice.data.is_small
     refused = [limit for limit in lattice.refused_by if all_count or limit == "operations"]
-    losses = [figures["training_loss"] for figures in history[:N_GROWTH_ROUNDS]]
-    falling = losses[-1] < (1 - FALL_OF_LIMITED_GROWTH) * losses[0]
+    falling = history[-1]["training_loss"] < (1 - const.FALL_OF_LIMITED_GROWTH) * history[0]["training_loss"]
     return refused[-1] if refused and (falling or lattice.cut_chain) else None
 
 
@@ -118,8 +181,3 @@ def limit_warning(result: TrainingResult, effort: float) -> str:
         f"at lam={result.policy.lattice.rules.lam:g} the lattice reached its limit of {result.limited_by} while its "
         f"loss was still falling: a larger effort, such as effort={4 * effort:g}, may find a better policy"
     )
-
-
-def _sweep_figures(lattice: Lattice, policy: SweepPolicy) -> dict[str, float]:
-    sizes = {"subsets": len(lattice.nodes), "visited": len(policy.reachable()), "training_loss": policy.loss}
-    return sizes | policy.usage()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -166,6 +167,12 @@ class Lattice:
         self.complete_rows = ~missing.any(axis=1)
         self.full_model_proba = self._fit_full_model() if beta > 0 else None
         self.add_subsets([()])
+
+    def branch(self) -> Lattice:
+        """A lattice with the same subsets, to which others can be added; it shares their classifiers."""
+        other = copy(self)
+        other.nodes, other.refused_by, other._by_size = dict(self.nodes), list(self.refused_by), {}
+        return other
 
     def _fit_full_model(self) -> NDArray[np.float32] | None:
         """Out-of-fold probabilities given all features, or None if this classifier would be too expensive."""

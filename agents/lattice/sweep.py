@@ -7,7 +7,7 @@ the end of its episode.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from agents.lattice import constants as const
 from agents.lattice.nodes import Lattice, Node, Subset
 from agents.lattice.state_features import state_features
+from fsgym.rules import Rules
 
 STOP, ALWAYS, ADAPTIVE = 0, 1, 2  # modes of a choice
 
@@ -50,8 +51,9 @@ class SweepPolicy:
     Parameters
     ----------
     lattice : Lattice
-    previous_arrivals : dict subset -> bool (n_samples,), optional
-        Rows that arrived under the previous policy, which weigh most in the choices; by default all rows everywhere.
+    previous : SweepPolicy, optional
+        The rows that arrive at a subset under the previous policy weigh most in the choice there; by default all rows.
+        Where nothing has changed on which a choice depends, it is that of the previous policy.
     kappa : float
         An adaptive choice replaces a fixed one only if it is better by more than this many standard errors.
 
@@ -64,25 +66,30 @@ class SweepPolicy:
     def __init__(
         self,
         lattice: Lattice,
-        previous_arrivals: dict[Subset, NDArray[np.bool_]] | None,
+        previous: SweepPolicy | None,
         kappa: float = const.DEFAULT_KAPPA,
     ) -> None:
         self.lattice, self.kappa = lattice, kappa
         all_rows = np.ones(len(lattice.data.y), bool)
         self.choices: dict[Subset, Choice] = {}
+        self._depends: dict[Subset, tuple[Node, NDArray[np.bool_], list[tuple[int, Choice]]]] = {}
         for z in sorted(lattice.nodes, key=lambda q: (-len(q), q)):
-            arrived = all_rows if previous_arrivals is None else previous_arrivals.get(z, ~all_rows)
-            self.choices[z] = self._choose(lattice.nodes[z], arrived)
+            node, candidates = lattice.nodes[z], lattice.children(z)
+            arrived = all_rows if previous is None else previous.arrivals.get(z, ~all_rows)
+            self._depends[z] = node, arrived, [(j, self.choices[q.subset]) for j, q, _ in candidates]
+            if previous is not None and _same(previous._depends.get(z), self._depends[z]):
+                self.choices[z] = previous.choices[z]
+            else:
+                self.choices[z] = self._choose(node, arrived, candidates)
         self.arrivals = self._simulate()
 
-    def _choose(self, node: Node, arrived: NDArray[np.bool_]) -> Choice:
+    def _choose(self, node: Node, arrived: NDArray[np.bool_], candidates: list[tuple[int, Node, float]]) -> Choice:
         """The mode and children of lowest weighted loss, where adaptive modes have ``kappa`` standard errors more.
 
         At the empty subset, going on must pay by a standard error: it was chosen among the most subsets.
         """
         n, answer_cost = len(arrived), node.answer_cost
         weight = self.lattice.data.weighted(np.where(arrived, const.ARRIVED_WEIGHT, const.ABSENT_WEIGHT))
-        candidates = self.lattice.children(node.subset)
         if not candidates:
             return Choice(STOP, [], np.full(n, -1, np.int8), answer_cost, None)  # type: ignore[arg-type]
         obtainable = np.stack([self.lattice.obtainable[:, j] for j, _, _ in candidates], axis=1)
@@ -123,7 +130,7 @@ class SweepPolicy:
         """Make the choices at subsets that were added after the sweep; no row arrives there."""
         absent = np.zeros(len(self.lattice.data.y), bool)
         for z in sorted(self.lattice.nodes.keys() - self.choices.keys(), key=lambda q: (-len(q), q)):
-            self.choices[z] = self._choose(self.lattice.nodes[z], absent)
+            self.choices[z] = self._choose(self.lattice.nodes[z], absent, self.lattice.children(z))
             self.arrivals[z] = absent
 
     def adopt(self, other: SweepPolicy) -> None:
@@ -150,6 +157,19 @@ class SweepPolicy:
     def loss(self) -> float:
         """Weighted mean loss of the training rows. It is optimistic: the subsets were selected on it."""
         return self.lattice.data.mean(self.choices[()].value)
+
+    def row_losses(self, rules: Rules) -> NDArray[np.float64]:
+        """Realised loss of each training row by these rules, out of fold, float64 (n_samples,)."""
+        lattice = self.lattice
+        losses, root = np.zeros(len(lattice.data.y)), lattice.nodes[()].cross_fit
+        for z, choice in self.choices.items():
+            ends = self.arrivals[z] & (choice.next_child < 0)
+            proba = (lattice.nodes[z].cross_fit or root).proba[ends]  # type: ignore[union-attr]
+            answer = (proba @ rules.error_costs.T).argmin(axis=1)
+            losses[ends] += rules.error_costs[answer, lattice.data.y[ends]]
+            for k, (_, _, price) in enumerate(choice.children):
+                losses[self.arrivals[z] & (choice.next_child == k)] += price
+        return losses
 
     def usage(self) -> dict[str, float]:
         """Weighted means over the training rows, out of fold: features used, and their cost in units of ``costs``.
@@ -194,9 +214,29 @@ class SweepPolicy:
         return sorted(reached, key=lambda q: (len(q), q))
 
 
+def _same(before: Any, now: Any) -> bool:
+    """Whether a choice depends on the same node, rows, and choices at the subsets beyond."""
+    if before is None or before[0] is not now[0] or len(before[2]) != len(now[2]):
+        return False
+    beyond = all(j == k and choice is other for (j, choice), (k, other) in zip(before[2], now[2]))
+    return beyond and np.array_equal(before[1], now[1])
+
+
 def weighted_standard_error(difference: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
     """Standard error of the weighted sum of ``difference``."""
     total = weight.sum()
     mean = weight @ difference / total
     variance = weight @ (difference - mean) ** 2 / total
     return float(np.sqrt(variance * (weight * weight).sum()))
+
+
+def standard_error(losses: NDArray[np.float64], weight: NDArray[np.float64] | None, rules: Rules) -> float:
+    """Standard error of the weighted mean of losses, or of paired differences of losses, (n,).
+
+    It is that of the rows and one more, on which there is an error or only one of two policies errs: policies that err
+    on the same rows differ by their prices alone, and these hardly vary.
+    """
+    share = np.full(len(losses), 1 / len(losses)) if weight is None else weight / weight.sum()
+    of_rows = (share**2) @ (losses - share @ losses) ** 2
+    error_cost = np.abs(rules.error_costs - np.diag(rules.error_costs)).max()
+    return float(np.sqrt(of_rows + (error_cost * (share @ share)) ** 2))

@@ -137,6 +137,7 @@ class TrainingData:
     given_ingredients : Ingredients, optional, by default those that the number of rows and classes allows
     all_rows : TrainingData, optional
         All rows of the table, where this is a sample of them. The final classifiers are fitted to them.
+    places : int64 (n_samples,), optional, the rows of the table, where this is a sample of them
     basis : Basis
     codes : uint8 (n_features, n_samples), bins
     onehot : float64 (n_samples, n_classes)
@@ -155,6 +156,7 @@ class TrainingData:
     given_basis: Basis | None = None
     given_ingredients: Ingredients | None = None
     all_rows: TrainingData | None = None
+    places: NDArray[np.int64] | None = None
     basis: Basis = field(init=False)
     codes: NDArray[np.uint8] = field(init=False)
     onehot: NDArray[np.float64] = field(init=False)
@@ -258,7 +260,9 @@ def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.
     rows = _sample_stratified(dataset, most_rows, rng)
     part = dataset.rows(rows)
     part_weight = None if weight is None else weight[rows] / weight[rows].mean()
-    sample = TrainingData(part.X, part.y, n_classes, _assign_folds(part, rng), seed, part_weight, column_of)
+    sample = TrainingData(
+        part.X, part.y, n_classes, _assign_folds(part, rng), seed, part_weight, column_of, places=rows
+    )
     whole = TrainingData(
         dataset.X,
         dataset.y,

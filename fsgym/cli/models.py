@@ -136,7 +136,7 @@ def train(
         return
     show(f"{method.title}, trained in {seconds:.1f} s: {_part_in_words(loaded, split, row_groups)}, {model.rules_}")
     if hasattr(model, "report_"):
-        show(f"Chosen among several learners: {model.report_.reason}")
+        show(f"Chosen among several learners: {model.report_}")
     _print_rules(model, "target_cost" if target_cost is not None else "target_features")
     print_evaluations(results)
     _print_held_out(results, split)
@@ -144,7 +144,10 @@ def train(
     show(f"Model: {output}")
     for command, purpose in (("evaluate", "Evaluate it"), ("predict", "Classify rows")):
         show(f"{purpose}: {shlex.join(['fsgym', command, str(output), data, *place])}")
-    show(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
+    if results["training"].n_acquisitions == 0:
+        show("The model acquires nothing: at these prices no acquisition pays, and every case gets the same answer.")
+    else:
+        show(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
 
 
 def _seconds_of_fit(model: Any, dataset: Dataset) -> float:

@@ -212,7 +212,7 @@ def test_values_of_a_sweep_are_the_losses_of_following_its_policy():
     lattice.add_acquisitions((), range(13))
     lattice.add_acquisitions((12,), range(13))
     lattice.add_union((6,), [0, 9, 12])
-    policy = SweepPolicy(lattice, SweepPolicy(lattice, None).arrivals)
+    policy = SweepPolicy(lattice, SweepPolicy(lattice, None))
     losses, full_model = np.zeros(len(y)), cross_fit(data, np.arange(13)).proba
     for row in range(len(y)):
         z = ()
