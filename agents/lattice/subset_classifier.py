@@ -20,7 +20,7 @@ from agents.lattice.constants import (
 )
 from agents.lattice.forest import BaggedTrees, ForestGrowth, add_shares, empty_forest, grow_forest
 from agents.lattice.training_data import TrainingData, n_tried_columns
-from fsgym.trees.boosting import Growth, SmallForest, boost
+from fsgym.trees.boosting import Growth, SmallForest, boost, boost_folds
 
 # Multinomial logistic regression: several models fitted together, with the same columns and other row weights.
 
@@ -166,12 +166,7 @@ def _cross_fitted_models(data: TrainingData, features: NDArray[np.int64], weight
     in_fold = data.fold[None] == np.arange(data.n_folds)[:, None]
     models: list[NDArray | None] = [None, None, None]
     if data.ingredients.boosted:
-        trees = np.empty((len(data.y), data.n_classes))
-        tree_columns = _sample_tree_columns(data, features)
-        for left_out in in_fold:
-            scores, _, _ = _boosted(data, features, np.flatnonzero(~left_out), weight, tree_columns)
-            trees[left_out] = _proba_of_scores(scores[left_out])
-        models[0] = trees
+        models[0] = _proba_of_scores(_boosted_out_of_fold(data, features, in_fold, weight))
     if data.ingredients.logistic:
         H, _ = _logistic_columns(data, features)
         theta = fit_logistic(H, data.onehot, np.where(in_fold, 0.0, weight))
@@ -204,8 +199,7 @@ def fit_classifier(
     boosted, forest, weight = no_trees, empty_forest(), _subset_row_weights(data, features)
     coefficients = np.zeros((1 + const.COLUMNS_PER_FEATURE * len(features), data.n_classes))
     if blend[0]:
-        rows, tree_columns = np.arange(len(data.y)), _sample_tree_columns(data, features)
-        _, start_score, boosted = _boosted(data, features, rows, weight, tree_columns)
+        start_score, boosted = _boosted(data, features, weight)
     if blend[1]:
         rows = _rows_of_logistic(len(data.y))
         H, varies = _logistic_columns(data, features, rows)
@@ -259,16 +253,34 @@ def _sample_tree_columns(data: TrainingData, features: NDArray[np.int64]) -> NDA
 
 
 def _boosted(
-    data, features, rows, weight, tree_columns
-) -> tuple[NDArray[np.float64], NDArray[np.float64], SmallForest]:
-    """Boost on ``rows``: the scores of all rows (n_samples, n_outputs), the start score (n_outputs,) and the trees."""
+    data: TrainingData, features: NDArray[np.int64], weight: NDArray
+) -> tuple[NDArray[np.float64], SmallForest]:
+    """Boost on all rows: the start score (n_outputs,) and the trees."""
+    start_score, rows = _start_score(data, weight), np.arange(len(data.y))
+    scores, columns = np.tile(start_score, (len(rows), 1)), _sample_tree_columns(data, features)
+    forest = boost(data.codes[features], data.y, rows, weight, scores, columns, data.sampled, _growth(data))
+    return start_score, forest
+
+
+def _boosted_out_of_fold(
+    data: TrainingData, features: NDArray[np.int64], in_fold: NDArray[np.bool_], weight: NDArray
+) -> NDArray[np.float64]:
+    """Scores of the rows by trees that are boosted without their fold, float64 (n_samples, n_outputs)."""
+    start = np.stack([_start_score(data, weight, ~left_out) for left_out in in_fold])
+    codes, columns = data.codes[features], _sample_tree_columns(data, features)
+    return boost_folds(codes, data.y, data.fold, weight, start, columns, data.sampled, _growth(data))
+
+
+def _start_score(data: TrainingData, weight: NDArray, rows: NDArray[np.bool_] | slice = slice(None)) -> NDArray:
+    """The score to which the boosted trees of some rows add, from the shares of the classes, float64 (n_outputs,)."""
     counts = np.bincount(data.y[rows], weights=weight[rows], minlength=data.n_classes)
     shares = np.maximum(counts, const.MIN_CLASS_COUNT) / np.maximum(counts, const.MIN_CLASS_COUNT).sum()
-    start_score = np.log(shares) if data.n_classes > 2 else np.log(shares[1:] / shares[:1])
-    scores, trees = np.tile(start_score, (len(data.y), 1)), data.ingredients.trees
-    growth = Growth(trees.depth, trees.rate, const.MIN_LEAF_WEIGHT)
-    forest = boost(data.codes[features], data.y, rows, weight, scores, tree_columns, data.sampled, growth)
-    return scores, start_score, forest
+    return np.log(shares) if data.n_classes > 2 else np.log(shares[1:] / shares[:1])
+
+
+def _growth(data: TrainingData) -> Growth:
+    trees = data.ingredients.trees
+    return Growth(trees.depth, trees.rate, const.MIN_LEAF_WEIGHT)
 
 
 def _proba_of_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from agents.lattice.sweep import SweepPolicy
 from agents.lattice.training_data import TrainingData, prepare_data, stratified_folds
 from agents.parallel import run_serially
 from fsgym import Dataset, Rules
-from fsgym.trees.boosting import Growth, boost
+from fsgym.trees.boosting import MAX_DEPTH, Growth, boost, boost_folds
 from support.rcpi_twin import VARIANTS, options_of, problem
 from support.reference import ReferenceProcess
 
@@ -74,6 +74,79 @@ def test_boosting_scores_held_out_rows_as_its_trees_do(n_classes):
     other = np.zeros_like(scores)
     boost(codes, changed, np.arange(100), np.ones(150), other, columns, sampled, Growth(depth=3, rate=0.3))
     np.testing.assert_array_equal(other, scores)
+
+
+def plain_boost(codes, y, rows, weight, start, columns, sampled, growth):
+    """Boosting without compiled code, sums over all rows of a node for each cut: features, cuts, values and scores."""
+    n_outputs, n_nodes = len(start), 2**growth.depth - 1
+    scores, trees = np.tile(start, (len(y), 1)), []
+    for t, tree_columns in enumerate(columns):
+        k = t % n_outputs
+        if k == 0:
+            P = softmax(scores, axis=1) if n_outputs > 1 else 1 / (1 + np.exp(-scores))
+        g = weight * ((y == (1 if n_outputs == 1 else k)) - P[:, k])
+        h = weight * np.maximum(P[:, k] * (1 - P[:, k]), 1e-6)
+        drawn = np.isin(np.arange(len(y)), rows) & sampled[t // n_outputs]
+        feature, cut, node = np.zeros(n_nodes, int), np.full(n_nodes, 255), np.zeros(len(y), int)
+
+        def worth(part, g=g, h=h):
+            return g[part].sum() ** 2 / (h[part].sum() + growth.l2)
+
+        for v in range(n_nodes):
+            here = drawn & (node == v)
+            best = worth(here) + 1e-9
+            for f in tree_columns:
+                for b in range(codes[f].max()):
+                    left, right = here & (codes[f] <= b), here & (codes[f] > b)
+                    gain = worth(left) + worth(right)
+                    if min(weight[left].sum(), weight[right].sum()) >= growth.least and gain > best:
+                        best, feature[v], cut[v] = gain, f, b
+            node = np.where(node == v, 2 * v + 1 + (codes[feature[v]] > cut[v]), node)
+        leaves = [drawn & (node == n_nodes + v) for v in range(n_nodes + 1)]
+        value = np.array([growth.rate * g[leaf].sum() / (h[leaf].sum() + growth.l2) for leaf in leaves])
+        scores[:, k] += value[node - n_nodes]
+        trees.append((feature, cut, value))
+    return *map(np.stack, zip(*trees)), scores
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_boosting_grows_the_trees_of_a_plain_reference(n_classes):
+    rng = np.random.default_rng(2)
+    n_outputs, growth = 1 if n_classes == 2 else n_classes, Growth(depth=3, rate=0.3, least=8.0)
+    codes, y = rng.integers(0, [[2], [5], [12], [1], [30]], (5, 240)).astype(np.uint8), rng.integers(0, n_classes, 240)
+    y[(codes[2] > 6) & (codes[4] < 20)] = 1
+    rows, weight, start = np.flatnonzero(rng.random(240) < 0.8), rng.uniform(0.5, 2, 240), rng.normal(size=n_outputs)
+    columns = np.stack([rng.permutation(5)[:3] for _ in range(4 * n_outputs)])
+    sampled, scores = rng.random((4, 240)) < 0.7, np.tile(start, (240, 1))
+    forest = boost(codes, y, rows, weight, scores, columns, sampled, growth)
+    feature, cut, value, expected = plain_boost(codes, y, rows, weight, start, columns, sampled, growth)
+    np.testing.assert_array_equal(forest.feature, feature)
+    np.testing.assert_array_equal(forest.cut, cut)
+    np.testing.assert_allclose(forest.value, value, atol=1e-12)
+    np.testing.assert_allclose(scores, expected, atol=1e-12)
+    assert (cut < 255).mean() > 0.5
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_out_of_fold_scores_are_those_of_boosting_without_each_fold(n_classes):
+    rng = np.random.default_rng(3)
+    n_outputs, growth = 1 if n_classes == 2 else n_classes, Growth(depth=4, rate=0.3, least=2.0)
+    codes, y = rng.integers(0, [[2], [25], [9]], (3, 120)).astype(np.uint8), rng.integers(0, n_classes, 120)
+    fold, weight, start = rng.integers(0, 4, 120), rng.choice([0.05, 1, 0.7], 120), rng.normal(size=(4, n_outputs))
+    columns = np.stack([rng.permutation(3)[:2] for _ in range(5 * n_outputs)])
+    sampled = rng.random((5, 120)) < 0.5
+    found = boost_folds(codes, y, fold, weight, start, columns, sampled, growth)
+    for f in range(4):
+        scores = np.tile(start[f], (120, 1))
+        boost(codes, y, np.flatnonzero(fold != f), weight, scores, columns, sampled, growth)
+        np.testing.assert_array_equal(found[fold == f], scores[fold == f])
+
+
+def test_deeper_trees_than_a_byte_can_number_are_refused():
+    codes, columns, sampled = np.zeros((1, 4), np.uint8), np.zeros((1, 1), np.int64), np.ones((1, 4), bool)
+    growth = Growth(MAX_DEPTH + 1, 0.1)
+    with pytest.raises(ValueError, match="at most 7 levels and 256 columns, got 8 and 1"):
+        boost(codes, np.arange(4) % 2, np.arange(4), np.ones(4), np.zeros((4, 1)), columns, sampled, growth)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
