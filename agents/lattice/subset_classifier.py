@@ -20,6 +20,8 @@ from agents.lattice.constants import (
 )
 from agents.lattice.forest import BaggedTrees, ForestGrowth, add_shares, empty_forest, grow_forest
 from agents.lattice.training_data import TrainingData, n_tried_columns
+from fsgym.support.arrays import read_only
+from fsgym.support.vector_exp import vector_exp
 from fsgym.trees.boosting import Growth, SmallForest, boost, boost_folds
 
 # Multinomial logistic regression: several models fitted together, with the same columns and other row weights.
@@ -44,53 +46,113 @@ def fit_logistic(H: NDArray, Y: NDArray, weights: NDArray) -> NDArray[np.float64
         Coefficients, the intercepts first. The ridge penalty on the intercepts is negligible.
     """
     n_models, binary = len(weights), Y.shape[1] == 2
-    if binary:
-        Y = np.ascontiguousarray(Y[:, 1:])
-    A = np.column_stack([np.ones(len(H)), H])
-    p, n_outputs = A.shape[1], Y.shape[1]
+    labels = np.ascontiguousarray(Y.T[1:] if binary else Y.T)
+    A, weights = np.column_stack([np.ones(len(H)), H]), np.ascontiguousarray(weights)
+    n, p, n_outputs = *A.shape, len(labels)
     ridge = np.full(p, RIDGE_BINARY if binary else RIDGE_MULTICLASS)
     ridge[0] = INTERCEPT_RIDGE_BINARY if binary else INTERCEPT_RIDGE_MULTICLASS
-    curvature = np.stack([(0.25 if binary else 0.5) * (A.T * w) @ A for w in weights])  # Bohning's bound
+    curvature = (0.25 if binary else 0.5) * _weighted_grams(A, weights)  # Bohning's bound
     curvature[:, np.arange(p), np.arange(p)] += ridge
     inverse = np.linalg.inv(curvature)
-    theta = np.zeros((n_models, p, n_outputs))
-    ahead, momentum = theta, np.ones(n_models)
+    theta, ahead, gradient = np.zeros((3, n_models * n_outputs, p))  # model by model
+    momentum, new, scores = np.ones(n_models), np.empty((n_outputs, p)), np.empty((n_models * n_outputs, n))
+    top, total = np.empty((2, BLOCK))
     for _ in range(LOGISTIC_ITERATIONS):
-        residual = A @ ahead.transpose(1, 0, 2).reshape(p, -1)
-        (_residual_binary if binary else _residual_multiclass)(residual, Y, weights)
-        gradient = (A.T @ residual).reshape(p, n_models, n_outputs).transpose(1, 0, 2) - ridge[:, None] * ahead
-        new = ahead + inverse @ gradient
-        step = new - theta
-        momentum = np.where((gradient * step).sum(axis=(1, 2)) < 0, 1.0, momentum)
-        next_momentum = 0.5 + np.sqrt(0.25 + momentum**2)
-        ahead = new + ((momentum - 1) / next_momentum)[:, None, None] * step
-        theta, momentum = new, next_momentum
-    return np.concatenate([-0.5 * theta, 0.5 * theta], axis=2) if binary else theta
+        np.matmul(ahead, A.T, out=scores)
+        if binary:
+            _residual_binary(scores, labels[0], weights)
+        else:
+            _residual_multiclass(scores, labels, weights, top, total)
+        np.matmul(scores, A, out=gradient)
+        _advance(inverse, ridge, gradient, theta, ahead, momentum, new)
+    coefficients = theta.reshape(n_models, n_outputs, p).transpose(0, 2, 1)
+    return np.concatenate([-0.5 * coefficients, 0.5 * coefficients], axis=2) if binary else coefficients.copy()
 
 
-@njit(cache=True, nogil=True, _nrt=False)
-def _residual_multiclass(scores, Y, weights):
-    """Replace scores (n_samples, n_models * n_classes) by the weighted residuals, one-hot minus probabilities."""
-    n_classes = Y.shape[1]
-    for i in range(len(scores)):
-        for m in range(len(weights)):
-            first = m * n_classes
-            top, total = scores[i, first], 0.0
-            for k in range(first + 1, first + n_classes):
-                top = max(top, scores[i, k])
-            for k in range(first, first + n_classes):
-                scores[i, k] = np.exp(scores[i, k] - top) if scores[i, k] < top else 1.0
-                total += scores[i, k]
+def _weighted_grams(A: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A' diag(w) A for each row w of ``weights``: one product of all rows, less the rows of which a w has less.
+
+    With models that each leave out a fold, two products instead of one for each model.
+    """
+    most = weights.max(axis=0)
+    grams = np.repeat(((A.T * most) @ A)[None], len(weights), axis=0)
+    for gram, w in zip(grams, weights):
+        rows = np.flatnonzero(w < most)
+        gram -= (A[rows].T * (most - w)[rows]) @ A[rows]
+    return grams
+
+
+BLOCK = 256  # rows whose scores are in the fastest cache at the same time
+
+
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+def _residual_multiclass(scores, labels, weights, top, total):
+    """Replace scores (n_models * n_classes, n_samples) by the weighted residuals, one-hot minus probabilities.
+
+    ``top`` and ``total``, float64 (BLOCK,), are overwritten.
+    """
+    n_classes, n = labels.shape
+    for m in range(len(weights)):
+        for begin in range(0, n, BLOCK):
+            w, first = weights[m, begin : min(begin + BLOCK, n)], m * n_classes
+            _write_exponentials(scores, first, n_classes, begin, len(w), top, total)
             for k in range(n_classes):
-                scores[i, first + k] = weights[m, i] * (Y[i, k] - scores[i, first + k] / total)
+                row, label = scores[first + k, begin : begin + len(w)], labels[k, begin : begin + len(w)]
+                for i in range(len(w)):
+                    row[i] = w[i] * (label[i] - row[i] / total[i])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
-def _residual_binary(scores, Y, weights):
-    """Replace log-odds (n_samples, n_models) by the weighted residuals, label minus probability."""
-    for i in range(len(scores)):
-        for m in range(len(weights)):
-            scores[i, m] = weights[m, i] * (Y[i, 0] - 1.0 / (1.0 + np.exp(-scores[i, m])))
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+def _write_exponentials(scores, first, n_classes, begin, size, top, total):
+    """Replace some columns of some rows of ``scores`` by their softmax times ``total``, its denominators."""
+    top[:] = -np.inf
+    total[:] = 0.0
+    for k in range(first, first + n_classes):
+        row = scores[k, begin : begin + size]
+        for i in range(size):
+            top[i] = max(top[i], row[i])
+    for k in range(first, first + n_classes):
+        row = scores[k, begin : begin + size]
+        for i in range(size):
+            row[i] = vector_exp(row[i] - top[i])
+        for i in range(size):
+            total[i] += row[i]
+
+
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+def _residual_binary(scores, labels, weights):
+    """Replace log-odds (n_models, n_samples) by the weighted residuals, label minus probability."""
+    for m in range(len(scores)):
+        for i in range(len(labels)):
+            scores[m, i] = weights[m, i] * (labels[i] - 1.0 / (1.0 + vector_exp(-scores[m, i])))
+
+
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+def _advance(inverse, ridge, gradient, theta, ahead, momentum, new):
+    """One step of each model, from the gradients of the log-likelihood at ``ahead``, (n_models * n_outputs, p) both."""
+    n_outputs, p = new.shape
+    for m in range(len(inverse)):
+        first = m * n_outputs
+        for k in range(n_outputs):
+            for j in range(p):
+                gradient[first + k, j] -= ridge[j] * ahead[first + k, j]
+                new[k, j] = ahead[first + k, j]
+        for i in range(p):
+            for k in range(n_outputs):
+                slope = gradient[first + k, i]
+                for j in range(p):
+                    new[k, j] += inverse[m, i, j] * slope
+        gain = 0.0
+        for k in range(n_outputs):
+            for j in range(p):
+                gain += gradient[first + k, j] * (new[k, j] - theta[first + k, j])
+        before = 1.0 if gain < 0.0 else momentum[m]
+        momentum[m] = 0.5 + np.sqrt(0.25 + before**2)
+        for k in range(n_outputs):
+            for j in range(p):
+                step = new[k, j] - theta[first + k, j]
+                ahead[first + k, j] = new[k, j] + (before - 1.0) / momentum[m] * step
+                theta[first + k, j] = new[k, j]
 
 
 class SubsetClassifier(NamedTuple):
@@ -140,25 +202,49 @@ def cross_fit(data: TrainingData, features: NDArray[np.int64]) -> CrossFit:
         return CrossFit(proba, ONLY_LOGISTIC, 1.0)
     weight = _subset_row_weights(data, features)
     models = _cross_fitted_models(data, features, weight)
-    rows = np.arange(len(data.y))
-    of_truth = [None if p is None else p[rows, data.y] for p in models]
-
-    def log_loss_of_blend(blend: tuple[float, ...]) -> float:
-        return _log_loss(sum(b * p for b, p in zip(blend, of_truth) if b and p is not None), weight)  # type: ignore[arg-type]
-
-    steps, least = const.BLEND_STEPS, int(data.is_small)
-    possible = [range(least, steps + 1) if p is not None else (0,) for p in models]
-    blends = [tuple(b / steps for b in blend) for blend in product(*possible) if sum(blend) == steps]
-    blend = min(blends, key=log_loss_of_blend)
+    blend = _best_blend(models, data.y, weight, int(data.is_small))
     proba = sum(b * p for b, p in zip(blend, models) if b and p is not None)
     log_proba = np.log(np.maximum(proba, const.MIN_PROBA))  # type: ignore[arg-type]
-    best, lowest, tempered = 1.0, np.inf, log_proba
-    for temperature in const.TEMPERATURES if data.is_small else (*const.LOW_TEMPERATURES, *const.TEMPERATURES):
-        candidate = softmax(log_proba / temperature, axis=-1)
-        loss = _log_loss(candidate[rows, data.y], weight)
-        if loss < lowest:
-            best, lowest, tempered = temperature, loss, candidate
-    return CrossFit(tempered.astype(np.float32), np.array(blend), best)
+    temperatures = const.TEMPERATURES if data.is_small else (*const.LOW_TEMPERATURES, *const.TEMPERATURES)
+    temperature = _best_temperature(log_proba, data.y, weight, temperatures)
+    return CrossFit(softmax(log_proba / temperature, axis=-1).astype(np.float32), blend, temperature)
+
+
+def _best_blend(models: list[NDArray | None], y: NDArray[np.int64], weight: NDArray, least: int) -> NDArray[np.float64]:
+    """The weights of the models, each at least ``least`` steps, with the lowest log-loss."""
+    rows, steps = np.arange(len(y)), const.BLEND_STEPS
+    possible = [range(least, steps + 1) if p is not None else (0,) for p in models]
+    blends = np.array([blend for blend in product(*possible) if sum(blend) == steps]) / steps
+    of_truth = np.stack([np.zeros(len(y)) if p is None else p[rows, y] for p in models])
+    return blends[_log_losses(blends @ of_truth, weight).argmin()]
+
+
+def _best_temperature(
+    log_proba: NDArray[np.float64], y: NDArray[np.int64], weight: NDArray, temperatures: tuple[float, ...]
+) -> float:
+    """The temperature with the lowest log-loss."""
+    of_truth = np.empty((len(temperatures), len(y)))
+    buffers = np.empty((log_proba.shape[1], BLOCK)), *np.empty((2, BLOCK))
+    _write_tempered(np.ascontiguousarray(log_proba.T), read_only(y), np.array(temperatures), of_truth, *buffers)
+    return temperatures[_log_losses(of_truth, weight).argmin()]
+
+
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+def _write_tempered(log_proba, y, temperatures, of_truth, scores, top, total):
+    """Write the tempered probabilities of the true classes, from log-probabilities (n_classes, n_samples).
+
+    ``scores``, float64 (n_classes, BLOCK), ``top`` and ``total`` are overwritten.
+    """
+    n_classes, n = log_proba.shape
+    for t in range(len(temperatures)):
+        for begin in range(0, n, BLOCK):
+            size = min(BLOCK, n - begin)
+            for k in range(n_classes):
+                for i in range(size):
+                    scores[k, i] = log_proba[k, begin + i] / temperatures[t]
+            _write_exponentials(scores, 0, n_classes, 0, size, top, total)
+            for i in range(size):
+                of_truth[t, begin + i] = scores[y[begin + i], i] / total[i]
 
 
 def _cross_fitted_models(data: TrainingData, features: NDArray[np.int64], weight: NDArray) -> list[NDArray | None]:
@@ -290,5 +376,6 @@ def _proba_of_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return softmax(scores, axis=-1)
 
 
-def _log_loss(proba_of_truth: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    return float(-(weight * np.log(np.maximum(proba_of_truth, const.MIN_PROBA))).sum() / weight.sum())
+def _log_losses(proba_of_truth: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean log-losses from the probabilities of the true classes, (n_candidates, n_samples)."""
+    return -(weight * np.log(np.maximum(proba_of_truth, const.MIN_PROBA))).sum(axis=1) / weight.sum()

@@ -13,7 +13,7 @@ from agents.lattice import growth
 from agents.lattice.basis import bins_of, columns_of, fit_basis
 from agents.lattice.nodes import Lattice, Moves, extended
 from agents.lattice.state_features import n_cells
-from agents.lattice.subset_classifier import cross_fit, fit_classifier, fit_logistic
+from agents.lattice.subset_classifier import _best_blend, _best_temperature, cross_fit, fit_classifier, fit_logistic
 from agents.lattice.sweep import SweepPolicy
 from agents.lattice.training_data import TrainingData, prepare_data, stratified_folds
 from agents.parallel import run_serially
@@ -166,6 +166,56 @@ def test_logistic_regression_reaches_the_optimum_of_a_general_solver(n_classes):
     for t, w in zip(theta, weights):
         best = minimize(objective, np.zeros(5 * n_classes), args=(w,)).fun
         assert objective(t.ravel(), w) <= best + 1e-3
+
+
+def plain_logistic(H, Y, w):
+    """The same accelerated steps in NumPy, for one model with a column of coefficients for each class."""
+    n_classes = Y.shape[1]
+    A, labels = np.column_stack([np.ones(len(H)), H]), Y[:, 1:] if n_classes == 2 else Y
+    ridge = np.repeat([5e-4, 1.0] if n_classes == 2 else [1e-3, 0.3], [1, H.shape[1]])
+    inverse = np.linalg.inv((0.25 if n_classes == 2 else 0.5) * (A.T * w) @ A + np.diag(ridge))
+    theta = ahead = np.zeros((A.shape[1], labels.shape[1]))
+    momentum = 1.0
+    for _ in range(30):
+        scores = A @ ahead
+        P = 1 / (1 + np.exp(-scores)) if n_classes == 2 else softmax(scores, axis=1)
+        gradient = A.T @ (w[:, None] * (labels - P)) - ridge[:, None] * ahead
+        new = ahead + inverse @ gradient
+        before = 1.0 if (gradient * (new - theta)).sum() < 0 else momentum
+        momentum = 0.5 + np.sqrt(0.25 + before**2)
+        theta, ahead = new, new + (before - 1) / momentum * (new - theta)
+    return np.column_stack([-0.5 * theta, 0.5 * theta]) if n_classes == 2 else theta
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_logistic_regressions_fitted_together_are_those_of_plain_steps(n_classes):
+    rng = np.random.default_rng(4)
+    H, y = rng.normal(size=(330, 7)), rng.integers(0, n_classes, 330)  # more rows than are in the cache together
+    H[:, 0] += y
+    folds = rng.integers(0, 3, 330) != np.arange(3)[:, None]
+    weights = np.vstack([folds * rng.choice([0.05, 1.0], 330), rng.uniform(0, 2, 330)])
+    theta = fit_logistic(H, np.eye(n_classes)[y], weights)
+    for found, w in zip(theta, weights):
+        np.testing.assert_allclose(found, plain_logistic(H, np.eye(n_classes)[y], w), rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_blend_and_temperature_have_the_lowest_log_loss(n_classes):
+    rng = np.random.default_rng(5)
+    y, weight = rng.integers(0, n_classes, 300), rng.uniform(0.5, 2, 300)
+    scores = [2.5 * np.eye(n_classes)[y] + rng.normal(0, noise, (300, n_classes)) for noise in (2.0, 1.0)]
+    models = [softmax(scores[0], axis=1), None, softmax(3 * scores[1], axis=1)]
+
+    def log_loss(proba):
+        return -np.average(np.log(proba[np.arange(300), y]), weights=weight)
+
+    losses = {b: log_loss((b * models[0] + (4 - b) * models[2]) / 4) for b in (1, 2, 3)}
+    blend = _best_blend(models, y, weight, 1)
+    assert blend.tolist() == [min(losses, key=losses.get) / 4, 0, 1 - min(losses, key=losses.get) / 4]
+    log_proba = np.log(sum(b * p for b, p in zip(blend, models) if p is not None))
+    by_temperature = {t: log_loss(softmax(log_proba / t, axis=1)) for t in (0.5, 0.75, 1.0, 1.5, 2.0, 3.0)}
+    best = _best_temperature(log_proba, y, weight, tuple(by_temperature))
+    assert best == min(by_temperature, key=by_temperature.get) != 1.0
 
 
 def test_hinges_and_bins_agree_with_a_plain_reference():
