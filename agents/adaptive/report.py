@@ -179,8 +179,8 @@ def _trial_from_json(learner, loss, difference, standard_error, error=None, left
 
 
 def _reference_from_json(name, loss, error, difference, standard_error, acquisitions) -> ReferencePoint:
-    figures = (_finite(v) for v in (loss, error, difference, standard_error))
-    return ReferencePoint(name, *figures, tuple(acquisitions))
+    loss, error, difference, standard_error = (_finite(v) for v in (loss, error, difference, standard_error))
+    return ReferencePoint(name, loss, error, difference, standard_error, tuple(acquisitions))
 
 
 def _finite(value: Any) -> float:
