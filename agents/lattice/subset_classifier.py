@@ -21,7 +21,7 @@ from agents.lattice.constants import (
 from agents.lattice.forest import BaggedTrees, ForestGrowth, add_shares, empty_forest, grow_forest
 from agents.lattice.training_data import TrainingData, n_tried_columns
 from fsgym.support.arrays import read_only
-from fsgym.support.vector_exp import vector_exp
+from fsgym.support.vector_exp import BLOCK, vector_exp, write_exponentials
 from fsgym.trees.boosting import Growth, SmallForest, boost, boost_folds
 
 # Multinomial logistic regression: several models fitted together, with the same columns and other row weights.
@@ -82,9 +82,6 @@ def _weighted_grams(A: NDArray[np.float64], weights: NDArray[np.float64]) -> NDA
     return grams
 
 
-BLOCK = 256  # rows whose scores are in the fastest cache at the same time
-
-
 @njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
 def _residual_multiclass(scores, labels, weights, top, total):
     """Replace scores (n_models * n_classes, n_samples) by the weighted residuals, one-hot minus probabilities.
@@ -94,29 +91,12 @@ def _residual_multiclass(scores, labels, weights, top, total):
     n_classes, n = labels.shape
     for m in range(len(weights)):
         for begin in range(0, n, BLOCK):
-            w, first = weights[m, begin : min(begin + BLOCK, n)], m * n_classes
-            _write_exponentials(scores, first, n_classes, begin, len(w), top, total)
+            w, own = weights[m, begin : min(begin + BLOCK, n)], scores[m * n_classes : (m + 1) * n_classes]
+            write_exponentials(own, begin, len(w), top, total)
             for k in range(n_classes):
-                row, label = scores[first + k, begin : begin + len(w)], labels[k, begin : begin + len(w)]
+                row, label = own[k, begin : begin + len(w)], labels[k, begin : begin + len(w)]
                 for i in range(len(w)):
                     row[i] = w[i] * (label[i] - row[i] / total[i])
-
-
-@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
-def _write_exponentials(scores, first, n_classes, begin, size, top, total):
-    """Replace some columns of some rows of ``scores`` by their softmax times ``total``, its denominators."""
-    top[:] = -np.inf
-    total[:] = 0.0
-    for k in range(first, first + n_classes):
-        row = scores[k, begin : begin + size]
-        for i in range(size):
-            top[i] = max(top[i], row[i])
-    for k in range(first, first + n_classes):
-        row = scores[k, begin : begin + size]
-        for i in range(size):
-            row[i] = vector_exp(row[i] - top[i])
-        for i in range(size):
-            total[i] += row[i]
 
 
 @njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
@@ -223,9 +203,9 @@ def _best_temperature(
     log_proba: NDArray[np.float64], y: NDArray[np.int64], weight: NDArray, temperatures: tuple[float, ...]
 ) -> float:
     """The temperature with the lowest log-loss."""
-    of_truth = np.empty((len(temperatures), len(y)))
-    buffers = np.empty((log_proba.shape[1], BLOCK)), *np.empty((2, BLOCK))
-    _write_tempered(np.ascontiguousarray(log_proba.T), read_only(y), np.array(temperatures), of_truth, *buffers)
+    of_truth, by_class = np.empty((len(temperatures), len(y))), np.ascontiguousarray(log_proba.T)
+    buffers = np.empty_like(by_class), *np.empty((2, BLOCK))
+    _write_tempered(by_class, read_only(y), np.array(temperatures), of_truth, *buffers)
     return temperatures[_log_losses(of_truth, weight).argmin()]
 
 
@@ -233,18 +213,18 @@ def _best_temperature(
 def _write_tempered(log_proba, y, temperatures, of_truth, scores, top, total):
     """Write the tempered probabilities of the true classes, from log-probabilities (n_classes, n_samples).
 
-    ``scores``, float64 (n_classes, BLOCK), ``top`` and ``total`` are overwritten.
+    ``scores``, float64 (n_classes, n_samples), ``top`` and ``total`` are overwritten.
     """
     n_classes, n = log_proba.shape
     for t in range(len(temperatures)):
         for begin in range(0, n, BLOCK):
             size = min(BLOCK, n - begin)
             for k in range(n_classes):
-                for i in range(size):
-                    scores[k, i] = log_proba[k, begin + i] / temperatures[t]
-            _write_exponentials(scores, 0, n_classes, 0, size, top, total)
-            for i in range(size):
-                of_truth[t, begin + i] = scores[y[begin + i], i] / total[i]
+                for i in range(begin, begin + size):
+                    scores[k, i] = log_proba[k, i] / temperatures[t]
+            write_exponentials(scores, begin, size, top, total)
+            for i in range(begin, begin + size):
+                of_truth[t, i] = scores[y[i], i] / total[i - begin]
 
 
 def _cross_fitted_models(data: TrainingData, features: NDArray[np.int64], weight: NDArray) -> list[NDArray | None]:

@@ -9,11 +9,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.variables import Variables
+from fsgym.support.arrays import read_only
+from fsgym.support.vector_exp import BLOCK, write_exponentials
 
 
 class MixtureParameters(NamedTuple):
@@ -71,8 +74,8 @@ def fit_mixture(variables: Variables, data: TrainingDesign, k: int, seed: int) -
     which have the rows of all classes to find contexts that the classes share, and random rows of the class.
     """
     every = _Rows(variables, data.design, data.weight)
-    whole = every.moments(data.weight[None], None)
-    prior = _Prior(whole, whole[0])
+    whole = every.fitted(data.weight[None], _no_prior(variables))
+    prior = _Prior(whole.moments[0], whole.moments[0], (const.MEAN_ROWS, const.VARIANCE_ROWS, const.LEVEL_ROWS))
     common = _common_start(variables, data, k, prior, seed) if k > 1 else None
     thetas, shares = [], []
     total = max(data.weight.sum(), const.MIN_CLASS_ROWS)
@@ -80,11 +83,11 @@ def fit_mixture(variables: Variables, data: TrainingDesign, k: int, seed: int) -
         index = np.flatnonzero((data.y == c) & (data.weight > 0))
         rows = _Rows(variables, data.design[index], data.weight[index])
         if len(index):
-            starts = [] if common is None else [common[index]]
-            moments, share = _fit_class(rows, k, prior, starts, np.random.default_rng([seed, c]))
+            starts = [] if common is None else [common[:, index]]
+            theta, share = _fit_class(rows, k, prior, starts, np.random.default_rng([seed, c]))
         else:
-            moments, share = np.repeat(whole, k, axis=0), np.full(k, 1.0 / k)
-        thetas.append(theta_of(variables, moments))
+            theta, share = np.repeat(whole.theta, k, axis=0), np.full(k, 1.0 / k)
+        thetas.append(theta)
         shares.append(np.log(share) + np.log(max(rows.weight.sum(), const.MIN_CLASS_ROWS) / total))
     log_share = np.concatenate(shares)
     class_of = np.repeat(np.arange(data.n_classes), k)
@@ -92,19 +95,39 @@ def fit_mixture(variables: Variables, data: TrainingDesign, k: int, seed: int) -
 
 
 class _Prior(NamedTuple):
-    """Moments towards which components are shrunk: means (1, n_columns), and those of the whole, (n_columns,)."""
+    """Moments towards which components are shrunk.
+
+    Attributes
+    ----------
+    means, whole : float64 (n_columns,), the means of numbers; the variances and level shares
+    rows : three floats, rows that the means, variances and level shares count as
+    """
 
     means: NDArray[np.float64]
     whole: NDArray[np.float64]
+    rows: tuple[float, float, float]
+
+
+def _no_prior(variables: Variables) -> _Prior:
+    """Next to no shrinkage, against divisions by 0."""
+    n_columns = variables.first_column[-1]
+    return _Prior(np.zeros(n_columns), np.ones(n_columns), (*const.WHOLE_ROWS, const.WHOLE_COUNT))
 
 
 class _Components(NamedTuple):
-    """Components: mean log-likelihood, moments (k, n_columns), shares (k,), responsibilities (n, k)."""
+    """Components: moments and coefficients (k, n_columns) each, shares (k,)."""
 
-    value: float
     moments: NDArray[np.float64]
+    theta: NDArray[np.float64]
     share: NDArray[np.float64]
+
+
+class _State(NamedTuple):
+    """Components, their responsibilities (k, n) and mean log-likelihood."""
+
+    components: _Components
     responsibility: NDArray[np.float64]
+    value: float
 
 
 class _Rows(NamedTuple):
@@ -114,109 +137,127 @@ class _Rows(NamedTuple):
     design: NDArray[np.float64]
     weight: NDArray[np.float64]
 
-    def best(self, starts: list[NDArray[np.float64]], prior: _Prior, steps: int) -> _Components:
+    def best(self, starts: list[NDArray[np.float64]], prior: _Prior, steps: int) -> _State:
         """The best of several starts after a few steps, after ``steps`` more."""
         states = [self.iterate(start, prior, const.START_STEPS) for start in starts]
         return self.iterate(max(states, key=lambda state: state.value).responsibility, prior, steps)
 
-    def iterate(self, responsibility: NDArray[np.float64], prior: _Prior, steps: int) -> _Components:
-        """Alternate both steps until the likelihood gains little."""
-        before, total = -np.inf, self.weight.sum()
+    def iterate(self, responsibility: NDArray[np.float64], prior: _Prior, steps: int) -> _State:
+        """Alternate both steps, at least once, until the likelihood gains little."""
+        before, total, weight = -np.inf, self.weight.sum(), read_only(self.weight)
+        weighted = np.ascontiguousarray(responsibility * weight)
+        result, buffers = np.empty(weighted.shape), np.empty((2, BLOCK))
         for step in range(steps):
-            weighted = (responsibility * self.weight[:, None]).T
-            moments = self.moments(weighted, prior)
-            share = weighted.sum(axis=1) + const.COMPONENT_ROWS
-            share /= share.sum()
-            log_joint = self.design @ theta_of(self.variables, moments).T + np.log(share)
-            top = log_joint.max(axis=1, keepdims=True)
-            responsibility = np.exp(log_joint - top)
-            norm = responsibility.sum(axis=1, keepdims=True)
-            responsibility /= norm
-            value = float(self.weight @ (top + np.log(norm))[:, 0] / total)
+            components = self.fitted(weighted, prior)
+            np.matmul(components.theta, self.design.T, out=result)
+            value = _assign(result, np.log(components.share), weight, weighted, *buffers) / total
             if value - before < const.TOLERANCE or step == steps - 1:
-                return _Components(value, moments, share, responsibility)
+                break
             before = value
-        raise ValueError(f"steps must be 1 or more, got {steps}")
+        return _State(components, result, value)
 
-    def moments(self, weighted: NDArray[np.float64], prior: _Prior | None) -> NDArray[np.float64]:
-        """Means, variances and level shares of components with weighted rows (k, n), float64 (k, n_columns).
-
-        The columns of a number are its mean, its variance and 1. ``prior`` None: no shrinkage.
-        """
-        variables, sums = self.variables, weighted @ self.design
-        result = np.ones_like(sums)
-        numbers = _columns_of_numbers(variables)
-        n, first, second = sums[:, numbers + 2], sums[:, numbers], sums[:, numbers + 1]
-        mean = 0.0 if prior is None else prior.means[:, numbers]
-        variance = 1.0 if prior is None else prior.whole[numbers + 1]
-        mean_rows, variance_rows = const.WHOLE_ROWS if prior is None else (const.MEAN_ROWS, const.VARIANCE_ROWS)
-        m = (first + mean_rows * mean) / (n + mean_rows)
-        squares = second - 2 * m * first + m * m * n + variance_rows * variance + mean_rows * (m - mean) ** 2
-        result[:, numbers] = m
-        result[:, numbers + 1] = np.maximum(squares / (n + variance_rows), const.MIN_VARIANCE)
-        for v in np.flatnonzero(variables.n_levels):
-            part = slice(*variables.first_column[v : v + 2])
-            counts = sums[:, part] + (const.WHOLE_COUNT if prior is None else const.LEVEL_ROWS * prior.whole[part])
-            result[:, part] = counts / counts.sum(axis=1, keepdims=True)
-        return result
+    def fitted(self, weighted: NDArray[np.float64], prior: _Prior) -> _Components:
+        """Components of rows with the weights (k, n)."""
+        sums, variables = weighted @ self.design, self.variables
+        found = _Components(np.empty_like(sums), np.empty_like(sums), weighted.sum(axis=1) + const.COMPONENT_ROWS)
+        found.share[:] /= found.share.sum()
+        _write_components(sums, *prior, variables.first_column, variables.n_levels, found.moments, found.theta)
+        return found
 
     def random_start(self, k: int, prior: _Prior, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Responsibilities (n, k) by the nearest of k rows, each drawn far from the others.
+        """Responsibilities (k, n) by the nearest of k rows, each drawn far from the others.
 
         As k-means++ (Arthur, Vassilvitskii, 2007), with the log density about a row in place of the distance.
         """
-        log_density = np.empty((len(self.design), k))
-        chance = self.weight / self.weight.sum()
+        log_density, near = np.empty((k, len(self.design))), np.full(len(self.design), -np.inf)
+        chance, variables = self.weight, self.variables
+        moments, theta = np.empty((2, 1, self.design.shape[1]))
         for j in range(k):
-            row = rng.choice(len(chance), p=chance)
-            about = _Rows(self.variables, self.design[row : row + 1], self.weight[row : row + 1])
-            moments = about.moments(np.full((1, 1), const.START_ROWS), prior)
-            log_density[:, j] = self.design @ theta_of(self.variables, moments)[0]
-            near = log_density[:, : j + 1].max(axis=1)
+            below = chance.cumsum()
+            row = (below / below[-1]).searchsorted(rng.random(), side="right")
+            sums = const.START_ROWS * self.design[row : row + 1]
+            _write_components(sums, *prior, variables.first_column, variables.n_levels, moments, theta)
+            log_density[j] = self.design @ theta[0]
+            np.maximum(near, log_density[j], out=near)
             chance = self.weight * np.maximum(near.max() - near, const.MIN_DISTANCE)
-            chance /= chance.sum()
-        return softmax(log_density, axis=1)
+        return softmax(log_density, axis=0)
 
 
 def _fit_class(
     rows: _Rows, k: int, prior: _Prior, starts: list[NDArray[np.float64]], rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Moments (k, n_columns) and shares (k,) of the components of one class."""
-    own = rows.moments(rows.weight[None], prior)
+    """Coefficients (k, n_columns) and shares (k,) of the components of one class."""
+    own = rows.fitted(rows.weight[None], prior)
     if k == 1:
-        return own, np.ones(1)
-    prior = _Prior(own, prior.whole)
+        return own.theta, np.ones(1)
+    prior = prior._replace(means=own.moments[0])
     starts = starts + [rows.random_start(k, prior, rng) for _ in range(const.N_STARTS)]
-    found = rows.best(starts, prior, const.MOST_STEPS)
-    return found.moments, found.share
+    found = rows.best(starts, prior, const.MOST_STEPS).components
+    return found.theta, found.share
 
 
 def _common_start(variables: Variables, data: TrainingDesign, k: int, prior: _Prior, seed: int) -> NDArray[np.float64]:
-    """Responsibilities (n, k) in a mixture of the rows of all classes about the means of their classes."""
-    design, numbers = data.design.copy(), _columns_of_numbers(variables)
+    """Responsibilities (k, n) in a mixture of the rows of all classes about the means of their classes."""
+    design, numbers = data.design.copy(), variables.first_column[:-1][variables.n_levels == 0]
     for c in np.unique(data.y):
         index = np.flatnonzero(data.y == c)
-        mean = _Rows(variables, design[index], data.weight[index]).moments(data.weight[None, index], prior)[0, numbers]
-        z = (design[np.ix_(index, numbers)] - mean) * design[np.ix_(index, numbers + 2)]
+        rows = _Rows(variables, design[index], data.weight[index])
+        mean = rows.fitted(rows.weight[None], prior).moments[0, numbers]
+        z = (rows.design[:, numbers] - mean) * rows.design[:, numbers + 2]
         design[np.ix_(index, numbers)], design[np.ix_(index, numbers + 1)] = z, z * z
     rows, rng = _Rows(variables, design, data.weight), np.random.default_rng([seed, data.n_classes])
-    prior = _Prior(rows.moments(data.weight[None], prior), prior.whole)
+    prior = prior._replace(means=rows.fitted(data.weight[None], prior).moments[0])
     starts = [rows.random_start(k, prior, rng) for _ in range(const.N_STARTS)]
     return rows.best(starts, prior, const.COMMON_STEPS).responsibility
 
 
-def _columns_of_numbers(variables: Variables) -> NDArray[np.int64]:
-    return variables.first_column[:-1][variables.n_levels == 0]
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+def _write_components(sums, means, whole, rows, first_column, n_levels, moments, theta):
+    """Write means, variances and level shares of components, and the coefficients of their log densities.
+
+    ``sums`` (k, n_columns) are those of the weighted ``Variables.design``. The moments of a number are its mean, its
+    variance and 1; for the other arguments see ``_Prior``.
+    """
+    mean_rows, variance_rows, level_rows = rows
+    for j in range(len(sums)):
+        for v in range(len(n_levels)):
+            c, end = first_column[v], first_column[v + 1]
+            if n_levels[v] == 0:
+                first, second, n = sums[j, c], sums[j, c + 1], sums[j, c + 2]
+                m = (first + mean_rows * means[c]) / (n + mean_rows)
+                squares = second - 2 * m * first + m * m * n
+                squares += variance_rows * whole[c + 1] + mean_rows * (m - means[c]) ** 2
+                variance = max(squares / (n + variance_rows), const.MIN_VARIANCE)
+                moments[j, c], moments[j, c + 1], moments[j, c + 2] = m, variance, 1.0
+                theta[j, c], theta[j, c + 1] = m / variance, -0.5 / variance
+                theta[j, c + 2] = -0.5 * (m * m / variance + np.log(2 * np.pi * variance))
+                continue
+            total = 0.0
+            for e in range(c, end):
+                moments[j, e] = sums[j, e] + level_rows * whole[e]
+                total += moments[j, e]
+            for e in range(c, end):
+                moments[j, e] /= total
+                theta[j, e] = np.log(moments[j, e])
 
 
-def theta_of(variables: Variables, moments: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Coefficients of the log density of ``Variables.design``, from moments, float64 (k, n_columns) both."""
-    theta = np.empty_like(moments)
-    numbers = _columns_of_numbers(variables)
-    m, variance = moments[:, numbers], moments[:, numbers + 1]
-    theta[:, numbers], theta[:, numbers + 1] = m / variance, -0.5 / variance
-    theta[:, numbers + 2] = -0.5 * (m * m / variance + np.log(2 * np.pi * variance))
-    levels = np.ones(moments.shape[1], bool)
-    levels[numbers] = levels[numbers + 1] = levels[numbers + 2] = False
-    theta[:, levels] = np.log(moments[:, levels])
-    return theta
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+def _assign(log_joint, log_share, weight, weighted, top, total):
+    """Turn log densities (k, n) into responsibilities; write them times the weights; return the log-likelihood."""
+    (k, n), value = log_joint.shape, 0.0
+    for begin in range(0, n, BLOCK):
+        size = min(BLOCK, n - begin)
+        w = weight[begin : begin + size]
+        for j in range(k):
+            row = log_joint[j, begin : begin + size]
+            for i in range(size):
+                row[i] += log_share[j]
+        write_exponentials(log_joint, begin, size, top, total)
+        for j in range(k):
+            row, out = log_joint[j, begin : begin + size], weighted[j, begin : begin + size]
+            for i in range(size):
+                row[i] /= total[i]
+                out[i] = row[i] * w[i]
+        for i in range(size):
+            value += w[i] * (top[i] + np.log(total[i]))
+    return value

@@ -13,13 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import softmax
 
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import MixtureParameters, TrainingDesign
 from agents.anystate.mixture.variables import Variables
+from fsgym.support.arrays import read_only
+from fsgym.support.vector_exp import BLOCK, write_exponentials
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class ClassMixture:
     def log_loss(self, data: TrainingDesign, known: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Log-loss of each row given the known variables, float64 (n,); ``known`` is bool (n, V)."""
         columns = masked(self.variables, data.design, known, self.count_power)
-        return _losses(columns @ self.theta + self.densities.log_share, self.class_of, data.y)[0]
+        return _losses(self.theta.T @ columns.T + self.densities.log_share[:, None], self.class_of, data.y)
 
 
 @dataclass(frozen=True)
@@ -72,18 +74,58 @@ def masked(
     variables: Variables, design: NDArray[np.float64], known: NDArray[np.bool_], count_power: float
 ) -> NDArray[np.float64]:
     """The columns of the known variables times the power of their number, float64 (n, n_columns)."""
-    power = (1.0 + known.sum(axis=1)) ** count_power
-    return design * np.repeat(known * power[:, None], np.diff(variables.first_column), axis=1)
+    n_variables, columns = known.shape[1], np.empty(design.shape)
+    powers, buffer = (1.0 + np.arange(n_variables + 1)) ** count_power, np.empty(n_variables)
+    variable_of = np.repeat(np.arange(n_variables), np.diff(variables.first_column))
+    _write_masked(read_only(design), read_only(known), powers, variable_of, buffer, columns)
+    return columns
 
 
-def _losses(
-    scores: NDArray[np.float64], class_of: NDArray[np.int64], y: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log-loss (n,) of rows with scores (n, G) of classes and components, and its derivatives by the scores."""
-    p = softmax(scores, axis=1)
-    own = np.where(class_of == y[:, None], p, 0.0)
-    p_own = np.maximum(own.sum(axis=1), const.MIN_PROBABILITY)
-    return -np.log(p_own), p - own / p_own[:, None]
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+def _write_masked(design, known, powers, variable_of, factor, columns):
+    """As ``masked``; ``powers`` are by number of known variables, ``factor``, (n_variables,), is overwritten."""
+    for i in range(len(known)):
+        n_known = 0
+        for v in range(len(factor)):
+            n_known += known[i, v]
+        for v in range(len(factor)):
+            factor[v] = powers[n_known] if known[i, v] else 0.0
+        for c in range(len(variable_of)):
+            columns[i, c] = design[i, c] * factor[variable_of[c]]
+
+
+def _losses(scores: NDArray[np.float64], class_of: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Log-loss (n,) of rows with scores (G, n) of classes and components, which become its derivatives by them."""
+    losses = np.empty(len(y))
+    _write_losses(scores, read_only(class_of), read_only(y), losses, *np.empty((3, BLOCK)))
+    return losses
+
+
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+def _write_losses(scores, class_of, y, losses, top, total, own):
+    """As ``_losses``; ``top``, ``total`` and ``own``, (BLOCK,), are overwritten."""
+    for begin in range(0, len(y), BLOCK):
+        size = min(BLOCK, len(y) - begin)
+        classes, loss = y[begin : begin + size], losses[begin : begin + size]
+        write_exponentials(scores, begin, size, top, total)
+        own[:] = 0.0
+        for g in range(len(scores)):
+            row, c = scores[g, begin : begin + size], class_of[g]
+            for i in range(size):
+                e = row[i]
+                own[i] += e if classes[i] == c else 0.0
+        for i in range(size):
+            total[i] = 1.0 / total[i]
+            own[i] = max(own[i] * total[i], const.MIN_PROBABILITY)
+        for i in range(size):
+            loss[i] = -np.log(own[i])
+        for i in range(size):  # the derivative is e / total, of the own class e / total - e / total / own
+            own[i] = total[i] * (1.0 - 1.0 / own[i])
+        for g in range(len(scores)):
+            row, c = scores[g, begin : begin + size], class_of[g]
+            for i in range(size):
+                of_own, of_other = own[i], total[i]
+                row[i] *= of_own if classes[i] == c else of_other
 
 
 def fit_exponents(
@@ -102,21 +144,22 @@ def fit_exponents(
     n_variables, first = len(variables.center), variables.first_column[:-1]
     total = sum(data.weight.sum() for _, data, _ in parts)
     penalty = const.EXPONENT_PENALTY / n_rows
+    known_columns = [masked(variables, data.design, known, 0.0) for _, data, known in parts]
 
     def objective(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         common, own, power = x[0], x[1:-1], x[-1]
-        exponent = np.repeat(np.exp(common + own), np.diff(variables.first_column))[:, None]
+        exponent = np.repeat(np.exp(common + own), np.diff(variables.first_column))
         value, slope, slope_power = penalty * float(own @ own), np.zeros(n_variables), 0.0
-        for mixture, data, known in parts:
-            columns = masked(variables, data.design, known, power)
-            theta = mixture.densities.theta * exponent
-            evidence = columns @ theta
-            losses, derivative = _losses(evidence + mixture.densities.log_share, mixture.class_of, data.y)
-            weight = data.weight / total
-            derivative *= weight[:, None]
-            value += float(weight @ losses)
-            slope += np.add.reduceat(((columns.T @ derivative) * theta).sum(axis=1), first)
-            slope_power += (derivative * evidence).sum(axis=1) @ np.log1p(known.sum(axis=1))
+        for (mixture, data, known), columns in zip(parts, known_columns):
+            n_known, theta, weight = known.sum(axis=1), mixture.densities.theta.T * exponent, data.weight / total
+            factor = (1.0 + n_known) ** power
+            evidence = (theta @ columns.T) * factor
+            derivative = evidence + mixture.densities.log_share[:, None]
+            value += float(weight @ _losses(derivative, mixture.class_of, data.y))
+            derivative *= weight
+            slope_power += (derivative * evidence).sum(axis=0) @ np.log1p(n_known)
+            derivative *= factor
+            slope += np.add.reduceat(((derivative @ columns) * theta).sum(axis=0), first)
         return value, np.concatenate([[slope.sum()], slope + 2 * penalty * own, [slope_power]])
 
     start = np.zeros(n_variables + 2)
@@ -128,20 +171,32 @@ def tune(mixture: ClassMixture, data: TrainingDesign, steps: int, seed: int) -> 
     """Minimise the log-loss over random subsets by a number of Adam steps (Kingma, Ba, 2015)."""
     if steps == 0:
         return mixture
-    theta, log_share = mixture.theta.copy(), mixture.densities.log_share
+    theta, log_share = mixture.theta.T.copy(), mixture.densities.log_share[:, None]
     rate = const.TUNING_RATE * (np.abs(theta) + const.TUNING_OFFSET)
     first, second = np.zeros_like(theta), np.zeros_like(theta)
     for t, (rows, known) in enumerate(_batches(mixture.variables, data, steps, seed), 1):
         columns = masked(mixture.variables, data.design[rows], known, mixture.count_power)
-        derivative = _losses(columns @ theta + log_share, mixture.class_of, data.y[rows])[1]
-        derivative *= (data.weight[rows] / len(rows))[:, None]
-        gradient = columns.T @ derivative
-        first += (1 - const.ADAM_DECAY[0]) * (gradient - first)
-        second += (1 - const.ADAM_DECAY[1]) * (gradient * gradient - second)
+        derivative = theta @ columns.T
+        derivative += log_share
+        _losses(derivative, mixture.class_of, data.y[rows])
+        derivative *= data.weight[rows] / len(rows)
         schedule = min(1.0, t / const.TUNING_WARM_UP) * (1 - 0.9 * t / steps)
-        mean, spread = first / (1 - const.ADAM_DECAY[0] ** t), second / (1 - const.ADAM_DECAY[1] ** t)
-        theta -= schedule * rate * mean / (np.sqrt(spread) + const.ADAM_OFFSET)
-    return replace(mixture, theta=theta)
+        _descend(theta, derivative @ columns, first, second, rate, schedule, t)
+    return replace(mixture, theta=theta.T.copy())
+
+
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+def _descend(theta, gradient, first, second, rate, schedule, t):
+    """Step t of Adam: update ``theta`` and the means of the gradient and of its square, (G, n_columns) each."""
+    first_decay, second_decay = const.ADAM_DECAY
+    of_mean, of_spread = 1 - first_decay**t, 1 - second_decay**t
+    for g in range(len(theta)):
+        for c in range(theta.shape[1]):
+            slope = gradient[g, c]
+            first[g, c] += (1 - first_decay) * (slope - first[g, c])
+            second[g, c] += (1 - second_decay) * (slope * slope - second[g, c])
+            mean, spread = first[g, c] / of_mean, second[g, c] / of_spread
+            theta[g, c] -= schedule * rate[g, c] * mean / (np.sqrt(spread) + const.ADAM_OFFSET)
 
 
 def _batches(

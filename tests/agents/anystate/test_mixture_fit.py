@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from scipy.stats import norm, rankdata
 
 from agents import MixtureClassifier
-from agents.anystate.mixture.em import TrainingDesign, fit_mixture
+from agents.anystate.mixture import constants as const
+from agents.anystate.mixture.em import TrainingDesign, _Prior, _Rows, fit_mixture
 from agents.anystate.mixture.fitting import fit_mixtures
-from agents.anystate.mixture.tuning import Exponents, draw_known, fit_exponents, tune
+from agents.anystate.mixture.tuning import Exponents, _losses, draw_known, fit_exponents, masked, tune
 from agents.anystate.mixture.variables import fit_variables, with_normal_scores
 from fsgym import Dataset
 
@@ -26,6 +27,92 @@ def test_em_raises_the_likelihood_of_a_mixture_to_that_of_its_generator():
     log_density = logsumexp(densities.log_joint(data.design), axis=1) - np.log(variables.scale).sum()
     exact = logsumexp(norm.logpdf(dataset.X[:, None], means, 0.5).sum(axis=2), axis=1) - np.log(3)
     assert log_density.mean() == pytest.approx(exact.mean(), abs=0.05)
+
+
+def mixed_rows(n):
+    """Variables, design and weights of numbers and categories, with missing values and rows without weight."""
+    rng = np.random.default_rng(5)
+    X = np.column_stack([rng.normal(size=(n, 2)), rng.integers(0, 3, n), rng.normal(size=n), rng.integers(0, 2, n)])
+    X[rng.random(X.shape) < 0.1] = np.nan
+    dataset = Dataset(X.astype(np.float32), rng.integers(0, 3, n))
+    variables = fit_variables(dataset, None)
+    assert variables.n_levels.tolist() == [0, 0, 3, 0, 2]
+    data = TrainingDesign(variables.design(variables.encode(dataset.X)), dataset.y, 1.0 * rng.integers(0, 4, n), 3)
+    return variables, data, dataset.X
+
+
+def plain_steps(X, levels, weight, responsibility, means, whole, steps):
+    """Expectation maximisation value by value: mean log-likelihood and responsibilities (n, k)."""
+    for _ in range(steps):
+        w = responsibility * weight[:, None]
+        share = (w.sum(axis=0) + const.COMPONENT_ROWS) / (w.sum() + const.COMPONENT_ROWS * w.shape[1])
+        log_joint = np.tile(np.log(share), (len(X), 1))
+        for v, n_levels in enumerate(levels):
+            known, x, first = ~np.isnan(X[:, v]), X[:, v], sum(c or 3 for c in levels[:v])
+            for j in range(w.shape[1]):
+                if n_levels:
+                    counts = np.bincount(x[known].astype(int), w[known, j], n_levels)
+                    shares = counts + const.LEVEL_ROWS * whole[first : first + n_levels]
+                    log_joint[known, j] += np.log(shares / shares.sum())[x[known].astype(int)]
+                    continue
+                n = w[known, j].sum()
+                mean = (w[known, j] @ x[known] + const.MEAN_ROWS * means[first]) / (n + const.MEAN_ROWS)
+                squares = w[known, j] @ (x[known] - mean) ** 2 + const.MEAN_ROWS * (mean - means[first]) ** 2
+                variance = (squares + const.VARIANCE_ROWS * whole[first + 1]) / (n + const.VARIANCE_ROWS)
+                log_joint[known, j] += norm.logpdf(x[known], mean, np.sqrt(variance))
+        responsibility = softmax(log_joint, axis=1)
+    return weight @ logsumexp(log_joint, axis=1) / weight.sum(), responsibility
+
+
+def test_steps_of_expectation_maximisation_are_those_of_a_plain_reference():
+    variables, data, X = mixed_rows(300)  # more rows than are in the cache together
+    X = np.where(np.isnan(X), np.nan, variables.encode(X))
+    rng = np.random.default_rng(0)
+    start = rng.dirichlet(np.ones(3), 300)
+    whole = rng.uniform(0.5, 1.5, variables.first_column[-1])
+    prior = _Prior(rng.normal(size=len(whole)), whole, (const.MEAN_ROWS, const.VARIANCE_ROWS, const.LEVEL_ROWS))
+    for steps in (1, 4):
+        state = _Rows(variables, data.design, data.weight).iterate(start.T, prior, steps)
+        value, responsibility = plain_steps(
+            X, variables.n_levels.tolist(), data.weight, start, prior.means, prior.whole, steps
+        )
+        assert state.value == pytest.approx(value, rel=1e-12)
+        np.testing.assert_allclose(state.responsibility.T, responsibility, rtol=1e-9, atol=1e-12)
+
+
+def test_losses_and_their_derivatives_are_those_of_softmax():
+    rng = np.random.default_rng(1)
+    scores, y, class_of = rng.normal(0, 3, (5, 300)), rng.integers(0, 3, 300), np.array([0, 0, 1, 2, 2])
+    P = softmax(scores, axis=0)
+    own = P * (class_of[:, None] == y)
+    derivative = scores.copy()
+    np.testing.assert_allclose(_losses(derivative, class_of, y), -np.log(own.sum(axis=0)))
+    np.testing.assert_allclose(derivative, P - own / own.sum(axis=0), atol=1e-14)
+
+
+def test_known_columns_are_multiplied_by_the_power_of_their_number():
+    variables, data, _ = mixed_rows(40)
+    known = draw_known(40, 5, np.random.default_rng(2))
+    expected = data.design * np.repeat(known, [3, 3, 3, 3, 2], axis=1) * (1 + known.sum(axis=1)[:, None]) ** -0.7
+    np.testing.assert_allclose(masked(variables, data.design, known, -0.7), expected)
+
+
+def test_gradient_steps_are_those_of_plain_adam():
+    variables, data, _ = mixed_rows(60)
+    start = Exponents(np.full(5, 0.8), -0.2).applied(variables, fit_mixture(variables, data, 2, seed=0))
+    theta, rng = start.theta.copy(), np.random.default_rng(3)
+    first = second = np.zeros_like(theta)
+    for t in range(1, 71):
+        rows, known = rng.integers(0, 60, const.TUNING_BATCH), draw_known(const.TUNING_BATCH, 5, rng)
+        columns = masked(variables, data.design[rows], known, -0.2)
+        P = softmax(columns @ theta + start.densities.log_share, axis=1)
+        own = P * (start.class_of == data.y[rows, None])
+        derivative = (P - own / own.sum(axis=1, keepdims=True)) * data.weight[rows, None] / const.TUNING_BATCH
+        gradient = columns.T @ derivative
+        first, second = 0.9 * first + 0.1 * gradient, 0.99 * second + 0.01 * gradient**2
+        step = first / (1 - 0.9**t) / (np.sqrt(second / (1 - 0.99**t)) + const.ADAM_OFFSET)
+        theta -= min(1, t / 50) * (1 - 0.9 * t / 70) * 0.01 * (np.abs(start.theta) + 0.3) * step
+    np.testing.assert_allclose(tune(start, data, 70, seed=3).theta, theta, rtol=1e-8, atol=1e-10)
 
 
 def test_weights_act_as_repeated_rows():
