@@ -202,6 +202,7 @@ CHAIN_CANDIDATES, CHAIN_CANDIDATES_LARGE = (4, 2), (2, 1)
 CHAIN_LONG = 5  # acquisitions from which a step adds several together; by hand
 CHAIN_LONG_DIVISOR = 4  # a quarter of the acquisitions so far; by hand
 
+N_CHEAP_FIRST = 3  # acquisitions that are tried before the subset of the forward selection; by hand
 N_CONTEXTS = 3  # contexts that are tried; by hand
 N_NESTED_CONTEXTS = 1  # second contexts that are tried after each of them; by hand
 N_AFTER_CONTEXT = 2  # acquisitions that are added in each cell of a context; by hand

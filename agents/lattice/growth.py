@@ -217,9 +217,10 @@ def add_initial_subsets(lattice: Lattice) -> None:
     large = len(data.y) * data.n_outputs > const.LARGE_PROBLEM
     order = _order_of_singles(lattice)
     n_singles = const.N_SINGLES_LARGE if large else const.N_SINGLES
-    _add_chain(lattice, const.CHAIN_CANDIDATES_LARGE if large else const.CHAIN_CANDIDATES)
+    best = _add_chain(lattice, const.CHAIN_CANDIDATES_LARGE if large else const.CHAIN_CANDIDATES)
     lattice.add_acquisitions((), order[: J if J <= const.MAX_ALL_SINGLES else n_singles])
     _add_interactions(lattice)
+    _add_cheap_first(lattice, best, order)
     if not data.is_small and rules.lam * rules.costs.sum() < data.mean(empty.answer_cost):  # type: ignore[arg-type]
         lattice.add_union((), list(dict.fromkeys([*max(lattice.nodes, key=len), *order])))
 
@@ -244,11 +245,28 @@ def _add_interactions(lattice: Lattice) -> None:
         lattice.add_sequence(lattice.acquisition_order(z) or z)
 
 
-def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> None:
-    """Add a forward selection: single acquisitions at first, several per step in long subsets."""
+def _add_cheap_first(lattice: Lattice, best: Subset, order: list[int]) -> None:
+    """Add the ways from promising acquisitions that are cheaper than those of a subset, one or two of them, to it.
+
+    A forward selection asks what is best for all rows; a cheap acquisition may be enough for some of them.
+    """
+    costs = lattice.rules.costs
+    if not best:
+        return
+    cheap = [j for j in order if j not in best and 0 < costs[j] < costs[list(best)].mean()][: const.N_CHEAP_FIRST]
+    inside = lattice.acquisition_order(best) or best
+    cheapest_first = sorted(inside, key=lambda j: costs[j])
+    if cheapest_first != list(inside):
+        lattice.add_sequence(cheapest_first)
+    for first in [*((j,) for j in cheap), *([tuple(cheap[:2])] if len(cheap) > 1 else [])]:
+        lattice.add_sequence((*first, *cheapest_first))
+
+
+def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> Subset:
+    """Add a forward selection: single acquisitions at first, several per step in long subsets; return the best."""
     z: Subset = ()
     data = lattice.data
-    best, n_failed = data.mean(lattice.nodes[()].answer_cost), 0  # type: ignore[arg-type]
+    best, n_failed, chosen = data.mean(lattice.nodes[()].answer_cost), 0, z  # type: ignore[arg-type]
     while n_failed < const.CHAIN_PATIENCE:
         node = lattice.nodes[z]
         weight = const.CHAIN_BASE_WEIGHT + const.CHAIN_COST_WEIGHT * np.maximum(node.answer_cost, 0.0)  # type: ignore[operator]
@@ -257,7 +275,7 @@ def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> None:
         n_tried = n_candidates[0] if len(z) < const.CHAIN_SHORT else n_candidates[1]
         prices, n_refused = lattice.moves.at(z)[1], len(lattice.refused_by)
         if not order or lattice.weighted_price(z) + min(prices[j] for j in order) >= best:
-            return
+            break
         if n_at_once > 1:
             union = lattice.add_union(z, order[:n_at_once], const.CHAIN_OPERATIONS_SHARE)
             candidates = [union] if union is not None else []
@@ -269,11 +287,12 @@ def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> None:
             candidates = [q for q in candidates if q.cross_fit is not None]
         if not candidates:
             lattice.cut_chain = n_failed == 0 and len(lattice.refused_by) > n_refused
-            return
+            break
         losses = [selection_loss(lattice, q) for q in candidates]
         z = candidates[int(np.argmin(losses))].subset
         loss = data.mean(lattice.nodes[z].answer_cost) + lattice.weighted_price(z)  # type: ignore[arg-type]
-        best, n_failed = (loss, 0) if loss < best else (best, n_failed + 1)
+        best, n_failed, chosen = (loss, 0, z) if loss < best else (best, n_failed + 1, chosen)
+    return chosen
 
 
 def selection_loss(lattice: Lattice, node: Node) -> float:

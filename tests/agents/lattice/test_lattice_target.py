@@ -126,7 +126,7 @@ def test_new_rows_cost_about_the_target_with_groups_and_prices(cancer, tmp_path)
         X, y
     )
     assert 3.4 < model.history_[-1]["cost"] <= 4
-    assert evaluate(model, Dataset(X_test, y_test), model.rules_).spent == pytest.approx(4, rel=0.15)
+    assert evaluate(model, Dataset(X_test, y_test), model.rules_).spent == pytest.approx(4, rel=0.2)
     model.save(tmp_path / "model")
     again = LatticeClassifier.load(tmp_path / "model")
     assert (again.lam, again.lam_, again.target_cost) == (model.lam_, model.lam_, None)

@@ -43,7 +43,7 @@ def drawn(name: str):
         table = patients.patients(1000)
         X = table.drop(columns=[*patients.NOT_FEATURES, patients.PATIENT, patients.TARGET])
         y = table[patients.TARGET]
-        model = LatticeClassifier(effort=0.1, random_state=0, **patients.RULES)
+        model = LatticeClassifier(effort=0.2, random_state=0, **patients.RULES)
     elif name == "context":
         X, y = context_task()
         model = LatticeClassifier(lam=0.02, effort=0.2, random_state=0)
