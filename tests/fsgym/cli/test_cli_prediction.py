@@ -397,3 +397,17 @@ def test_describe_with_units_and_row_groups(capsys, folder):
     assert "did you mean 'pid'?" in call(capsys, "describe", FILE, "--row-groups", "piid")[2]
     (folder / "units.json").write_text("[1]")
     assert "must map names of columns to units" in call(capsys, "describe", FILE, "--units", "units.json")[2]
+
+
+def test_train_says_which_learners_were_tried_and_proposes_to_ask_only_what_asks(tmp_path, capsys):
+    path = tmp_path / "wine.fsgym"
+    code, said, _ = call(capsys, "train", "wine", "-o", path, "--lam", 0.1)
+    assert code == 0
+    for what in ("lattice: loss", "mixture: loss", "left after its training", "network: not trained", "nothing: loss"):
+        assert what in said
+    for what in ("everything: loss", "best fixed panel: loss", "±", "fsgym ask"):
+        assert what in said
+    code, said, _ = call(capsys, "train", "wine", "-o", path, "--lam", 2)  # a feature costs as much as two errors
+    assert code == 0
+    assert "acquires nothing" in said
+    assert "fsgym ask" not in said
