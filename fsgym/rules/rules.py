@@ -13,18 +13,7 @@ from fsgym.data.checks import check_groups
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
 from fsgym.data.groups import default_names, resolve_groups
-from fsgym.rules.checks import (
-    check_acquisition_names,
-    check_bool,
-    check_budget,
-    check_budget_cost,
-    check_class_labels,
-    check_error_costs,
-    check_relation,
-    check_sizes,
-    check_unrelated_costs,
-    refuse_cycles,
-)
+from fsgym.rules import checks
 from fsgym.rules.kernels import Costs, State, price_sets_greedily
 from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS, SCALARS, RuleOptions, takes_rule_options
@@ -141,7 +130,7 @@ class Rules:
         names: Sequence[str] | None = None,
         classes: Sequence[Any] | None = None,
     ) -> None:
-        self.n_features, self.n_classes = check_sizes(n_features, n_classes)
+        self.n_features, self.n_classes = checks.check_sizes(n_features, n_classes)
         self.lam = check_number(lam, "lam", 0.0)
         members: Any = range(self.n_features) if groups is None else groups
         if isinstance(groups, Mapping):
@@ -151,20 +140,20 @@ class Rules:
             listed = check_groups(members, self.n_features)
         self.groups = tuple(tuple(sorted(g)) for g in listed)
         J = self.n_acquisitions = len(self.groups)
-        self.names = check_acquisition_names(names, J, "x{}" if groups is None else "group {}")
+        self.names = checks.check_acquisition_names(names, J, "x{}" if groups is None else "group {}")
         self.costs = check_prices(1.0 if costs is None else costs, self.names)
-        self.related = check_relation(related, self.names, "related", symmetric=True)
+        self.related = checks.check_relation(related, self.names, "related", symmetric=True)
         self.relation = check_choice(relation, "relation", "any", "all")
         self.missing = check_choice(missing, "missing", "unavailable", "error")
-        self.empty_is_related = check_bool(empty_is_related, "empty_is_related")
-        self.unrelated_costs = check_unrelated_costs(unrelated_costs, related, self.costs, self.names)
+        self.empty_is_related = checks.check_bool(empty_is_related, "empty_is_related")
+        self.unrelated_costs = checks.check_unrelated_costs(unrelated_costs, related, self.costs, self.names)
         self.forbids_unrelated = isinstance(unrelated_costs, str)
-        self.classes = check_class_labels(classes, self.n_classes)
-        self.error_costs = check_error_costs(error_costs, self.classes or range(self.n_classes))
-        self.prerequisites = check_relation(prerequisites, self.names, "prerequisites")
+        self.classes = checks.check_class_labels(classes, self.n_classes)
+        self.error_costs = checks.check_error_costs(error_costs, self.classes or range(self.n_classes))
+        self.prerequisites = checks.check_relation(prerequisites, self.names, "prerequisites")
         if self.prerequisites is not None:
-            refuse_cycles(self.prerequisites, self.names)
-        self.budget, self.budget_cost = check_budget(budget), check_budget_cost(budget_cost)
+            checks.refuse_cycles(self.prerequisites, self.names)
+        self.budget, self.budget_cost = checks.check_budget(budget), checks.check_budget_cost(budget_cost)
         if not np.isfinite(self.largest_loss()):
             raise ValueError(
                 "lam, costs and error_costs must be small enough to be added up in float64; divide them by a common "
@@ -227,7 +216,7 @@ class Rules:
             options["groups"] = None
         if (self.costs == 1).all():
             options["costs"] = None
-        if (self.error_costs == check_error_costs(None, range(self.n_classes))).all():
+        if (self.error_costs == checks.check_error_costs(None, range(self.n_classes))).all():
             options["error_costs"] = None
         plain = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in options.items()}
         return cast(RuleOptions, plain)
