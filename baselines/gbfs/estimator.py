@@ -140,7 +140,7 @@ class GBFSClassifier(SettingsPathMixin, ClassifierMixin, GBFSModel):
         Raises ValueError for a parameter out of range, for costs, bags or discounts that do not match the features, for
         values that are not finite, for negative weights, and for fewer than two classes.
         """
-        self._boost(self._prepare(X, y, sample_weight, numeric=False))
+        self._boost(*self._prepare(X, y, sample_weight, numeric=False))
         return self
 
     def _targets(self, y: NDArray) -> tuple[NDArray, dict[str, Any]]:
@@ -223,7 +223,7 @@ class GBFSRegressor(RegressorMixin, GBFSModel):
 
         Raises ValueError as ``GBFSClassifier.fit`` does, and for targets above 1e100 in absolute value.
         """
-        self._boost(self._prepare(X, y, sample_weight, numeric=True))
+        self._boost(*self._prepare(X, y, sample_weight, numeric=True))
         return self
 
     def _targets(self, y: NDArray) -> tuple[NDArray, dict[str, Any]]:

@@ -71,18 +71,8 @@ class EpisodeOutcomes(NamedTuple):
     @classmethod
     def blank(cls, size: int) -> EpisodeOutcomes:
         """Results of ``size`` episodes, all zero."""
-        zeros, integers = np.zeros, np.int64
-        return cls._make(
-            (
-                zeros(size, integers),
-                zeros(size, integers),
-                zeros(size, bool),
-                zeros(size, bool),
-                zeros(size, integers),
-                zeros(size),
-                zeros(size),
-            )
-        )
+        dtypes = (np.int64, np.int64, bool, bool, np.int64, np.float64, np.float64)
+        return cls._make(np.zeros(size, dtype) for dtype in dtypes)
 
 
 # Compiled without reference counting (_nrt=False): nothing is allocated inside, and counting references took ten

@@ -252,7 +252,7 @@ def test_the_main_picture_has_features_or_money_and_reference_lines():
         drawn = {tuple(np.unique(np.asarray(line.get_ydata(), float).round(12))) for line in ax.get_lines()}
         assert {(0.4,), (0.02,)} <= drawn
     balanced = results_of(*rows, headline=("accuracy", "balanced_accuracy", "auc"))
-    assert tradeoff_axes(rank_methods(balanced)).y == "balanced_error_rate"
+    assert tradeoff_axes(rank_methods(balanced))[1] == "balanced_error_rate"
     assert plot_tradeoff(rank_methods(balanced), summarise(balanced).settings, titles).get_ylabel().endswith("classes")
 
 
