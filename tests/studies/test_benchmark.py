@@ -135,10 +135,11 @@ def test_finished_cells_are_not_run_again(capsys, folder, tmp_path, monkeypatch)
         assert (again / name).read_bytes() == (folder / name).read_bytes()
 
 
-def test_an_interrupted_quick_benchmark_does_not_speak_of_its_report(capsys, monkeypatch, tmp_path):
+def test_an_interrupted_quick_benchmark_does_not_speak_of_its_report(capsys, monkeypatch, folder, tmp_path):
     def interrupted(**arguments):
         raise KeyboardInterrupt
 
+    shutil.copytree(folder, tmp_path / "False")  # all of its cells are there
     for stop in (False, True):
         with monkeypatch.context() as patch:
             if stop:
