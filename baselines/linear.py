@@ -63,6 +63,21 @@ def predicted_codes(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
+class DecisionMixin:
+    """``predict`` of a classifier by the ``decision_function`` of a subclass."""
+
+    classes_: NDArray
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return scores: (n_samples,) for two classes, positive for the second; otherwise (n_samples, n_classes)."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> NDArray:
+        """Predict the class of each row, shape (n_samples,); ties go to the first class."""
+        codes = predicted_codes(self.decision_function(X))
+        return self.classes_[codes]
+
+
 def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the class probabilities (n_samples, n_classes) from log-odds (n_samples, 1) or scores of all classes."""
     if scores.shape[1] == 1:
@@ -124,7 +139,7 @@ def apply_scaling(scaling: Scaling, X: NDArray[np.float64]) -> NDArray[np.float6
     return (clip_extremes(X) - scaling.offset) * scaling.scale
 
 
-class SparseLinearMixin(ColumnSelectorMixin, SettingsPathMixin):
+class SparseLinearMixin(DecisionMixin, ColumnSelectorMixin, SettingsPathMixin):
     """Scaling, decisions and selected columns of a one-vs-rest linear classifier with sparse coefficients.
 
     The ``fit`` of a subclass calls ``_training_data`` first and ``_store_coefficients`` last. Coefficients refer to
@@ -132,7 +147,6 @@ class SparseLinearMixin(ColumnSelectorMixin, SettingsPathMixin):
     classifier is not selected and never read.
     """
 
-    classes_: NDArray
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
     scaling_: Scaling
@@ -164,11 +178,6 @@ class SparseLinearMixin(ColumnSelectorMixin, SettingsPathMixin):
         scaling = Scaling(self.scaling_.offset[used], self.scaling_.scale[used])
         scores = apply_scaling(scaling, table[:, used]) @ self.coef_[:, used].T + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict the class of each row, shape (n_samples,); ties go to the first class."""
-        codes = predicted_codes(self.decision_function(X))
-        return self.classes_[codes]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "coef_")

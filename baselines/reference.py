@@ -14,17 +14,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from baselines import subset_models
 from baselines.base import SettingsPathMixin
 from baselines.linear import class_codes, validate_data
 from baselines.ordered import acquisition_names
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
-from baselines.subset_models import (
-    TableEncoder,
-    available_acquisitions,
-    class_folds,
-    reachable_acquisitions,
-    spread_to_features,
-)
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
 from fsgym.rules.labels import cheapest_answers
@@ -210,7 +204,7 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
         labels = self.classes_.tolist()
         self.rules_ = Rules(table.shape[1], len(labels), names=names, classes=labels, **options)
         known, generator = self._obtainable(table), check_random_state(self.random_state)
-        self._encoder = TableEncoder.fit(table, known)
+        self._encoder = subset_models.TableEncoder.fit(table, known)
         Z = self._encoder.encode(table, known, np.arange(table.shape[1]))
         with one_blas_thread():
             if self.classifier == "logistic":
@@ -233,8 +227,10 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
 
     def _obtainable(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         """The values that are not missing and of which no prerequisite is, of the shape of ``table``."""
-        reachable = reachable_acquisitions(self.rules_, available_acquisitions(self.rules_, table))
-        return spread_to_features(self.rules_, reachable) & ~np.isnan(table)
+        reachable = subset_models.reachable_acquisitions(
+            self.rules_, subset_models.available_acquisitions(self.rules_, table)
+        )
+        return subset_models.spread_to_features(self.rules_, reachable) & ~np.isnan(table)
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike) -> list[dict[str, Any]]:
         """Return one setting for each classifier."""
@@ -245,7 +241,7 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
 def tuned_logistic(Z: NDArray, codes: NDArray[np.int64], generator: Any) -> tuple[float, LogisticRegression]:
     """The penalty of the lowest out-of-fold log-loss, and a logistic regression with it on all rows."""
     n_classes = int(codes.max()) + 1
-    fold = class_folds(codes, n_classes, TUNING_FOLDS, generator)
+    fold = subset_models.class_folds(codes, n_classes, TUNING_FOLDS, generator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of the weakest penalties on separable classes
         losses = [_validated_log_loss(Z, codes, fold, C) for C in PENALTIES]

@@ -89,11 +89,13 @@ class StoppingRule(NamedTuple):
         return self.gains[length].predict(inputs) <= 0.0
 
 
-class PrefixLosses(NamedTuple):
+def prefix_losses(
+    models: SubsetModels, order: list[int], lam: float
+) -> tuple[list[NDArray[np.float64]], NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
     """Out-of-fold figures of stopping after 0, 1, ... acquisitions of an order.
 
-    Attributes
-    ----------
+    Returns
+    -------
     inputs : list of float64 (n_samples, n_inputs), see ``belief_inputs``
     open_next : bool (n_samples, n_prefixes - 1), whether the next acquisition can be made for the row
     realised : float64 (n_prefixes, n_samples), the loss of each row
@@ -101,23 +103,15 @@ class PrefixLosses(NamedTuple):
         The mean of that and of the loss expected from the class probabilities. It has the same mean if these are
         calibrated, and varies less where errors are rare and costly.
     """
-
-    inputs: list[NDArray[np.float64]]
-    open_next: NDArray[np.bool_]
-    realised: NDArray[np.float64]
-    blended: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, models: SubsetModels, order: list[int], lam: float) -> PrefixLosses:
-        error_costs, (open_next, spent) = models.rules.error_costs, models.follow(order)
-        inputs, realised, expected = [], [], []
-        for k in range(len(order) + 1):
-            shares = models.out_of_fold(order[:k])
-            price = lam * spent[:, k]
-            realised.append(error_costs[cheapest_answers(shares, error_costs), models.codes] + price)
-            expected.append((shares @ error_costs.T).min(axis=1) + price)
-            inputs.append(belief_inputs(shares, error_costs))
-        return cls(inputs, open_next, np.array(realised), (np.array(realised) + np.array(expected)) / 2.0)
+    error_costs, (open_next, spent) = models.rules.error_costs, models.follow(order)
+    inputs, realised, expected = [], [], []
+    for k in range(len(order) + 1):
+        shares = models.out_of_fold(order[:k])
+        price = lam * spent[:, k]
+        realised.append(error_costs[cheapest_answers(shares, error_costs), models.codes] + price)
+        expected.append((shares @ error_costs.T).min(axis=1) + price)
+        inputs.append(belief_inputs(shares, error_costs))
+    return inputs, open_next, np.array(realised), (np.array(realised) + np.array(expected)) / 2.0
 
 
 def learn_stopping(models: SubsetModels, order: list[int], lam: float, panel_length: int) -> StoppingRule:
@@ -135,7 +129,7 @@ def learn_stopping(models: SubsetModels, order: list[int], lam: float, panel_len
     lam : float
     panel_length : int, number of acquisitions of the panel, with which the learnt rule is compared
     """
-    inputs, open_next, realised, blended = PrefixLosses.of(models, order, lam)
+    inputs, open_next, realised, blended = prefix_losses(models, order, lam)
     value, realised_value = blended[-1], realised[-1]
     gains = []
     for k in range(len(order) - 1, -1, -1):

@@ -21,7 +21,7 @@ import numpy as np
 
 from baselines import GBFSClassifier
 from baselines.gbfs.losses import Logistic
-from baselines.gbfs.model import FeaturePrices, Schedule, boost_with_prices, make_phi
+from baselines.gbfs.model import FeaturePrices, boost_with_prices, make_phi
 from fsgym.trees import TreeGrower, bin_table
 
 SIZES = ((30_000, 100), (200_000, 100), (1_000_000, 50))
@@ -62,7 +62,7 @@ def ours(table, y: np.ndarray, threads: int):
 
     def work() -> None:
         with TreeGrower(table, max_depth=DEPTH, n_jobs=threads) as grower:
-            boost_with_prices(grower, Logistic(y, None), prices, np.zeros(1), Schedule(ITERATIONS, 0.1))
+            boost_with_prices(grower, Logistic(y, None), prices, np.zeros(1), ITERATIONS, 0.1)
 
     return work
 

@@ -125,7 +125,7 @@ def measure(name: str, correlation: float) -> list[float]:
         tol = loosest(theirs, X, y, lams)
         if len(lams) == 1:
             mine = lambda lam=lams[0]: solve_sgl(SGLProblem(X, y, groups), lam, lam, None, GAP, 200)  # noqa: E731
-            w = mine().w
+            w, *_ = mine()
             assert relative_gap(X, y, w, lams[0]) <= GAP
         else:
             mine = lambda lams=lams: sgl_path(X, y, [(v, v) for v in lams], groups=SIZE, tol=GAP)  # noqa: E731
@@ -153,7 +153,7 @@ def against_cvxpy(trials: int = 20) -> float:
         norms = sum(cp.norm2(w[g : g + 4]) for g in range(0, 40, 4))
         problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(X @ w - y) + lam1 * cp.norm1(w) + lam2 * norms))
         problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
-        v = solve_sgl(SGLProblem(X, y, make_groups(4, "ones", 40)), float(lam1), float(lam2), None, 1e-12, 1000).w
+        v = solve_sgl(SGLProblem(X, y, make_groups(4, "ones", 40)), float(lam1), float(lam2), None, 1e-12, 1000)[0]
         ours = 0.5 * np.sum((X @ v - y) ** 2) + lam1 * np.abs(v).sum()
         ours += lam2 * np.linalg.norm(v.reshape(-1, 4), axis=1).sum()
         worst = max(worst, abs(ours - problem.value) / abs(problem.value))

@@ -56,6 +56,12 @@ def one_tree_of_commands():
         yield
 
 
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Pictures take most of the time of a report."""
+    monkeypatch.setattr("fsgym.comparison.report.draw_pictures", lambda *_: [])
+
+
 @pytest.fixture(name="two_threads")
 def two_threads_for_a_test():
     """Linear algebra has two threads where the code sets no limit, as on a user's machine."""

@@ -12,14 +12,14 @@ from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from baselines.base import SettingsPathMixin
 from baselines.gbfs.losses import Logistic, Loss, Softmax, Squared
 from baselines.gbfs.model import GBFSModel, boost_each
-from baselines.linear import check_X_y, class_codes, predicted_codes, probabilities
+from baselines.linear import DecisionMixin, check_X_y, class_codes, probabilities
 from fsgym.sklearn_private import checks_parameters
 from fsgym.support.checks import check_n_jobs
 
 MAX_TARGET = 1e100  # in absolute value; sums of squares of larger targets overflow
 
 
-class GBFSClassifier(SettingsPathMixin, ClassifierMixin, GBFSModel):
+class GBFSClassifier(DecisionMixin, SettingsPathMixin, ClassifierMixin, GBFSModel):
     """Boosted trees that pay for a feature once, when a tree first splits on it (buys it).
 
     Trees are fitted to the negative gradients g_i of the logistic loss, one tree per class for three classes or more.
@@ -131,8 +131,6 @@ class GBFSClassifier(SettingsPathMixin, ClassifierMixin, GBFSModel):
     (3, True)
     """
 
-    classes_: NDArray
-
     @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> GBFSClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, dense or sparse, and labels ``y`` (n_samples,).
@@ -140,7 +138,7 @@ class GBFSClassifier(SettingsPathMixin, ClassifierMixin, GBFSModel):
         Raises ValueError for a parameter out of range, for costs, bags or discounts that do not match the features, for
         values that are not finite, for negative weights, and for fewer than two classes.
         """
-        self._boost(self._prepare(X, y, sample_weight, numeric=False))
+        self._boost(*self._prepare(X, y, sample_weight, numeric=False))
         return self
 
     def _targets(self, y: NDArray) -> tuple[NDArray, dict[str, Any]]:
@@ -167,11 +165,6 @@ class GBFSClassifier(SettingsPathMixin, ClassifierMixin, GBFSModel):
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the class probabilities, (n_samples, n_classes)."""
         return probabilities(self._scores(X))
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict the class of each row, (n_samples,); ties go to the first class."""
-        codes = predicted_codes(self.decision_function(X))
-        return self.classes_[codes]
 
     def _fit_along(self, models: list[Any], X: ArrayLike, y: ArrayLike, changed: set[str]) -> None:
         """Bin the table only once for copies that differ only in ``mu`` or ``mu_rel``."""
@@ -223,7 +216,7 @@ class GBFSRegressor(RegressorMixin, GBFSModel):
 
         Raises ValueError as ``GBFSClassifier.fit`` does, and for targets above 1e100 in absolute value.
         """
-        self._boost(self._prepare(X, y, sample_weight, numeric=True))
+        self._boost(*self._prepare(X, y, sample_weight, numeric=True))
         return self
 
     def _targets(self, y: NDArray) -> tuple[NDArray, dict[str, Any]]:

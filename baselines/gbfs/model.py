@@ -167,22 +167,7 @@ def _by_neighbours(discount: ArrayLike, n_features: int) -> Phi:
     return lambda bought: np.where(bought, 0.0, rho[bought].min(axis=0, initial=1.0))
 
 
-class Schedule(NamedTuple):
-    """Number of iterations and step size; the fields are parameters of ``GBFSClassifier``."""
-
-    n_iter: int
-    learning_rate: float
-    newton: bool = False
-    force_first: bool = False
-    early_stopping: int | None = None
-
-
-@dataclass
-class ValidationRows:
-    """The held-out rows, which choose the number of iterations."""
-
-    table: BinnedTable
-    loss: Loss
+HeldOutRows = tuple[BinnedTable, Loss]  # which choose the number of iterations
 
 
 @dataclass
@@ -218,29 +203,34 @@ def boost_with_prices(
     loss: Loss,
     prices: FeaturePrices,
     start: FloatVector,
-    schedule: Schedule,
-    validation: ValidationRows | None = None,
+    n_iter: int,
+    learning_rate: float,
+    *,
+    newton: bool = False,
+    force_first: bool = False,
+    early_stopping: int | None = None,
+    held_out: HeldOutRows | None = None,
 ) -> BoostingResult:
-    """Add the tree of eq. 14, shrunk, in each iteration.
+    """Add the tree of eq. 14, shrunk, in each iteration; ``n_iter`` to ``early_stopping`` as of ``GBFSClassifier``.
 
-    Stops after ``n_iter`` iterations, if no split is worth its price, or if the loss on ``validation`` stops improving.
+    Stops after ``n_iter`` iterations, if no split is worth its price, or if the loss on ``held_out`` stops improving.
     """
-    result, newton = BoostingResult(start), schedule.newton
+    result = BoostingResult(start)
     F = np.repeat(start[:, None], len(loss.y), axis=1)
-    validation_F = None if validation is None else np.repeat(start[:, None], len(validation.loss.y), axis=1)
+    held_out_F = None if held_out is None else np.repeat(start[:, None], len(held_out[1].y), axis=1)
     _, gradient, hessian = loss.at(F, newton)
-    for iteration in range(1, schedule.n_iter + 1):
+    for iteration in range(1, n_iter + 1):
         trees = []
         for k in range(loss.n_outputs):
             prices.iteration, prices.output = iteration, k
-            forced = schedule.force_first and iteration == 1 and not prices.log
+            forced = force_first and iteration == 1 and not prices.log
             denominators = loss.weights if hessian is None else hessian[k]
             tree = grower.grow(gradient[k], denominators, prices.prices, prices.on_split, force_root=forced)
             empty = len(tree.feature) == 1
-            tree = tree._replace(value=tree.value * (0.0 if empty else schedule.learning_rate))
+            tree = tree._replace(value=tree.value * (0.0 if empty else learning_rate))
             grower.add_to(F[k], tree)
-            if validation is not None and validation_F is not None and not empty:
-                add_binned(tree, validation.table, validation_F[k])
+            if held_out is not None and held_out_F is not None and not empty:
+                add_binned(tree, held_out[0], held_out_F[k])
             trees.append(tree)
         if all(len(tree.feature) == 1 for tree in trees):  # no later tree would find a split either
             break
@@ -250,24 +240,14 @@ def boost_with_prices(
         result.trees += trees
         result.train_loss.append(value)
         result.n_bought.append(int(prices.bought.sum()))
-        if validation is not None and validation_F is not None:
-            result.validation_loss.append(validation.loss.at(validation_F, False)[0])
-        if result.is_stale(schedule.early_stopping):
+        if held_out is not None and held_out_F is not None:
+            result.validation_loss.append(held_out[1].at(held_out_F, False)[0])
+        if result.is_stale(early_stopping):
             break
     return result
 
 
 MIN_ROWS_TO_HOLD_OUT = 200  # with fewer rows none are held out, since the best iteration would be random
-
-
-@dataclass(frozen=True)
-class PreparedData:
-    """Binned training data, the same for all mu."""
-
-    table: BinnedTable
-    loss: Loss
-    validation: ValidationRows | None
-    fitted: dict[str, Any]  # fitted attributes that do not depend on mu
 
 
 class GBFSModel(ColumnSelectorMixin, BaseEstimator):
@@ -350,8 +330,13 @@ class GBFSModel(ColumnSelectorMixin, BaseEstimator):
         """Return the stratum of each row (n_samples,); the same share of each stratum is held out."""
         return np.zeros(len(y), dtype=np.int64)
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> PreparedData:
-        """Validate the data and the parameters, hold out rows, and bin the others."""
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any, *, numeric: bool
+    ) -> tuple[BinnedTable, Loss, HeldOutRows | None, dict[str, Any]]:
+        """Validate the data and the parameters, hold out rows, and bin the others, the same for all mu.
+
+        The last value has the fitted attributes that do not depend on mu.
+        """
         table, labels = validate_data(
             self,
             X,
@@ -374,8 +359,8 @@ class GBFSModel(ColumnSelectorMixin, BaseEstimator):
             return self._loss(targets[chosen], None if weights is None else weights[chosen], fitted)
 
         bins = bin_table(table, self.max_bin, threads, rows[~out])
-        validation = ValidationRows(bins.encode(table, threads, rows[out]), loss_of(out)) if out.any() else None
-        return PreparedData(bins, loss_of(~out), validation, fitted)
+        held_out = (bins.encode(table, threads, rows[out]), loss_of(out)) if out.any() else None
+        return bins, loss_of(~out), held_out, fitted
 
     def _costs(self, names: list[str]) -> NDArray[np.float64]:
         costs = 1.0 if self.feature_costs is None else self.feature_costs
@@ -392,10 +377,10 @@ class GBFSModel(ColumnSelectorMixin, BaseEstimator):
             out[rows[: min(round(self.validation_fraction * len(rows)), len(rows) - 1)]] = True
         return out
 
-    def _boost(self, data: PreparedData) -> None:
+    def _boost(self, table: BinnedTable, loss: Loss, held_out: HeldOutRows | None, fitted: dict[str, Any]) -> None:
         """Boost at the mu of this estimator and set the fitted attributes."""
-        costs, newton, loss = data.fitted["feature_costs_"], self.step == "newton", data.loss
-        phi = make_phi(data.table.n_features, self.bags, self.neighbour_discount, self.phi)
+        costs, newton = fitted["feature_costs_"], self.step == "newton"
+        phi = make_phi(table.n_features, self.bags, self.neighbour_discount, self.phi)
         free = FeaturePrices(0.0, costs, phi)
         start = loss.prior() if self.init == "prior" else np.zeros(loss.n_outputs)
         options = {
@@ -403,17 +388,26 @@ class GBFSModel(ColumnSelectorMixin, BaseEstimator):
             "min_samples_leaf": self.min_samples_leaf,
             "n_jobs": n_threads(self.n_jobs),
         }
-        first = self.rule == "force_first"
-        schedule = Schedule(self.n_iter, self.learning_rate, newton, first, self.early_stopping)
-        with TreeGrower(data.table, **options) as grower:
+        with TreeGrower(table, **options) as grower:
             gains, initial_costs = first_gains(grower, loss, start, newton), costs * free.phi
             priced = initial_costs > 0
             mu_max = float(np.max(gains[priced] / initial_costs[priced], initial=0.0))
             mu = self.mu_rel * mu_max if self.mu is None else float(self.mu)
             prices = FeaturePrices(mu, costs, phi, frozen=self.phi_update == "tree")
-            result = boost_with_prices(grower, loss, prices, start, schedule, data.validation)
+            result = boost_with_prices(
+                grower,
+                loss,
+                prices,
+                start,
+                self.n_iter,
+                self.learning_rate,
+                newton=newton,
+                force_first=self.rule == "force_first",
+                early_stopping=self.early_stopping,
+                held_out=held_out,
+            )
         self.mu_max_ = mu_max
-        self._store_result(data.fitted, prices, result)
+        self._store_result(fitted, prices, result)
 
     def _store_result(self, fitted: dict[str, Any], prices: FeaturePrices, result: BoostingResult) -> None:
         """Set the fitted attributes of the model up to the best iteration."""
@@ -487,7 +481,7 @@ def boost_each(
     for model in models:
         if names is not None:
             model.feature_names_in_ = names
-    Parallel(n_jobs=n_jobs, backend="threading")(delayed(model._boost)(data) for model in models)
+    Parallel(n_jobs=n_jobs, backend="threading")(delayed(model._boost)(*data) for model in models)
 
 
 def weighted_rows(table: Any, sample_weight: Any) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:

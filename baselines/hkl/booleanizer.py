@@ -120,7 +120,7 @@ class Booleanizer(TransformerMixin, BaseEstimator):
         ``sample_weight`` (n_samples,) weighs the quantiles; rows of weight 0 are ignored. Raises ValueError for missing
         values with ``missing="refuse"``, and TypeError for a value that is neither a number nor text.
         """
-        categories = _categories(X)
+        categories = {j for j, kind in enumerate(getattr(X, "dtypes", ())) if str(kind) == "category"}  # of pandas
         table = self._validate_table(X, reset=True)
         weight = np.asarray(check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True))
         seen = weight > 0.0
@@ -203,11 +203,6 @@ class Booleanizer(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing == "level"
         return tags
-
-
-def _categories(X: Any) -> set[int]:
-    """Return the indices of the columns of pandas' categorical type."""
-    return {j for j, kind in enumerate(getattr(X, "dtypes", ())) if str(kind) == "category"}
 
 
 def validate_literal_table(estimator: Any, X: ArrayLike, *, reset: bool, missing: bool) -> NDArray:

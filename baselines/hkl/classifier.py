@@ -17,7 +17,7 @@ from baselines.hkl.certificate import Certificate
 from baselines.hkl.interior_point import interior_point
 from baselines.hkl.lattice import Disjunction, DisjunctionLattice, evaluate_disjunctions
 from baselines.hkl.problem import HKLProblem, HKLSolution, Incumbent, best_bias
-from baselines.linear import check_X_y, class_codes, predicted_codes, signed_targets, validate_data
+from baselines.linear import DecisionMixin, check_X_y, class_codes, signed_targets, validate_data
 from fsgym.data.checks import check_groups
 from fsgym.rules.uninformative import repeated_columns
 from fsgym.sklearn_private import (
@@ -41,12 +41,11 @@ STATUS_TEXTS = {
 }
 
 
-class RuleModel(ColumnSelectorMixin, SettingsPathMixin, ClassifierMixin):
+class RuleModel(DecisionMixin, ColumnSelectorMixin, SettingsPathMixin, ClassifierMixin):
     """Weighted sums of disjunctions or conjunctions of literals; the ``fit`` of a subclass sets the attributes."""
 
     connective: str
     booleanize: Any
-    classes_: NDArray
     n_features_in_: int
     booleanizer_: Booleanizer
     disjunctions_: list[Disjunction]
@@ -83,11 +82,6 @@ class RuleModel(ColumnSelectorMixin, SettingsPathMixin, ClassifierMixin):
         """Return scores: (n_samples,) for two classes, positive for the second; otherwise (n_samples, n_classes)."""
         scores = self.evaluate_rules(X) @ self.coef_.T + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict the class of each row, shape (n_samples,); ties go to the first class."""
-        codes = predicted_codes(self.decision_function(X))
-        return self.classes_[codes]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "coef_")

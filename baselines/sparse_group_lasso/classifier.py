@@ -152,9 +152,9 @@ class _State(NamedTuple):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the gap of the logistic problem decides
             lam1, lam2 = self.penalty.lam1, self.penalty.lam2
-            solution = solve_sgl(problem, lam1, lam2, w[groups.order], max(enough, 1e-14), 200)
+            solution, *_ = solve_sgl(problem, lam1, lam2, w[groups.order], max(enough, 1e-14), 200)
         new = np.empty_like(w)
-        new[groups.order] = solution.w
+        new[groups.order] = solution
         return self._line_search(w, b, eta, new, mean - float(new @ means), p)
 
     def _line_search(

@@ -153,14 +153,6 @@ DESCENT_BUDGET = 2  # cost of the descent on a working set, in Newton steps, aft
 SCREENING_TOLERANCE = 1e-9  # relative rounding error that a screening test with equality may have
 
 
-class SGLSolution(NamedTuple):
-    """Coefficients in the order of places (n_features,), the certified duality gap, and the outer iterations."""
-
-    w: NDArray[np.float64]
-    gap: float
-    n_iter: int
-
-
 class SGLProblem:
     """One table and target, for any number of penalties; caches what depends on the table only.
 
@@ -214,15 +206,18 @@ class SGLProblem:
 
 def solve_sgl(
     problem: SGLProblem, lam1: float, lam2: float, w: NDArray[np.float64] | None, tol: float, max_iter: int
-) -> SGLSolution:
-    """Minimise 1/2 |y - Xw|^2 + lam1 |w|_1 + lam2 sum_g v_g |w_g|_2 from ``w``, to a gap of ``tol`` |y|^2 / 2."""
+) -> tuple[NDArray[np.float64], float, int]:
+    """Minimise 1/2 |y - Xw|^2 + lam1 |w|_1 + lam2 sum_g v_g |w_g|_2 from ``w``, to a gap of ``tol`` |y|^2 / 2.
+
+    Returns the coefficients in the order of places (n_features,), the certified duality gap, and the outer iterations.
+    """
     with one_blas_thread():
         return _solve_on_working_sets(problem, lam1, lam2, w, tol, max_iter)
 
 
 def _solve_on_working_sets(
     problem: SGLProblem, lam1: float, lam2: float, w: NDArray[np.float64] | None, tol: float, max_iter: int
-) -> SGLSolution:
+) -> tuple[NDArray[np.float64], float, int]:
     groups = problem.groups
     descent = BlockDescent(problem, lam1, lam2 * groups.weights, np.zeros(len(groups.order)) if w is None else w.copy())
     target = 0.5 * tol * float(problem.y @ problem.y)
@@ -250,7 +245,7 @@ def _solve_on_working_sets(
             ConvergenceWarning,
             stacklevel=4,
         )
-    return SGLSolution(descent.w, gap, n_iter)
+    return descent.w, gap, n_iter
 
 
 class BlockDescent:

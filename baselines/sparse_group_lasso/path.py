@@ -93,13 +93,11 @@ def sgl_path(
     layout = make_groups(groups, group_weights, table.shape[1])
     pairs = [check_penalties(*pair) for pair in penalties]
     Z, t, means, mean = centred(table, target.astype(np.float64), fit_intercept)
-    problem, w, solutions = SGLProblem(Z, t, layout), None, []
-    coefs = np.zeros((len(pairs), table.shape[1]))
+    problem, w = SGLProblem(Z, t, layout), None
+    coefs, gaps, n_iters = np.zeros((len(pairs), table.shape[1])), np.zeros(len(pairs)), np.zeros(len(pairs), np.int64)
     for k, (lam1, lam2) in enumerate(pairs):
-        solutions.append(solve_sgl(problem, lam1, lam2, w, tol, max_iter))
-        w = solutions[-1].w
+        w, gaps[k], n_iters[k] = solve_sgl(problem, lam1, lam2, w, tol, max_iter)
         coefs[k, layout.order] = w
-    gaps, n_iters = np.array([s.gap for s in solutions]), np.array([s.n_iter for s in solutions], dtype=np.int64)
     return SGLPath(coefs, mean - coefs @ means, gaps, n_iters)
 
 

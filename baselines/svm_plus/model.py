@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from baselines.base import ColumnSelectorMixin
-from baselines.linear import predicted_codes
+from baselines.linear import DecisionMixin
 from baselines.svm_plus.problem import SVMPlusSolution
 from fsgym.support.threads import one_blas_thread
 
@@ -21,10 +21,9 @@ from fsgym.support.threads import one_blas_thread
 CANCELLED = 1e-4
 
 
-class SVMPlusModel(ColumnSelectorMixin):
+class SVMPlusModel(DecisionMixin, ColumnSelectorMixin):
     """Base of the SVM+ estimators: fitted attributes from one solution per binary classifier, and predictions."""
 
-    classes_: NDArray
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
     has_signal_: NDArray[np.bool_]
@@ -69,11 +68,6 @@ class SVMPlusModel(ColumnSelectorMixin):
         with one_blas_thread():
             scores = settled_scores(self._input_columns(X), self.coef_, self.intercept_, self.class_shares_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> NDArray:
-        """Predict the class of each row, shape (n_samples,); ties go to the largest class, then to the first."""
-        codes = predicted_codes(self.decision_function(X))
-        return self.classes_[codes]
 
 
 def settled_scores(

@@ -198,7 +198,8 @@ def _minimise(problem: SVMPlusProblem, solver: str, tol: float, max_iter: int) -
             "no classifier meets the constraints: without an intercept, the slacks cannot be large enough on these "
             "privileged features; set the intercept of the slacks to True, or do not centre the privileged features"
         )
-    return _most_accurate(solutions)
+    # Feasible ones first, then optimal ones, then the smallest gap.
+    return min(solutions, key=lambda s: (s.violation > MAX_VIOLATION, not s.optimal, abs(s.gap)))
 
 
 def solve_svm(
@@ -279,8 +280,3 @@ def _proves_infeasible(problem: SVMPlusProblem, result: MehrotraResult) -> bool:
     sizes = abs(table.X).max() or 1.0, abs(privileged.X).max() or 1.0
     residuals = np.abs(table.combine(y * a)).max() / sizes[0], np.abs(privileged.combine(a + b)).max() / sizes[1]
     return max(*residuals, abs(y @ a)) < 1e-6
-
-
-def _most_accurate(solutions: list[SVMPlusSolution]) -> SVMPlusSolution:
-    """Return the solution that is feasible, then optimal, then of the smallest gap."""
-    return min(solutions, key=lambda s: (s.violation > MAX_VIOLATION, not s.optimal, abs(s.gap)))

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.base import ColumnSelectorMixin, SettingsPathMixin
-from baselines.linear import check_X_y, class_codes, predicted_codes, signed_targets, validate_data
+from baselines.linear import DecisionMixin, check_X_y, class_codes, signed_targets, validate_data
 from baselines.sparse_group_lasso import sgl_lambda_max
 from baselines.uncertain.expander import UncertainExpander
 from baselines.uncertain.intersection import IntersectionMachine, intersection_kernel
@@ -22,7 +22,7 @@ from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 GRID_DECADES = 3.0  # decades of the penalty that ``sparsity_grid`` spans
 
 
-class UncertainHIKClassifier(ColumnSelectorMixin, SettingsPathMixin, ClassifierMixin, BaseEstimator):
+class UncertainHIKClassifier(DecisionMixin, ColumnSelectorMixin, SettingsPathMixin, ClassifierMixin, BaseEstimator):
     """Draws of each value, selection by the sparse group LASSO, and an intersection kernel SVM on the selected draws.
 
     More than two classes: one-vs-rest, in the selection and in the SVM. A feature counts as used, for every row, if any
@@ -183,11 +183,6 @@ class UncertainHIKClassifier(ColumnSelectorMixin, SettingsPathMixin, ClassifierM
             inputs = self._kernel_inputs(draws.reshape(len(table), int(support.sum()), -1))
         scores = np.column_stack([machine.decision_function(inputs) for machine in self.machines_])
         return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: ArrayLike) -> NDArray:
-        """Predict the class of each row, shape (n_samples,); ties go to the first class."""
-        codes = predicted_codes(self.decision_function(X))
-        return self.classes_[codes]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "machines_")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fsgym.chart.action_tree import ActionTree
 from fsgym.chart.asked import AskedCases
-from fsgym.chart.distil import KnownState, PolicyInStates, TreeSize, choice_at
+from fsgym.chart.distil import PolicyInStates, choice_at
 from fsgym.chart.imitation import MOST_LEAVES
 from fsgym.data.columns import Columns
 from fsgym.session.asked_model import AskedModel
@@ -97,28 +97,22 @@ class Structure:
         rules = model.acquisitions_.rules
         first = int(done.action(0, rules.n_acquisitions)[0])
         found = _most_visited(done, y >= 0)
-        boxes = [_make_box(model, X, y, done, cases, columns) for cases in found]
+        boxes = [_make_box(model, X, done, *visit, columns) for visit in found]
         return cls(boxes, first, rules.n_acquisitions)
 
 
-class _Cases(NamedTuple):
-    """The cases that come to a box, rows int64 (n,), before one step."""
+def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[tuple[int, NDArray[np.int64]]]:
+    """The step and the rows of each box, from the first box on always that which most ``real`` cases come to.
 
-    step: int
-    rows: NDArray[np.int64]
-
-
-def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[_Cases]:
-    """The cases of each box, from the first box on always that of the boxes reached which most ``real`` cases come to.
-
-    Of others, that which most cases come to.
+    It is one of those that are reached from the boxes so far; of equal ones, that which most cases come to. The rows,
+    int64 (n,), are those of the cases that come to the box, before that step.
     """
 
     def rank(key: tuple[int, int]) -> tuple[int, int, int, tuple[int, int]]:
-        cases = visits[key]
-        return -int(real[cases.rows].sum()), -len(cases.rows), cases.step, key
+        step, rows = visits[key]
+        return -int(real[rows].sum()), -len(rows), step, key
 
-    visits: dict[tuple[int, int], _Cases] = {}
+    visits: dict[tuple[int, int], tuple[int, NDArray[np.int64]]] = {}
     after: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
     for step in range(done.n_steps):
         rows = np.flatnonzero(done.asked[:, step] >= 0)
@@ -127,7 +121,7 @@ def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[_Cases]:
         order = np.argsort(inverse.ravel(), kind="stable")
         parts = np.split(rows[order], np.cumsum(np.bincount(inverse.ravel()))[:-1])
         for (state, question), members in zip(distinct.tolist(), parts, strict=True):
-            visits[state, question] = _Cases(step, np.sort(members))
+            visits[state, question] = (step, np.sort(members))
             if step:
                 before = np.unique(
                     np.stack([done.state[members, step - 1], done.asked[members, step - 1].astype(np.uint64)], axis=1),
@@ -135,8 +129,8 @@ def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[_Cases]:
                 )
                 for parent in before.tolist():
                     after[tuple(parent)].add((state, question))
-    reached: list[_Cases] = []
-    seen = {key for key, cases in visits.items() if cases.step == 0}
+    reached: list[tuple[int, NDArray[np.int64]]] = []
+    seen = {key for key, (step, _) in visits.items() if step == 0}
     queue = [rank(key) for key in seen]
     heapq.heapify(queue)
     while queue and len(reached) < MOST_BOXES:
@@ -149,38 +143,38 @@ def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[_Cases]:
 
 
 def _make_box(
-    model: AskedModel, X: NDArray[np.float32], y: NDArray[np.int64], done: AskedCases, cases: _Cases, columns: Columns
+    model: AskedModel, X: NDArray[np.float32], done: AskedCases, step: int, rows: NDArray[np.int64], columns: Columns
 ) -> Box:
     rules = model.acquisitions_.rules
-    step, rows = cases
     asked, brought = done.asked[rows[0], :step], done.brought[rows[0], :step]
     known, unavailable = sorted(asked[brought].tolist()), sorted(asked[~brought].tolist())
     question = int(done.asked[rows[0], step])
     actions, has_value = done.action(step + 1, rules.n_acquisitions)[rows], done.brought[rows, step]
     with_value, without = rows[has_value], rows[~has_value]
-    before, after = KnownState(known, [*unavailable, question]), KnownState([*known, question], unavailable)
+    before = PolicyInStates(model, known, [*unavailable, question])
+    after = PolicyInStates(model, [*known, question], unavailable)
     share = len(rows) / len(X)
     n_imitated = max(FEWEST_IMITATED, int(MOST_IMITATED * min(share / FULL_SHARE, 1)))
-    size = TreeSize(max(FEWEST_LEAVES_ALLOWED, min(MOST_LEAVES, int(LEAVES_PER_SHARE * share))), n_imitated)
-    size_of_unknown = size
+    most_leaves = max(FEWEST_LEAVES_ALLOWED, min(MOST_LEAVES, int(LEAVES_PER_SHARE * share)))
+    leaves_of_unknown = most_leaves
     if len(without):
         unknown_rows, unknown_actions = without, actions[~has_value]
     else:
         unknown_rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_PROBED)).astype(int)]
-        unknown_actions = PolicyInStates(model, before).actions(X[unknown_rows])
-        size_of_unknown = size._replace(most_leaves=LEAVES_OF_UNKNOWN)
-    unknown = choice_at(model, before, X[unknown_rows], unknown_actions, columns, size_of_unknown)
+        unknown_actions = before.actions(X[unknown_rows])
+        leaves_of_unknown = LEAVES_OF_UNKNOWN
+    unknown = choice_at(before, X[unknown_rows], unknown_actions, columns, leaves_of_unknown, n_imitated)
     if len(with_value):
-        answered = choice_at(model, after, X[with_value], actions[has_value], columns, size)
+        answered = choice_at(after, X[with_value], actions[has_value], columns, most_leaves, n_imitated)
     else:
         answered = ActionTree.always(int(actions[0]), exact=False, agreement=0.0)
     shares = {
         (flag, leaf): mean
-        for flag, state, of_rows, choice in (
+        for flag, policy, of_rows, choice in (
             (True, after, with_value, answered),
             (False, before, unknown_rows, unknown),
         )
-        for leaf, mean in _mean_beliefs(PolicyInStates(model, state), X[of_rows if len(of_rows) else rows], choice)
+        for leaf, mean in _mean_beliefs(policy, X[of_rows if len(of_rows) else rows], choice)
     }
     return Box(tuple(known), tuple(unavailable), question, answered, unknown, shares, len(rows))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,38 +17,25 @@ MOST_INTERVALS = 12  # of the exact choice by one number
 MOST_PROBES = 1000  # states at which the policy is asked where its choice by one number changes
 
 
-class KnownState(NamedTuple):
-    """What is known before a choice.
+class PolicyInStates:
+    """The actions of a model in states of a given kind, with any values.
 
-    Attributes
+    Parameters
     ----------
+    model : AskedModel
     known : list of int, acquisitions with a value
     unavailable : list of int, acquisitions without one
     """
 
-    known: list[int]
-    unavailable: list[int]
-
-
-class TreeSize(NamedTuple):
-    """How large a tree may be, and from how many cases, some of them invented if need be, it is grown."""
-
-    most_leaves: int
-    least_cases: int
-
-
-class PolicyInStates:
-    """The actions of a model in states of a given kind, with any values."""
-
-    def __init__(self, model: AskedModel, state: KnownState) -> None:
+    def __init__(self, model: AskedModel, known: list[int], unavailable: list[int]) -> None:
         rules = model.acquisitions_.rules
         self.model, self.rules = model, rules
         self.acquired = np.zeros(rules.n_features, bool)
-        self.acquired[[i for j in state.known for i in rules.groups[j]]] = True
+        self.acquired[[i for j in known for i in rules.groups[j]]] = True
         taken = np.zeros((1, rules.n_acquisitions), bool)
-        taken[0, state.known] = True
+        taken[0, known] = True
         self.legal = legal_and_prices(rules, taken)[0][0]
-        self.legal[state.unavailable] = False
+        self.legal[unavailable] = False
 
     def actions(self, values: NDArray) -> NDArray[np.int64]:
         """The action for each row of ``values`` (n, n_features), of which only known ones are read."""
@@ -70,30 +55,31 @@ class PolicyInStates:
 
 
 def choice_at(
-    model: AskedModel,
-    state: KnownState,
+    policy: PolicyInStates,
     X: NDArray[np.float32],
     actions: NDArray[np.int64],
     columns: Columns,
-    size: TreeSize,
+    most_leaves: int,
+    least_cases: int,
 ) -> ActionTree:
-    """The choice of the next action in a state, from rows ``X`` (n, n_features) and the policy's actions there."""
-    rules = model.acquisitions_.rules
-    features = sorted(i for j in state.known for i in rules.groups[j])
+    """The choice of the next action in a state, from rows ``X`` (n, n_features) and the policy's actions there.
+
+    A tree has at most ``most_leaves``; it is grown from ``least_cases``, some of them invented if need be.
+    """
+    features = np.flatnonzero(policy.acquired).tolist()
     if not features:
         return ActionTree.always(
             int(np.bincount(actions).argmax()), agreement=float(np.bincount(actions).max() / len(X))
         )
-    policy, of_columns = PolicyInStates(model, state), set(columns.column_of[features].tolist())
-    if len(of_columns) == 1:
+    if len(set(columns.column_of[features].tolist())) == 1:
         exact = _exact_choice(policy, features, X, columns)
         if exact is not None:
             return exact._replace(agreement=float((exact.actions(X) == actions).mean()))
-    n_invented = size.least_cases - len(X)
+    n_invented = least_cases - len(X)
     if n_invented > 0:
         invented = invented_rows(X, n_invented, columns)
         X, actions = np.concatenate([X, invented]), np.concatenate([actions, policy.actions(invented)])
-    return imitate(features, X, actions, columns.offsets, size.most_leaves)
+    return imitate(features, X, actions, columns.offsets, most_leaves)
 
 
 def _exact_choice(

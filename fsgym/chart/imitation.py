@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,21 +65,14 @@ def imitate(
     """
     if (actions == actions[0]).all():
         return ActionTree.always(int(actions[0]), exact=False)
-    whole = _grow(features, X, actions, offsets, most_leaves)
+    whole, splits = _grow(features, X, actions, offsets, most_leaves)
     n_leaves = min(FEWEST_LEAVES, most_leaves)
     while True:
-        tree = _first_splits(whole.tree, whole.order[: n_leaves - 1])
+        tree = _first_splits(whole, splits[: n_leaves - 1])
         tree = tree._replace(agreement=float((tree.actions(X) == actions).mean()))
-        if tree.agreement >= WANTED_AGREEMENT or n_leaves >= min(most_leaves, len(whole.order) + 1):
+        if tree.agreement >= WANTED_AGREEMENT or n_leaves >= min(most_leaves, len(splits) + 1):
             return tree
         n_leaves = min(2 * n_leaves, most_leaves)
-
-
-class _Grown(NamedTuple):
-    """A tree with the most frequent action at all nodes, and its splits, the most useful ones first."""
-
-    tree: ActionTree
-    order: list[int]
 
 
 def _grow(
@@ -88,7 +81,8 @@ def _grow(
     actions: NDArray[np.int64],
     offsets: NDArray[np.float64],
     most_leaves: int,
-) -> _Grown:
+) -> tuple[ActionTree, list[int]]:
+    """A tree with the most frequent action at all nodes, and its splits, the most useful ones first."""
     from sklearn.tree import DecisionTreeClassifier
 
     least = max(LEAST_CASES, int(LEAST_SHARE * len(X)))
@@ -117,7 +111,7 @@ def _grow(
         False,
         1.0,
     )
-    return _Grown(found, _by_usefulness(grown))
+    return found, _by_usefulness(grown)
 
 
 def _by_usefulness(grown: Any) -> list[int]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsgym.chart.action_tree import ANY_NUMBER, ActionTree, Limit
 from fsgym.chart.boxes import Box, Structure
@@ -216,23 +215,23 @@ class _BoxDescriber:
     def _branches(self, k: int, box: Box, answered: bool, n: int) -> list[Branch]:
         choice, rules = box.choice(answered), self.terms.rules
         alone = self._column_alone(box, choice)
-        described = []
+        described, nothing = [], (np.zeros(rules.n_classes + 1, np.int64), None)
         for leaf, limits in choice.limits().items():
-            found = self.figures.branches.get((k, answered, leaf))
+            classes, paid = self.figures.branches.get((k, answered, leaf), nothing)
+            n_taken, n_classes = int(classes.sum()), int(classes[:-1].sum())
             place, action = self.structure.after(box, answered, leaf), int(choice.action[leaf])
             goes_to = None if place is None or place >= self.n_boxes else place + 1
             code = None if goes_to is not None else answer_of(self.structure, rules, k, answered, leaf)
-            classes = None if found is None or not found.classes.sum() else found.classes
             described.append(
                 Branch(
                     answered,
                     condition_text(limits, self.terms.columns, alone),
-                    found.n / n if found is not None and n else (0.0 if answered else None),
+                    n_taken / n if n_taken and n else (0.0 if answered else None),
                     goes_to,
                     None if code is None else self.terms.labels[code],
                     rules.names[action] if code is not None and action < rules.n_acquisitions else "",
-                    None if classes is None or code is None else _wrong_share(classes, code),
-                    None if found is None else found.paid,
+                    1.0 - float(classes[code] / n_classes) if n_classes and code is not None else None,
+                    paid,
                 )
             )
         return described
@@ -260,10 +259,6 @@ class _BoxDescriber:
         for depth, node, limit in choice.splits():
             rows.append(Row(depth + deeper, condition_text((limit,), columns, alone), number.get(node)))
         return rows
-
-
-def _wrong_share(classes: NDArray[np.int64], code: int) -> float:
-    return 1.0 - float(classes[code] / classes.sum())
 
 
 def _imitation_note(choice: ActionTree) -> str:

@@ -127,21 +127,6 @@ def ways_of(
     return [Way(*key, n=n) for key, n in counted.items()]
 
 
-class BranchFigures(NamedTuple):
-    """The cases that take one branch of a box.
-
-    Attributes
-    ----------
-    n : int
-    classes : int64 (n_classes,), how many there are of each class; zeros if classes are not given
-    paid : tuple of float, the smallest and the largest total price paid by them, up to the next box or the answer
-    """
-
-    n: int
-    classes: NDArray[np.int64]
-    paid: tuple[float, float]
-
-
 class ChartFigures(NamedTuple):
     """What cases do in the first boxes of a chart.
 
@@ -149,7 +134,8 @@ class ChartFigures(NamedTuple):
     ----------
     n : int, number of cases
     arrivals : mapping of box -> int64 (n_classes + 1,), the cases of each class that come to it, last those without one
-    branches : mapping of (box, whether answered, leaf) -> BranchFigures
+    branches : mapping of (box, whether answered, leaf) -> the cases of each class that take it, as in ``arrivals``; and
+        the smallest and the largest total price paid by them, up to the next box or the answer
     price : mapping of box -> tuple of float, the smallest and largest price of its question
     loss, policy_loss : float, mean error cost plus ``lam`` times the mean price; NaN if classes are not given
     paid, policy_paid : float, mean price
@@ -158,7 +144,7 @@ class ChartFigures(NamedTuple):
 
     n: int
     arrivals: Mapping[int, NDArray[np.int64]]
-    branches: Mapping[tuple[int, bool, int], BranchFigures]
+    branches: Mapping[tuple[int, bool, int], tuple[NDArray[np.int64], tuple[float, float]]]
     price: Mapping[int, tuple[float, float]]
     loss: float
     policy_loss: float
@@ -208,7 +194,7 @@ def figures_of(structure: Structure, rules: Rules, ways: Sequence[Way], n_boxes:
         for code, n, _ in entries:
             classes[code] += n
         spent = [paid for *_, paid in entries]
-        branches[key] = BranchFigures(int(classes.sum()), classes[:K], (min(spent), max(spent)))
+        branches[key] = classes, (min(spent), max(spent))
     ranges = {box: (min(found), max(found)) for box, found in prices.items()}
     n = max(total, 1.0)
     means = (cost / n, policy_cost / n, paid_in_all / n, policy_paid / n, same / n)

@@ -78,8 +78,9 @@ def ask(
     """
     check_model(model)
     given = {"known": known, "unavailable": unavailable, "charge-unknown": charge_unknown, "accept": accept}
-    if resume is not None:
-        _refuse_beside_resume(given)
+    for name, value in given.items():
+        if value and resume is not None:
+            raise ValueError(f"--{name} is in the file of --resume already; leave it out")
     refuse_folder(save, "--save", "the session")
     from fsgym.data.reading.files import check_file
 
@@ -98,13 +99,6 @@ def ask(
         _serve(session, unfinished, file, save is not None)
     else:
         _talk(model, session, unfinished, file, save is not None)
-
-
-def _refuse_beside_resume(given: dict[str, Any]) -> None:
-    """ValueError for an option that says what the session of ``--resume`` says already."""
-    for name, value in given.items():
-        if value:
-            raise ValueError(f"--{name} is in the file of --resume already; leave it out")
 
 
 def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -> tuple[Session, Unfinished | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
@@ -161,40 +161,32 @@ GroupsOption = Annotated[
 
 def with_table_options(command: Command) -> Command:
     """Add the options of how a table is read after ``--drop``; the command receives them in its ``**`` argument."""
-    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    own = [p.replace(kind=p.KEYWORD_ONLY) for p in own]
-    place = [p.name for p in own].index("drop") + 1
-    shared = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in TABLE_OPTIONS.items()
-    ]
-    command.__signature__ = inspect.Signature([*own[:place], *shared, *own[place:]])  # type: ignore[attr-defined]
-    return command
+    return _with_options_after("drop", command, [(name, None, form) for name, form in TABLE_OPTIONS.items()])
 
 
 def with_rule_options(command: Command) -> Command:
     """Add an argument for each option of ``Rules`` after ``--lam``; the command receives them as ``**rules``."""
-    own = [
-        p.replace(kind=p.KEYWORD_ONLY)
-        for p in inspect.signature(command, eval_str=True).parameters.values()
-        if p.kind is not p.VAR_KEYWORD
+    return _with_options_after("lam", command, [(o.name, o.default, _form_of(o)) for o in unnamed_options(command)])
+
+
+def _with_options_after(last: str, command: Command, options: Iterable[tuple[str, Any, Any]]) -> Command:
+    """Add options after one of a command's own; each is its name, its default and its annotation for typer."""
+    parameters = inspect.signature(command, eval_str=True).parameters.values()
+    own = [p.replace(kind=p.KEYWORD_ONLY) for p in parameters if p.kind is not p.VAR_KEYWORD]
+    place = [p.name for p in own].index(last) + 1
+    own[place:place] = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=form)
+        for name, default, form in options
     ]
-    place = [p.name for p in own].index("lam") + 1
-    shared = [_parameter(option) for option in unnamed_options(command)]
-    command.__signature__ = inspect.Signature([*own[:place], *shared, *own[place:]])  # type: ignore[attr-defined]
+    command.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
     return command
 
 
-def _parameter(option: RuleOption) -> inspect.Parameter:
+def _form_of(option: RuleOption) -> Any:
+    """The annotation for typer of an option of ``Rules``."""
     form = FORMS[option.form]
     metavar = "|".join([form.metavar, *option.words] if form.metavar else option.words) or None
-    argument = typer.Option(metavar=metavar, help=f"{option.help} {form.format}".rstrip())
-    return inspect.Parameter(
-        option.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=option.default,
-        annotation=Annotated[form.type, argument],
-    )
+    return Annotated[form.type, typer.Option(metavar=metavar, help=f"{option.help} {form.format}".rstrip())]
 
 
 def read_task(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -296,22 +295,12 @@ def headline_table(ranking: Ranking, short: bool = False) -> dict[str, list[str]
     return {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
 
 
-class LossesTable(NamedTuple):
-    """The methods at several values of lambda.
-
-    Attributes
-    ----------
-    rows : list of (Ranking, Standing), of the first lambda, of the second, ...
-    columns : dict, by heading the cells of all rows
-    """
-
-    rows: list[tuple[Ranking, Standing]]
-    columns: dict[str, list[str]]
-
-
-def losses_table(results: pd.DataFrame, lam: Sequence[float] | None = None) -> LossesTable:
+def losses_table(
+    results: pd.DataFrame, lam: Sequence[float] | None = None
+) -> tuple[list[tuple[Ranking, Standing]], dict[str, list[str]]]:
     """``headline_table`` at each ``lam``, one below the other; by default at those that ``compare`` reports.
 
+    Returns the ranking and the standing of each row, and by heading the cells of all rows.
     Every cell is that of the setting with the lowest loss on the validation parts, as in ``summarise(results).losses``.
     """
     lams = (results.attrs.get("reported") or lambdas_of(results)) if lam is None else lam
@@ -326,7 +315,7 @@ def losses_table(results: pd.DataFrame, lam: Sequence[float] | None = None) -> L
         ]
         for heading in headings
     }
-    return LossesTable([(ranking, s) for ranking in rankings for s in ranking.standings], columns)
+    return [(ranking, s) for ranking in rankings for s in ranking.standings], columns
 
 
 def _cost_columns(ranking: Ranking) -> dict[str, list[str]]:

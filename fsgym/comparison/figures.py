@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -333,25 +333,19 @@ WIDE_RANGE = 8.0  # largest x over that of the best method, from which the axis 
 REFERENCE_LINES: dict[str, Any] = dict(zip(REFERENCES, ((0, (1, 2)), (0, (6, 3))), strict=True))  # dotted, dashed
 
 
-class TradeoffAxes(NamedTuple):
-    """Figures on the axes, names in ``Evaluation.FIGURES`` or ``ERROR_RATES``, and their labels."""
+def tradeoff_axes(ranking: Ranking) -> tuple[str, str, str, str]:
+    """Features, or money where prices or error costs are given, against the share or the cost of errors.
 
-    x: str
-    y: str
-    x_label: str
-    y_label: str
-
-
-def tradeoff_axes(ranking: Ranking) -> TradeoffAxes:
-    """Features, or money where prices or error costs are given, against the share or the cost of errors."""
+    Returns the figures on both axes, names in ``Evaluation.FIGURES`` or ``ERROR_RATES``, and their labels.
+    """
     if ranking.has_prices or ranking.has_error_costs:
         x, x_label = "spent", "mean price paid per case"
     else:
         x, x_label = ranking.counted, f"mean number of {ranking.unit} used per case"
     if ranking.has_error_costs:
-        return TradeoffAxes(x, "error_cost", x_label, "mean cost of errors per case")
+        return x, "error_cost", x_label, "mean cost of errors per case"
     y = "balanced_error_rate" if ranking.imbalanced else "error_rate"
-    return TradeoffAxes(x, y, x_label, ERROR_RATE_LABELS[y])
+    return x, y, x_label, ERROR_RATE_LABELS[y]
 
 
 def plot_tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str, str]) -> Axes | None:
@@ -360,20 +354,20 @@ def plot_tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str,
     Reference points are grey horizontal lines with a label, and a circle marks the best method at its chosen settings.
     ``settings`` are those of a ``Summary``; ``titles`` are in the order of the legend.
     """
-    chosen, best = tradeoff_axes(ranking), ranking.best
-    heights = {s.method: _height(s, chosen.y) for s in ranking.standings}
+    (x, y, x_label, y_label), best = tradeoff_axes(ranking), ranking.best
+    heights = {s.method: _height(s, y) for s in ranking.standings}
     references = [s for s in ranking.standings if s.reference and np.isfinite(heights[s.method])]
     shown = {name: title for name, title in titles.items() if name not in REFERENCES}
-    settings = with_error_rates(settings)[["method", chosen.x, chosen.y, "admissible"]]
+    settings = with_error_rates(settings)[["method", x, y, "admissible"]]
     settings = settings[settings["method"].isin(list(shown))].dropna()
     if settings.empty and not references:
         return None
     marked = [*references, *([best] if best is not None and not best.reference else [])]
-    values = [*settings[chosen.y], *(heights[s.method] for s in marked)]
+    values = [*settings[y], *(heights[s.method] for s in marked)]
     fits = with_error_rates(pd.concat([s.chosen for s in ranking.standings if not s.chosen.empty]))
-    floor = error_floor(fits, chosen.y, values)
-    settings[chosen.y] = np.maximum(settings[chosen.y], floor)
-    ax = plot_curves(settings, shown, chosen.x, chosen.y, chosen.x_label)
+    floor = error_floor(fits, y, values)
+    settings[y] = np.maximum(settings[y], floor)
+    ax = plot_curves(settings, shown, x, y, x_label)
     for standing in references:
         ax.axhline(
             max(heights[standing.method], floor),
@@ -384,7 +378,7 @@ def plot_tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str,
         )
     if best is not None and not best.reference:
         ax.plot(
-            [best.figures[chosen.x]],
+            [best.figures[x]],
             [max(heights[best.method], floor)],
             "o",
             markersize=15,
@@ -393,10 +387,10 @@ def plot_tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str,
             markeredgewidth=2.0,
             label=f"best at lambda {ranking.lam:.4g}",
         )
-        _spread(ax, best.figures[chosen.x], settings[chosen.x].max())
-    mark_inadmissible(ax, settings, chosen.x, chosen.y)
-    logarithmic_errors(ax, chosen.y, values, floor)
-    ax.set_ylabel(chosen.y_label)
+        _spread(ax, best.figures[x], settings[x].max())
+    mark_inadmissible(ax, settings, x, y)
+    logarithmic_errors(ax, y, values, floor)
+    ax.set_ylabel(y_label)
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: (list(shown.values()) + labels).index(labels[k]))
     handles, labels = [handles[k] for k in order], [fill(labels[k], LEGEND_LABEL) for k in order]

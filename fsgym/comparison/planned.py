@@ -218,14 +218,6 @@ LONG_SECONDS = 60.0  # from which the time is said
 SIZES = ("n_samples", "n_features", "n_classes")
 
 
-class ExpectedTime(NamedTuple):
-    """Seconds of one process for the fits that are left, their number, and methods of which nothing is known."""
-
-    seconds: float
-    n_tasks: int
-    unknown: tuple[str, ...]
-
-
 def announce_time(planned: Sequence[PlannedComparison], where: Where) -> None:
     """Say on one line of stderr how long the comparisons will take, if it is over a minute.
 
@@ -234,16 +226,19 @@ def announce_time(planned: Sequence[PlannedComparison], where: Where) -> None:
     if where.backend != "loky":
         return
     expected = [expected_time(one) for one in planned]
-    n_tasks = sum(e.n_tasks for e in expected)
-    seconds = sum(e.seconds for e in expected) / min(n_threads(where.n_jobs), max(n_tasks, 1))
+    n_tasks = sum(n for _, n, _ in expected)
+    seconds = sum(s for s, *_ in expected) / min(n_threads(where.n_jobs), max(n_tasks, 1))
     if seconds > LONG_SECONDS:
-        unknown = dict.fromkeys(name for e in expected for name in e.unknown)
+        unknown = dict.fromkeys(name for *_, names in expected for name in names)
         rest = f", and the time of {listing(unknown)}, which is unknown" if unknown else ""
         print(f"fsgym: expected to take about {duration_text(seconds)}{rest}", file=sys.stderr)
 
 
-def expected_time(planned: PlannedComparison) -> ExpectedTime:
-    """The expected time of the tasks that are not in the comparison's folder."""
+def expected_time(planned: PlannedComparison) -> tuple[float, int, tuple[str, ...]]:
+    """Seconds of one process for the tasks that are not in the comparison's folder, and the number of these tasks.
+
+    The third value has the methods of which nothing is known; their time is not in the seconds.
+    """
     finished, timings = (set(), {}) if planned.store is None else read_timings(planned.store)
     train = planned.protocol.parts(0).train
     measured: dict[str, list[float]] = {}
@@ -257,7 +252,7 @@ def expected_time(planned: PlannedComparison) -> ExpectedTime:
     each = {name: float(np.mean(measured[name])) if name in measured else seconds_of(name, train) for name in left}
     seconds = sum((s * sum(left[name]) for name, s in each.items() if s is not None), 0.0)
     unknown = tuple(name for name, s in each.items() if s is None)
-    return ExpectedTime(seconds, sum(map(len, left.values())), unknown)
+    return seconds, sum(map(len, left.values())), unknown
 
 
 def seconds_of(method: str, train: Dataset) -> float | None:

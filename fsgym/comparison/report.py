@@ -328,11 +328,11 @@ def _error_bar_caption(comparison: Comparison) -> str:
 
 
 def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
-    axes = tradeoff_axes(ranking)
+    *_, x_label, y_label = tradeoff_axes(ranking)
     ax = plot_tradeoff(ranking, summary.settings, titles_with_flags(ranking))
     if ax is None:
         return []
-    heading = f"{axes.y_label[0].upper()}{axes.y_label[1:]} against {axes.x_label}"
+    heading = f"{y_label[0].upper()}{y_label[1:]} against {x_label}"
     best = ranking.best
     ring = "" if best is None or best.reference else " The ring marks the best method at its chosen settings."
     n = len(comparison.protocol.splits)

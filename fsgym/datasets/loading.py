@@ -15,17 +15,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import check_file
 from fsgym.data.reading.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns
 from fsgym.data.row_groups import shared_group
-from fsgym.datasets.folder import (
-    EMBEDDED,
-    SUFFIXES,
-    LoadedDataset,
-    drop_features,
-    find_folder,
-    load_embedded,
-    load_file,
-    load_from_folder,
-    read_manifest,
-)
+from fsgym.datasets import folder
 from fsgym.datasets.generators import GENERATORS, load_generated
 from fsgym.text.messages import brief, explain_unknown
 
@@ -154,7 +144,7 @@ def load_dataset(
     return loaded.dataset.rows(part_index(loaded, split, row_groups, train_share, seed))
 
 
-def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "all") -> LoadedDataset:
+def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "all") -> folder.LoadedDataset:
     """All rows of a data set, and where its official parts meet; the parameters are those of ``load_dataset``."""
     is_table = hasattr(name, "columns") and hasattr(name, "iloc")
     if not is_table and not isinstance(name, str | os.PathLike):
@@ -175,7 +165,11 @@ def check_split(split: Any) -> None:
 
 
 def part_index(
-    loaded: LoadedDataset, split: str, row_groups: str | None = None, train_share: float = 0.7, seed: int | None = 0
+    loaded: folder.LoadedDataset,
+    split: str,
+    row_groups: str | None = None,
+    train_share: float = 0.7,
+    seed: int | None = 0,
 ) -> NDArray[np.int64]:
     """The row numbers of a part of a data set, int64; the parameters are those of ``load_dataset``."""
     whole, n_train = loaded
@@ -193,10 +187,10 @@ def part_index(
     return np.arange(n_train) if split == "train" else np.arange(n_train, whole.n_samples)
 
 
-def _load_table(frame: pd.DataFrame, reading: Reading) -> LoadedDataset:
+def _load_table(frame: pd.DataFrame, reading: Reading) -> folder.LoadedDataset:
     what = "the DataFrame"
     reading.refuse(("separator", "decimal"), what)
-    return LoadedDataset(dataset_of_table(named_columns(frame, what), reading, name="data", what=what))
+    return folder.LoadedDataset(dataset_of_table(named_columns(frame, what), reading, name="data", what=what))
 
 
 def find_source(name: str | bytes, data_dir: Any = None) -> FoundDataset:
@@ -210,7 +204,7 @@ def find_source(name: str | bytes, data_dir: Any = None) -> FoundDataset:
     name = os.fsdecode(name)
     if "\0" in name:
         raise ValueError(f"unknown data set {brief(name)}; a name must not contain null characters")
-    if name in EMBEDDED:
+    if name in folder.EMBEDDED:
         return FoundDataset("embedded", name)
     if name.startswith("openml:"):
         which = name.removeprefix("openml:").strip()
@@ -226,17 +220,17 @@ def find_source(name: str | bytes, data_dir: Any = None) -> FoundDataset:
         is_folder = False
     if is_folder:
         raise IsADirectoryError(f"{name} is a folder; name a file in it, or pass it as data_dir (--data-dir)")
-    folder = find_folder(data_dir)
-    records = {} if folder is None else read_manifest(folder)
-    if folder is not None and name in records:
-        return FoundDataset("folder", name, folder, records[name])
+    data_folder = folder.find_folder(data_dir)
+    records = {} if data_folder is None else folder.read_manifest(data_folder)
+    if data_folder is not None and name in records:
+        return FoundDataset("folder", name, data_folder, records[name])
     if name in GENERATORS:
         return FoundDataset("generated", name)
     from fsgym.datasets.openml import OPENML
 
     if name in OPENML:
         return FoundDataset("openml", name)
-    raise unknown_dataset(name, [*EMBEDDED, *records, *GENERATORS, *OPENML], folder is not None)
+    raise unknown_dataset(name, [*folder.EMBEDDED, *records, *GENERATORS, *OPENML], data_folder is not None)
 
 
 def unknown_dataset(name: str, known: Collection[str], has_folder: bool) -> ValueError:
@@ -246,31 +240,31 @@ def unknown_dataset(name: str, known: Collection[str], has_folder: bool) -> Valu
     return ValueError(explain_unknown("data set", name, known, advice + hint))
 
 
-def _load_by_name(given: str | bytes, data_dir: Any, reading: Reading) -> LoadedDataset:
-    kind, name, folder, record = find_source(given, data_dir)
-    if folder is not None and record is not None:
-        return load_from_folder(folder, name, record, reading)
+def _load_by_name(given: str | bytes, data_dir: Any, reading: Reading) -> folder.LoadedDataset:
+    kind, name, data_folder, record = find_source(given, data_dir)
+    if data_folder is not None and record is not None:
+        return folder.load_from_folder(data_folder, name, record, reading)
     match kind:
         case "embedded":
             reading.refuse(USE_OF, f"{name!r}, an embedded set,")
-            return LoadedDataset(drop_features(load_embedded(name), reading.drop))
+            return folder.LoadedDataset(folder.drop_features(folder.load_embedded(name), reading.drop))
         case "generated":
             reading.refuse(USE_OF, f"{name!r}, a generated set,")
             generated, n_train = load_generated(name)
-            return LoadedDataset(drop_features(generated, reading.drop), n_train)
+            return folder.LoadedDataset(folder.drop_features(generated, reading.drop), n_train)
         case "file":
-            return LoadedDataset(load_file(Path(name).expanduser(), reading))
+            return folder.LoadedDataset(folder.load_file(Path(name).expanduser(), reading))
     from fsgym.datasets.openml import OPENML, load_from_openml
 
     if os.fsdecode(given) == name:
-        return LoadedDataset(load_from_openml(name, OPENML[name], reading))
-    return LoadedDataset(load_from_openml(int(name) if name.isdecimal() else name, reading=reading))
+        return folder.LoadedDataset(load_from_openml(name, OPENML[name], reading))
+    return folder.LoadedDataset(load_from_openml(int(name) if name.isdecimal() else name, reading=reading))
 
 
 def is_path(name: str) -> bool:
     """Whether a name is the path of a file, and not that of a data set."""
     separators = {os.sep, os.altsep or os.sep}
-    if name.endswith(SUFFIXES) or any(s in name for s in separators):
+    if name.endswith(folder.SUFFIXES) or any(s in name for s in separators):
         return True
     try:
         return bool(Path(name).suffix) and Path(name).is_file()

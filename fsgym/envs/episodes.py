@@ -71,18 +71,8 @@ class EpisodeOutcomes(NamedTuple):
     @classmethod
     def blank(cls, size: int) -> EpisodeOutcomes:
         """Results of ``size`` episodes, all zero."""
-        zeros, integers = np.zeros, np.int64
-        return cls._make(
-            (
-                zeros(size, integers),
-                zeros(size, integers),
-                zeros(size, bool),
-                zeros(size, bool),
-                zeros(size, integers),
-                zeros(size),
-                zeros(size),
-            )
-        )
+        dtypes = (np.int64, np.int64, bool, bool, np.int64, np.float64, np.float64)
+        return cls._make(np.zeros(size, dtype) for dtype in dtypes)
 
 
 # Compiled without reference counting (_nrt=False): nothing is allocated inside, and counting references took ten
@@ -222,8 +212,9 @@ class Episodes:
         # longer than a step of 64 episodes.
         integers, outcomes = np.zeros(0, np.int64), EpisodeOutcomes.blank(0)
         example = (integers, integers, 0, False, np.zeros(0), np.zeros(0, bool), outcomes, self._arrays)
-        self._compiled_step = _step_episodes.compile(tuple(typeof(value) for value in example))
-        self._compiled_begin = _begin_episodes.compile((typeof(integers), typeof(integers), typeof(self._arrays)))
+        types = tuple(typeof(value) for value in example)
+        self._compiled_step = _step_episodes.compile(types)
+        self._compiled_begin = _begin_episodes.compile((types[0], types[1], types[-1]))
 
     def __getstate__(self) -> dict[str, Any]:
         derived = ("_board", "_compiled_step", "_compiled_begin")

@@ -13,22 +13,10 @@ from fsgym.data.checks import check_groups
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
 from fsgym.data.groups import default_names, resolve_groups
-from fsgym.rules.checks import (
-    check_acquisition_names,
-    check_bool,
-    check_budget,
-    check_budget_cost,
-    check_class_labels,
-    check_error_costs,
-    check_relation,
-    check_sizes,
-    check_unrelated_costs,
-    refuse_cycles,
-)
-from fsgym.rules.kernels import Costs, State, price_sets_greedily
+from fsgym.rules import checks
+from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, price, price_sets_greedily
 from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS, SCALARS, RuleOptions, takes_rule_options
-from fsgym.rules.tables import compiled_tables, refuse_useless_budget
 from fsgym.support.arrays import read_only
 from fsgym.support.checks import check_choice, check_number, check_prices
 from fsgym.text.html import rules_html
@@ -141,7 +129,7 @@ class Rules:
         names: Sequence[str] | None = None,
         classes: Sequence[Any] | None = None,
     ) -> None:
-        self.n_features, self.n_classes = check_sizes(n_features, n_classes)
+        self.n_features, self.n_classes = checks.check_sizes(n_features, n_classes)
         self.lam = check_number(lam, "lam", 0.0)
         members: Any = range(self.n_features) if groups is None else groups
         if isinstance(groups, Mapping):
@@ -151,20 +139,20 @@ class Rules:
             listed = check_groups(members, self.n_features)
         self.groups = tuple(tuple(sorted(g)) for g in listed)
         J = self.n_acquisitions = len(self.groups)
-        self.names = check_acquisition_names(names, J, "x{}" if groups is None else "group {}")
+        self.names = checks.check_acquisition_names(names, J, "x{}" if groups is None else "group {}")
         self.costs = check_prices(1.0 if costs is None else costs, self.names)
-        self.related = check_relation(related, self.names, "related", symmetric=True)
+        self.related = checks.check_relation(related, self.names, "related", symmetric=True)
         self.relation = check_choice(relation, "relation", "any", "all")
         self.missing = check_choice(missing, "missing", "unavailable", "error")
-        self.empty_is_related = check_bool(empty_is_related, "empty_is_related")
-        self.unrelated_costs = check_unrelated_costs(unrelated_costs, related, self.costs, self.names)
+        self.empty_is_related = checks.check_bool(empty_is_related, "empty_is_related")
+        self.unrelated_costs = checks.check_unrelated_costs(unrelated_costs, related, self.costs, self.names)
         self.forbids_unrelated = isinstance(unrelated_costs, str)
-        self.classes = check_class_labels(classes, self.n_classes)
-        self.error_costs = check_error_costs(error_costs, self.classes or range(self.n_classes))
-        self.prerequisites = check_relation(prerequisites, self.names, "prerequisites")
+        self.classes = checks.check_class_labels(classes, self.n_classes)
+        self.error_costs = checks.check_error_costs(error_costs, self.classes or range(self.n_classes))
+        self.prerequisites = checks.check_relation(prerequisites, self.names, "prerequisites")
         if self.prerequisites is not None:
-            refuse_cycles(self.prerequisites, self.names)
-        self.budget, self.budget_cost = check_budget(budget), check_budget_cost(budget_cost)
+            checks.refuse_cycles(self.prerequisites, self.names)
+        self.budget, self.budget_cost = checks.check_budget(budget), checks.check_budget_cost(budget_cost)
         if not np.isfinite(self.largest_loss()):
             raise ValueError(
                 "lam, costs and error_costs must be small enough to be added up in float64; divide them by a common "
@@ -227,7 +215,7 @@ class Rules:
             options["groups"] = None
         if (self.costs == 1).all():
             options["costs"] = None
-        if (self.error_costs == check_error_costs(None, range(self.n_classes))).all():
+        if (self.error_costs == checks.check_error_costs(None, range(self.n_classes))).all():
             options["error_costs"] = None
         plain = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in options.items()}
         return cast(RuleOptions, plain)
@@ -402,3 +390,51 @@ class Rules:
         given = read_only(X, np.float32), read_only(wanted)
         price_sets_greedily(self.tables, self.blank_state(), *given, paid, admissible)
         return paid, admissible, wanted
+
+
+def compiled_tables(rules: Rules) -> Tables:
+    """The parameters of the rules as arrays for compiled code."""
+    member, member_first = ragged_to_flat(rules.groups)
+    none: list[list[int]] = [[]] * rules.n_acquisitions
+    neighbours = none if rules.related is None else [np.flatnonzero(column) for column in rules.related.T]
+    needs = none if rules.prerequisites is None else [np.flatnonzero(row) for row in rules.prerequisites]
+    neighbour, neighbour_first = ragged_to_flat(neighbours)
+    need, need_first = ragged_to_flat(needs)
+    limit = np.inf if rules.budget_cost is None else rules.budget_cost * (1 + 1e-9)
+    return Tables(
+        member,
+        member_first,
+        rules.costs,
+        rules.unrelated_costs,
+        neighbour,
+        neighbour_first,
+        need,
+        need_first,
+        relational=rules.related is not None,
+        all_related=rules.relation == "all",
+        empty_is_related=rules.empty_is_related,
+        forbid=rules.forbids_unrelated,
+        independent=rules.related is None and rules.prerequisites is None and rules.budget_cost is None,
+        budget=NO_BUDGET if rules.budget is None else min(rules.budget, NO_BUDGET),
+        budget_cost=limit,
+    )
+
+
+def refuse_useless_budget(rules: Rules) -> None:
+    """ValueError where ``budget_cost`` does not allow any first acquisition."""
+    needs = rules.prerequisites
+    free = range(rules.n_acquisitions) if needs is None else np.flatnonzero(~needs.any(axis=1))
+    cheapest = min(price(rules.tables, rules.blank_state(), 0, j) for j in free)
+    if cheapest > rules.tables.budget_cost:
+        raise ValueError(
+            f"budget_cost {rules.budget_cost:g} is below the cheapest acquisition ({cheapest:g}): "
+            "nothing could be acquired; increase it, or use budget=0"
+        )
+
+
+def ragged_to_flat(lists: Sequence[Sequence[int]] | Sequence[NDArray]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Concatenated lists, int32, and the index at which each starts, int32 (n_lists + 1,) with the total at the end."""
+    first = np.zeros(len(lists) + 1, np.int32)
+    first[1:] = np.cumsum([len(v) for v in lists])
+    values = np.concatenate([np.asarray(v, dtype=np.int32) for v in lists]) if len(lists) else np.zeros(0)
+    return values.astype(np.int32), first

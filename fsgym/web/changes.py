@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from fsgym.session import Question
 from fsgym.session.acquisitions import Acquisitions
@@ -111,23 +111,13 @@ CHANGES: dict[str, Callable[[OpenCase, Acquisitions, SentForm], str]] = {
 }
 
 
-class Beginning(NamedTuple):
-    """What the form of a new case says.
+def begin_values(
+    acquisitions: Acquisitions, form: SentForm
+) -> tuple[list[FieldEntry], list[dict[str, Any]], list[str]]:
+    """The entries of all columns, for each acquisition the known values by column, and what cannot be obtained.
 
-    Attributes
-    ----------
-    entries : list of FieldEntry, of all columns
-    known : for each acquisition a dict column -> value
-    barred : names of the acquisitions that cannot be obtained
+    Raises Unanswered where a field has no value that can be used.
     """
-
-    entries: list[FieldEntry]
-    known: list[dict[str, Any]]
-    barred: list[str]
-
-
-def begin_values(acquisitions: Acquisitions, form: SentForm) -> Beginning:
-    """What is known and cannot be obtained; raises Unanswered where a field has no value that can be used."""
     names = acquisitions.rules.names
     entries = read_entries(acquisitions.columns, range(len(acquisitions.columns)), form)
     barred = [j for j in range(len(names)) if f"barred{j}" in form]
@@ -141,4 +131,4 @@ def begin_values(acquisitions: Acquisitions, form: SentForm) -> Beginning:
         {entries[k].column.name: entries[k].value for k in members if entries[k].value is not None}
         for members in acquisitions.columns_of
     ]
-    return Beginning(entries, known, [names[j] for j in barred])
+    return entries, known, [names[j] for j in barred]

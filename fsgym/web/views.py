@@ -22,23 +22,6 @@ CHARTS_HELD = 64
 WITH_VALUES = ("asked", "chosen", "known")  # kinds of log entries after which an acquisition is known
 
 
-class Bar(NamedTuple):
-    """A class with its probability.
-
-    Attributes
-    ----------
-    label : str
-    percent : str, the probability in words
-    width : float, in per cent
-    now : bool, whether it is the answer now
-    """
-
-    label: str
-    percent: str
-    width: float
-    now: bool
-
-
 class DrawnChart(NamedTuple):
     """A chart on a page.
 
@@ -121,10 +104,12 @@ def place_of_case(case: OpenCase, question: Question | None) -> tuple[list[str],
     return sorted(set(known)), None if question is None else question.name
 
 
-def bars(step: Step) -> list[Bar]:
-    """A bar for each class; none for a model without probabilities."""
-    ranked = words.ranked_beliefs(step.probabilities or {})
-    return [Bar(str(k), probability_text(p), round(100 * p, 2), k == step.answer) for k, p in ranked]
+def bars(step: Step) -> list[dict[str, Any]]:
+    """A bar for each class, ``width`` in per cent, ``now`` for the answer; none for a model without probabilities."""
+    return [
+        {"label": str(k), "percent": probability_text(p), "width": round(100 * p, 2), "now": k == step.answer}
+        for k, p in words.ranked_beliefs(step.probabilities or {})
+    ]
 
 
 def belief_said(case: OpenCase) -> str:

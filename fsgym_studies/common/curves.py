@@ -104,7 +104,8 @@ def wins_over_datasets(values: pd.DataFrame, first: str, others: Sequence[str]) 
     Two methods are compared in the splits that both have.
     """
     means = {other: paired_means(values, [first, other]) for other in others}
-    rows = [(other, *statistics.wins(m[first], m[other], tie=0.001)) for other, m in means.items() if len(m)]
+    leads = {other: m[first] - m[other] for other, m in means.items() if len(m)}
+    rows = [(other, *statistics.wins(d, tie=0.001), statistics.wilcoxon_p(d)) for other, d in leads.items()]
     return pd.DataFrame(rows, columns=["against", "wins", "ties", "losses", "p"])
 
 

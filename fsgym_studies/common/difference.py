@@ -78,5 +78,4 @@ def paired_difference(
     both = pd.DataFrame({"first": first, "second": second}, dtype=np.float64).dropna()
     ahead = both["second"] - both["first"] if lower_is_better else both["first"] - both["second"]
     first_mean, second_mean = (scale * both.mean()).tolist()
-    won, tied, lost, _ = wins(ahead, np.zeros(len(ahead)), tie)
-    return Difference(first_mean, second_mean, standard_error(scale * ahead), lower_is_better, won, tied, lost)
+    return Difference(first_mean, second_mean, standard_error(scale * ahead), lower_is_better, *wins(ahead, tie))

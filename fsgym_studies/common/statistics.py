@@ -68,37 +68,31 @@ def standard_error(values: ArrayLike) -> float:
     return float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else float("nan")
 
 
-class Wins(NamedTuple):
-    """How often the first of two methods is better, equal and worse; ``p`` of Wilcoxon's signed-rank test, or NaN."""
-
-    wins: int
-    ties: int
-    losses: int
-    p: float
-
-
-def wins(first: ArrayLike, second: ArrayLike, tie: float = 0.0) -> Wins:
-    """Compare two methods in pairs, one pair per data set.
+def wins(differences: ArrayLike, tie: float = 0.0) -> tuple[int, int, int]:
+    """How often the first of two methods is better, equal and worse, by its figures minus those of the second.
 
     Parameters
     ----------
-    first, second : float (n,), one figure per data set, larger is better; pairs with NaN are left out
+    differences : float (n,), one per data set, above zero where the first is better; NaN is left out
     tie : float, differences up to this size count as ties
 
-    Notes
-    -----
-    The test is two-sided and leaves out pairs without a difference; ``p`` is NaN if no pair differs. With fewer than
-    six pairs ``p`` cannot be below .05.
-
-    >>> wins([0.9, 0.8, 0.7], [0.8, 0.8, 0.8])[:3]
-    (1, 1, 1)
+    >>> wins([0.1, 0.0, -0.1, -0.2])
+    (1, 1, 2)
     """
-    difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    difference = difference[~np.isnan(difference)]
-    above, below = int((difference > tie).sum()), int((difference < -tie).sum())
-    nonzero = difference[difference != 0]
-    p = float(stats.wilcoxon(nonzero).pvalue) if len(nonzero) else np.nan  # type: ignore[attr-defined]
-    return Wins(above, len(difference) - above - below, below, p)
+    known = np.asarray(differences, dtype=np.float64)
+    known = known[~np.isnan(known)]
+    above, below = int((known > tie).sum()), int((known < -tie).sum())
+    return above, len(known) - above - below, below
+
+
+def wilcoxon_p(differences: ArrayLike) -> float:
+    """The two-sided p of Wilcoxon's signed-rank test, without differences (n,) of zero; NaN if there are no others.
+
+    With fewer than six it cannot be below .05.
+    """
+    known = np.asarray(differences, dtype=np.float64)
+    known = known[~np.isnan(known) & (known != 0)]
+    return float(stats.wilcoxon(known).pvalue) if len(known) else np.nan  # type: ignore[attr-defined]
 
 
 def curve_knots(

@@ -236,10 +236,13 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
 
 def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Where DWSM is above the L1 methods, by area and by accuracy, and their accuracies on breast cancer."""
-    lead, *further = (shared.lead_over(table, shared.BINARY_TITLES, sparsity=level) for level in (None, 0.5, 0.7, 0.9))
+    values = curves.areas(table)
+    half = values[values["share"] == 0.5]
+    by_share = {share: values[values["share"] == share] for share in sorted(table["share"].unique())}
+    by_height = (curves.heights(table, level) for level in (0.5, 0.7, 0.9))
+    lead, *further = (shared.lead_over(by, shared.BINARY_TITLES) for by in (values, *by_height))
     means = curves.by_dataset(curves.heights(table[table["dataset"] == shared.CANCER_ID], 0.7))
     cancer = {m: float(means[m].iloc[0]) for m in means}
-    half = table[table["share"] == 0.5]
     forms = {
         **causes.READINGS,
         "logistic answers without intercepts": (shared.LOGISTIC, (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT)),
@@ -248,13 +251,12 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
         "lead over LARS": (DWSM, (LARS,)),
     }
     leads = {
-        name: tuple(shared.lead_over(rows, shared.BINARY_TITLES, pair, method=method) for rows in (table, half))
+        name: tuple(shared.lead_over(rows, shared.BINARY_TITLES, pair, method) for rows in (values, half))
         for name, (method, pair) in forms.items()
     }
-    by_share = dict(list(table.groupby("share")))
     by_form = {
         pair: (
-            shared.lead_over(table, shared.BINARY_TITLES, pair),
+            shared.lead_over(values, shared.BINARY_TITLES, pair),
             {share: shared.lead_over(rows, shared.BINARY_TITLES, pair) for share, rows in by_share.items()},
         )
         for pair in product(causes.L1_SVM_FORMS, causes.LARS_FORMS)
@@ -283,7 +285,7 @@ def tree_figures(table: pd.DataFrame) -> dict[str, Any]:
     return {
         "lead of CART": (best, lead[best], means.loc[best]),
         "CART by share": curves.accuracy_by_share(table, best, 0.9, CART),
-        "lead over CART": shared.lead_over(table, shared.BINARY_TITLES, (CART,)),
+        "lead over CART": shared.lead_over(curves.areas(table), shared.BINARY_TITLES, (CART,)),
     }
 
 

@@ -207,29 +207,29 @@ CLAIMS = (  # left out where a method is missing
 
 
 def claims(table: pd.DataFrame) -> list[AssessedClaim]:
-    lead = {level: shared.lead_over(table, FIGURE_6_SETS, (L1_SVM,), level).dropna() for level in (0.0, 0.5, 0.7)}
+    heights = {level: curves.heights(table, level) for level in (0.0, 0.5, 0.7)}
+    lead = {level: shared.lead_over(own, FIGURE_6_SETS, (L1_SVM,)).dropna() for level, own in heights.items()}
     figures: dict[str, Any] = {f"leads on {d}": (lead[0.5][d], lead[0.7][d]) for d in lead[0.5].index}
     if len(lead[0.0]):
         figures["leads at the lowest sparsity"] = lead[0.0]
     both = (DWSM, shared.LOGISTIC)
     paired = curves.in_shared_splits(table, (*both, L1_SVM))
-    leads = {
-        level: pd.DataFrame(
-            {form: shared.lead_over(paired, MULTICLASS_TITLES, (L1_SVM,), level, form) for form in both}
-        )
-        for level in (0.0, 0.5, 0.7, None)
-    }
-    figures["answers at the lowest sparsity"], figures["answers by area"] = leads[0.0], leads[None]
-    figures["answers at .5 and .7, the lower"] = np.minimum(leads[0.5], leads[0.7])
+    lowest, half, more, by_area = (
+        pd.DataFrame({form: shared.lead_over(values, MULTICLASS_TITLES, (L1_SVM,), form) for form in both})
+        for values in (*(curves.heights(paired, level) for level in heights), curves.areas(paired))
+    )
+    figures["answers at the lowest sparsity"], figures["answers by area"] = lowest, by_area
+    figures["answers at .5 and .7, the lower"] = np.minimum(half, more)
     figures["ends by share"] = {
-        share: shared.lead_over(own, FIGURE_6_SETS, (L1_SVM,), 0.0) for share, own in table.groupby("share")
+        share: shared.lead_over(heights[0.0][heights[0.0]["share"] == share], FIGURE_6_SETS, (L1_SVM,))
+        for share in sorted(table["share"].unique())
     }
-    by_area = shared.lead_over(table, MULTICLASS_TITLES, (L1_SVM,))
-    if by_area.notna().any():
+    lead_by_area = shared.lead_over(curves.areas(table), MULTICLASS_TITLES, (L1_SVM,))
+    if lead_by_area.notna().any():
         on_wine = curves.by_dataset(curves.heights(table[table["dataset"] == "wine"], 0.8)).reindex(
             columns=[DWSM, L1_SVM]
         )
-        figures |= {"lead by area": by_area, "wine": on_wine.reindex(["wine"]).iloc[0]}
+        figures |= {"lead by area": lead_by_area, "wine": on_wine.reindex(["wine"]).iloc[0]}
     return assess([WINE_CLAIM], {"table": table}) + assess(CLAIMS, figures, list_all=False)
 
 

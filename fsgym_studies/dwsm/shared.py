@@ -136,18 +136,12 @@ def reaches_printed(
 
 
 def lead_over(
-    table: pd.DataFrame,
-    datasets: Sequence[str],
-    others: Sequence[str] = (L1_SVM, LARS),
-    sparsity: float | None = None,
-    method: str = DWSM,
+    values: pd.DataFrame, datasets: Sequence[str], others: Sequence[str] = (L1_SVM, LARS), method: str = DWSM
 ) -> pd.Series:
     """By how much a method is above the best other one on each data set; NaN where a method is missing.
 
-    Methods are compared by the area under the curve, or by accuracy if a sparsity is given, in the splits that all of
-    them have.
+    Methods are compared by ``values``, areas under the curves or heights of them, in the splits that all of them have.
     """
-    values = curves.areas(table) if sparsity is None else curves.heights(table, sparsity)
     means = curves.paired_means(values, [method, *others]).reindex(datasets)
     return means[method] - means[[*others]].max(axis=1, skipna=False)
 

@@ -14,6 +14,7 @@ import pandas as pd
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.difference import paired_difference
 from fsgym_studies.common.statistics import Mean, known_mean
+from fsgym_studies.hkl import printed as paper
 from fsgym_studies.hkl.cell import (
     HKL,
     KERNEL_L2_SVM,
@@ -25,20 +26,6 @@ from fsgym_studies.hkl.cell import (
 )
 from fsgym_studies.hkl.changes import CHANGES_BY_DATASET, accuracies_by_change, changes_compared, changes_text
 from fsgym_studies.hkl.further import settings_compared
-from fsgym_studies.hkl.printed import (
-    HKL_FOLDS,
-    LOWEST_PRINTED,
-    NEWSGROUPS,
-    NOT_SIGNIFICANT,
-    PRINTED_BEHIND,
-    PRINTED_DISJUNCTIONS,
-    PRINTED_OTHERS,
-    PRINTED_SHARES,
-    PRINTED_SIGNIFICANT,
-    TABLE1_DATASETS,
-    WEAKEST_LEVEL,
-    printed_level,
-)
 from fsgym_studies.hkl.tables import mean_percents, one_sided_p, share_selected, wilcoxon_comparison
 
 # Why claims on disjunctions are not reproduced, from the accuracies of all approaches in the same runs.
@@ -58,7 +45,7 @@ DESIGNS_TEXT = (  # a test computes them from the printed accuracies
 )
 DESIGNS = {"colon": DESIGNS_TEXT.format("1/360", "1/62"), "lymphoma": DESIGNS_TEXT.format("1/1080", "1/96")}
 OFFICIAL_PARTS = ("MONK-1", "MONK-2", "MONK-3")  # data sets whose training and test parts are the paper's
-OTHER_ROWS = ("transfusion", NEWSGROUPS)  # data sets of Table 1 whose rows or words are not the paper's
+OTHER_ROWS = ("transfusion", paper.NEWSGROUPS)  # data sets of Table 1 whose rows or words are not the paper's
 HEADERS_TEXT = (  # a test counts them
     "our training posts of 20 newsgroups have header lines, our test posts have not (the word 'lines' is in 857 of 857 "
     "and in 14 of 570)"
@@ -77,9 +64,9 @@ def accuracy_cause(dataset: str, printed: float, figures: Mapping[str, Any]) -> 
         text += f", and each of the {len(others)} is above the disjunctions on the same test parts; why is not known"
     table = figures["table"]
     cells = table[(table["dataset"] == dataset) & (table["method"] == HKL)].set_index(["dataset", "split"])
-    if dataset == NEWSGROUPS:
-        below = max(own.mean, others.max()) < LOWEST_PRINTED
-        every = f"Every approach is below the lowest accuracy of Table 1, {LOWEST_PRINTED:g}; " if below else ""
+    if dataset == paper.NEWSGROUPS:
+        below = max(own.mean, others.max()) < paper.LOWEST_PRINTED
+        every = f"Every approach is below the lowest accuracy of Table 1, {paper.LOWEST_PRINTED:g}; " if below else ""
         return (
             f"data: {HEADERS_TEXT}; the paper does not print its words, and how much the headers matter is not "
             f"separated. {every}On the inner folds of the training part, where both sides have headers, the chosen "
@@ -98,7 +85,7 @@ def accuracy_cause(dataset: str, printed: float, figures: Mapping[str, Any]) -> 
     reached = int((runs >= aim).sum())
     if reached:
         return (
-            f"protocol: folds are not printed, and {reached} of {len(runs)} sets of {HKL_FOLDS} folds reach "
+            f"protocol: folds are not printed, and {reached} of {len(runs)} sets of {paper.HKL_FOLDS} folds reach "
             f"{aim:.2f} %; {text}"
         )
     if others.max() < aim:
@@ -134,7 +121,7 @@ def one_run_error(parts: pd.Series) -> float:
 
     The index of ``parts`` has a level ``split``.
     """
-    means = parts.groupby(parts.index.get_level_values("split") // HKL_FOLDS).mean()
+    means = parts.groupby(parts.index.get_level_values("split") // paper.HKL_FOLDS).mean()
     return float(means.std() if len(means) > 1 else parts.sem())
 
 
@@ -145,7 +132,7 @@ def by_shuffle(parts: pd.Series) -> pd.DataFrame:
     ``dataset`` and ``split``.
     """
     datasets, splits = (parts.index.get_level_values(level) for level in ("dataset", "split"))
-    means = parts.groupby([datasets, splits // HKL_FOLDS]).mean().unstack()
+    means = parts.groupby([datasets, splits // paper.HKL_FOLDS]).mean().unstack()
     shuffled = parts.groupby(datasets).size() > 1
     counts = means.count(axis=1)[shuffled]
     return means.ffill(axis=1).iloc[:, : counts.min() if len(counts) else 1]
@@ -165,12 +152,13 @@ def behind_cause(figures: Mapping[str, Any]) -> str:
         f"{dataset}: {other} is {mean:.1f} points above" + (f" ± {error:.1f} over {n} test parts" if n > 1 else "")
         for dataset, (other, mean, error, n) in behind.items()
     ]
-    data = f". On {NEWSGROUPS} our data differ: {HEADERS_TEXT}" if NEWSGROUPS in behind else ""
-    here = NEWSGROUPS in behind and PRINTED_BEHIND[NEWSGROUPS] <= BEST_MARGIN
+    data = f". On {paper.NEWSGROUPS} our data differ: {HEADERS_TEXT}" if paper.NEWSGROUPS in behind else ""
+    here = paper.NEWSGROUPS in behind and paper.PRINTED_BEHIND[paper.NEWSGROUPS] <= BEST_MARGIN
     return (
-        f"paper: by this criterion its own Table 1 fails, on {below_text(PRINTED_BEHIND)}. In our runs, where the best "
-        f"of {len(TABLE1_APPROACHES)} approaches is known from the test parts alone, {'; '.join(parts)}{data}"
-        f"{'; the Table 1 of the paper meets the criterion there' if here else ''}{change_texts(figures, behind)}"
+        f"paper: by this criterion its own Table 1 fails, on {below_text(paper.PRINTED_BEHIND)}. In our runs, where "
+        f"the best of {len(TABLE1_APPROACHES)} approaches is known from the test parts alone, "
+        f"{'; '.join(parts)}{data}{'; the Table 1 of the paper meets the criterion there' if here else ''}"
+        f"{change_texts(figures, behind)}"
     )
 
 
@@ -226,7 +214,7 @@ def far_behind(table: pd.DataFrame) -> dict[str, tuple[str, float, float, int]]:
         of the mean over the test parts, and their number
     """
     found = {}
-    for dataset in TABLE1_DATASETS:
+    for dataset in paper.TABLE1_DATASETS:
         own = table[(table["dataset"] == dataset) & table["method"].isin(TABLE1_APPROACHES)]
         wide = 100 * own.pivot_table("accuracy", "split", "method")
         lead = wide.sub(wide[HKL], axis=0)[wide.mean().idxmax()]
@@ -256,21 +244,21 @@ class Tests(NamedTuple):
 
 def printed_of(other: str) -> Mapping[str, float] | None:
     """The accuracies of an approach in the paper's Table 1, which has other words for some; None where it lacks it."""
-    return PRINTED_OTHERS.get(other.replace("Cfs", "correlation").replace("best-first", "best first"))
+    return paper.PRINTED_OTHERS.get(other.replace("Cfs", "correlation").replace("best-first", "best first"))
 
 
 def tests_against(other: str, figures: Mapping[str, Any]) -> Tests:
     """Repeat the test against an approach; see ``Tests``."""
-    means = figures["means"].reindex(TABLE1_DATASETS)
+    means = figures["means"].reindex(paper.TABLE1_DATASETS)
     parts = 100 * figures["table"].pivot_table("accuracy", ["dataset", "split"], "method")
-    parts = parts[parts.index.get_level_values("dataset").isin(TABLE1_DATASETS)]
-    runs = by_shuffle((parts[HKL] - parts[other]).dropna()).reindex(TABLE1_DATASETS).round(6)
+    parts = parts[parts.index.get_level_values("dataset").isin(paper.TABLE1_DATASETS)]
+    runs = by_shuffle((parts[HKL] - parts[other]).dropna()).reindex(paper.TABLE1_DATASETS).round(6)
     lead = means[HKL] - means[other]
-    tests = Tests([one_sided_p(runs[run]) for run in runs], one_sided_p(lead.mask(lead.index == NEWSGROUPS, 0.0)))
+    tests = Tests([one_sided_p(runs[run]) for run in runs], one_sided_p(lead.mask(lead.index == paper.NEWSGROUPS, 0.0)))
     table1 = printed_of(other)
     if table1 is None:
         return tests
-    printed, own = (pd.Series(accuracies, dtype=float) for accuracies in (table1, PRINTED_DISJUNCTIONS))
+    printed, own = (pd.Series(accuracies, dtype=float) for accuracies in (table1, paper.PRINTED_DISJUNCTIONS))
     same_rows = ~lead.index.isin(OTHER_ROWS)
     return tests._replace(
         printed=one_sided_p((own - printed).round(6)),
@@ -281,19 +269,23 @@ def tests_against(other: str, figures: Mapping[str, Any]) -> Tests:
 
 def wilcoxon_cause(other: str, expected: bool, figures: Mapping[str, Any]) -> str:
     """What decides the test of Table 2: how it is computed, the folds, 20 newsgroups, or the other approach."""
-    means, tests, level = figures["means"].reindex(TABLE1_DATASETS), tests_against(other, figures), printed_level(other)
-    digits = 3 if level == WEAKEST_LEVEL else 4
+    means, tests, level = (
+        figures["means"].reindex(paper.TABLE1_DATASETS),
+        tests_against(other, figures),
+        paper.printed_level(other),
+    )
+    digits = 3 if level == paper.WEAKEST_LEVEL else 4
     lead = means[other] - means[HKL]
     as_expected, n_runs = sum((p < level) is expected for p in tests.runs), len(tests.runs)
     found = f"p is {'' if expected else 'not '}below {level:g} in {as_expected} of {n_runs} sets of folds"
-    n_same = len(TABLE1_DATASETS) - len(OTHER_ROWS)
+    n_same = len(paper.TABLE1_DATASETS) - len(OTHER_ROWS)
     swapped = (
         f"with the printed accuracies of {other} in place of ours on the {n_same} data sets whose rows are, but for "
         f"one of breast cancer, the paper's, p = {tests.printed_other:.{digits}f}, with those of the disjunctions "
         f"instead {tests.printed_own:.{digits}f}"
     )
-    tie = f"with a tie on {NEWSGROUPS} p = {tests.tie:.{digits}f}"
-    behind = bool(lead[NEWSGROUPS] > 0)
+    tie = f"with a tie on {paper.NEWSGROUPS} p = {tests.tie:.{digits}f}"
+    behind = bool(lead[paper.NEWSGROUPS] > 0)
     further = [found, *[tie] * behind, *[swapped] * (not math.isnan(tests.printed))]
     if expected and tests.printed >= level:
         source = (
@@ -303,7 +295,7 @@ def wilcoxon_cause(other: str, expected: bool, figures: Mapping[str, Any]) -> st
     elif n_runs > 1 and as_expected >= n_runs / 2:
         source = "protocol: folds are not printed, and may decide"
     elif expected and behind and tests.tie < level:
-        source = f"data: {HEADERS_TEXT}, and {NEWSGROUPS} decides"
+        source = f"data: {HEADERS_TEXT}, and {paper.NEWSGROUPS} decides"
     elif expected and tests.printed_other < level:
         source = (
             f"protocol: how {other} was run is not printed, and its accuracies decide; whether settings, folds or "
@@ -318,17 +310,17 @@ def wilcoxon_cause(other: str, expected: bool, figures: Mapping[str, Any]) -> st
 
 def differing_text(other: str, expected: bool, figures: Mapping[str, Any]) -> str:
     """The data sets that speak against the expected result of a test."""
-    means = figures["means"].reindex(TABLE1_DATASETS)
+    means = figures["means"].reindex(paper.TABLE1_DATASETS)
     lead = means[other] - means[HKL]
     if expected:
         accuracies = 100 * figures["table"].pivot_table("accuracy", ["dataset", "split"], "method")
         errors = (accuracies[HKL] - accuracies[other]).dropna().groupby("dataset").apply(one_run_error)
         return (
             f"in our runs {other} is above the disjunctions on {points_text(lead[lead > 0], errors)} (± standard error "
-            f"of a mean over {HKL_FOLDS} test parts, as of the paper's run)"
+            f"of a mean over {paper.HKL_FOLDS} test parts, as of the paper's run)"
         )
     table1 = printed_of(other) or {}
-    printed = pd.Series(table1, dtype=float) - pd.Series(PRINTED_DISJUNCTIONS, dtype=float)
+    printed = pd.Series(table1, dtype=float) - pd.Series(paper.PRINTED_DISJUNCTIONS, dtype=float)
     parts = [
         f"on {d} {-lead[d]:+.1f} points, printed {-printed[d]:+.1f}, with which p = "
         f"{one_sided_p(-lead.mask(lead.index == d, printed)):.3f}"
@@ -368,7 +360,7 @@ def mean_over_parts(own: Mean) -> str:
 
 def size_claims() -> Iterator[Claim]:
     """Tables 4 and 5: accuracies, and fewer rules, in proportion, than the best other method selects features."""
-    for dataset, ((share, accuracy), other, (other_share, other_accuracy)) in PRINTED_SHARES.items():
+    for dataset, ((share, accuracy), other, (other_share, other_accuracy)) in paper.PRINTED_SHARES.items():
         yield accuracy_claim("Tables 4 and 5", dataset, accuracy)
         yield Claim(
             f"Tables 4 and 5, {dataset}: the number of rules, divided by the number of Boolean features, is below "
@@ -381,11 +373,11 @@ def size_claims() -> Iterator[Claim]:
         )
 
 
-def wilcoxon_claim(text: str, paper: str, other: str, expected: bool = True) -> Claim:
+def wilcoxon_claim(text: str, verdict: str, other: str, expected: bool = True) -> Claim:
     """Claim that the disjunctions are significantly better than another approach, or that they are not."""
     return Claim(
         text,
-        paper,
+        verdict,
         f"against {other}",
         lambda counts, significant: None if significant is None else significant is expected,
         "{0}",
@@ -396,13 +388,13 @@ def wilcoxon_claim(text: str, paper: str, other: str, expected: bool = True) -> 
 def selection_claim(other: str) -> Claim:
     """Claim on a feature selection followed by an SVM, with what Table 2 says of it."""
     selection, _, machine = other.partition(" + ")
-    worse = other != NOT_SIGNIFICANT
+    worse = other != paper.NOT_SIGNIFICANT
     printed = "significantly worse performance, without a test, a level or an SVM; Table 1 lacks these accuracies"
     if selection in SUBSETS:
-        printed = f"significant at level {PRINTED_SIGNIFICANT[machine][1]:g}" if worse else "not significant"
+        printed = f"significant at level {paper.PRINTED_SIGNIFICANT[machine][1]:g}" if worse else "not significant"
     return wilcoxon_claim(
         f"The disjunctions are {'' if worse else 'not '}significantly better than feature selection by {other} (same "
-        f"test, p below {printed_level(other):g})",
+        f"test, p below {paper.printed_level(other):g})",
         printed,
         other,
         worse,
@@ -423,10 +415,10 @@ def zero_norm_claim(dataset: str) -> Claim:
 
 
 def table2_claim(other: str, level: str) -> Claim:
-    from_print = wilcoxon_comparison(PRINTED_DISJUNCTIONS, PRINTED_OTHERS[other])[0]
+    from_print = wilcoxon_comparison(paper.PRINTED_DISJUNCTIONS, paper.PRINTED_OTHERS[other])[0]
     return wilcoxon_claim(
         f"Table 2: the disjunctions are significantly better than {other} on all features (Wilcoxon "
-        f"signed-rank test over the ten data sets, one-sided, p below {printed_level(other):g})",
+        f"signed-rank test over the ten data sets, one-sided, p below {paper.printed_level(other):g})",
         f"{level}; the same test on the accuracies of its Table 1: {from_print}",
         other,
     )
@@ -448,14 +440,14 @@ PRINTED_TEST_CLAIMS = tuple(  # the test of Table 2, repeated on the accuracies 
         "search has one (8 differences from the disjunctions, sum of ranks of the negative ones 13), filtered with the "
         "same search has none (7 differences, sum 3)",
     )
-    for machine, (printed, level) in PRINTED_SIGNIFICANT.items()
+    for machine, (printed, level) in paper.PRINTED_SIGNIFICANT.items()
 )
 
 
 def claim_rows() -> tuple[Claim, ...]:
     """All claims but ``PRINTED_TEST_CLAIMS``; some show tests of the printed numbers, which are not run at import."""
     return (
-        *(accuracy_claim("Table 1", *row) for row in PRINTED_DISJUNCTIONS.items()),
+        *(accuracy_claim("Table 1", *row) for row in paper.PRINTED_DISJUNCTIONS.items()),
         Claim(
             "On each data set of Table 1 the disjunctions are comparable with the best approach (at most "
             f"{BEST_MARGIN:g} points below the best of our approaches)",
@@ -488,7 +480,7 @@ def behind_text(behind: pd.Series) -> str:
 def claims(table: pd.DataFrame, further: pd.DataFrame) -> list[AssessedClaim]:
     """Assess all claims; ``further`` are the cells of approaches at each setting."""
     means = mean_percents(table)
-    rows = means.reindex(TABLE1_DATASETS)[list(TABLE1_APPROACHES)]
+    rows = means.reindex(paper.TABLE1_DATASETS)[list(TABLE1_APPROACHES)]
     shares = share_selected(table).groupby([table["dataset"], table["method"]]).mean()
     figures: dict[str, Any] = {"table": table, "further": further, "means": means}
     figures["changes"] = accuracies_by_change(table, further)
@@ -496,14 +488,14 @@ def claims(table: pd.DataFrame, further: pd.DataFrame) -> list[AssessedClaim]:
         figures[f"accuracy, {dataset}"] = known_mean(100.0 * own["accuracy"])
         figures[f"share, {dataset}"] = shares[dataset, HKL]
     figures |= {
-        f"against {other}": wilcoxon_comparison(rows[HKL], rows[other], printed_level(other))
+        f"against {other}": wilcoxon_comparison(rows[HKL], rows[other], paper.printed_level(other))
         for other in TABLE1_APPROACHES[1:]
     }
     if not rows.isna().any(axis=None):
         figures["behind the best"] = rows.max(axis=1) - rows[HKL]
     for dataset, accuracies in means[[HKL, ZERO_NORM]].dropna().iterrows():
         figures[f"zero norm, {dataset}"] = (*accuracies, *shares[dataset][[HKL, ZERO_NORM]])
-    compared = rows.loc[NEWSGROUPS, [HKL, LINEAR_L1_SVM, KERNEL_L2_SVM]]
+    compared = rows.loc[paper.NEWSGROUPS, [HKL, LINEAR_L1_SVM, KERNEL_L2_SVM]]
     if not compared.isna().any():
         figures["newsgroups"] = tuple(compared)
     return assess(claim_rows(), figures) + (assess(PRINTED_TEST_CLAIMS, printed_tests()) if len(table) else [])
@@ -512,9 +504,11 @@ def claims(table: pd.DataFrame, further: pd.DataFrame) -> list[AssessedClaim]:
 def printed_tests() -> dict[str, int]:
     """How many of the paper's feature selections are significantly worse by their printed accuracies."""
     figures = {}
-    for machine, (_, level) in PRINTED_SIGNIFICANT.items():
-        selections = [accuracies for other, accuracies in PRINTED_OTHERS.items() if other.endswith(f" + {machine}")]
-        tests = [wilcoxon_comparison(PRINTED_DISJUNCTIONS, accuracies, level)[1] for accuracies in selections]
+    for machine, (_, level) in paper.PRINTED_SIGNIFICANT.items():
+        selections = [
+            accuracies for other, accuracies in paper.PRINTED_OTHERS.items() if other.endswith(f" + {machine}")
+        ]
+        tests = [wilcoxon_comparison(paper.PRINTED_DISJUNCTIONS, accuracies, level)[1] for accuracies in selections]
         figures[machine] = sum(map(bool, tests))
     return figures
 
@@ -528,11 +522,11 @@ def notes(table: pd.DataFrame) -> list[str]:
         "Transfusion: always predicting the larger class is correct in 76.2 % of our 748 rows. The paper prints about "
         "90 % for every method but one, which is implausible on our rows and labels.",
     ]
-    accuracies = 100.0 * table.loc[table["dataset"] == NEWSGROUPS, "accuracy"].astype(float)
-    if len(accuracies) and accuracies.max() < LOWEST_PRINTED:
+    accuracies = 100.0 * table.loc[table["dataset"] == paper.NEWSGROUPS, "accuracy"].astype(float)
+    if len(accuracies) and accuracies.max() < paper.LOWEST_PRINTED:
         sentences.append(
             f"20 newsgroups: every approach is between {accuracies.min():.1f} and {accuracies.max():.1f} % in our "
-            f"runs, and between {LOWEST_PRINTED:g} and 94.55 % in the paper's Table 1. The paper does not print its "
-            f"words; {HEADERS_TEXT}, so that what is learnt from headers does not hold there."
+            f"runs, and between {paper.LOWEST_PRINTED:g} and 94.55 % in the paper's Table 1. The paper does not print "
+            f"its words; {HEADERS_TEXT}, so that what is learnt from headers does not hold there."
         )
     return sentences

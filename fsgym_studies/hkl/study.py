@@ -16,16 +16,8 @@ from fsgym.runner import Task
 from fsgym_studies.common.curves import cells_with, evaluated_cells
 from fsgym_studies.common.plan import DataFolder, Source, cell_labels, study_task
 from fsgym_studies.common.study import Conclusion, Study, bibtex
+from fsgym_studies.hkl import changes
 from fsgym_studies.hkl.cell import APPROACHES, FEW_ROWS, NESTED_CALL, SEARCH_REPEATS, TABLE1_APPROACHES
-from fsgym_studies.hkl.changes import (
-    CHANGED_SPLITS,
-    CHANGES_BY_DATASET,
-    MAX_ACTIVE,
-    MORE_ACTIVE,
-    accuracies_by_change,
-    changed_cells,
-    changes_table,
-)
 from fsgym_studies.hkl.claims import ZERO_NORM_DATASETS, claims, notes
 from fsgym_studies.hkl.further import MORE_SPLITS, each_setting_cells, each_setting_table, table4_searches
 from fsgym_studies.hkl.printed import HKL_FOLDS, NEWSGROUPS
@@ -64,7 +56,7 @@ class StudyDataset:
     source: Source
     literals: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, Sequence[float]] | None = None
-    max_active: int = MAX_ACTIVE
+    max_active: int = changes.MAX_ACTIVE
     official: bool = False
     positive: int | None = None
     max_literals: int | None = None
@@ -79,7 +71,7 @@ class StudyDataset:
 
     def changed_splits(self, full: bool, n_samples: int) -> tuple[Split, ...]:
         """The splits on which one thing is changed: all random ones, or the first folds."""
-        return self.splits(full, n_samples)[: None if self.training_rows is not None else CHANGED_SPLITS[full]]
+        return self.splits(full, n_samples)[: None if self.training_rows is not None else changes.CHANGED_SPLITS[full]]
 
 
 STUDY_DATASETS = (
@@ -91,9 +83,14 @@ STUDY_DATASETS = (
     StudyDataset(Source("monk1", "MONK-1"), ALL_NOMINAL, official=True),
     StudyDataset(Source("monk2", "MONK-2"), ALL_NOMINAL, official=True),
     StudyDataset(Source("monk3", "MONK-3"), ALL_NOMINAL, official=True),
-    StudyDataset(Source("tic_tac_toe", "tic-tac-toe"), ALL_NOMINAL, max_active=MORE_ACTIVE),
+    StudyDataset(Source("tic_tac_toe", "tic-tac-toe"), ALL_NOMINAL, max_active=changes.MORE_ACTIVE),
     StudyDataset(
-        Source("news20_atheism_religion_bow", NEWSGROUPS), {}, TEXT_GRID, MORE_ACTIVE, official=True, max_literals=4
+        Source("news20_atheism_religion_bow", NEWSGROUPS),
+        {},
+        TEXT_GRID,
+        changes.MORE_ACTIVE,
+        official=True,
+        max_literals=4,
     ),
     StudyDataset(Source("ionosphere", "ionosphere")),
     StudyDataset(Source("colon", "colon"), {"n_thresholds": 2}, GENES_GRID, training_rows=50),
@@ -124,8 +121,8 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
             cells += each_setting_cells(
                 data, random_splits(share, MORE_SPLITS[full]), features, table4_searches(search)
             )
-        if entry.source.title in CHANGES_BY_DATASET:
-            cells += changed_cells(data, entry.changed_splits(full, data.n_samples), features, search)
+        if entry.source.title in changes.CHANGES_BY_DATASET:
+            cells += changes.changed_cells(data, entry.changed_splits(full, data.n_samples), features, search)
     return cells
 
 
@@ -173,9 +170,9 @@ def literal_options(entry: StudyDataset, data: Dataset, data_dir: DataFolder) ->
 
 def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     finished, further = evaluated_cells(table), cells_with(table, "accuracies")
-    by_change = accuracies_by_change(finished, further)
+    by_change = changes.accuracies_by_change(finished, further)
     kinds = (approaches_table, wilcoxon_table, selection_size_table, rules_table)
-    tables = [*(kind(finished) for kind in kinds), each_setting_table(table), changes_table(by_change)]
+    tables = [*(kind(finished) for kind in kinds), each_setting_table(table), changes.changes_table(by_change)]
     shown = ("changes",) if by_change else ()
     return Conclusion(protocol(full), claims(finished, further), tables, notes=notes(finished), shown=shown)
 
@@ -192,28 +189,27 @@ def protocol(full: bool) -> str:
         "thresholds on colon). Each setting is chosen on three folds within the training part, drawn "
         f"{SEARCH_REPEATS} times if it has fewer than {FEW_ROWS} rows. The disjunctions are "
         "trained with the default stopping rule, which does not guarantee that the solution is optimal, and with at "
-        f"most {MAX_ACTIVE} disjunctions in the model ({MORE_ACTIVE} on tic-tac-toe and 20 newsgroups). A "
-        "disjunction, also called a rule, joins Boolean features by 'or'. On data sets with more than 60 Boolean "
-        "features, a disjunction joins at most three, and four on 20 newsgroups, as the "
-        "longest that the paper prints. L2-SVM has a Gaussian kernel, because a linear one cannot reach "
-        "the printed 100 % on MONK-1; L1-SVM is linear. Selections by chi-squared or information keep 2 to 50 % of the "
-        "Boolean features; Cfs and consistency are Weka's evaluators of subsets, with its best-first and greedy "
-        "searches, on the whole training part; the zero-norm SVM keeps one of the shares of Table 4, "
-        f"also chosen on the inner folds. On {MORE_SPLITS[full]} splits of colon and lymphoma the disjunctions and the "
-        "zero-norm SVM, also at two smaller shares, are run at each of their settings without choosing one. "
-        "In further runs one thing differs on the same test parts. On the first "
-        f"{CHANGED_SPLITS[full]} of hepatitis the disjunctions are run with the one-standard-error rule: of the "
-        "settings whose mean accuracy on the inner folds is at most one standard error below the best mean, the one "
-        "with the smallest C is chosen, then with the largest beta, then with the smallest p. The standard error is "
-        "the standard deviation over all inner folds, divided by the square root of three: to draw the folds again "
-        "adds no rows. There the disjunctions and L2-SVM are also run with at most two thresholds for each feature, "
-        "still with at most three Boolean features in a disjunction, and at each of their settings without choosing "
-        "one. On as many of breast cancer, or all that there are, the disjunctions are also run with at most "
-        f"{MORE_ACTIVE} in the model. On all splits of colon both are also run with three and with four thresholds. "
-        f"20 newsgroups: words that occur in at least {MIN_WORD_TEXTS} training posts; in our copy these have their "
-        "header lines, and the test posts have not. "
-        "Lymphoma: the largest of nine classes against the rest (46 of 96), discretised. The paper does not say how "
-        "features are made Boolean, and gives no settings and, for microarrays, no splits."
+        f"most {changes.MAX_ACTIVE} disjunctions in the model ({changes.MORE_ACTIVE} on tic-tac-toe and 20 "
+        "newsgroups). A disjunction, also called a rule, joins Boolean features by 'or'. On data sets with more than "
+        "60 Boolean features, a disjunction joins at most three, and four on 20 newsgroups, as the longest that the "
+        "paper prints. L2-SVM has a Gaussian kernel, because a linear one cannot reach the printed 100 % on MONK-1; "
+        "L1-SVM is linear. Selections by chi-squared or information keep 2 to 50 % of the Boolean features; Cfs and "
+        "consistency are Weka's evaluators of subsets, with its best-first and greedy searches, on the whole training "
+        "part; the zero-norm SVM keeps one of the shares of Table 4, also chosen on the inner folds. On "
+        f"{MORE_SPLITS[full]} splits of colon and lymphoma the disjunctions and the zero-norm SVM, also at two smaller "
+        "shares, are run at each of their settings without choosing one. In further runs one thing differs on the same "
+        f"test parts. On the first {changes.CHANGED_SPLITS[full]} of hepatitis the disjunctions are run with the "
+        "one-standard-error rule: of the settings whose mean accuracy on the inner folds is at most one standard error "
+        "below the best mean, the one with the smallest C is chosen, then with the largest beta, then with the "
+        "smallest p. The standard error is the standard deviation over all inner folds, divided by the square root of "
+        "three: to draw the folds again adds no rows. There the disjunctions and L2-SVM are also run with at most two "
+        "thresholds for each feature, still with at most three Boolean features in a disjunction, and at each of their "
+        "settings without choosing one. On as many of breast cancer, or all that there are, the disjunctions are also "
+        f"run with at most {changes.MORE_ACTIVE} in the model. On all splits of colon both are also run with three and "
+        f"with four thresholds. 20 newsgroups: words that occur in at least {MIN_WORD_TEXTS} training posts; in our "
+        "copy these have their header lines, and the test posts have not. Lymphoma: the largest of nine classes "
+        "against the rest (46 of 96), discretised. The paper does not say how features are made Boolean, and gives no "
+        "settings and, for microarrays, no splits."
     )
 
 

@@ -13,14 +13,8 @@ from fsgym.comparison.summary import means_with_stds
 from fsgym_studies.common.render import with_std
 from fsgym_studies.common.statistics import wins
 from fsgym_studies.common.study import Table
+from fsgym_studies.hkl import printed as paper
 from fsgym_studies.hkl.cell import APPROACHES, HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, TABLE1_APPROACHES
-from fsgym_studies.hkl.printed import (
-    PRINTED_DISJUNCTIONS,
-    PRINTED_OTHERS,
-    PRINTED_SHARES,
-    TABLE1_DATASETS,
-    WEAKEST_LEVEL,
-)
 
 
 def mean_percents(table: pd.DataFrame) -> pd.DataFrame:
@@ -30,7 +24,7 @@ def mean_percents(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def wilcoxon_comparison(
-    first: pd.Series | Mapping[str, float], second: pd.Series | Mapping[str, float], level: float = WEAKEST_LEVEL
+    first: pd.Series | Mapping[str, float], second: pd.Series | Mapping[str, float], level: float = paper.WEAKEST_LEVEL
 ) -> tuple[str, bool | None]:
     """Compare two approaches over the data sets of Table 1 with Wilcoxon's signed-rank test.
 
@@ -39,12 +33,11 @@ def wilcoxon_comparison(
     text : str, wins, ties, losses and the one-sided p-value, by the normal approximation
     significant : bool, whether the first is significantly better; None where a data set is missing
     """
-    a, b = (np.array([own.get(d, np.nan) for d in TABLE1_DATASETS], dtype=float) for own in (first, second))
+    a, b = (np.array([own.get(d, np.nan) for d in paper.TABLE1_DATASETS], dtype=float) for own in (first, second))
     if np.isnan(a + b).any():
         return "not all data sets", None
-    result, p = wins(a, b), one_sided_p(a - b)
-    counts = f"{result.wins}/{result.ties}/{result.losses}"
-    return f"{counts} wins/ties/losses, p = {p:.3f}", p < level
+    p = one_sided_p(a - b)
+    return f"{'/'.join(map(str, wins(a - b)))} wins/ties/losses, p = {p:.3f}", p < level
 
 
 def one_sided_p(differences: NDArray[np.float64]) -> float:
@@ -74,10 +67,10 @@ def approaches_table(table: pd.DataFrame) -> Table:
         100.0 * accuracies[name].unstack("method").reindex(columns=list(APPROACHES))
         for name in ("accuracy", "accuracy_std")
     )
-    shares = {name: own[1] for name, (own, _, _) in PRINTED_SHARES.items()}
+    shares = {name: own[1] for name, (own, _, _) in paper.PRINTED_SHARES.items()}
     printed = {
-        "paper": shares | PRINTED_DISJUNCTIONS,  # Table 1 before Table 5 where a data set is in both
-        **{f"paper, {machine}": PRINTED_OTHERS[machine] for machine in (KERNEL_L2_SVM, LINEAR_L1_SVM)},
+        "paper": shares | paper.PRINTED_DISJUNCTIONS,  # Table 1 before Table 5 where a data set is in both
+        **{f"paper, {machine}": paper.PRINTED_OTHERS[machine] for machine in (KERNEL_L2_SVM, LINEAR_L1_SVM)},
     }
     frame = pd.DataFrame({"data set": [str(d) for d in means.index]})
     for method in APPROACHES:
@@ -94,10 +87,10 @@ def approaches_table(table: pd.DataFrame) -> Table:
 
 def wilcoxon_table(table: pd.DataFrame) -> Table:
     """The test over data sets, on our accuracies and on the printed ones."""
-    rows = mean_percents(table).reindex(TABLE1_DATASETS)
+    rows = mean_percents(table).reindex(paper.TABLE1_DATASETS)
     tests = {m: wilcoxon_comparison(rows[HKL], rows[m]) for m in TABLE1_APPROACHES[1:]}
-    for other, printed in PRINTED_OTHERS.items():
-        tests[f"{other}, printed"] = wilcoxon_comparison(PRINTED_DISJUNCTIONS, printed)
+    for other, printed in paper.PRINTED_OTHERS.items():
+        tests[f"{other}, printed"] = wilcoxon_comparison(paper.PRINTED_DISJUNCTIONS, printed)
     frame = pd.DataFrame([{"against": name, "over the data sets": text} for name, (text, _) in tests.items()])
     return Table(
         "wilcoxon",

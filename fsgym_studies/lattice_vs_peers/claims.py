@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
@@ -141,7 +140,7 @@ def size_figures(losses: pd.DataFrame, table: pd.DataFrame, size: str) -> dict[s
     pairs, seconds = tables.best_peers(losses), tables.fit_times(table, size)
     if len(pairs):
         difference = pairs["ours"] - pairs["best"]
-        counts = wins(-difference, np.zeros(len(pairs)), EQUAL_LOSSES)[:3]
+        counts = wins(-difference, EQUAL_LOSSES)
         error = standard_error(difference.groupby(pairs["dataset"]).mean())
         figures[f"best peer, {size}"] = (*counts, len(pairs), difference.mean(), error)
     if len(seconds):

@@ -12,21 +12,9 @@ from fsgym.methods import find_method
 from fsgym.text.messages import listing
 from fsgym_studies.common.render import DASH, format_number
 from fsgym_studies.common.study import Conclusion, Table, printed_numbers
+from fsgym_studies.suites import scores as scoring
 from fsgym_studies.suites.methods import SuiteMethods
 from fsgym_studies.suites.oracle import ORACLE_IN_WORDS, ORACLE_TEST_ROWS, ORACLE_TITLE
-from fsgym_studies.suites.scores import (
-    REFERENCE_TITLE,
-    SAME_SCORE,
-    SCORES,
-    PairedScores,
-    Score,
-    long_table,
-    mean_ranks,
-    means_by_place,
-    paired_scores,
-    reasons_of,
-    scores_of,
-)
 from fsgym_studies.suites.suite import Suite, TableOf, counted
 
 
@@ -42,10 +30,10 @@ def score_table(
 
     None if no method has it but those ``aside``, which are no competitors.
     """
-    shown, means = SCORES[declared.score], means_by_place(scores, declared.score)
+    shown, means = scoring.SCORES[declared.score], scoring.means_by_place(scores, declared.score)
     if all(method in aside for method in means.index):
         return None
-    ranks = mean_ranks(means, shown.more_is_better, unranked)
+    ranks = scoring.mean_ranks(means, shown.more_is_better, unranked)
     grouped = _columns(means, declared.columns)
     methods = [*ranks.index, *(m for m in means.index if m not in ranks.index and m not in unranked)]
     without = list(dict.fromkeys(m for m, score in reasons if score == declared.score and m not in means.index))
@@ -102,7 +90,7 @@ def _published(suite: Suite, score: str, columns: Sequence[str]) -> tuple[pd.Dat
     return figures.rename("{} (as reported)".format), "".join(words)
 
 
-def wins_of_focus(means: pd.DataFrame, focus: str, shown: Score, unranked: Collection[str]) -> Table | None:
+def wins_of_focus(means: pd.DataFrame, focus: str, shown: scoring.Score, unranked: Collection[str]) -> Table | None:
     """How often a method is better, equal and worse than each other one; None if there is nothing to compare."""
     if focus not in means.index:
         return None
@@ -110,14 +98,15 @@ def wins_of_focus(means: pd.DataFrame, focus: str, shown: Score, unranked: Colle
     for other in means.index:
         gain = (sign * (means.loc[focus] - means.loc[other])).dropna()
         if other not in (focus, *unranked) and len(gain):
-            better, worse = int((gain >= SAME_SCORE).sum()), int((gain <= -SAME_SCORE).sum())
+            better, worse = int((gain >= scoring.SAME_SCORE).sum()), int((gain <= -scoring.SAME_SCORE).sum())
             row = {"other method": other, "better": better, "equal": len(gain) - better - worse, "worse": worse}
             rows.append(row | {"mean difference": f"{sign * gain.mean():+.4f}"})
     if not rows:
         return None
     caption = (
         f"{focus} compared with each other ranked method by {shown.title.lower()}, over data sets and columns: where "
-        f"its mean over the runs is better, equal (to within {SAME_SCORE:g}) and worse; and its mean minus the other's."
+        f"its mean over the runs is better, equal (to within {scoring.SAME_SCORE:g}) and worse; and its mean minus the "
+        "other's."
     )
     return Table("wins", f"Wins and losses of {focus}", caption, pd.DataFrame(rows))
 
@@ -136,10 +125,10 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
     return Table("seconds", "Training time", caption, frame)
 
 
-def standing(ranks: pd.Series, focus: str, score: str, paired: PairedScores) -> str:
+def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.PairedScores) -> str:
     """Where a method stands among those that have all scores, and whether the lead is more than noise, in a sentence.
 
-    >>> paired = PairedScores(pd.DataFrame({"CART": [0.1, 0.2, 0.3], "mine": [0.2, 0.4, 0.3]}), "data set")
+    >>> paired = scoring.PairedScores(pd.DataFrame({"CART": [0.1, 0.2, 0.3], "mine": [0.2, 0.4, 0.3]}), "data set")
     >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "mine", "loss", paired)
     'mine is 2nd of 2 methods by loss (mean rank 2.00); the first is CART (1.00), ahead of it by no more than noise \
 (t tests over 3 data sets, 95 %).'
@@ -149,10 +138,10 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: PairedScores) -> 
     """
     if focus not in ranks.index:
         return f"{focus} has no place: its scores are not complete."
-    others, sign = ranks.drop(index=focus), 1.0 if SCORES[score].more_is_better else -1.0
+    others, sign = ranks.drop(index=focus), 1.0 if scoring.SCORES[score].more_is_better else -1.0
     if others.empty:
         return f"{focus} is the only method that has a rank."
-    title, among = SCORES[score].title.lower(), counted(len(ranks), "method")
+    title, among = scoring.SCORES[score].title.lower(), counted(len(ranks), "method")
     test = f"t tests over {counted(len(paired.means), paired.unit)}, 95 %"
     unknown = f"whether this is more than noise is not known, which takes {FEWEST_PAIRS} data sets or runs"
     place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
@@ -187,10 +176,10 @@ def conclusion_of(
     labels = {title: f"{title} (first of {n} runs)" for title in first_run}
     aside = (*methods.reference_points, ORACLE_TITLE, suite.reference_title)
     unranked, table = (*labels.values(), *aside), table.assign(method=table["method"].replace(labels))
-    scores, reasons, main = scores_of(table), reasons_of(table), suite.tables[0].score
-    scores = scores.assign(method=scores["method"].replace({REFERENCE_TITLE: suite.reference_title}))
-    shown, means = SCORES[main], means_by_place(scores, main)
-    ranks = mean_ranks(means, shown.more_is_better, unranked)
+    scores, reasons, main = scoring.scores_of(table), scoring.reasons_of(table), suite.tables[0].score
+    scores = scores.assign(method=scores["method"].replace({scoring.REFERENCE_TITLE: suite.reference_title}))
+    shown, means = scoring.SCORES[main], scoring.means_by_place(scores, main)
+    ranks = scoring.mean_ranks(means, shown.more_is_better, unranked)
     tables = [score_table(suite, declared, scores, reasons, unranked, aside) for declared in suite.tables]
     refused = {score: reason for (_, score), reason in reasons.items()}
     absent = [d.score for d, t in zip(suite.tables, tables) if t is None and d.score in refused]
@@ -199,15 +188,17 @@ def conclusion_of(
     first = "run" if n_runs == 1 else f"{n_runs} runs"
     cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]
     protocol = " ".join([suite.protocol(quick), *cut, METHODS_IN_WORDS])
-    paired = paired_scores(scores, table, main)
+    paired = scoring.paired_scores(scores, table, main)
     notes = [standing(ranks, title, main, paired) for title in methods.own or [methods.focus]]
-    notes += [f"{SCORES[s].title}: n/a for all methods (one of them: {refused[s]})." for s in dict.fromkeys(absent)]
+    notes += [
+        f"{scoring.SCORES[s].title}: n/a for all methods (one of them: {refused[s]})." for s in dict.fromkeys(absent)
+    ]
     notes += _notes(suite, methods, table, labels, quick)
     for title, share in scores[scores["score"] == "illegal"].groupby("method", sort=False)["value"].max().items():
         notes.insert(
             1, f"{title}: up to {share:.2%} of the test rows end with an illegal action, the costliest answer."
         )
-    files = {"scores": long_table(suite.name, scores, unranked)}
+    files = {"scores": scoring.long_table(suite.name, scores, unranked)}
     return Conclusion(protocol, [], present, notes=notes, shown=[t.stem for t in present], files=files)
 
 
@@ -228,7 +219,7 @@ def _notes(
         f"{counted(len(own), 'cell')} of {title} failed: {own['error'].iloc[0]}"
         for title, own in failed.groupby("method")
     ]
-    if (table["method"] == REFERENCE_TITLE).any():
+    if (table["method"] == scoring.REFERENCE_TITLE).any():
         notes += [f"The {suite.reference_title} {suite.reference_note}; it is not ranked."]
     notes += [ORACLE_IN_WORDS.format(rows=ORACLE_TEST_ROWS[quick])]
     versions = ", ".join(f"{name} {number}" for name, number in (provenance()["versions"] | methods.versions).items())
@@ -239,7 +230,7 @@ METHODS_IN_WORDS = (
     "Methods that know prices have their default settings and are trained at each price. Of the others every setting "
     "is trained, the one with the lowest loss on the validation rows is chosen at each price, and is fitted again. All "
     "final fits are on the training and the validation rows together. Methods are ranked in each column of the means "
-    f"over the runs, rounded to a multiple of {SAME_SCORE:g}, and mean ranks are over all data sets and columns. "
-    "Constant answer and All features are reference points and have no rank. The tables have no intervals; scores.csv "
-    "has the figures of each run. A score is n/a where it does not fit a method."
+    f"over the runs, rounded to a multiple of {scoring.SAME_SCORE:g}, and mean ranks are over all data sets and "
+    "columns. Constant answer and All features are reference points and have no rank. The tables have no intervals; "
+    "scores.csv has the figures of each run. A score is n/a where it does not fit a method."
 )

@@ -10,15 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
-from fsgym_studies.uncertain_sgl.printed import (
-    DATASET_SIZES,
-    DRAWS_PER_VALUE,
-    PRINTED,
-    PRINTED_COLUMNS,
-    PRINTED_RAW,
-    PRINTED_ROWS,
-    max_lasso_ratio,
-)
+from fsgym_studies.uncertain_sgl import printed
 from fsgym_studies.uncertain_sgl.tables import cells_of_kind, grid_accuracies, setting_results, unselected_accuracies
 
 # Criteria of agreement with the printed numbers; our choice.
@@ -31,7 +23,7 @@ RATIO_ROUNDING = 5e-4  # printed ratios have four digits, of which the fourth is
 FEWER_STEPS = 20  # accelerated steps of the check whether the paper's solver stopped early
 TABLE_NAMES = {"gaussian": "Table 3", "uniform": "Table 5"}
 ALL_SELECTED = ("German", "Heart", "Iono", "WDBC")  # their best setting selects everything, in section 4
-N_SETTINGS = len(PRINTED_COLUMNS) * len(DATASET_SIZES)
+N_SETTINGS = len(printed.PRINTED_COLUMNS) * len(printed.DATASET_SIZES)
 WAYS = {
     "best": "best setting of the grid on the test folds, as in the paper",
     "nested": "settings chosen on inner folds",
@@ -57,9 +49,9 @@ MEAN_ACCURACIES = (  # two selections, and how many points the first may be belo
 )
 
 
-def agrees(fnum: pd.Series, printed: pd.Series) -> pd.Series:
+def agrees(fnum: pd.Series, paper: pd.Series) -> pd.Series:
     """Whether numbers of features are near the printed ones."""
-    return (fnum - printed).abs() <= FNUM_MARGIN * printed
+    return (fnum - paper).abs() <= FNUM_MARGIN * paper
 
 
 def fnum_claim(noise: str) -> Claim:
@@ -70,7 +62,7 @@ def fnum_claim(noise: str) -> Claim:
         "data sets; ours: printed number in parentheses)",
         TABLE_NAMES[noise],
         f"FNum, {noise}",
-        lambda near: near.sum() >= MIN_DATASETS if len(near) == len(DATASET_SIZES) else None,
+        lambda near: near.sum() >= MIN_DATASETS if len(near) == len(printed.DATASET_SIZES) else None,
         lambda near: (
             f"{near.sum()} of 9: {', '.join(near.index[near]) or 'none'}; outside: "
             f"{', '.join(near.index[~near]) or 'none'}"
@@ -108,7 +100,9 @@ def choice_cause(way: str, pair: tuple[str, str], figures: Mapping[str, Any]) ->
         parts.append(f"{noise} {', '.join(leads)}")
     more = figures.get("more amplitudes") if pair[1] == "raw" else None
     further = (
-        "" if more is None else f"; with the best of all {more[0]} amplitudes at s = {min(DRAWS_PER_VALUE)}, {more[1]}"
+        ""
+        if more is None
+        else f"; with the best of all {more[0]} amplitudes at s = {min(printed.DRAWS_PER_VALUE)}, {more[1]}"
     )
     without = counts.get(pair[1], counts[pair[0]])
     also = "" if without == counts[pair[0]] else f" and {without} without a selection"
@@ -139,18 +133,18 @@ def weight_text(figures: Mapping[str, Any], pair: tuple[str, str], noise: str) -
 
 def mean_printed(noise: str, selection: str) -> float:
     """Mean printed accuracy over the data sets, of a selection or on raw data."""
-    rows = PRINTED_RAW if selection == "raw" else PRINTED[noise, selection]
+    rows = printed.PRINTED_RAW if selection == "raw" else printed.PRINTED[noise, selection]
     return float(np.mean([p.accuracy for p in rows.values()]))
 
 
 def ratios_above_rank() -> tuple[list[str], int]:
     """Printed LASSO settings whose ratio exceeds that of any LASSO solution, and the number of LASSO settings."""
-    rows = PRINTED_ROWS[PRINTED_ROWS["lam2"] == 0]
+    rows = printed.PRINTED_ROWS[printed.PRINTED_ROWS["lam2"] == 0]
     rows = rows[~rows.duplicated([c for c in rows if c != "column"], keep="last")]  # some are printed in both columns
     exceeding = [
         f"{r.dataset} {r.noise} {r.ratio:.3f} (at most {limit:.3f})"
         for r in rows.itertuples()
-        if r.ratio > (limit := max_lasso_ratio(r.dataset, r.s))
+        if r.ratio > (limit := printed.max_lasso_ratio(r.dataset, r.s))
     ]
     return exceeding, len(rows)
 
@@ -314,12 +308,12 @@ def accuracy_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Mean accuracies in percent over the nine data sets by noise and selection; none where a data set is missing."""
     raw = {name: mean for (noise, name), (mean, _) in unselected_accuracies(table).items() if noise == "raw"}
     accuracies, figures = grid_accuracies(table), {}
-    if not set(DATASET_SIZES) <= set(raw):
+    if not set(printed.DATASET_SIZES) <= set(raw):
         return {}
-    raw_mean = 100 * float(np.mean([raw[name] for name in DATASET_SIZES]))
+    raw_mean = 100 * float(np.mean([raw[name] for name in printed.DATASET_SIZES]))
     for way in (*WAYS, "median"):
         wide = accuracies.pivot(index=["distribution", "dataset"], columns="selection", values=way)
-        if len(wide) == len(TABLE_NAMES) * len(DATASET_SIZES) and not wide.isna().any(axis=None):
+        if len(wide) == len(TABLE_NAMES) * len(printed.DATASET_SIZES) and not wide.isna().any(axis=None):
             means = (100 * wide.groupby("distribution").mean()).assign(raw=raw_mean)
             figures[f"accuracies, {way}"] = {noise: means.loc[noise] for noise in TABLE_NAMES}
             if way == "nested":

@@ -16,29 +16,19 @@ from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, study_task, without
 from fsgym_studies.common.study import Conclusion, Study, bibtex
-from fsgym_studies.uncertain_sgl import cell, printed
+from fsgym_studies.uncertain_sgl import cell, printed, tables
 from fsgym_studies.uncertain_sgl.claims import FEWER_STEPS, FNUM_MARGIN, agrees, claims
-from fsgym_studies.uncertain_sgl.tables import (
-    COMPARED_SELECTIONS,
-    accuracy_table,
-    cells_of_kind,
-    chosen_table,
-    grid_accuracies,
-    selection_table,
-    setting_results,
-    weight_pictures,
-)
 
 # What the study of uncertain data says below its claims: reasons for disagreements, effects of choices, misprints.
 
 
 def notes(table: pd.DataFrame) -> list[str]:
     """Reasons for disagreements with the paper, effects of the choice of settings, and misprints."""
-    results = setting_results(table)
+    results = tables.setting_results(table)
     sparse = results[results["column"] == "FS (ratio < 0.9)"]
     sentences = [
-        *step_notes(sparse, cells_of_kind(table, "fewer steps")),
-        *code_notes(sparse, cells_of_kind(table, "coded otherwise")),
+        *step_notes(sparse, tables.cells_of_kind(table, "fewer steps")),
+        *code_notes(sparse, tables.cells_of_kind(table, "coded otherwise")),
     ]
     if len(results):
         means = {mode: 100 * results[f"{mode}_accuracy"].mean() for mode in ("early", "exact")}
@@ -49,7 +39,7 @@ def notes(table: pd.DataFrame) -> list[str]:
             f"{sparse['early_ratio'].mean():.3f} after our 100 steps and {sparse['exact_ratio'].mean():.3f} at the "
             "minimum of the objective."
         )
-    sentences += optimism_notes(grid_accuracies(table))
+    sentences += optimism_notes(tables.grid_accuracies(table))
     sentences.append(
         "The paper defines FNum as d minus the number of selected features, which contradicts all its tables; our FNum "
         "is the number of selected features. The mean of the printed raw accuracies is 87.53, not 87.43, and that of "
@@ -127,7 +117,7 @@ def optimism_notes(accuracies: pd.DataFrame) -> list[str]:
     lead = 100 * (accuracies["best"] - accuracies["nested"]).groupby(accuracies["selection"]).mean()
     n_settings = accuracies.groupby("selection")["n_settings"].max()
     listed = ", ".join(
-        f"{name} {lead[name]:+.2f} (best of up to {n_settings[name]} settings)" for name in COMPARED_SELECTIONS
+        f"{name} {lead[name]:+.2f} (best of up to {n_settings[name]} settings)" for name in tables.COMPARED_SELECTIONS
     )
     return [
         "The accuracy of the best setting of the grid on the test folds is optimistic. It exceeds the "
@@ -256,9 +246,9 @@ def permute_codes(data: Dataset, order: int) -> Dataset:
 
 
 def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
-    tables = [accuracy_table(table), selection_table(table), chosen_table(table)]
-    filled = [t for t in tables if len(t.frame)]
-    return Conclusion(protocol(full), claims(table), filled, weight_pictures(table), notes(table))
+    shown = [tables.accuracy_table(table), tables.selection_table(table), tables.chosen_table(table)]
+    filled = [t for t in shown if len(t.frame)]
+    return Conclusion(protocol(full), claims(table), filled, tables.weight_pictures(table), notes(table))
 
 
 def protocol(full: bool) -> str:

@@ -32,7 +32,7 @@ FITTED = {
     "lattice": lambda **options: LatticeClassifier(random_state=0, **options),
     "linear": lambda **options: DatumWiseClassifier(n_iterations=6, random_state=0, **options),
     "mixture": lambda **options: MixtureClassifier(random_state=0, **options),
-    "any_network": lambda **options: AnyStateNetworkClassifier(n_steps=300, random_state=0, **options),
+    "any_network": lambda **options: AnyStateNetworkClassifier(n_steps=100, random_state=0, **options),
     "network": lambda **options: short_classifier("maskable_ppo", **options),
     "network of values": lambda **options: short_classifier("dqn", **options),
     "adaptive": lambda **options: AdaptiveClassifier(random_state=0, **options),

@@ -236,6 +236,7 @@ def test_memory_is_bounded_by_the_size_of_the_file(saved):
     assert peak_of_loading(path) < 40 * path.stat().st_size
 
 
+@pytest.mark.parametrize("saved", ["lattice"], indirect=True)
 def test_memory_and_time_grow_with_the_number_of_columns_not_faster(saved):
     model = LatticeClassifier(budget=0, random_state=0).fit(saved.X, saved.y)
     path = saved.path.with_name("small")

@@ -37,7 +37,7 @@ OPTIONS: dict[str, Any] = {
 }
 ESTIMATORS: dict[str, Any] = {
     "rcpi": DatumWiseClassifier(n_iterations=4, random_state=0),
-    "lattice": LatticeClassifier(unknown=0, random_state=0),
+    "lattice": LatticeClassifier(unknown=0, effort=0.1, random_state=0),
 }
 
 

@@ -25,7 +25,7 @@ def test_probabilities_of_the_lattice_at_its_states_are_those_of_its_answers(var
 
 def test_probabilities_at_a_state_read_only_what_was_acquired_in_the_order_of_the_user():
     X, y = features_and_labels(patients(200))
-    model = LatticeClassifier(unknown=0, random_state=0, **RULES).fit(X, y)
+    model = LatticeClassifier(unknown=0, effort=0.1, random_state=0, **RULES).fit(X, y)
     features = model.columns_.encode(X)
     rng = np.random.default_rng(0)
     acquired = rng.random(features.shape) < 0.5
@@ -42,7 +42,7 @@ def test_probabilities_at_a_state_read_only_what_was_acquired_in_the_order_of_th
     np.testing.assert_array_equal(nothing, np.repeat(nothing[:1], len(X), axis=0))
     assert (model.probabilities_at(X, np.ones_like(acquired)) != nothing).any()
     order = rng.permutation(X.shape[1])
-    shuffled = LatticeClassifier(unknown=0, random_state=0, **RULES).fit(X.iloc[:, order], y)
+    shuffled = LatticeClassifier(unknown=0, effort=0.1, random_state=0, **RULES).fit(X.iloc[:, order], y)
     moved = np.concatenate([np.arange(features.shape[1])[model.columns_.features[k]] for k in order])
     np.testing.assert_array_equal(shuffled.probabilities_at(X, acquired[:, moved]), at_half)
 

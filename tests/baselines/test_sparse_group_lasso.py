@@ -205,7 +205,7 @@ def test_descent_and_the_augmented_lagrangian_agree():
 
     w = AugmentedLagrangian(problem.XT, y, groups, 20.0, lam2, problem.all).solve(np.zeros(30), gap_of, 1e-10)
     assert gap_of(w) <= 1e-10
-    np.testing.assert_allclose(X @ w, X @ solve_sgl(problem, 20.0, 50.0, None, 1e-13, 500).w, atol=1e-4)
+    np.testing.assert_allclose(X @ w, X @ solve_sgl(problem, 20.0, 50.0, None, 1e-13, 500)[0], atol=1e-4)
 
 
 def test_screening_drops_most_groups_but_none_of_the_solution():
@@ -214,9 +214,9 @@ def test_screening_drops_most_groups_but_none_of_the_solution():
         X, y = rng.normal(size=(40, 120)), rng.normal(size=40)
         problem, groups = SGLProblem(X, y, make_groups(4, "ones", 120)), make_groups(4, "ones", 120)
         lam = float(rng.uniform(0.1, 0.6)) * sgl_lambda_max(X, y, 4, tau=0.5) / 2
-        best = solve_sgl(problem, lam, lam, None, 1e-14, 500).w
+        best = solve_sgl(problem, lam, lam, None, 1e-14, 500)[0]
         for tol in (1e-2, 1e-4, 1e-14):
-            w = solve_sgl(problem, lam, lam, None, tol, 500).w
+            w = solve_sgl(problem, lam, lam, None, tol, 500)[0]
             descent = BlockDescent(problem, lam, lam * groups.weights, w)
             z = X.T @ descent.r
             gap, scale = descent.gap(z, problem.all)

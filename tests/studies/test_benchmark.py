@@ -21,8 +21,9 @@ from fsgym_studies import suites
 from fsgym_studies.common.plan import cells_table
 from fsgym_studies.suites import cell as suite_cells
 from fsgym_studies.suites.command import study_of
-from fsgym_studies.suites.leaderboard import SCORES, conclusion_of, mean_ranks
+from fsgym_studies.suites.leaderboard import conclusion_of
 from fsgym_studies.suites.methods import BENCHMARK_METHODS, SLOW_METHODS, SuiteMethods, chosen_methods, has_prices
+from fsgym_studies.suites.scores import SCORES, mean_ranks
 from fsgym_studies.suites.suite import RowSplit
 from fsgym_studies.suites.syn.suite import syn_problems
 from fsgym_studies.suites.turney.suite import price_options
@@ -134,10 +135,11 @@ def test_finished_cells_are_not_run_again(capsys, folder, tmp_path, monkeypatch)
         assert (again / name).read_bytes() == (folder / name).read_bytes()
 
 
-def test_an_interrupted_quick_benchmark_does_not_speak_of_its_report(capsys, monkeypatch, tmp_path):
+def test_an_interrupted_quick_benchmark_does_not_speak_of_its_report(capsys, monkeypatch, folder, tmp_path):
     def interrupted(**arguments):
         raise KeyboardInterrupt
 
+    shutil.copytree(folder, tmp_path / "False")  # all of its cells are there
     for stop in (False, True):
         with monkeypatch.context() as patch:
             if stop:

@@ -40,8 +40,9 @@ PART: dict[str, Any] = {"sample": 40, "draw": 1, "folds": 5, "fold": 2, "seed": 
 @pytest.mark.parametrize(
     ("selector", "inner"), [("rfe", "nested"), pytest.param("anova", "outer", marks=pytest.mark.slow)]
 )
-def test_a_lufe_cell_agrees_with_the_estimator(selector, inner):
+def test_a_lufe_cell_agrees_with_the_estimator(selector, inner, monkeypatch):
     """The cell shares selections and factors among its classifiers, the estimators do not."""
+    monkeypatch.setattr("baselines.lufe.search.PAPER_WEIGHTS", (0.01, 1.0, 100.0))
     data = documents()
     cell = lufe_cell.compare_arms(data, part=PART, n_selected=8, selector=selector, inner=inner, shares=(0.5,))
     train, test = lufe_cell.train_and_test_rows(data.y, PART)
@@ -65,7 +66,7 @@ def test_a_lufe_cell_agrees_with_the_estimator(selector, inner):
     names = {"selection", "ALL", "random", "augmented 50%", lufe_cell.FIXED_BOUND}
     assert names <= set(cell)
     assert set(cell["silent"]) <= names | set(settings)
-    assert cell["inner_fits"] == 5 * (5 * 49 + 4 * 7)
+    assert cell["inner_fits"] == 5 * (5 * 3**2 + 4 * 3)
     assert 0 <= cell["silent_fits"] < cell["inner_fits"]
 
 

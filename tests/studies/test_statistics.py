@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fsgym_studies.common import curves
-from fsgym_studies.common.statistics import accuracy_at, area, curve_knots, mean_of, wins
+from fsgym_studies.common.statistics import accuracy_at, area, curve_knots, mean_of, wilcoxon_p, wins
 
 
 def test_mean_deviation_and_interval():
@@ -35,14 +35,12 @@ def test_few_values_have_no_interval():
 
 def test_wins_ties_losses_and_the_signed_rank_test():
     first, second = np.array([0.9, 0.8, 0.7, 0.6, 0.75, 0.5]), np.array([0.8, 0.75, 0.69, 0.6005, 0.71, np.nan])
-    result = wins(first, second, tie=0.001)
-    assert result[:3] == (4, 1, 0)
+    assert wins(first - second, tie=0.001) == (4, 1, 0)
     # Of the five differences only the smallest (.0005, rank 1) is negative: W- = 1, p = 2 * 2 / 2^5.
-    assert result.p == pytest.approx(0.125)
-    assert wins([0.9] * 6, [0.8, 0.7, 0.6, 0.5, 0.4, 0.3]).p == pytest.approx(2 / 2**6)
-    equal = wins([0.5, 0.5], [0.5, 0.5])
-    assert equal[:3] == (0, 2, 0)
-    assert np.isnan(equal.p)
+    assert wilcoxon_p(first - second) == pytest.approx(0.125)
+    assert wilcoxon_p([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]) == pytest.approx(2 / 2**6)
+    assert wins([0.0, 0.0]) == (0, 2, 0)
+    assert np.isnan(wilcoxon_p([0.0, 0.0]))
 
 
 def test_a_curve_is_flat_before_straight_between_settings_and_ends_at_the_largest_class():

@@ -9,7 +9,7 @@ import pytest
 from fsgym.methods import Method, load_class
 
 # Parameters that cost time only, of whichever method has them; and what trains a method in a moment.
-QUICK = {"n_iter": 20, "n_estimators": 10, "n_iterations": 3, "random_state": 0}
+QUICK = {"n_iter": 20, "n_estimators": 10, "n_iterations": 3, "cv": 2, "random_state": 0}
 FAST: dict[str, dict[str, Any]] = {
     "lattice": {"effort": 0.1},
     "rcpi_printed": {"n_iterations": 10},  # three have not yet learnt three classes
@@ -23,6 +23,8 @@ FAST: dict[str, dict[str, Any]] = {
     "dqn": {
         "total_timesteps": 200, "num_envs": 8, "options": {"learning_starts": 50, "target_update_interval": 8}
     },
+    "hkl": {"max_active": 20},
+    "uncertain_sgl": {"s": 3},
     "gdfs": {"hidden": (16,), "n_epochs": 1, "batch_size": 64, "learning_rate": 0.02, "max_acquisitions": 3},
     "dime": {"hidden": (16,), "n_epochs": 1, "batch_size": 64, "learning_rate": 0.02, "max_acquisitions": 3},
 }  # fmt: skip

@@ -11,16 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.data.cells import with_merged_as_text
-from fsgym.data.reading.files import (
-    MISSING_IF_EMPTY,
-    READ_ERRORS,
-    UTF8_REMEDY,
-    check_file,
-    content_of,
-    first_line,
-    gigabytes,
-    most_bytes,
-)
+from fsgym.data.reading import files
 from fsgym.data.suspicions import plain_numbers
 from fsgym.text.messages import brief, listing
 
@@ -92,12 +83,12 @@ def read_table(
     header, sample, n_rows = _check_rows(lines, path)
     names = _check_header(header, path, drop) if only is None else _names_for(header, path, only)
     sign = decimal or _find_decimal(sample, lines.separator)
-    given: dict[str, Any] = {**MISSING_IF_EMPTY, "sep": lines.separator, "header": 0, "names": names}
+    given: dict[str, Any] = {**files.MISSING_IF_EMPTY, "sep": lines.separator, "header": 0, "names": names}
     as_text = set(as_text) & set(names)
     try:
         frame = pd.read_csv(io.StringIO(lines.text), decimal=sign, dtype=dict.fromkeys(as_text, str), **given)
-    except (OSError, *READ_ERRORS) as error:
-        raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
+    except (OSError, *files.READ_ERRORS) as error:
+        raise ValueError(f"{path} cannot be read as a CSV file ({files.first_line(error)})") from None
     if len(frame) != n_rows:
         raise ValueError(f"{path} cannot be read as a CSV file: {n_rows} rows are expected, got {len(frame)}")
     used = [key for key in names if (key not in drop if only is None else key in only)]
@@ -122,19 +113,19 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
     from fsgym.support.extras import require
 
-    check_file(path)
+    files.check_file(path)
     require("parquet", f"reading {path}")
     from pyarrow import ArrowException
 
     try:
-        need, limit = bytes_of_parquet(path), most_bytes(path)
+        need, limit = bytes_of_parquet(path), files.most_bytes(path)
         if need <= limit:
             return pd.read_parquet(path, engine="pyarrow")
-    except (OSError, ArrowException, *READ_ERRORS) as error:
-        raise ValueError(f"{path} cannot be read as a Parquet file ({first_line(error)})") from None
+    except (OSError, ArrowException, *files.READ_ERRORS) as error:
+        raise ValueError(f"{path} cannot be read as a Parquet file ({files.first_line(error)})") from None
     raise ValueError(
-        f"{path} needs {gigabytes(need)}, more than the {gigabytes(limit)} that a file of its size may have; if that "
-        "is right, write it with to_parquet(..., compression=None, use_dictionary=False)"
+        f"{path} needs {files.gigabytes(need)}, more than the {files.gigabytes(limit)} that a file of its size may "
+        "have; if that is right, write it with to_parquet(..., compression=None, use_dictionary=False)"
     )
 
 
@@ -156,7 +147,7 @@ def bytes_of_parquet(path: Path) -> int:
     widths = sum(max(part.length or 0, 8) for part in parts)
     need = max(sum(group.total_byte_size for group in groups), metadata.num_rows * widths)
     texts = [part.name for part in parts if part.physical_type == "BYTE_ARRAY"]
-    if need > most_bytes(path) or not texts:
+    if need > files.most_bytes(path) or not texts:
         return need
     with ParquetFile(path, read_dictionary=texts) as file:
         columns = file.read(columns=texts).columns
@@ -172,19 +163,19 @@ def bytes_of_parquet(path: Path) -> int:
 
 def _decode(path: Path) -> str:
     """The text of a file without a byte order mark; ValueError where it is no text in UTF-8."""
-    check_file(path)
-    content = content_of(path)
+    files.check_file(path)
+    content = files.content_of(path)
     for signature, fault in SIGNATURES.items():
         if content.startswith(signature):
             raise ValueError(f"{path} {fault}")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or content[:100].count(0) > len(content[:100]) // 3:
-        raise ValueError(f"{path} is text in UTF-16, or no text; {UTF8_REMEDY.replace('LATIN1', 'UTF-16')}")
+        raise ValueError(f"{path} is text in UTF-16, or no text; {files.UTF8_REMEDY.replace('LATIN1', 'UTF-16')}")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ValueError(
-            f"{path} is not text in UTF-8 (byte 0x{content[error.start]:02x} in line {line}); {UTF8_REMEDY}"
+            f"{path} is not text in UTF-8 (byte 0x{content[error.start]:02x} in line {line}); {files.UTF8_REMEDY}"
         ) from None
     if not text.strip():
         raise ValueError(f"{path} is empty; it must have a header line and rows")
@@ -267,8 +258,9 @@ def _check_rows(lines: _Lines, path: Path) -> tuple[list[str], list[list[str]], 
             if n_rows <= SAMPLED_ROWS:
                 sample.append(row)
     except (csv.Error, StopIteration) as error:
+        line = reader.line_num + lines.n_before
         raise ValueError(
-            f"{path} cannot be read as a CSV file, line {reader.line_num + lines.n_before} ({first_line(error)}); "
+            f"{path} cannot be read as a CSV file, line {line} ({files.first_line(error)}); "
             'close each quotation mark, and write one within a cell as ""'
         ) from None
     if wrong:

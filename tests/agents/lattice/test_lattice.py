@@ -55,7 +55,7 @@ def test_values_that_are_not_acquired_have_no_effect_and_no_action_is_illegal(va
     dataset, _ = problem(variant, missing, n=36)
     X, y = dataset.X, dataset.y
     options = {"lam": 0.01, **VARIANTS[variant]}
-    model = LatticeClassifier(random_state=0, unknown=0.1 * missing).set_params(**options).fit(X, y)
+    model = LatticeClassifier(effort=0.1, random_state=0, unknown=0.1 * missing).set_params(**options).fit(X, y)
     done = model.trajectories(X)
     not_acquired = ~done.acquired & ~np.isnan(X)
     rng = np.random.default_rng(1)
@@ -111,14 +111,15 @@ def test_model_files_do_not_depend_on_the_number_of_threads(tmp_path):
     X, y = load_wine(return_X_y=True)
     X, y = X[::2, -6:], y[::2]
     for name, n_jobs in (("one", 1), ("two", 2), ("again", None)):
-        LatticeClassifier(unknown=0, lam=0.05, n_jobs=n_jobs, random_state=3).fit(X, y).save(tmp_path / name)
+        model = LatticeClassifier(unknown=0, lam=0.05, effort=0.1, n_jobs=n_jobs, random_state=3)
+        model.fit(X, y).save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes() == (tmp_path / "again").read_bytes()
 
 
 def test_a_path_gives_the_same_models_as_separate_fits(tmp_path):
     X, y = load_wine(return_X_y=True)
     X = X[:, -6:]
-    model = LatticeClassifier(budget=3, unknown=0, random_state=0)
+    model = LatticeClassifier(budget=3, unknown=0, effort=0.1, random_state=0)
     models = model.path(X, y, [0.1, 0.02])
     assert not hasattr(model, "policy_")
     for lam, one in zip((0.1, 0.02), models):
@@ -176,7 +177,8 @@ def test_the_mean_probability_of_the_answer_is_the_accuracy():
 def test_a_loaded_model_is_the_saved_one(variant, tmp_path):
     dataset, _ = problem(variant, True, n=60)
     X, y = dataset.X, np.array(["low", "mid", "top"])[dataset.y]
-    model = LatticeClassifier(random_state=0).set_params(**{"lam": 0.01, **VARIANTS[variant]}).fit(X, y)
+    options = {"lam": 0.01, **VARIANTS[variant]}
+    model = LatticeClassifier(effort=0.2, random_state=0).set_params(**options).fit(X, y)
     model.save(tmp_path / "model")
     again = load_classifier(tmp_path / "model")
     assert isinstance(again, LatticeClassifier)
@@ -276,7 +278,7 @@ def test_an_unfitted_classifier_raises_not_fitted(tmp_path):
 
 
 @parametrize_with_checks(  # without options: in test_methods
-    [LatticeClassifier(budget=2, unknown=0, random_state=0)], expected_failed_checks=expected_failed_checks
+    [LatticeClassifier(budget=2, unknown=0, effort=0.1, random_state=0)], expected_failed_checks=expected_failed_checks
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

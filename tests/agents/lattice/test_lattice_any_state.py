@@ -23,7 +23,9 @@ def fitted(request):
     X, y = request.param(return_X_y=True)
     rows = np.random.default_rng(100).permutation(len(y))
     train, test = rows[: len(y) // 2], rows[len(y) // 2 :]
-    model, without = (LatticeClassifier(LAM, unknown=u, random_state=0).fit(X[train], y[train]) for u in (0.1, 0))
+    model, without = (
+        LatticeClassifier(LAM, unknown=u, effort=0.3, random_state=0).fit(X[train], y[train]) for u in (0.1, 0)
+    )
     return model, without, X[test].astype(np.float32), y[test]
 
 
@@ -309,6 +311,6 @@ def test_damaged_back_up_moves_and_starts_are_refused(fitted, tmp_path):
 def test_back_up_moves_do_not_depend_on_the_number_of_threads(free_task, tmp_path):
     X, y, costs = free_task
     for n_jobs in (1, 2):
-        model = LatticeClassifier(0.02, costs=costs, n_jobs=n_jobs, random_state=1).fit(X[:150], y[:150])
+        model = LatticeClassifier(0.02, effort=0.1, costs=costs, n_jobs=n_jobs, random_state=1).fit(X[:150], y[:150])
         model.save(tmp_path / str(n_jobs))
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()

@@ -45,7 +45,9 @@ def plain(cancer):
     return DatumWiseClassifier(lam=0.02, **QUICK).fit(X[:285], y[:285]), X, y
 
 
-@parametrize_with_checks([DatumWiseClassifier(budget=2, random_state=0)], expected_failed_checks=expected_failed_checks)
+@parametrize_with_checks(
+    [DatumWiseClassifier(budget=2, n_iterations=3, random_state=0)], expected_failed_checks=expected_failed_checks
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

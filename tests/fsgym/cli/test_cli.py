@@ -96,6 +96,7 @@ def test_default_folder_is_named_after_the_data(capsys, tmp_path, monkeypatch):
     ]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
     groups = {"colours": ["hue", "color_intensity"], "rest": [n for n in WINE.feature_names if "hue" not in n]}
     groups["rest"].remove("color_intensity")
@@ -123,6 +124,7 @@ def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
     assert "related needs unrelated_costs" in error
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_prerequisites_and_the_price_of_the_first_acquisition(capsys, tmp_path, table):
     (tmp_path / "needs.json").write_text('{"fever": ["age"], "sex": ["age", "fever"]}')
     (tmp_path / "related.json").write_text('[["age", "fever"], ["fever", "sex"]]')
@@ -147,6 +149,7 @@ def test_prerequisites_and_the_price_of_the_first_acquisition(capsys, tmp_path, 
     np.testing.assert_allclose(again["spent"], results["spent"] + 5 * (results["n_acquisitions"] > 0))
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_missing_values_are_refused_on_request(capsys, tmp_path):
     path = tmp_path / "gaps.csv"
     path.write_text("a,b,target\n" + "1,2,no\n,3,yes\n2,2,no\n4,1,yes\n" * 5)
@@ -342,6 +345,7 @@ def test_import_is_light():
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_options_of_how_a_table_is_read(capsys, tmp_path):
     """The options that resolve suspicious columns work in train, evaluate and compare."""
     rows = [f"{i % 9},5;{'unknown' if i == 3 else i % 5};{i % 3};1;{'yes' if i % 2 else 'no'}" for i in range(60)]
@@ -364,6 +368,7 @@ def test_options_of_how_a_table_is_read(capsys, tmp_path):
     assert call(capsys, "compare", file, "--separator", "ab")[0] == 2
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_methods_of_ones_own_and_several_data_sets(capsys, tmp_path, table, monkeypatch):
     (tmp_path / "mine.py").write_text(
         "from sklearn.feature_selection import SelectKBest\n"

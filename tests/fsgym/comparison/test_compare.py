@@ -15,7 +15,6 @@ import fsgym
 from baselines import CARTClassifier
 from fsgym import Dataset, Rules, compare, evaluate, summarise
 from fsgym.comparison import cell as cells
-from fsgym.comparison import report
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of, seed_of
 from fsgym.methods import METHODS, find_method, load_class
@@ -247,6 +246,7 @@ def test_a_failing_method_is_recorded_and_the_others_are_fitted():
     assert summarise(results).within["method"].unique().tolist() == ["broken", "lars"]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_ctrl_c_stores_finished_fits_and_the_same_call_resumes(tmp_path, monkeypatch):
     original, seen, whole = (
         cells.run_cell,
@@ -302,7 +302,7 @@ def test_a_method_that_kills_its_process_is_recorded_and_the_others_are_fitted(t
 
 
 def test_a_stored_fit_is_reused_only_for_equal_arguments(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "draw_pictures", lambda *_: [])
+    monkeypatch.setattr("fsgym.comparison.report.write_report", lambda *_: None)
     original, seen = cells.run_cell, []
 
     def counted(**cell):

@@ -93,6 +93,7 @@ def test_without_row_groups_agents_are_fitted_on_arrays(method, monkeypatch):
     assert set(seen) == {(Dataset, type(None))}
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_report_names_the_groups(visits, file, tmp_path):
     compare(file, ["cart"], splits=1, row_groups="pid", out=tmp_path / "with", references=False)
     compare(load_dataset(file, drop=["pid"]), ["cart"], splits=1, out=tmp_path / "without", references=False)

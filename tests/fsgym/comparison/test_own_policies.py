@@ -149,7 +149,7 @@ def test_an_agent_of_an_environment_is_shown_its_values():
 
 
 def test_a_fitted_estimator_is_fitted_again_with_a_warning():
-    fitted = LatticeClassifier(unknown=0, random_state=0).fit(*fsgym_wine())
+    fitted = LatticeClassifier(unknown=0, effort=0.1, random_state=0).fit(*fsgym_wine())
     with pytest.warns(
         UserWarning, match="'mine' is fitted already and is fitted again in each split; .*FrozenEstimator"
     ):

@@ -54,12 +54,6 @@ def nasty(tmp_path_factory):
     return folder, results
 
 
-@pytest.fixture
-def no_pictures(monkeypatch):
-    """Pictures take most of the time of a report."""
-    monkeypatch.setattr(report, "draw_pictures", lambda *args: [])
-
-
 @pytest.fixture(scope="module")
 def clinic():
     X, y = clinic_table()

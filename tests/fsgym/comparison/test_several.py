@@ -20,6 +20,7 @@ def table_of(name, seed, n_features=4):
     return fsgym.Dataset(X, X[:, 0] > 0, name=name)
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.slow  # data sets with other arguments are compared, too
 def test_each_data_set_resumes_what_was_compared_alone(tmp_path, monkeypatch):
     data = [table_of(name, seed) for seed, name in enumerate(["a b", "c", "d"])]
@@ -119,14 +120,15 @@ def test_tables_are_named_data_and_two_need_names_of_their_own():
         compare_datasets([table, table], ["everything"], **options)
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_expected_time_is_that_of_the_fits_that_are_left(tmp_path, monkeypatch, capsys):
     data = table_of("a", 0)
-    before = expected_time(planned_of(data, tmp_path))
+    seconds, n_tasks, unknown = expected_time(planned_of(data, tmp_path))
     each = seconds_of("cart", data.split(0.5, 0)[0])
-    assert before.seconds == pytest.approx(each * before.n_tasks)
-    assert before.unknown == ()
+    assert seconds == pytest.approx(each * n_tasks)
+    assert unknown == ()
     fsgym.compare(data, ["cart"], out=tmp_path, **QUICK)
-    assert expected_time(planned_of(data, tmp_path)).n_tasks == 0
+    assert expected_time(planned_of(data, tmp_path))[1] == 0
     assert seconds_of("mine", data) is None
 
     monkeypatch.setattr("fsgym.comparison.planned.seconds_of", lambda method, train: 600.0)

@@ -83,15 +83,15 @@ def test_the_dynamic_programme_of_a_sum_by_simulation():
 
 @pytest.mark.parametrize(("generator", "expected"), CUBES, ids=str)
 def test_cubes(generator, expected):
-    at = [reference(generator, lam, n_samples=6000, random_state=100) for lam in LAMS]
+    at = [reference(generator, lam, n_samples=3000, random_state=100) for lam in LAMS]
     for r, loss in zip(at, expected[:3]):
         assert r.loss == pytest.approx(loss, abs=0.0025 + 3 * r.standard_error)
         assert 0 < r.standard_error < 0.003
     assert at[1].accuracy == pytest.approx(expected[3], abs=0.01)
     assert at[1].spent == pytest.approx(expected[4], abs=0.3)
     assert [r.spent for r in at] == sorted((r.spent for r in at), reverse=True)
-    assert 1 - at[0].accuracy > bayes_error(generator, 6000) - 0.004
-    assert reference(generator, 1, n_samples=6000, random_state=100)[:3] == (0.875, 0.125, 0.0)
+    assert 1 - at[0].accuracy > bayes_error(generator, 3000) - 0.004
+    assert reference(generator, 1, n_samples=3000, random_state=100)[:3] == (0.875, 0.125, 0.0)
 
 
 def test_other_contexts_cost_no_more_than_five():
