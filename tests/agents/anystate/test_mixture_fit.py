@@ -170,6 +170,16 @@ def test_exponents_make_copies_of_a_variable_count_once():
     exponents = fit_exponents([(plain, second, known)], 1500)
     powers = exponents.of_variable.mean() * (1.0 + np.arange(1, 5)) ** exponents.count_power
     assert powers * np.arange(1, 5) == pytest.approx(np.ones(4), abs=0.25)  # one copy tells as much as four
+
+    def penalised(of_variable, power):
+        own = np.log(of_variable) - np.log(exponents.of_variable).mean()  # what all have in common is free
+        losses = Exponents(of_variable, power).applied(variables, densities).log_loss(second, known)
+        return losses.mean() + const.EXPONENT_PENALTY / 1500 * (own @ own)
+
+    found = penalised(exponents.of_variable, exponents.count_power)
+    for step in (-0.02, 0.02):
+        assert penalised(exponents.of_variable, exponents.count_power + step) > found
+        assert penalised(exponents.of_variable * np.exp(step), exponents.count_power) > found
     honest = exponents.applied(variables, densities)
     loss = honest.log_loss(second, known).mean()
     assert loss < plain.log_loss(second, known).mean() - 0.01
