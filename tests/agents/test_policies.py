@@ -37,7 +37,6 @@ def quick(kind, **options):
 
 
 @cache
-@cache
 def fitted_on_base(kind):
     dataset, _ = problem("base", True)
     return quick(kind).fit(dataset.X, dataset.y)
