@@ -124,7 +124,7 @@ def learn(
     """
     kappa, beta, effort = settings
     if beta is None:
-        beta = next(share for limit, share in const.EXPECTED_COST_SHARE.items() if data.effective_size <= limit)
+        beta = next(share for limit, share in const.EXPECTED_COST_SHARE.items() if data.size_at_stake(rules) <= limit)
     lattice = Lattice(data, rules, beta, run, classifiers, base, forbidden, effort)
     add_initial_subsets(lattice)
     history: list[dict[str, float]] = []
@@ -158,8 +158,9 @@ def _pays(grown: SweepPolicy, policy: SweepPolicy) -> bool:
     """Whether the loss of the training rows falls by some standard errors of the paired difference."""
     data = policy.lattice.data
     difference = grown.choices[()].value - policy.choices[()].value
-    margin = next(m for most, m in const.MARGINS_OF_GROWTH.items() if len(data.y) <= most)
-    error = standard_error(difference, data.weight, policy.lattice.rules)
+    rules = policy.lattice.rules
+    margin = next(m for most, m in const.MARGINS_OF_GROWTH.items() if data.size_at_stake(rules) <= most)
+    error = standard_error(difference, data.weight, rules)
     return data.mean(difference) < -margin * error
 
 

@@ -14,6 +14,7 @@ from agents.lattice import constants as const
 from agents.lattice.basis import Basis, bins_of, columns_of, fit_basis, mean_columns_of_bins
 from fsgym.data.dataset import Dataset
 from fsgym.data.row_groups import grouped_folds
+from fsgym.rules import Rules
 from fsgym.trees.boosting import MOST_BINS
 
 # What a lattice may cost: the time of a subset's classifier by a formula, and the limits of all of them.
@@ -225,6 +226,14 @@ class TrainingData:
     def effective_size(self) -> float:
         """Kish's effective number of rows, (sum w)^2 / sum w^2."""
         return len(self.y) if self.weight is None else float(self.weight.sum() ** 2 / (self.weight @ self.weight))
+
+    def size_at_stake(self, rules: Rules) -> float:
+        """The effective number of rows, where a row counts as much as the dearest answer to it."""
+        dearest = rules.error_costs.max(axis=0)[self.y]
+        if not dearest.any():
+            return self.effective_size
+        stakes = self.weighted(dearest)
+        return float(stakes.sum() ** 2 / (stakes @ stakes))
 
     def one_per_column(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """The features without all but the first of each column, whose features are available together."""

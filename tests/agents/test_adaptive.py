@@ -77,7 +77,7 @@ def choose(n, learners, lam=0.01, **options):
         return choosing.learn_at(Rules(3, 2, lam=lam))
 
 
-def test_another_learner_is_used_only_where_it_is_better_by_a_standard_error():
+def test_the_loss_of_the_first_learner_counts_as_half_a_standard_error_higher():
     seen = []
     learners = {"lattice": learner(False), "mixture": learner(True, seen=seen)}
     report = choose(400, learners).report
@@ -86,11 +86,13 @@ def test_another_learner_is_used_only_where_it_is_better_by_a_standard_error():
     assert report.trials[1].difference < -0.4
     assert seen == [400]  # trained once, on all rows
     assert "mixture has a loss lower than lattice by" in str(report)
-    assert choose(400, learners, lam=0.7).report.learner == "lattice"
-    equal = choose(400, {"lattice": learner(True), "mixture": learner(True)}).report
-    assert equal.learner == "lattice"
-    rare = choose(400, learners, lam=0.02, share_of_ones=0.025).report  # ten rows of class 1
-    assert (rare.learner == "mixture") == (rare.trials[1].difference < -rare.trials[1].standard_error)
+    loss, error = report.trials[0].loss, report.trials[0].error
+    mistakes = report.trials[1].loss - 0.01
+    assert error == pytest.approx(0.5 / 20, rel=0.01)
+    for errors, chosen in ((0.4, "mixture"), (0.6, "lattice"), (4, "lattice")):
+        report = choose(400, learners, lam=loss - mistakes + errors * error).report
+        assert report.learner == chosen
+        assert ("higher than lattice by" in str(report)) == (chosen == "mixture")
 
 
 def test_the_network_is_tried_on_many_rows_or_where_the_lattice_is_limited():
