@@ -338,14 +338,22 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         Acquisitions are indices into ``rules_.names``; ``to_frame()`` of the result shows names and values. With
         ``continue_after_stop`` each row acquires until no acquisition is legal, and answers then.
         """
-        features = self._features(X, missing_columns)
-        done = self._act(features, continue_after_stop)
+        features, done = self._act(X, missing_columns, continue_after_stop)
         return replace(done, table=EpisodeTable(features, self.rules_, self.columns_, self.classes_))
 
-    def _act(self, features: NDArray[np.float32], continue_after_stop: bool = False) -> Trajectories:
-        """Classify rows of features in the order of the user."""
-        rows = self.arrangement_.rows(features)
-        return self.arrangement_.trajectories(self.policy_.trajectories(rows, continue_after_stop=continue_after_stop))
+    def _act(
+        self, X: Any, missing_columns: MissingColumns, continue_after_stop: bool = False
+    ) -> tuple[NDArray[np.float32], Trajectories]:
+        """The features of rows in the order of the user, and how they are classified.
+
+        That a row has no value is no evidence where the table lacks the column.
+        """
+        features = self._features(X, missing_columns)
+        rows, options = self.arrangement_.rows(features), {}
+        if is_frame(X) and has_names(X) and not {*self.evidence_} <= {*X.columns}:
+            options["declared"] = False
+        done = self.policy_.trajectories(rows, continue_after_stop=continue_after_stop, **options)
+        return features, self.arrangement_.trajectories(done)
 
     def predict(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray:
         """The predicted class of each row of ``X``, (n_samples,).
@@ -363,7 +371,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         ValueError
             If a column is missing or holds something else than in training.
         """
-        answers = self._act(self._features(X, missing_columns)).answers
+        answers = self._act(X, missing_columns)[1].answers
         return self.classes_[answers]
 
     def probabilities_at(self, X: ArrayLike, acquired: ArrayLike) -> NDArray[np.float64] | None:
@@ -391,12 +399,14 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             raise TypeError(f"acquired must be a mask of bool, got dtype {mask.dtype}")
         if mask.shape != features.shape:
             raise ValueError(f"acquired must have shape {features.shape}, got {mask.shape}")
-        order = self.arrangement_.features
-        return self.policy_.state_probabilities((mask & ~np.isnan(features))[:, order], features[:, order])
+        order, missing = self.arrangement_.features, np.isnan(features)
+        options = {"missing": missing[:, order]} if self.evidence_ else {}
+        return self.policy_.state_probabilities((mask & ~missing)[:, order], features[:, order], **options)
 
     def features_used(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray[np.bool_]:
         """The columns acquired to classify each row of ``X``, bool (n_samples, ``n_features_in_``)."""
-        return self.columns_.of_features(self._act(self._features(X, missing_columns)).acquired)
+        acquired = self._act(X, missing_columns)[1].acquired
+        return self.columns_.of_features(acquired)
 
     def estimate_loss(
         self,

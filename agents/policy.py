@@ -60,6 +60,15 @@ class Policy(ABC):
     kind: ClassVar[str]
     rules: Rules
 
+    @property
+    def telling(self) -> NDArray[np.int64]:
+        """The features for which it is evidence that a value is missing, int64 (n_telling,); none by default.
+
+        If there are any, ``actions``, ``advise``, ``state_probabilities`` and ``walk`` take ``missing``, bool
+        (n, n_features): which values of each case are missing, where all of this is known.
+        """
+        return np.zeros(0, np.int64)
+
     @abstractmethod
     def actions(
         self,

@@ -115,14 +115,35 @@ class AskingAgent(AskingMixin):
             check_is_fitted(self, "policy_")
         return self._made_once(self.rules_, lambda: Acquisitions(self.rules_, self.columns_))
 
-    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
-        return self.arrangement_.advice(self.policy_.advise(*self.arrangement_.states(acquired, values, legal)))
+    @property
+    def evidence_(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The columns for which it is evidence whether their value is missing; none for most models."""
+        if not hasattr(self, "policy_"):
+            check_is_fitted(self, "policy_")
+        telling = self.policy_.telling
+        if not len(telling):
+            return ()
+        return tuple(self.columns_[k].name for k in self.columns_.column_of[self.arrangement_.features[telling]])
+
+    def advise(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float64],
+        legal: NDArray[np.bool_],
+        missing: NDArray[np.bool_] | None = None,
+    ) -> Advice:
+        states = self.arrangement_.states(acquired, values, legal)
+        if missing is None:
+            return self.arrangement_.advice(self.policy_.advise(*states))
+        policy: Any = self.policy_
+        return self.arrangement_.advice(policy.advise(*states, missing=missing[:, self.arrangement_.features]))
 
     def walk_order(self) -> WalkOrder:
         return WalkOrder(self.policy_.rules, self.arrangement_.features, self.arrangement_.acquisitions)
 
-    def walk(self, state: State) -> Walk:
-        return self.policy_.walk(state)
+    def walk(self, state: State, missing: NDArray[np.bool_] | None = None) -> Walk:
+        policy: Any = self.policy_
+        return policy.walk(state) if missing is None else policy.walk(state, missing=missing)
 
     def chart(self, X: Any = None, y: Any = None, *, max_boxes: int = MAX_BOXES) -> Chart:
         """What the policy asks in which state, as a chart to look at, to read or to draw.

@@ -95,6 +95,7 @@ class TrainingTask(NamedTuple):
     known : tuple of int, acquisitions that are always known
     rng : numpy Generator
     skipped : tuple of int, acquisitions that tell nothing new: no policy makes them
+    given : tuple of int, those of ``known`` that each case brings before the policy begins
     """
 
     dataset: Dataset
@@ -103,6 +104,7 @@ class TrainingTask(NamedTuple):
     known: AcquisitionIndices
     rng: np.random.Generator
     skipped: AcquisitionIndices = ()
+    given: AcquisitionIndices = ()
 
 
 class Learner(ABC):
@@ -239,8 +241,7 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         ``predict`` returns the class with the highest one, or with ``error_costs`` the class with the lowest expected
         cost. With ``class_weight`` or ``sample_weight`` these are the probabilities in the weighted training data.
         """
-        features = self._features(X, missing_columns)
-        probabilities = self.policy_.trajectories(self.arrangement_.rows(features)).probabilities
+        probabilities = self._act(X, missing_columns)[1].probabilities
         assert probabilities is not None
         return probabilities
 

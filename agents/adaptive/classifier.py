@@ -10,6 +10,12 @@ from typing import Any, Literal, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.adaptive.evidence import (
+    InformedPolicy,
+    dataset_with_indicators,
+    rules_with_indicators,
+    telling_features,
+)
 from agents.adaptive.policy import LEARNERS, ChosenPolicy
 from agents.adaptive.report import LearnerReport, LearnerTrial, ReferencePoint
 from agents.lattice.sweep import standard_error
@@ -164,6 +170,63 @@ class ChoosingLearner(Learner):
         return self._entered[name]
 
 
+class InformedResult(NamedTuple):
+    """What training at one price results in where missing values are evidence.
+
+    Attributes
+    ----------
+    informed : ChosenResult, with the indicators
+    silent : ChosenResult, without them
+    n_indicators : int
+    """
+
+    informed: ChosenResult
+    silent: ChosenResult
+    n_indicators: int
+
+    def usage(self) -> dict[str, float]:
+        """As that of the result with the indicators, which do not count as features."""
+        usage = self.informed.usage()
+        return usage | {"features": usage["features"] - self.n_indicators}
+
+
+class InformedLearner(Learner):
+    """Trains twice: for cases of which it is known what is missing, and for those of which it is not.
+
+    Parameters
+    ----------
+    informed : ChoosingLearner, of the rows with indicators
+    silent : ChoosingLearner
+    features : int64 (n_indicators,), see ``InformedPolicy``
+    """
+
+    def __init__(self, informed: ChoosingLearner, silent: ChoosingLearner, features: NDArray[np.int64]) -> None:
+        self.informed, self.silent, self.features = informed, silent, features
+
+    def learn_at(self, rules: Rules) -> InformedResult:
+        """Train the learners at the prices of these rules, and choose one for either."""
+        n = len(self.features)
+        informed = self.informed.learn_at(rules_with_indicators(rules, n))
+        return InformedResult(informed, self.silent.learn_at(rules), n)
+
+    def learn_for(self, target: UsageTarget, rules_at: Callable[[float], Rules]) -> InformedResult:
+        """As ``learn_at``, at the ``lam`` that cases need of which it is known what is missing."""
+        n = len(self.features)
+        counted = target._replace(limit=target.limit + n) if target.quantity == "features" else target
+        informed = self.informed.learn_for(counted, lambda lam: rules_with_indicators(rules_at(lam), n))
+        return InformedResult(informed, self.silent.learn_at(rules_at(informed.rules.lam)), n)
+
+    def finish(self, model: Any, result: InformedResult) -> ChosenPolicy:
+        """The policy; ``report_`` and ``learner_`` are those of cases of which it is known what is missing."""
+        silent = self.silent.finish(model, result.silent)
+        informed = self.informed.finish(model, result.informed)
+        names = self.silent.task.dataset.columns
+        evidence = tuple(names[k].name for k in names.column_of[self.features].tolist())
+        model.report_ = report = informed.report._replace(evidence=evidence)
+        policy = InformedPolicy(informed.learner, informed.policy, self.features)
+        return ChosenPolicy(silent.learner, silent.policy, report, silent.rules, policy)
+
+
 def _choose_learner(trials: list[LearnerTrial], first: str) -> tuple[str, str]:
     """The name of the chosen learner, and why."""
     best = min((t for t in trials if np.isfinite(t.loss) and t.learner != first), key=lambda trial: trial.loss)
@@ -261,13 +324,25 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
         self.random_state = random_state
 
     @contextmanager
-    def _learner(self, task: TrainingTask) -> Iterator[ChoosingLearner]:
+    def _learner(self, task: TrainingTask) -> Iterator[ChoosingLearner | InformedLearner]:
         if self.learner != "auto" and self.learner not in LEARNERS:
             raise ValueError(explain_unknown("learner", self.learner, ["auto", *LEARNERS]))
         names = list(LEARNERS) if self.learner == "auto" else [self.learner]
         with ExitStack() as stack:
             learners = {name: LEARNERS[name](n_jobs=self.n_jobs)._learner for name in names}
-            yield ChoosingLearner(task, learners, stack)
+            silent, features = ChoosingLearner(task, learners, stack), telling_features(task.dataset)
+            if not len(features) or self.related is not None:
+                yield silent
+                return
+            n, J = task.dataset.n_features, len(task.groups)
+            indicators = tuple(range(n, n + len(features)))
+            informed = task._replace(
+                dataset=dataset_with_indicators(task.dataset, features),
+                groups=(*task.groups, indicators),
+                known=(*task.known, J),
+                given=(J,),
+            )
+            yield InformedLearner(ChoosingLearner(informed, learners, stack), silent, features)
 
     def _restore(self, policy: ChosenPolicy, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)

@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from agents.adaptive.evidence import InformedPolicy, rules_with_indicators
 from agents.adaptive.report import LearnerReport
 from agents.anystate import AnyStateNetworkClassifier, MixtureClassifier
 from agents.lattice import LatticeClassifier
-from agents.policy import Policy
+from agents.policy import Policy, check_rows
 from agents.tradeoff import BaseTradeoffClassifier
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk
+
+INFORMED = "informed."  # before the names of the arrays of the policy that knows what is missing
 
 # The learners to choose from.
 
@@ -38,6 +41,8 @@ class ChosenPolicy(Policy):
     policy : Policy
     report : LearnerReport
     rules : Rules
+    informed : InformedPolicy, or None
+        The policy where it is known which values of a row are missing, if that goes with the class.
 
     Examples
     --------
@@ -55,6 +60,11 @@ class ChosenPolicy(Policy):
     policy: Policy
     report: LearnerReport
     rules: Rules
+    informed: InformedPolicy | None = None
+
+    @property
+    def telling(self) -> NDArray[np.int64]:
+        return super().telling if self.informed is None else self.informed.features
 
     def actions(
         self,
@@ -63,38 +73,82 @@ class ChosenPolicy(Policy):
         legal: NDArray[np.bool_],
         *,
         continue_after_stop: bool = False,
+        missing: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.int64]:
         """The action in each state, int64 (n,); parameters as for ``Policy.actions``."""
-        return self.policy.actions(acquired, values, legal, continue_after_stop=continue_after_stop)
+        if missing is None or self.informed is None:
+            return self.policy.actions(acquired, values, legal, continue_after_stop=continue_after_stop)
+        return self.informed.actions(acquired, values, legal, missing, continue_after_stop)
 
     def state_probabilities(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float32]
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        missing: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.float64] | None:
         """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``."""
-        return self.policy.state_probabilities(acquired, values)
+        if missing is None or self.informed is None:
+            return self.policy.state_probabilities(acquired, values)
+        return self.informed.state_probabilities(acquired, values, missing)
 
-    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
+    def advise(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        missing: NDArray[np.bool_] | None = None,
+    ) -> Advice:
         """The advice of the chosen policy; parameters as for ``Policy.actions``."""
-        return self.policy.advise(acquired, values, legal)
+        if missing is None or self.informed is None:
+            return self.policy.advise(acquired, values, legal)
+        return self.informed.advise(acquired, values, legal, missing)
 
-    def walk(self, state: State) -> Walk:
-        return self.policy.walk(state)
+    def walk(self, state: State, missing: NDArray[np.bool_] | None = None) -> Walk:
+        if missing is None or self.informed is None:
+            return self.policy.walk(state)
+        return self.informed.walk(self.rules, state, missing)
 
     @property
     def acting(self) -> Policy:
         return self.policy
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
-        arrays, header = self.policy.to_arrays()
-        return arrays, {"learner": self.learner, "report": self.report.as_json(), "policy": header}
+        arrays, policy = self.policy.to_arrays()
+        header: dict[str, Any] = {"learner": self.learner, "report": self.report.as_json(), "policy": policy}
+        if self.informed is not None:
+            own, policy = self.informed.policy.to_arrays()
+            arrays |= {f"{INFORMED}{name}": array for name, array in own.items()}
+            arrays[f"{INFORMED}features"] = self.informed.features
+            header["informed"] = {"learner": self.informed.learner, "policy": policy}
+        return arrays, header
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> ChosenPolicy:
-        learner = header["learner"]
-        if learner not in LEARNERS:
-            raise ValueError(f"the learner of a model must be one of {', '.join(LEARNERS)}, got {learner!r}")
-        policy = LEARNERS[learner].policy_class.from_arrays(arrays, header["policy"], rules)
-        return cls(learner, policy, LearnerReport.from_json(header["report"]), rules)
+        own = {name.removeprefix(INFORMED): a for name, a in arrays.items() if name.startswith(INFORMED)}
+        arrays = {name: a for name, a in arrays.items() if not name.startswith(INFORMED)}
+        policy, informed = _policy_from(header, arrays, rules), None
+        if "informed" in header:
+            features = own.pop("features")
+            if features.dtype != np.int64 or features.ndim != 1 or not len(features) or rules.related is not None:
+                raise ValueError("missing values are evidence for features, by their numbers")
+            if features.min() < 0 or features.max() >= rules.n_features or (np.diff(features) <= 0).any():
+                raise ValueError("the features whose missing values are evidence must be in ascending order")
+            of_informed = _policy_from(header["informed"], own, rules_with_indicators(rules, len(features)))
+            informed = InformedPolicy(header["informed"]["learner"], of_informed, features)
+        return cls(header["learner"], policy, LearnerReport.from_json(header["report"]), rules, informed)
 
-    def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        return self.policy._trajectories(X, rules)
+    def trajectories(
+        self, X: ArrayLike, rules: Rules | None = None, *, continue_after_stop: bool = False, declared: bool = True
+    ) -> Trajectories:
+        """As ``Policy.trajectories``. Unless ``declared``, NaN is a value that cannot be had, and no evidence."""
+        if self.informed is None or not declared:
+            return self.policy.trajectories(X, rules, continue_after_stop=continue_after_stop)
+        rules = rules or self.rules
+        return self.informed.trajectories(check_rows(rules, X, self.rules), rules, continue_after_stop)
+
+
+def _policy_from(header: Mapping[str, Any], arrays: Mapping[str, NDArray], rules: Rules) -> Policy:
+    learner = header["learner"]
+    if learner not in LEARNERS:
+        raise ValueError(f"the learner of a model must be one of {', '.join(LEARNERS)}, got {learner!r}")
+    return LEARNERS[learner].policy_class.from_arrays(arrays, header["policy"], rules)

@@ -76,6 +76,9 @@ class LearnerReport(NamedTuple):
     seconds : float, of the final fit, on the wall clock; None for a loaded model
     references : tuple of ReferencePoint, those that the learners know; none without the lattice
     limited_by : str or None, "subsets" or "operations" where a limit ended the growth of the lattice
+    evidence : tuple of str
+        Columns for which it goes with the class whether their value is missing. The losses are those of cases of which
+        this is known from the start, as of a row of a table.
 
     Notes
     -----
@@ -99,6 +102,7 @@ class LearnerReport(NamedTuple):
     seconds: float | None
     references: tuple[ReferencePoint, ...] = ()
     limited_by: str | None = None
+    evidence: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [self.reason]
@@ -122,6 +126,8 @@ class LearnerReport(NamedTuple):
             rows.append((p.name, f"{p.loss:.4f} ± {p.error:.4f}", compared, "", ": ".join(remark)))
         if self.limited_by is not None:
             rows.append(("limit", "", "", "", f"{self.limited_by} of the lattice; a larger effort may help"))
+        if self.evidence:
+            rows.append(("evidence", "", "", "", f"whether there is a value of {', '.join(self.evidence)}"))
         return rows
 
     def to_frame(self) -> pd.DataFrame:
@@ -141,7 +147,9 @@ class LearnerReport(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Plain JSON, for model files; without the seconds, so that a seed fixes every byte of a file."""
         entry = {**self._asdict(), "trials": [_trial_as_json(trial) for trial in self.trials]}
-        del entry["seconds"]
+        del entry["seconds"], entry["evidence"]
+        if self.evidence:
+            entry["evidence"] = list(self.evidence)
         if not self.references and self.limited_by is None:  # as before version 0.3, so that digests stay
             del entry["references"], entry["limited_by"]
             return entry
@@ -157,10 +165,11 @@ class LearnerReport(NamedTuple):
         trials = tuple(_trial_from_json(*values) for values in entry["trials"])
         references = tuple(_reference_from_json(*values) for values in entry.get("references", []))
         names = [learner, *(t.learner for t in trials), *(t.left for t in trials), *(p.name for p in references)]
-        names += [name for point in references for name in point.acquisitions] + [limited_by or ""]
+        evidence = tuple(entry.get("evidence", ()))
+        names += [name for point in references for name in point.acquisitions] + [limited_by or "", *evidence]
         if not all(isinstance(name, str) for name in names):
             raise ValueError("the report of a model must name its learners")
-        return cls(learner, reason, n_held_out, trials, None, references, limited_by)
+        return cls(learner, reason, n_held_out, trials, None, references, limited_by, evidence)
 
 
 def _trial_as_json(trial: LearnerTrial) -> list[Any]:

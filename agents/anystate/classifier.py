@@ -70,7 +70,8 @@ class AnyStateLearner(Learner):
         """Learn the policy at the prices of these rules."""
         rules.check_largest_loss(MAX_LOSS)
         data, weight = self.task.dataset, self.task.weight
-        return learn_policy(self.candidates(rules), data, self.fold, weight, rules, self.seed, self.task.skipped)
+        candidates, skipped, given = self.candidates(rules), self.task.skipped, self.task.given
+        return learn_policy(candidates, data, self.fold, weight, rules, self.seed, skipped, given)
 
     def finish(self, model: BaseAnyStateClassifier, result: LearntPolicy) -> AnyStatePolicy:
         """The policy; sets ``training_loss_``."""

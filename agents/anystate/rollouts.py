@@ -55,6 +55,7 @@ def roll_out(
     rows: NDArray[np.int64],
     rng: np.random.Generator | None = None,
     skipped: AcquisitionIndices = (),
+    given: AcquisitionIndices = (),
 ) -> RolloutStates:
     """Follow the preferences of each row's model from the empty state until nothing that is left can pay.
 
@@ -67,14 +68,15 @@ def roll_out(
     rng : numpy Generator, optional
         Start in random states instead: some acquisitions are known in advance, and others are unavailable.
     skipped : tuple of int, acquisitions that no row makes
+    given : tuple of int, acquisitions that each row begins with
     """
     if rng is not None:
-        dataset = _with_unavailable(dataset, rules, rng)
+        dataset = _with_unavailable(dataset, rules, rng, given)
     parts = []
     for k, model in enumerate(models):
         of_fold = rows[fold[rows] == k]
         if len(of_fold):
-            parts.append(_roll_out_with(model, dataset, rules, of_fold, rng, list(skipped)))
+            parts.append(_roll_out_with(model, dataset, rules, of_fold, rng, list(skipped), given))
     visited = RolloutStates(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     by_row = np.argsort(visited.row, kind="stable")
     again = np.diff(visited.row[by_row]) == 0
@@ -107,15 +109,18 @@ def _roll_out_with(
     rows: NDArray[np.int64],
     rng: np.random.Generator | None,
     skipped: list[int],
+    given: AcquisitionIndices,
 ) -> RolloutStates:
     """Roll rows out with one model; every state counts as the first and the last of its row."""
     episodes = Episodes(dataset, rules, len(rows))
     episodes.begin(np.arange(len(rows)), rows)
+    actions = np.zeros(len(rows), np.int64)
+    reward, ended, outcomes = np.zeros(len(rows)), np.zeros(len(rows), bool), EpisodeOutcomes.blank(len(rows))
+    for j in given:
+        episodes.step(np.full(len(rows), j), reward, ended, outcomes)
     if rng is not None:
         _acquire_at_random(episodes, rules, rng)
     n, J = rules.n_features, rules.n_acquisitions
-    actions = np.zeros(len(rows), np.int64)
-    reward, ended, outcomes = np.zeros(len(rows)), np.zeros(len(rows), bool), EpisodeOutcomes.blank(len(rows))
     steps = []
     for _ in range(min(LONGEST_ROLLOUT, J) + 1):
         active = np.flatnonzero(episodes.active)
@@ -149,10 +154,11 @@ def _roll_out_with(
     return RolloutStates(*(np.concatenate(arrays) for arrays in zip(*steps, strict=True)))
 
 
-def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator) -> Dataset:
+def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator, given: AcquisitionIndices) -> Dataset:
     """The data with acquisitions that are unavailable at random, a different share of them in each row."""
     share = MOST_UNAVAILABLE * rng.random((dataset.n_samples, 1))
     unavailable = rng.random((dataset.n_samples, rules.n_acquisitions)) < share
+    unavailable[:, list(given)] = False
     X = dataset.X.copy()
     for j, group in enumerate(rules.groups):
         X[np.ix_(np.flatnonzero(unavailable[:, j]), np.array(group))] = np.nan

@@ -33,6 +33,14 @@ def ask(
             help="Acquisitions or columns that cannot be obtained for this case; separate several by commas.",
         ),
     ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="All columns of which this case has no value, as the empty cells of its row in a table; where it goes "
+            "with the class what is missing, the model counts it as evidence.",
+        ),
+    ] = None,
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Continue the session of this file, which ask wrote.")
     ] = None,
@@ -77,7 +85,8 @@ def ask(
     Example: fsgym ask model.safetensors --known known.json --unavailable ct,mri
     """
     check_model(model)
-    given = {"known": known, "unavailable": unavailable, "charge-unknown": charge_unknown, "accept": accept}
+    given = {"known": known, "unavailable": unavailable, "missing": missing}
+    given |= {"charge-unknown": charge_unknown, "accept": accept}
     for name, value in given.items():
         if value and resume is not None:
             raise ValueError(f"--{name} is in the file of --resume already; leave it out")
@@ -119,10 +128,11 @@ def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -
             options.comma_separated(given["unavailable"]),
             charge_unknown=given["charge-unknown"],
             accept=given["accept"],
+            missing=None if given["missing"] is None else options.comma_separated(given["missing"]),
         )
     except (ValueError, TypeError) as error:
         text = str(error).replace("(accept=True)", "(--accept)")
-        source = "--" if text.startswith("unavailable: ") else "" if path is None else f"{path}: "
+        source = "--" if text.startswith(("unavailable: ", "missing: ")) else "" if path is None else f"{path}: "
         raise ValueError(source + text) from None
     return session, None
 

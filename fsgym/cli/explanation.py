@@ -58,7 +58,7 @@ def explain(
     screen.show(f"Row {row} of {data}", "bold")
     if trained:
         screen.show("The model was trained on this row, so its answer here says little of its answers for new cases.")
-    for text in path_in_words(opened.classifier, values):
+    for text in path_in_words(opened.classifier, values, missing_columns == "error"):
         screen.show(text.lstrip(), indent=len(text) - len(text.lstrip()))
 
 
@@ -83,16 +83,17 @@ def known_values(row: pd.DataFrame, columns: Columns) -> dict[str, Any]:
     return cells_by_name(columns.encode(named)[0], range(columns.n_features), columns)
 
 
-def path_in_words(model: Any, values: dict[str, Any]) -> list[str]:
+def path_in_words(model: Any, values: dict[str, Any], declared: bool = True) -> list[str]:
     """The path of a case: why each acquisition is made, and below it, indented, its values; at the end the answer.
 
     Parameters
     ----------
     model : fitted classifier
     values : dict column -> value, None where the case has none
+    declared : bool, whether the table has all columns, so that a model may take it as evidence what is missing
     """
     missing = [name for name, value in values.items() if value is None]
-    session = model.session(unavailable=missing)
+    session = model.session(**{"missing" if declared else "unavailable": missing})
     paragraphs = [f"Unavailable: {', '.join(missing)}."] if missing else []
     labels = None if session.probabilities is None else list(session.probabilities)
     beliefs = [_current_belief(session)]

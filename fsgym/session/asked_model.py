@@ -26,6 +26,10 @@ class AskedModel(Protocol):
     state. Values that are not known, and those that cannot be obtained, are NaN; which of them can still be acquired
     ``legal`` says.
 
+    A model for which it is evidence that values are missing has a seventh one, ``evidence_``, the names of these
+    columns. Its ``advise`` and ``walk`` are then called with ``missing=``, bool (n, F), where a person said which values
+    the case does not have, and without it where nobody did.
+
     Attributes
     ----------
     classes_ : array (n_classes,), the labels by class code

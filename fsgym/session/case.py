@@ -28,6 +28,7 @@ class Case:
     paid : bool (J,), the acquisitions that were made
     spent : float, their total price, in the unit of ``costs``
     n_paid : int, how many acquisitions count for ``budget``
+    missing : bool (F,), which values the case does not have, or None where nothing is said of all of them
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -36,12 +37,13 @@ class Case:
         self.closed = np.zeros(rules.n_features, bool)
         self.paid = np.zeros(rules.n_acquisitions, bool)
         self.spent, self.n_paid = 0.0, 0
+        self.missing: NDArray[np.bool_] | None = None
 
     def copy(self) -> Self:
         """An independent copy."""
         other = type(self)(self.rules)
         other.values, other.closed, other.paid = self.values.copy(), self.closed.copy(), self.paid.copy()
-        other.spent, other.n_paid = self.spent, self.n_paid
+        other.spent, other.n_paid, other.missing = self.spent, self.n_paid, self.missing
         return other
 
     @property
@@ -93,7 +95,13 @@ class Case:
         return legal[0], prices[0]
 
 
-def start_case(acquisitions: Acquisitions, known: Mapping[str, Any], unavailable: Iterable[str], accept: bool) -> Case:
+def start_case(
+    acquisitions: Acquisitions,
+    known: Mapping[str, Any],
+    unavailable: Iterable[str],
+    accept: bool,
+    missing: Iterable[str] | None = None,
+) -> Case:
     """A case with values known in advance."""
     case = Case(acquisitions.rules)
     if not isinstance(known, Mapping):
@@ -104,15 +112,29 @@ def start_case(acquisitions: Acquisitions, known: Mapping[str, Any], unavailable
             if column in given:
                 raise ValueError(f"known must have one value for each column, got two for {column!r}")
             given[column] = cell
-    for name in name_list(unavailable, "unavailable"):
-        try:
-            columns = acquisitions.find(name)[1]
-        except ValueError as error:
-            raise ValueError(f"unavailable: {error}") from None
-        double = [acquisitions.columns[k].name for k in columns if acquisitions.columns[k].name in given]
-        if double:
-            raise ValueError(f"{double[0]!r} must be known or unavailable, got both")
-        case.close(acquisitions.features_of(columns))
+    absent = _features_without_value(acquisitions, unavailable, "unavailable", given)
+    if missing is not None:
+        lacking = _features_without_value(acquisitions, missing, "missing", given)
+        case.missing = np.isin(np.arange(acquisitions.rules.n_features), lacking)
+        absent += lacking
+    case.close(absent)
     features, numbers, _ = acquisitions.encode(given, accept)
     case.know(features, numbers)
     return case
+
+
+def _features_without_value(
+    acquisitions: Acquisitions, names: Iterable[str], what: str, given: Mapping[str, Any]
+) -> list[int]:
+    """The features of these acquisitions or columns, none of which may have a value in ``given``."""
+    features: list[int] = []
+    for name in name_list(names, what):
+        try:
+            columns = acquisitions.find(name)[1]
+        except ValueError as error:
+            raise ValueError(f"{what}: {error}") from None
+        double = [acquisitions.columns[k].name for k in columns if acquisitions.columns[k].name in given]
+        if double:
+            raise ValueError(f"{double[0]!r} must be known or {what}, got both")
+        features += acquisitions.features_of(columns)
+    return features

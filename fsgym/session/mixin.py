@@ -32,6 +32,7 @@ class AskingMixin:
     """
 
     classes_: NDArray
+    evidence_: tuple[str, ...] = ()
 
     @property
     def acquisitions_(self) -> Acquisitions:
@@ -84,6 +85,7 @@ class AskingMixin:
         spent: float | None = None,
         n_paid: int | None = None,
         accept: bool = False,
+        missing: Iterable[str] | None = None,
     ) -> Step:
         """What to ask next about one case, or the answer, given what is known.
 
@@ -106,6 +108,10 @@ class AskingMixin:
         accept : bool, default False
             Whether to accept numbers outside the range in training, and levels that were not in training, which count
             as unknown.
+        missing : names, optional
+            The columns of which this case has no value, all of them, as the empty cells of its row in a table: they
+            cannot be obtained, and for the columns in ``evidence_`` it is evidence whether they are among these. By
+            default nothing is said.
 
         Returns
         -------
@@ -126,7 +132,16 @@ class AskingMixin:
         >>> step.question.name, step.should_stop, len(step.alternatives)
         ('alcohol', False, 2)
         """
-        return step_of(self, known, unknown=unknown, unavailable=unavailable, spent=spent, n_paid=n_paid, accept=accept)
+        return step_of(
+            self,
+            known,
+            unknown=unknown,
+            unavailable=unavailable,
+            spent=spent,
+            n_paid=n_paid,
+            accept=accept,
+            missing=missing,
+        )
 
     def session(
         self,
@@ -135,6 +150,7 @@ class AskingMixin:
         *,
         charge_unknown: bool = False,
         accept: bool = False,
+        missing: Iterable[str] | None = None,
     ) -> Session:
         """A session on one case: questions one by one, answers in any order, undo, a log.
 
@@ -148,14 +164,18 @@ class AskingMixin:
             Whether an acquisition without a result is paid for and counts for budgets.
         accept : bool, default False
             As for ``step``, for the values known in advance.
+        missing : names, optional
+            As for ``step``: all columns of which this case has no value.
         """
-        options = {"charge_unknown": charge_unknown, "accept": accept}
-        return Session(self, dict(known or {}), unavailable, **options)
+        return Session(
+            self, dict(known or {}), unavailable, charge_unknown=charge_unknown, accept=accept, missing=missing
+        )
 
-    def predict_on_demand(self, get: ValueSource, rows: Any, *, available: Any = None) -> NDArray:
+    def predict_on_demand(self, get: ValueSource, rows: Any, *, available: Any = None, missing: Any = None) -> NDArray:
         """The predicted class of each row, with only those values fetched that the policy asks for.
 
-        On complete rows this is ``predict``, and what is fetched is ``features_used``.
+        On complete rows this is ``predict``, and what is fetched is ``features_used``, unless the model has columns in
+        ``evidence_``: ``predict`` knows which values of a row are missing, and so does this with ``missing``.
 
         Parameters
         ----------
@@ -167,6 +187,9 @@ class AskingMixin:
             Whatever identifies the rows to ``get``, such as keys of a data base; a number n means 0 to n - 1.
         available : bool (n_rows, n_columns), or DataFrame by column name, optional
             False where a value cannot be obtained, which ``predict`` sees as NaN.
+        missing : bool (n_rows, n_columns), or DataFrame by column name, optional
+            True where a row has no value: it cannot be obtained, and counts as evidence for the columns in
+            ``evidence_``.
 
         Returns
         -------
@@ -186,13 +209,15 @@ class AskingMixin:
         >>> bool((labels == model.predict(X)).all()), bool(len(fetched) == model.features_used(X).sum())
         (True, True)
         """
-        batch = RowBatch(self, rows, available)
+        batch = RowBatch(self, rows, available, missing)
         run_source(batch, get)
         return self.classes_[batch.answers]
 
-    async def predict_on_demand_async(self, get: AsyncValueSource, rows: Any, *, available: Any = None) -> NDArray:
+    async def predict_on_demand_async(
+        self, get: AsyncValueSource, rows: Any, *, available: Any = None, missing: Any = None
+    ) -> NDArray:
         """As ``predict_on_demand``, where ``get`` is a coroutine function; the calls of a round run concurrently."""
-        batch = RowBatch(self, rows, available)
+        batch = RowBatch(self, rows, available, missing)
         await run_async_source(batch, get)
         return self.classes_[batch.answers]
 

@@ -30,17 +30,21 @@ class RowBatch:
     ----------
     model : AskedModel
     rows : sequence of n objects, or n
-    available : bool (n, n_columns), DataFrame by column name, or None
+    available, missing : bool (n, n_columns), DataFrame by column name, or None
     """
 
-    def __init__(self, model: AskedModel, rows: Any, available: Any) -> None:
+    def __init__(self, model: AskedModel, rows: Any, available: Any, missing: Any = None) -> None:
         self.acquisitions, self.order = model.acquisitions_, model.walk_order()
         self.rows: Any = np.arange(rows) if is_integer(rows) else rows
         if not hasattr(self.rows, "__len__") or isinstance(self.rows, str | Mapping):
             raise TypeError(f"rows must be a sequence of rows or their number, got {brief(rows)}")
         rules: Rules = self.order.rules
-        obtainable = _available_features(self.acquisitions, available, len(self.rows))[:, self.order.features]
-        self.walk: Walk = model.walk(started_state(rules, obtainable))
+        obtainable = _mask_of_features(self.acquisitions, available, len(self.rows), "available", True)
+        lacking = _mask_of_features(self.acquisitions, missing, len(self.rows), "missing", False)
+        state = started_state(rules, (obtainable & ~lacking)[:, self.order.features])
+        is_evidence = missing is not None and getattr(model, "evidence_", ())
+        said: dict[str, Any] = {"missing": lacking[:, self.order.features]} if is_evidence else {}
+        self.walk: Walk = model.walk(state, **said)
         self.actions = self.walk.begin()
         self.n_acquisitions = rules.n_acquisitions
         # how many rows ask for each acquisition, int64 (J,)
@@ -156,18 +160,20 @@ async def run_async_source(batch: RowBatch, get: AsyncValueSource) -> None:
             batch.take(j, index, values)
 
 
-def _available_features(acquisitions: Acquisitions, available: ArrayLike | None, n: int) -> NDArray[np.bool_]:
-    """Which features can be obtained, bool (n, n_features)."""
+def _mask_of_features(
+    acquisitions: Acquisitions, given: ArrayLike | None, n: int, what: str, default: bool
+) -> NDArray[np.bool_]:
+    """What is said of each feature, bool (n, n_features), by what is given for the columns."""
     columns, names = acquisitions.columns, acquisitions.columns.names
-    if available is None:
-        return np.ones((n, columns.n_features), bool)
-    table: Any = available
-    if is_frame(available):
+    if given is None:
+        return np.full((n, columns.n_features), default)
+    table: Any = given
+    if is_frame(given):
         absent = [name for name in names if name not in table.columns]
         if absent:
-            raise ValueError(f"available must have all columns of the model, got none for {listing(absent)}")
+            raise ValueError(f"{what} must have all columns of the model, got none for {listing(absent)}")
         table = table[list(names)]
     mask = np.asarray(table)
     if mask.dtype != bool or mask.shape != (n, len(names)):
-        raise ValueError(f"available must be bool of shape {(n, len(names))}, got {mask.dtype} {mask.shape}")
+        raise ValueError(f"{what} must be bool of shape {(n, len(names))}, got {mask.dtype} {mask.shape}")
     return mask[:, columns.column_of]

@@ -165,6 +165,7 @@ class Session:
     unavailable : names, by default none
     charge_unknown : bool
     accept : bool
+    missing : names, by default nothing is said
 
     Examples
     --------
@@ -187,14 +188,17 @@ class Session:
         *,
         charge_unknown: bool = False,
         accept: bool = False,
+        missing: Iterable[str] | None = None,
     ) -> None:
         self.model = model
         self._acquisitions = model.acquisitions_
         self._known = {name: plain_value(value) for name, value in known.items()}
         self._unavailable = tuple(name_list(unavailable, "unavailable"))
+        self._missing = None if missing is None else tuple(name_list(missing, "missing"))
         self.charge_unknown, self.accept = bool(charge_unknown), bool(accept)
         self._events: list[Event] = []
-        self._moments = [_Moment(start_case(self._acquisitions, known, unavailable, accept), frozenset())]
+        case = start_case(self._acquisitions, known, self._unavailable, accept, self._missing)
+        self._moments = [_Moment(case, frozenset())]
         self._stopped = False
 
     @property
@@ -343,6 +347,7 @@ class Session:
             "policy": self.model.policy_digest(),
             "known": self._known,
             "unavailable": list(self._unavailable),
+            **({} if self._missing is None else {"missing": list(self._missing)}),
             "charge_unknown": self.charge_unknown,
             "accept": self.accept,
             "answers": [event.as_json() for event in self._events],
@@ -372,12 +377,15 @@ class Session:
         try:
             known, unavailable = plain["known"], plain["unavailable"]
             flags = {name: plain[name] for name in ("charge_unknown", "accept", "stopped")}
+            missing = plain.get("missing")
             if not isinstance(known, dict) or not isinstance(unavailable, list):
                 raise ValueError("known must be an object and unavailable a list")
+            if not isinstance(missing, list | None):
+                raise ValueError(f"missing must be a list, got {brief(missing)}")
             if not all(isinstance(v, bool) for v in flags.values()):
                 raise ValueError("charge_unknown, accept and stopped must be true or false")
             stopped = flags.pop("stopped")
-            session = cls(model, known, tuple(unavailable), **flags)
+            session = cls(model, known, tuple(unavailable), missing=missing, **flags)
             if plain["format"] == FIRST_FORMAT:
                 for event in events_of_first_format(plain["answers"], session._acquisitions):
                     session._append(event._replace(paid=session._paid_in_first_format(event)))

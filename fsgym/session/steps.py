@@ -90,10 +90,11 @@ def step_of(
     spent: float | None = None,
     n_paid: int | None = None,
     accept: bool = False,
+    missing: Iterable[str] | None = None,
 ) -> Step:
     """What a model says about a case of which this is known; see ``AskingMixin.step``."""
     acquisitions = model.acquisitions_
-    case = start_case(acquisitions, known, unavailable, accept)
+    case = start_case(acquisitions, known, unavailable, accept, missing)
     for name in name_list(unknown, "unknown"):
         case.close(acquisitions.features_of(acquisitions.find(name)[1]))
     if spent is not None:
@@ -119,12 +120,12 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
     acquisitions = model.acquisitions_
     rules, J = acquisitions.rules, acquisitions.rules.n_acquisitions
     legal, prices = case.legal_and_prices()
-    state = case.acquired[None], case.values[None]
-    advice = model.advise(*state, legal[None])
+    state, said = (case.acquired[None], case.values[None]), evidence_of(model, case)
+    advice = model.advise(*state, legal[None], **said)
     if later and advice.actions[0] < J:
         without = legal.copy()
         without[list(later)] = False
-        other = model.advise(*state, without[None])
+        other = model.advise(*state, without[None], **said)
         if other.actions[0] < J:
             advice = other
     action, beyond, stop_cost = int(advice.actions[0]), int(advice.beyond[0]), _known_number(advice.stop_cost[0])
@@ -155,6 +156,13 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
         tuple(alternatives),
         tuple(column.name for column, features in columns if advice.unused[0, features].any()),
     )
+
+
+def evidence_of(model: AskedModel, case: Case) -> dict[str, Any]:
+    """What ``model.advise`` is told besides the state: which values the case does not have, where that is evidence."""
+    if case.missing is None or not getattr(model, "evidence_", ()):
+        return {}
+    return {"missing": case.missing[None]}
 
 
 def question_on(acquisitions: Acquisitions, case: Case, j: int, price: float) -> Question:

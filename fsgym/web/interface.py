@@ -24,6 +24,10 @@ STEP_PARAMETERS: dict[str, dict[str, Any]] = {
     "known": {"description": "Columns with their values; acquisitions of several columns as objects of columns."},
     "unknown": {"description": "Acquisitions or columns that were asked for without a result; not asked again."},
     "unavailable": {"description": "Acquisitions or columns that cannot be obtained for this case."},
+    "missing": {
+        "description": "All columns of which this case has no value, as the empty cells of its row in a table; a model "
+        "may take this as evidence. By default nothing is said."
+    },
     "spent": {
         "description": "What was paid for the known values, in the unit of prices. By default nothing.",
         "type": ["number", "null"],
@@ -122,6 +126,7 @@ def _arguments(acquisitions: Any) -> dict[str, Any]:
         "known": {"type": "object", "properties": known, "additionalProperties": False},
         "unknown": names,
         "unavailable": names,
+        "missing": names,
     }
     properties = {name: own.get(name, {}) | schema for name, schema in STEP_PARAMETERS.items()}
     return {"type": "object", "properties": properties, "additionalProperties": False}
@@ -245,7 +250,7 @@ def read_arguments(body: bytes) -> dict[str, Any]:
     for name in plain:
         if name not in STEP_PARAMETERS:
             raise RefusedStep(422, f"{explain_unknown('argument', name, STEP_PARAMETERS)}.")
-    for name in ("unknown", "unavailable"):
+    for name in ("unknown", "unavailable", "missing"):
         names = plain.get(name, [])
         if not isinstance(names, list) or not all(isinstance(entry, str) for entry in names):
             raise RefusedStep(422, f"{name} must be a list of names, got {brief(names)}.")
