@@ -27,8 +27,8 @@ class AskedModel(Protocol):
     ``legal`` says.
 
     A model for which it is evidence that values are missing has a seventh one, ``evidence_``, the names of these
-    columns. Its ``advise`` and ``walk`` are then called with ``missing=``, bool (n, F), where a person said which values
-    the case does not have, and without it where nobody did.
+    columns. Its ``advise`` and ``walk`` are then called with ``missing=``, bool (n, F), where a person said which
+    values the case does not have, and without it where nobody did.
 
     Attributes
     ----------
