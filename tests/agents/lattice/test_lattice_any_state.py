@@ -168,7 +168,7 @@ def test_known_values_do_not_raise_the_loss_of_what_is_paid(fitted, relevant):
         difference = (answers != y) + LAM * paid.sum(axis=1) - loss
         assert difference.mean() <= 0.01 + difference.std() / np.sqrt(len(X))
         if not relevant:
-            assert at_once.mean() <= (done.lengths == 0).mean() + 0.15  # what no row acquires tells some of them enough
+            assert at_once.mean() <= (done.lengths == 0).mean() + 0.1
 
 
 def test_a_policy_goes_on_from_what_it_asked_itself_when_something_else_is_known(fitted):
