@@ -71,8 +71,8 @@ def learner(task: Task) -> tuple[RCPI, np.ndarray]:
     y = np.argsort(np.argsort(noisy)) * task.classes // task.rows
     data = Dataset(X, y)
     env = DatumWiseEnv(data, Rules.for_dataset(data, **task.rules()))
-    options: dict[str, Any] = {"answers": "linear", "states": "uniform", "n_iterations": ITERATIONS}
-    options["nonzero"] = task.nonzero
+    options: dict[str, Any] = {"answers": "linear", "acquisitions": "linear", "states": "uniform", "start": "uniform"}
+    options |= {"n_iterations": ITERATIONS, "nonzero": task.nonzero}
     return RCPI(env, states_per_sample=1, random_state=0, **options), X
 
 

@@ -26,7 +26,8 @@ from fsgym_studies.common.statistics import accuracy_at, area
 from fsgym_studies.dwsm.multiclass import MULTICLASS_PRICES
 from fsgym_studies.dwsm.shared import DWSM_PRICES
 
-BEFORE = {"n_iterations": 10, "answers": "linear", "states": "uniform", "mixture": "trajectory"}
+BEFORE = {"n_iterations": 10, "answers": "linear", "acquisitions": "linear"}
+BEFORE |= {"states": "uniform", "mixture": "trajectory", "start": "uniform"}
 FORMS: tuple[dict[str, Any], ...] = (BEFORE, {})
 LIMITS = {0.01: 0.85, 0.03: 0.70, 0.1: 0.80}  # by price, of the loss before
 AREA = None  # in place of a sparsity

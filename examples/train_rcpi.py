@@ -20,7 +20,7 @@ def show(figures: dict[str, float]) -> None:
     )
 
 
-def main(name: str = "DatumWise-v0", n_iterations: int = 20, folder: str = "runs") -> fsgym.Evaluation:
+def main(name: str = "DatumWise-v0", n_iterations: int = 10, folder: str = "runs") -> fsgym.Evaluation:
     agent = RCPI(gym.make(f"fsgym:{name}"), n_iterations=n_iterations, random_state=0)
     agent.learn(callback=show)  # it keeps the policy with the lowest training loss
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 from scipy.optimize import minimize
-from scipy.special import log_softmax
 
 from agents.parallel import TaskRunner
 from agents.rcpi.kernels import ActionScores
-from agents.rcpi.regression import Design, fit_scores
+from agents.rcpi.regression import ROLLOUT_EVERY, Design, fit_scores, stepped_scores
 from agents.rcpi.score_trees import NO_TREES, ScoreTrees, values_for_trees
 from fsgym.trees import BinnedTable, Tree, TreeGrower, bin_table
 
@@ -69,6 +69,8 @@ def boosted(table: BinnedTable, targets: NDArray[np.float64]) -> list[Tree]:
 
 DESIGN_BYTES = 2**28  # memory for the design matrix; of more states, evenly spaced ones are used. By hand
 MAX_ITERATIONS = 100  # of L-BFGS; it starts from the coefficients of the iteration before
+TOLERANCE = 1e-5  # relative decrease of the loss at which it stops. By hand: that of other states is larger
+LEAST_CURVATURE = 1e-4  # added to the bound, in units of its diagonal: rounding may make it singular. By hand
 
 
 def fit_logits(
@@ -78,6 +80,9 @@ def fit_logits(
 
     An answer needs no rollout: its return is known in each state. Its expectation given the known values is that of the
     probabilities of the classes, which a linear regression on indicators of three or more classes does not rank well.
+
+    L-BFGS works on coefficients in which Böhning's bound of the Hessian (1992), half the mean Gram matrix plus the
+    penalty, is the identity: this takes a fourth of the steps.
 
     Parameters
     ----------
@@ -92,19 +97,29 @@ def fit_logits(
     every = max(1, -(-n_states * D * 4 // DESIGN_BYTES))
     Phi = design.rows(0, n_states, every)
     labels = y[design.states.rows[::every]]
-    n, penalty = len(labels), ridge * design.penalty[:, None]
+    n, penalty = len(labels), ridge * design.penalty
+    rows = np.arange(n)
+    bound = (Phi.T @ Phi).astype(np.float64) / (2 * n)
+    root = np.linalg.cholesky(bound + np.diag(penalty + LEAST_CURVATURE * max(1.0, bound.max())))
+    inverse = lapack.dtrtri(root, lower=1)[0].T  # theta = inverse @ scaled
 
-    def loss_and_gradient(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        theta = flat.reshape(D, n_classes)
-        log_proba = log_softmax((Phi @ theta.astype(np.float32)).astype(np.float64), axis=1)
-        loss = -log_proba[np.arange(n), labels].mean() + 0.5 * float((penalty * theta**2).sum())
-        excess = np.exp(log_proba)
-        excess[np.arange(n), labels] -= 1
-        return loss, ((Phi.T @ excess.astype(np.float32)) / n + penalty * theta).ravel()
+    def loss_and_gradient(scaled: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        theta = inverse @ scaled.reshape(D, n_classes)
+        logits = (theta.T.astype(np.float32) @ Phi.T).astype(np.float64)  # (n_classes, n)
+        logits -= logits.max(axis=0)
+        odds = np.exp(logits)
+        total = odds.sum(axis=0)
+        shrunk = penalty[:, None] * theta
+        loss = (np.log(total) - logits[labels, rows]).mean() + 0.5 * float((shrunk * theta).sum())
+        excess = odds / total
+        excess[labels, rows] -= 1
+        gradient = (excess.astype(np.float32) @ Phi).T / n + shrunk
+        return loss, (inverse.T @ gradient).ravel()
 
-    first = np.zeros((D, n_classes)) if start is None else start
-    options = {"maxiter": MAX_ITERATIONS, "ftol": 1e-7}
-    return minimize(loss_and_gradient, first.ravel(), jac=True, method="L-BFGS-B", options=options).x.reshape(D, -1)
+    first = np.zeros((D, n_classes)) if start is None else root.T @ start
+    options = {"maxiter": MAX_ITERATIONS, "ftol": TOLERANCE}
+    found = minimize(loss_and_gradient, first.ravel(), jac=True, method="L-BFGS-B", options=options).x
+    return inverse @ found.reshape(D, n_classes)
 
 
 class BaseLearners(NamedTuple):
@@ -113,13 +128,18 @@ class BaseLearners(NamedTuple):
     Attributes
     ----------
     ridge : float
-    logistic : bool, whether answers have logits; otherwise a ridge regression each
-    trees : bool, whether acquisitions have trees; otherwise a ridge regression each
+    answers : {"linear", "logistic"}
+    acquisitions : {"incremental", "linear", "trees"}
     """
 
     ridge: float
-    logistic: bool
-    trees: bool
+    answers: str
+    acquisitions: str
+
+    @property
+    def rollout_every(self) -> int:
+        """Rollouts are made in every k-th state."""
+        return ROLLOUT_EVERY if self.acquisitions == "incremental" else 1
 
     def fit(
         self,
@@ -128,33 +148,38 @@ class BaseLearners(NamedTuple):
         returns: NDArray[np.float32],
         legal: NDArray[np.bool_],
         run: TaskRunner,
-        start: NDArray[np.float64] | None = None,
-    ) -> tuple[ActionScores, NDArray[np.float64] | None]:
-        """The scores of all actions, and the logits, fitted from ``start``, if there are any.
+        before: ActionScores | None = None,
+    ) -> ActionScores:
+        """The scores of all actions.
 
         Parameters
         ----------
         design : Design
         y : int64 (n_samples,)
-        returns : float32 (n_states, n_acquisitions)
-        legal : bool (n_states, n_acquisitions)
+        returns : float32 (n_tried, n_acquisitions), in every k-th state of the design, see ``rollout_every``
+        legal : bool (n_tried, n_acquisitions)
         run : TaskRunner
-        start : float64 (n_all_columns, n_classes), optional
-            Logits of the iteration before. They and the returned ones have coefficients of all columns, also of those
-            that the design leaves out. Where an iteration has no missing value and another has, the columns differ,
-            and the fit starts from 0.
+        before : ActionScores, optional
+            Those of the iteration before, from which logits and steps start.
         """
+        J, logistic = legal.shape[1], self.answers == "logistic"
+        start = None if before is None else design.packed(before.weights, before.intercepts)
         logits = None
-        if self.logistic:
-            same = start is not None and len(start) == design.n_all_columns
-            start = start[design.columns] if same else None  # type: ignore[index]
-            logits = fit_logits(design, y, design.rules.n_classes, self.ridge, start)
-        by_ridge = legal & (not self.trees)
+        if logistic:
+            logits = fit_logits(design, y, design.rules.n_classes, self.ridge, None if start is None else start[:, J:])
+        if self.acquisitions == "incremental":
+            answers = self._linear_answers(design, y, run) if logits is None else logits
+            last = None if start is None else start[:, :J]
+            return ActionScores(*stepped_scores(design, y, returns, legal, answers, logistic, last), logistic)
+        by_ridge = legal & (self.acquisitions == "linear")
         weights, intercepts = fit_scores(design, y, returns, by_ridge, self.ridge, run, logits)
         trees = NO_TREES
-        if self.trees:
-            J, fitted = legal.shape[1], legal.any(axis=0)
+        if self.acquisitions == "trees":
+            fitted = legal.any(axis=0)
             means, trees = fit_trees(design, returns, legal, run)
             intercepts[:J][fitted] = means[fitted]
-        scores = ActionScores(weights, intercepts, self.logistic, trees)
-        return scores, None if logits is None else design.expanded(logits)
+        return ActionScores(weights, intercepts, logistic, trees)
+
+    def _linear_answers(self, design: Design, y: NDArray[np.int64], run: TaskRunner) -> NDArray[np.float64]:
+        no_returns = np.zeros((len(design.states.rows), 0), np.float32)
+        return design.packed(*fit_scores(design, y, no_returns, no_returns.astype(bool), self.ridge, run))

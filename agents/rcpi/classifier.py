@@ -73,16 +73,16 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self,
         lam: float = 0.01,
         *,
-        n_iterations: int = 20,
+        n_iterations: int = 10,
         states_per_sample: float = 10,
         alpha: float = 0.7,
         ridge: float = 1e-3,
         intercept: bool = True,
-        acquisitions: Literal["linear", "trees"] = "linear",
+        acquisitions: Literal["incremental", "linear", "trees"] = "incremental",
         answers: Literal["linear", "logistic"] = "logistic",
         states: Literal["uniform", "policy", "both"] = "both",
         mixture: Literal["trajectory", "decision"] = "decision",
-        start: Literal["uniform", "answer"] = "uniform",
+        start: Literal["uniform", "answer"] = "answer",
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
         unknown: float = 0.0,
@@ -100,7 +100,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self.alpha = alpha
         self.ridge = ridge
         self.intercept = intercept
-        self.acquisitions: Literal["linear", "trees"] = acquisitions
+        self.acquisitions: Literal["incremental", "linear", "trees"] = acquisitions
         self.answers: Literal["linear", "logistic"] = answers
         self.states: Literal["uniform", "policy", "both"] = states
         self.mixture: Literal["trajectory", "decision"] = mixture

@@ -30,8 +30,8 @@ class FittedQ(RCPI):
     ----------
     env : environment of this package
     **options
-        As for ``RCPI``, except ``alpha``, ``mixture``, ``start``, ``n_rollouts`` and ``nonzero``; states are uniform by
-        default.
+        As for ``RCPI``, except ``alpha``, ``mixture``, ``start``, ``n_rollouts`` and ``nonzero``. By default there are
+        20 iterations, states are uniform and ``acquisitions`` is "linear".
 
     References
     ----------
@@ -50,7 +50,8 @@ class FittedQ(RCPI):
         of_rollouts = options.keys() & {"alpha", "mixture", "start", "n_rollouts", "nonzero"}
         if of_rollouts:
             raise TypeError(f"FittedQ makes no rollouts and has no {', '.join(sorted(of_rollouts))}; leave it out")
-        super().__init__(env, alpha=0.0, **{"states": "uniform", **options})
+        own = {"n_iterations": 20, "acquisitions": "linear", "states": "uniform"}
+        super().__init__(env, alpha=0.0, start="uniform", **{**own, **options})
 
     def _returns(
         self,

@@ -50,6 +50,11 @@ class States(NamedTuple):
         pairs: Any = zip(self, other, strict=True)
         return States(*(np.concatenate(pair) for pair in pairs))
 
+    def every(self, k: int) -> States:
+        """Every k-th of these states, from the first."""
+        kept: Any = (np.ascontiguousarray(array[::k]) for array in self)
+        return self if k == 1 else States(*kept)
+
 
 EQUAL_SHARES = np.zeros(0)  # of all rows
 

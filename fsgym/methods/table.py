@@ -98,8 +98,8 @@ METHODS: dict[str, Method] = {
         "the features that its linear policy acquires",
         kind="linear",
         reading="the defaults of this library, with states of the previous policies and uniform ones, a policy drawn "
-        "from the mixture at each decision, answers by logistic regression, and of 20 iterations the policy with the "
-        "lowest training loss",
+        "from the mixture at each decision, answers by logistic regression, scores of acquisitions that take a step in "
+        "each iteration, and of ten iterations the policy with the lowest training loss",
     ),
     "rcpi_printed": Method(
         "RCPI as printed",
@@ -110,8 +110,10 @@ METHODS: dict[str, Method] = {
         "the features that its linear policy acquires",
         {
             "answers": "linear",
+            "acquisitions": "linear",
             "states": "uniform",
             "mixture": "decision",
+            "start": "uniform",
             "intercept": True,
             "ridge": 1e-6,
             "select": "last",

@@ -406,7 +406,7 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
     own, lasso = (rows_of(settings, in_groups(PCMAC, 10), method) for method in (DWSM, LARS))
     if len(own) and len(lasso):
         own, figures["texts, LASSO"] = own.sort_values("setting"), lasso.sort_values("n_features")
-        figures["texts, fewer iterations"] = any("n_iterations" in json.loads(params) for params in own["params"])
+        figures["texts, fewer iterations"] = any("states_per_sample" in json.loads(params) for params in own["params"])
         figures["texts, larger class"] = rows_of(table, in_groups(PCMAC, 10), DWSM)["chance"].mean()
         figures["texts"] = (own["n_acquisitions"].to_numpy(), own["accuracy"])
         few = lasso[FAR_FEWER * lasso["n_features"] <= own.loc[own["accuracy"].idxmax(), "n_features"]]

@@ -41,8 +41,8 @@ CANCER_WITHOUT_ID = Source("breast_cancer_wisconsin_683", CANCER, drop=("id",))
 DWSM_PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # lambda: those of section 6.1, and .05
 # The reading of section 3.4: linear regressions, three quarters of the states "according to a previous policy", the
 # others Bernoulli(1/2). The other readings are shown beside it.
-READING = {"answers": "linear"}
-N_ITERATIONS = 20  # the default of RCPI; the paper has ten, and says that more give similar results
+N_ITERATIONS = 20  # the paper has ten, and says that more give similar results
+READING = {"answers": "linear", "acquisitions": "linear", "start": "uniform", "n_iterations": N_ITERATIONS}
 LOGISTIC, AS_PRINTED = "DWSM, logistic answers", "DWSM, as printed"
 AS_PRINTED_TEXT = (
     f"{AS_PRINTED}, a reading that adds little to the paper's text: uniform states alone, least squares with a "
@@ -55,7 +55,7 @@ def readings(prices: Sequence[float]) -> tuple[MethodSettings, ...]:
     settings = price_settings(prices)
     return (
         MethodSettings(DWSM, "rcpi", settings, preset=READING),
-        MethodSettings(LOGISTIC, "rcpi", settings),
+        MethodSettings(LOGISTIC, "rcpi", settings, preset={**READING, "answers": "logistic"}),
         MethodSettings(AS_PRINTED, "rcpi_printed", settings, preset={"n_iterations": N_ITERATIONS}),
     )
 

@@ -50,7 +50,7 @@ def test_a_loaded_agent_is_trained_only_with_an_environment_that_fits(file):
     other = Rules.for_dataset(dataset, groups=PAIRS, budget=1)
     agent = RCPI.load(path, DatumWiseEnv(dataset, other))
     assert agent.trajectories(dataset.X).lengths.max() <= 1  # under the rules of the environment
-    assert len(agent.learn().history) == 20
+    assert len(agent.learn().history) == 10
     for options in ({}, {"groups": [[0], [1], [2, 3, 4, 5]]}):
         with pytest.raises(ValueError, match="for other features, groups or classes"):
             RCPI.load(path, DatumWiseEnv(dataset, Rules.for_dataset(dataset, **options)))

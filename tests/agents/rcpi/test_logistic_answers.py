@@ -63,4 +63,4 @@ def test_a_model_file_keeps_the_kind_of_answers(tmp_path):
 def test_iterations_with_and_without_a_missing_value_have_other_columns():
     rng = np.random.default_rng(0)
     model = DatumWiseClassifier(0.01, groups=[[0, 1], [2, 3]], unknown=0.15, random_state=0)
-    assert len(model.fit(rng.normal(size=(6, 4)), np.arange(6) % 2).history_) == 20
+    assert len(model.fit(rng.normal(size=(6, 4)), np.arange(6) % 2).history_) == 10

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
+import agents.rcpi.rcpi
 import agents.rcpi.rollouts
 from agents import RCPI, LinearPolicy
 from agents.parallel import run_serially, task_runner
 from agents.policy import legal_from
 from agents.rcpi.kernels import EXCLUDED_SCORE, ActionScores, Linear
 from agents.rcpi.on_policy import sample_prefixes
-from agents.rcpi.regression import Design, fit_scores
+from agents.rcpi.regression import ROLLOUT_EVERY, STEP_PENALTY, Design, fit_scores, stepped_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import States, sample_states
 from fsgym import Dataset, DatumWiseEnv, Rules, Scaling, evaluate
@@ -188,6 +190,90 @@ def test_scores_agree_with_one_plain_ridge_regression_per_action(variant, n_stat
     np.testing.assert_allclose(scores[used], (Phi @ theta)[used], atol=2e-5)
 
 
+def random_returns(variant, missing, n_states):
+    """States, random returns in every k-th of them, k = ROLLOUT_EVERY, and which acquisitions are legal there."""
+    dataset, rules = problem(variant, missing, n=60)
+    values, twin = Scaling.fit(dataset.X).apply(dataset.X), RCPITwin(dataset, options_of(variant))
+    states = sample_states(dataset.X, rules, n_states, seed=8)
+    tried = states.every(ROLLOUT_EVERY)
+    orders = [tried.order[s, : tried.lengths[s]].tolist() for s in range(len(tried.rows))]
+    legal = np.array([twin.mask(o, dataset.X[r])[: rules.n_acquisitions] for r, o in zip(tried.rows, orders)])
+    returns = np.where(legal, np.random.default_rng(0).normal(size=legal.shape), 0).astype(np.float32)
+    z = np.array([twin.known(o, dataset.X[r]) for r, o in zip(tried.rows, orders)])
+    mu = np.where(z, np.nan_to_num(values[tried.rows]), 0)
+    Phi = np.column_stack([np.ones(len(z)), z, mu]).astype(np.float64)
+    return dataset, rules, Design(states, values, rules), returns, legal, Phi
+
+
+def all_coefficients(weights, intercepts):
+    """Those of [1, z, mu] with z by feature, float64 (1 + 2 n_features, n_actions)."""
+    return np.concatenate([intercepts[None], weights[:, 0], weights[:, 1]]).astype(np.float64)
+
+
+@pytest.mark.parametrize("n_states", [497, 60_000])
+@pytest.mark.parametrize("logistic", [False, True])
+@with_missing
+@pytest.mark.parametrize("variant", ["base", "groups", "costs", "prerequisites, budget", "everything"])
+def test_a_step_of_the_scores_agrees_with_plain_least_squares(variant, missing, logistic, n_states):
+    dataset, rules, design, returns, legal, Phi = random_returns(variant, missing, n_states)
+    J, rng = rules.n_acquisitions, np.random.default_rng(1)
+    theta = rng.normal(size=(design.n_columns, rules.n_actions))
+    before, answers = theta[:, :J].copy(), theta[:, J:]
+    before[:, 0] = 0
+    before[0, 0] = EXCLUDED_SCORE  # it has no scores yet
+    weights, intercepts = stepped_scores(design, dataset.y, returns, legal, answers, logistic, before)
+    start = all_coefficients(*design.unpack(theta))
+    start[:, 0] = 0
+    start[0, 0] = returns[legal[:, 0], 0].mean()
+    worth = Phi @ start[:, J:]
+    if logistic:
+        worth = -softmax(worth, axis=1) @ rules.error_costs.T
+    rows, labels = np.arange(len(Phi)), dataset.y[design.states.rows[::ROLLOUT_EVERY]]
+    brought, expected = -rules.error_costs[worth.argmax(axis=1), labels], worth[rows, worth.argmax(axis=1)]
+    left = np.where(legal, returns - (brought - expected)[:, None] - Phi @ start[:, :J], 0)
+    penalty = np.eye(Phi.shape[1])
+    penalty[0, 0] = 0
+    step = np.linalg.solve(Phi.T @ Phi + STEP_PENALTY * len(Phi) * penalty, Phi.T @ left)
+    scores = Phi @ all_coefficients(weights, intercepts)
+    np.testing.assert_allclose(scores[:, :J][legal], (Phi @ (start[:, :J] + step))[legal], atol=1e-4)
+    np.testing.assert_allclose(scores[:, J:], Phi @ start[:, J:], atol=1e-4)
+
+
+def test_repeated_steps_end_at_the_regression_of_each_acquisition_over_the_states_where_it_is_legal():
+    dataset, rules, design, returns, legal, Phi = random_returns("base", missing=False, n_states=3000)
+    answers = np.zeros((design.n_columns, rules.n_classes))  # equally likely labels, so that the first answer is best
+    luck = (2 / 3 - (dataset.y[design.states.rows[::ROLLOUT_EVERY]] != 0))[:, None]
+    before = None
+    for _ in range(300):
+        weights, intercepts = stepped_scores(design, dataset.y, returns, legal, answers, True, before)
+        before = design.packed(weights, intercepts)[:, : rules.n_acquisitions]
+    regression = ridge_scores(Phi, returns - luck, legal, 1e-9)
+    scores = Phi @ all_coefficients(weights, intercepts)[:, : rules.n_acquisitions]
+    np.testing.assert_allclose(scores[legal], (Phi @ regression)[legal], atol=1e-3)
+
+
+@with_missing
+@pytest.mark.parametrize("variant", ["base", "groups"])
+def test_packed_scores_are_the_coefficients_that_were_unpacked(variant, missing):
+    _, rules, design, *_ = random_returns(variant, missing, 200)
+    theta = np.random.default_rng(0).normal(size=(design.n_columns, rules.n_actions))
+    np.testing.assert_allclose(design.packed(*design.unpack(theta)), theta, atol=1e-6)
+
+
+@pytest.mark.parametrize(("acquisitions", "k"), [("incremental", ROLLOUT_EVERY), ("linear", 1), ("trees", 1)])
+def test_rollouts_are_made_in_every_kth_state(monkeypatch, acquisitions, k):
+    dataset, rules = problem("base", missing=False)
+    numbers = []
+
+    def spy(states, *arguments, **options):
+        numbers.append(len(states.rows))
+        return rollout_returns(states, *arguments, **options)
+
+    monkeypatch.setattr(agents.rcpi.rcpi, "rollout_returns", spy)
+    RCPI(DatumWiseEnv(dataset, rules), acquisitions=acquisitions, n_iterations=2, random_state=0).learn()
+    assert numbers == [-(-10 * dataset.n_samples // k)] * 2
+
+
 def test_an_acquisition_that_was_legal_nowhere_is_never_chosen():
     rules = Rules(3, 2, prerequisites=[[0, 0, 0], [1, 0, 0], [0, 1, 0]], budget=1)
     dataset = Dataset(np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 2)
@@ -199,6 +285,13 @@ def test_an_acquisition_that_was_legal_nowhere_is_never_chosen():
     assert (intercepts == EXCLUDED_SCORE).tolist() == [False, True, True, False, False]
     assert not weights[:, :, 1:3].any()
     np.testing.assert_allclose(intercepts[0], returns[legal].mean(), atol=0.2)
+    design, tried = Design(states, dataset.X, rules), slice(None, None, ROLLOUT_EVERY)
+    answers, before = np.zeros((design.n_columns, 2)), np.ones((design.n_columns, 3))
+    for start in (None, before):
+        weights, intercepts = stepped_scores(design, dataset.y, returns[tried], legal[tried], answers, True, start)
+        assert (intercepts == EXCLUDED_SCORE).tolist() == [False, True, True, False, False]
+        assert not weights[:, :, 1:3].any()
+    assert (before == 1).all()
 
 
 def test_without_a_budget_each_acquisition_is_sampled_with_probability_one_half():

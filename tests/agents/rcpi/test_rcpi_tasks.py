@@ -112,7 +112,7 @@ def test_the_informative_feature_is_acquired_under_all_kinds_of_rules(options):
         for row in order:
             acquired = row[row >= 0].tolist()
             assert all(min(abs(j - i) for i in acquired[:k]) == 1 for k, j in enumerate(acquired) if k)
-    assert len(agent.history) == 20
+    assert len(agent.history) == 10
 
 
 def test_error_costs_shift_the_answers():

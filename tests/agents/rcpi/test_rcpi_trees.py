@@ -258,5 +258,5 @@ def test_a_policy_without_trees_has_no_arrays_of_them():
 
 
 def test_the_choice_of_acquisitions_is_checked():
-    with pytest.raises(ValueError, match="acquisitions must be 'linear' or 'trees', got 'forest'"):
+    with pytest.raises(ValueError, match="acquisitions must be 'incremental', 'linear' or 'trees', got 'forest'"):
         RCPI(context_task(50), acquisitions="forest")

@@ -44,10 +44,13 @@ def sampled(kind, missing, intercept, n=300):
     return states, values, rules, intercept, dataset.y, returns, legal
 
 
-def fitted(logistic, start, states, values, rules, intercept, y, returns, legal):
-    design = Design(states, values, rules, intercept)
-    scores, logits = BaseLearners(1e-3, logistic, trees=False).fit(design, y, returns, legal, run_serially, start)
-    return design, scores.weights, scores.intercepts, logits
+def fitted(kinds, before, states, values, rules, intercept, y, returns, legal):
+    design, learners = Design(states, values, rules, intercept), BaseLearners(1e-3, *kinds)
+    tried = slice(None, None, learners.rollout_every)
+    return design, learners.fit(design, y, returns[tried], legal[tried], run_serially, before)
+
+
+KINDS = [("linear", "linear"), ("logistic", "linear"), ("linear", "incremental"), ("logistic", "incremental")]
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -55,32 +58,30 @@ def fitted(logistic, start, states, values, rules, intercept, y, returns, legal)
 @pytest.mark.parametrize("kind", FEW)
 def test_weights_without_unused_columns_are_those_of_all_columns(kind, missing, intercept, monkeypatch):
     task = sampled(kind, missing, intercept)
-    few = [fitted(logistic, None, *task) for logistic in (False, True)]
+    few = [fitted(kinds, None, *task) for kinds in KINDS]
     monkeypatch.setattr(agents.rcpi.regression, "LEAST_UNUSED", 2.0)
-    every = [fitted(logistic, None, *task) for logistic in (False, True)]
-    for (small, weights, intercepts, logits), (full, *expected, all_logits) in zip(few, every):
+    every = [fitted(kinds, None, *task) for kinds in KINDS]
+    for (small, scores), (full, expected) in zip(few, every):
         assert small.n_columns < full.n_columns
         assert small.rows(0, 300).shape == (300, small.n_columns)
         np.testing.assert_array_equal(small.rows(0, 300), full.rows(0, 300)[:, small.columns])
         assert not np.delete(full.rows(0, 300), small.columns, axis=1).any()
-        np.testing.assert_allclose(weights, expected[0], atol=1e-4)
-        np.testing.assert_allclose(intercepts, expected[1], atol=1e-4)
-        assert not (intercepts == EXCLUDED_SCORE).any()
-        if all_logits is not None:
-            assert logits.shape == all_logits.shape
-            np.testing.assert_allclose(logits, all_logits, atol=1e-4)
+        np.testing.assert_allclose(scores.weights, expected.weights, atol=1e-4)
+        np.testing.assert_allclose(scores.intercepts, expected.intercepts, atol=1e-4)
+        assert not (scores.intercepts == EXCLUDED_SCORE).any()
 
 
-def test_logits_of_an_iteration_start_those_of_the_next_with_other_columns():
+@pytest.mark.parametrize("kinds", KINDS[1:])
+def test_scores_of_an_iteration_start_those_of_the_next_with_other_columns(kinds):
     task = sampled("single", False, True)
-    small, *_, logits = fitted(True, None, *task)
+    small, scores = fitted(kinds, None, *task)
     states = sample_states(task[1], task[2], 300, seed=5)  # hold all features
-    full, *_, again = fitted(True, logits, states, *task[1:])
-    assert small.n_columns < full.n_columns == len(logits) == len(again)
-    back, *_, last = fitted(True, again, *task)
+    full, again = fitted(kinds, scores, states, *task[1:])
+    assert small.n_columns < full.n_columns == len(full.packed(*again[:2]))
+    back, last = fitted(kinds, again, *task)
     assert back.n_columns == small.n_columns
-    np.testing.assert_allclose(last, logits, atol=0.02)
-    assert not np.delete(last, small.columns, axis=0).any()
+    np.testing.assert_allclose(last.weights[:, :, 6:], scores.weights[:, :, 6:], atol=0.02)
+    assert not last.weights[[0, 2, 3, 5], :, 6:].any()
 
 
 @pytest.mark.parametrize(("n_used", "n_columns"), [(8, 17), (7, 17), (6, 13), (1, 3), (0, 1)])
