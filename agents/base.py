@@ -362,7 +362,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         ----------
         X : array of shape (n_samples, ``n_features_in_``), DataFrame, Series or Dataset
             Where the model has names, a DataFrame counts by name: columns in any order, others are ignored. A Series is
-            one row. NaN is unavailable. A level that was not in the training data is unavailable, too, with a warning.
+            one row. NaN is unavailable, and evidence where the column is in ``evidence_``. A level that was not in the
+            training data counts as NaN, too, with a warning.
         missing_columns : {"error", "unavailable"}
             Whether a column that a DataFrame lacks is an error, or unavailable for every row.
 

@@ -72,6 +72,7 @@ class AskingAgent(AskingMixin):
         """Save an HTML page that asks about a case in a browser, without Python and without a network.
 
         It holds the policy (``policy_json``), an interpreter in JavaScript, and the chart of the model if there is one.
+        For a model with columns in ``evidence_``, all three are of cases of which it is not said what is missing.
 
         Parameters
         ----------
@@ -191,6 +192,8 @@ class AskingAgent(AskingMixin):
             ways, cases = ways_of(structure, self.rules_, features, codes, follow_policy(self, features)), "cases"
         terms = ChartTerms(self.rules_, self.columns_, self.classes_.tolist())
         title = f"{type(self).__name__} at lambda {self.rules_.lam:.4g}"
+        if self.evidence_:
+            title += f", where it is not said whether there is a value of {', '.join(self.evidence_)}"
         return Chart(structure, ways, terms, title=title, cases=cases, max_boxes=max_boxes)
 
     def _see_rows(self, dataset: Dataset) -> None:

@@ -96,6 +96,8 @@ class TrainingTask(NamedTuple):
     rng : numpy Generator
     skipped : tuple of int, acquisitions that tell nothing new: no policy makes them
     given : tuple of int, those of ``known`` that each case brings before the policy begins
+    telling : tuple of int
+        Features for which it goes with the class whether they are missing, which the policy is not to learn.
     """
 
     dataset: Dataset
@@ -105,6 +107,7 @@ class TrainingTask(NamedTuple):
     rng: np.random.Generator
     skipped: AcquisitionIndices = ()
     given: AcquisitionIndices = ()
+    telling: tuple[int, ...] = ()
 
 
 class Learner(ABC):

@@ -275,6 +275,9 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
     learner_ : str, the learner of ``policy_``
     report_ : LearnerReport
         Which learner was chosen and why, what was tried, and how long it took.
+    evidence_ : tuple of str
+        Columns for which it goes with the class whether a value is missing. For rows of a table, and cases of which it
+        is declared (``session(missing=...)``), the model knows this from the start, at no price; otherwise nothing.
     lam_, expected_cost_, expected_n_features_
         As in ``LatticeClassifier``.
     policy_ : ChosenPolicy
@@ -330,10 +333,11 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
         names = list(LEARNERS) if self.learner == "auto" else [self.learner]
         with ExitStack() as stack:
             learners = {name: LEARNERS[name](n_jobs=self.n_jobs)._learner for name in names}
-            silent, features = ChoosingLearner(task, learners, stack), telling_features(task.dataset)
+            features = telling_features(task.dataset)
             if not len(features) or self.related is not None:
-                yield silent
+                yield ChoosingLearner(task, learners, stack)
                 return
+            silent = ChoosingLearner(task._replace(telling=tuple(features.tolist())), learners, stack)
             n, J = task.dataset.n_features, len(task.groups)
             indicators = tuple(range(n, n + len(features)))
             informed = task._replace(

@@ -37,8 +37,8 @@ def ask(
         list[str] | None,
         typer.Option(
             metavar="NAMES",
-            help="All columns of which this case has no value, as the empty cells of its row in a table; where it goes "
-            "with the class what is missing, the model counts it as evidence.",
+            help="All columns of which this case has no value, as the empty cells of its row in a table, '' for none; "
+            "where it goes with the class what is missing, the model counts it as evidence.",
         ),
     ] = None,
     resume: Annotated[

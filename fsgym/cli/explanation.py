@@ -94,7 +94,10 @@ def path_in_words(model: Any, values: dict[str, Any], declared: bool = True) -> 
     """
     missing = [name for name, value in values.items() if value is None]
     session = model.session(**{"missing" if declared else "unavailable": missing})
-    paragraphs = [f"Unavailable: {', '.join(missing)}."] if missing else []
+    evidence = getattr(model, "evidence_", ()) if declared else ()
+    paragraphs = [f"{'Missing' if evidence else 'Unavailable'}: {', '.join(missing)}."] if missing else []
+    if evidence:
+        paragraphs.append(f"The model knows from the start whether there is a value of {', '.join(evidence)}.")
     labels = None if session.probabilities is None else list(session.probabilities)
     beliefs = [_current_belief(session)]
     if labels is not None:

@@ -27,6 +27,8 @@ def refuse_empty(arguments: Sequence[str]) -> None:
     """ValueError where an argument is empty, which would be read as the current folder, or as nothing."""
     for before, word in zip(["", *arguments], arguments):
         name, sign, value = word.partition("=")
+        if arguments[0] == "ask" and "--missing" in (name if sign else "", before if not word else ""):
+            continue  # nothing is missing
         if word.startswith("--") and sign and not value:
             raise ValueError(f"{name} must not be empty; give it a value, or leave it out")
         if not word:

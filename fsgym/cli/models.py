@@ -100,8 +100,8 @@ def train(
     The file also says how the data were read, so that evaluate and predict need no such options.
 
     With --json, one object: model, agent, learner (the one that adaptive chose, otherwise null), data, part, lam,
-    seconds, and the evaluations training and held_out (null with --split all), each with the keys that evaluate --json
-    has in evaluation.
+    evidence (columns for which it tells something that a value is missing), seconds, and the evaluations training and
+    held_out (null with --split all), each with the keys that evaluate --json has in evaluation.
 
     Example: fsgym train ward.csv --target died --drop pid -o model.safetensors
     """
@@ -128,7 +128,7 @@ def train(
     results = _evaluate_parts(model, loaded, split, row_groups)
     if as_json:
         head = {"model": str(output), "agent": agent, "learner": getattr(model, "learner_", None), "data": data}
-        head |= {"part": split, "lam": model.rules_.lam}
+        head |= {"part": split, "lam": model.rules_.lam, "evidence": list(getattr(model, "evidence_", ()))}
         parts = {"training": results["training"].to_json(), "held_out": None}
         if "held out" in results:
             parts["held_out"] = results["held out"].to_json()

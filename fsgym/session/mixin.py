@@ -186,7 +186,7 @@ class AskingMixin:
         rows : sequence, or int
             Whatever identifies the rows to ``get``, such as keys of a data base; a number n means 0 to n - 1.
         available : bool (n_rows, n_columns), or DataFrame by column name, optional
-            False where a value cannot be obtained, which ``predict`` sees as NaN.
+            False where a value cannot be obtained, which ``predict`` sees as NaN; for evidence give ``missing``.
         missing : bool (n_rows, n_columns), or DataFrame by column name, optional
             True where a row has no value: it cannot be obtained, and counts as evidence for the columns in
             ``evidence_``.

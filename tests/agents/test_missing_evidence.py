@@ -110,6 +110,9 @@ def test_only_what_is_declared_is_evidence(model, new):
     first = model.predict_on_demand(lambda name, rows: np.full(len(rows), np.nan), 1)
     assert first == [silent.step.answer]
     X, _ = new
+    wide, _ = cases(3000, 7)
+    belief = model.predict_proba(wide.drop(columns="scan"), missing_columns="unavailable")
+    assert belief.mean(axis=0)[0] == pytest.approx(shares["sick"], abs=0.07)  # also after values: .37 if it were learnt
     there, lacking = X.assign(scan=np.nan), X.drop(columns="scan")
     answers = model.predict(lacking, missing_columns="unavailable")
     assert (model.predict(there) != answers).any()  # a column that the table does not have says nothing of its rows
@@ -128,6 +131,8 @@ def test_a_loaded_model_and_explanations_know_what_is_missing(model, new, tmp_pa
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     i = int(np.flatnonzero(X.scan.isna())[0])
     text = " ".join(path_in_words(model, known_values(X.iloc[[i]], model.columns_)))
+    assert text.startswith("Missing: scan. The model knows from the start whether there is a value of scan.")
+    assert "where it is not said whether there is a value of scan" in again.chart().to_text()
     assert f"Answer: {model.predict(X.iloc[[i]])[0]}" in text
 
 
@@ -189,4 +194,7 @@ def test_the_command_ask_declares_what_is_missing(capsys, tmp_path, monkeypatch,
     silent, missing, unavailable = probabilities
     assert silent == unavailable
     assert missing < silent - 0.2
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    printed = call(capsys, "ask", tmp_path / "model.safetensors", "--json", "--missing", "")[1]
+    assert dict(json.loads(printed.splitlines()[0])["probabilities"])["sick"] > silent + 0.15
     assert "--missing" in call(capsys, "ask", tmp_path / "model.safetensors", "--missing", "scam")[2]

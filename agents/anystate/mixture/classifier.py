@@ -126,7 +126,8 @@ class MixtureClassifier(BaseAnyStateClassifier):
         for name, value, least in (("n_components", self.n_components, 1), ("n_steps", self.n_steps, 0)):
             if value is not None and (not is_integer(value) or value < least):
                 raise ValueError(f"{name} must be None or a whole number from {least}, got {brief(value)}")
-        fitted = fit_mixtures(task.dataset, fold, task.weight, seed, self.n_components, self.n_steps)
+        n_components, n_steps = self.n_components, self.n_steps
+        fitted = fit_mixtures(task.dataset, fold, task.weight, seed, n_components, n_steps, task.telling)
 
         def candidates(rules: Rules) -> list[CrossFittedModels]:
             return [CrossFittedModels(*model_of(fitted, rules))]

@@ -53,15 +53,30 @@ class TrainingDesign(NamedTuple):
     y : int64 (n,)
     weight : float64 (n,), positive or 0
     n_classes : int
+    lacking : bool (n, V), optional
+        Where a row has no value and that is evidence. Such a row does not count as one whose value is not known.
     """
 
     design: NDArray[np.float64]
     y: NDArray[np.int64]
     weight: NDArray[np.float64]
     n_classes: int
+    lacking: NDArray[np.bool_] | None = None
 
     def rows(self, index: NDArray) -> TrainingDesign:
-        return TrainingDesign(self.design[index], self.y[index], self.weight[index], self.n_classes)
+        lacking = None if self.lacking is None else self.lacking[index]
+        return TrainingDesign(self.design[index], self.y[index], self.weight[index], self.n_classes, lacking)
+
+    def with_known(self, known: NDArray[np.bool_]) -> tuple[TrainingDesign, NDArray[np.bool_]]:
+        """The rows with random subsets ``known``, bool (n, V), without rows that lack one of their variables.
+
+        If only those subsets counted in which such a value is not asked for, it would still be evidence that a value
+        is not known: rows that lack it would be in more of these states.
+        """
+        if self.lacking is None:
+            return self, known
+        rows = np.flatnonzero(~(known & self.lacking).any(axis=1))
+        return self.rows(rows), known[rows]
 
 
 def fit_mixture(variables: Variables, data: TrainingDesign, k: int, seed: int) -> MixtureParameters:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,6 +45,7 @@ def fit_mixtures(
     seed: int = 0,
     n_components: int | None = None,
     n_steps: int | None = None,
+    telling: Sequence[int] = (),
 ) -> FittedMixtures:
     """Fit a mixture for each fold and one for all rows; all have the same variables and numbers of components.
 
@@ -55,6 +57,8 @@ def fit_mixtures(
     seed : int; one seed gives the same mixtures
     n_components : int, optional, of each class; by default chosen on held-out rows
     n_steps : int, optional, of the gradient; by default chosen on held-out rows
+    telling : sequence of int
+        Features for which it goes with the class whether they are missing; the mixtures do not learn this.
     """
     with one_blas_thread():
         plain, absent = fit_variables(dataset, weight), np.bincount(dataset.y, minlength=dataset.n_classes) == 0
@@ -63,9 +67,9 @@ def fit_mixtures(
         if dataset.n_samples > most:
             rows = np.sort(np.random.default_rng(seed).choice(dataset.n_samples, most, replace=False))
             dataset, fold, weight = dataset.rows(rows), fold[rows], None if weight is None else weight[rows]
-        fit = _Fit(dataset, fold, weight, seed, plain, absent)
+        fit = _Fit(dataset, fold, weight, seed, plain, absent, telling)
         if len(scored.knot) and _is_better(scored, plain, dataset, fold, weight, seed):
-            fit = _Fit(dataset, fold, weight, seed, scored, absent)
+            fit = _Fit(dataset, fold, weight, seed, scored, absent, telling)
         return fit.run(
             const.N_COMPONENTS if n_components is None else (n_components,),
             const.TUNING_STEPS if n_steps is None else (n_steps,),
@@ -100,12 +104,16 @@ class _Fit:
         seed: int,
         variables: Variables,
         absent: NDArray[np.bool_] | None = None,
+        telling: Sequence[int] = (),
     ):
         self.seed, self.rng = seed, np.random.default_rng(seed)
         self.variables, self.absent = variables, absent
         codes = variables.encode(dataset.X)
         weights = np.ones(len(codes)) if weight is None else weight
-        self.data = TrainingDesign(variables.design(codes), dataset.y, weights, dataset.n_classes)
+        of_telling = variables.variable_of[np.array(telling, np.int64)]
+        lacking = np.isnan(codes) & np.isin(np.arange(codes.shape[1]), of_telling)
+        given = variables.design(codes), dataset.y, weights, dataset.n_classes
+        self.data = TrainingDesign(*given, lacking if len(telling) else None)
         self.fold, self.n_folds = fold, int(fold.max()) + 1
         self.choosing = list(range(self.n_folds if len(codes) <= const.MOST_ROWS_OF_ALL_FOLDS else 1))
         self.checked = [self._checked_rows(f) for f in self.choosing]
@@ -124,7 +132,7 @@ class _Fit:
         most = const.CHECKED_ROWS // len(self.choosing)
         rows = self.rng.permutation(rows)[:most]
         rows = np.tile(rows, int(np.clip(most // max(len(rows), 1), 1, const.MOST_SUBSETS)))
-        return self.data.rows(rows), draw_known(len(rows), len(self.variables.center), self.rng)
+        return self.data.rows(rows).with_known(draw_known(len(rows), len(self.variables.center), self.rng))
 
     def run(self, numbers: tuple[int, ...], steps_to_try: tuple[int, ...]) -> FittedMixtures:
         """Choose among numbers of components, then among numbers of gradient steps, and fit the mixtures."""

@@ -174,12 +174,12 @@ def tune(mixture: ClassMixture, data: TrainingDesign, steps: int, seed: int) -> 
     theta, log_share = mixture.theta.T.copy(), mixture.densities.log_share[:, None]
     rate = const.TUNING_RATE * (np.abs(theta) + const.TUNING_OFFSET)
     first, second = np.zeros_like(theta), np.zeros_like(theta)
-    for t, (rows, known) in enumerate(_batches(mixture.variables, data, steps, seed), 1):
-        columns = masked(mixture.variables, data.design[rows], known, mixture.count_power)
+    for t, (batch, known) in enumerate(_batches(mixture.variables, data, steps, seed), 1):
+        columns = masked(mixture.variables, batch.design, known, mixture.count_power)
         derivative = theta @ columns.T
         derivative += log_share
-        _losses(derivative, mixture.class_of, data.y[rows])
-        derivative *= data.weight[rows] / len(rows)
+        _losses(derivative, mixture.class_of, batch.y)
+        derivative *= batch.weight / max(len(known), 1)
         schedule = min(1.0, t / const.TUNING_WARM_UP) * (1 - 0.9 * t / steps)
         _descend(theta, derivative @ columns, first, second, rate, schedule, t)
     return replace(mixture, theta=theta.T.copy())
@@ -201,8 +201,8 @@ def _descend(theta, gradient, first, second, rate, schedule, t):
 
 def _batches(
     variables: Variables, data: TrainingDesign, steps: int, seed: int
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+) -> Iterator[tuple[TrainingDesign, NDArray[np.bool_]]]:
     rng = np.random.default_rng(seed)
     for _ in range(steps):
         rows = rng.integers(0, len(data.y), const.TUNING_BATCH)
-        yield rows, draw_known(len(rows), len(variables.center), rng)
+        yield data.rows(rows).with_known(draw_known(len(rows), len(variables.center), rng))
