@@ -31,7 +31,8 @@ ChooseActions = Callable[[NDArray[np.bool_], NDArray[np.float32], NDArray[np.boo
 
 
 class Policy(ABC):
-    """A trained policy, which maps a batch of states to actions. Each kind of policy is a subclass with three methods.
+    """A trained policy, which maps a batch of states to actions. Each kind of policy is a subclass with three methods:
+    ``advise``, ``to_arrays`` and ``from_arrays``.
 
     Attributes
     ----------
@@ -64,21 +65,13 @@ class Policy(ABC):
     def telling(self) -> NDArray[np.int64]:
         """The features for which it is evidence that a value is missing, int64 (n_telling,); none by default.
 
-        If there are any, ``actions``, ``advise``, ``state_probabilities`` and ``walk`` take ``missing``, bool
+        If there are any, ``advise``, ``actions``, ``state_probabilities`` and ``walk`` take ``missing``, bool
         (n, n_features): which values of each case are missing, where all of this is known.
         """
         return np.zeros(0, np.int64)
 
-    @abstractmethod
-    def actions(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        legal: NDArray[np.bool_],
-        *,
-        continue_after_stop: bool = False,
-    ) -> NDArray[np.int64]:
-        """The action in each of n states, int64 (n,).
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
+        """What the policy decides in each of n states, and what it rests on; a subclass implements this.
 
         Any state is valid. Acquired values that the policy did not acquire itself were known in advance, at no cost. An
         acquisition that is neither acquired nor legal cannot be obtained: its value is missing, was acquired without a
@@ -86,36 +79,21 @@ class Policy(ABC):
         because a value is known or cannot be obtained, if it prefers another acquisition to the answer. A group of
         which only some values are known can still be acquired, at its full price.
 
+        A subclass may have ``actions`` instead; the ranking is then the order in which it goes on if what it prefers
+        cannot be obtained, without estimates of costs.
+
         Parameters
         ----------
         acquired : bool (n, n_features), the mask z
         values : float32 (n, n_features), read only where ``acquired`` is True; NaN is unavailable
         legal : bool (n, n_actions)
-        continue_after_stop : bool, default False
-            Whether to continue where the policy would answer: the action is the acquisition that the policy prefers,
-            and an answer only where no acquisition is legal.
 
         See Also
         --------
         agents.replay.replay : an implementation for any deterministic policy.
         """
-
-    def state_probabilities(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float32]
-    ) -> NDArray[np.float64] | None:
-        """Class probabilities given the acquired values of n states, float64 (n, n_classes).
-
-        None, unless the subclass has a model of the classes and overrides this method. Parameters are as for
-        ``actions``.
-        """
-        return None
-
-    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
-        """Actions, answers, and a ranking of all acquisitions in n states; parameters are as for ``actions``.
-
-        The ranking is the order in which the policy goes on if what it prefers cannot be obtained, without estimates of
-        costs. A subclass with values of its own overrides this method.
-        """
+        if type(self).actions is Policy.actions:
+            raise NotImplementedError(f"{type(self).__name__} must have the method advise, as all policies")
         J, n = self.rules.n_acquisitions, len(acquired)
         rows, remaining = np.arange(n), np.array(legal, dtype=bool)
         preference = np.full((n, J), -np.inf)
@@ -132,6 +110,55 @@ class Policy(ABC):
         beyond = np.where(preference.max(axis=1) == 0, preference.argmax(axis=1), J)
         proba = self.state_probabilities(acquired, values)
         return complete_advice(actions, beyond, answers, legal, preference, self.rules, proba)
+
+    def actions(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        *,
+        continue_after_stop: bool = False,
+        missing: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.int64]:
+        """The action in each of n states, int64 (n,); parameters as for ``advise``.
+
+        Parameters
+        ----------
+        continue_after_stop : bool, default False
+            Whether to continue where the policy would answer: the action is the acquisition that the policy prefers,
+            and an answer only where no acquisition is legal.
+        missing : bool (n, n_features), optional, see ``telling``
+        """
+        advice = self._informed_advice(acquired, values, legal, missing)
+        if not continue_after_stop:
+            return advice.actions
+        return np.where(advice.beyond >= 0, advice.beyond, self.rules.n_acquisitions + advice.answers)
+
+    def state_probabilities(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        missing: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.float64] | None:
+        """Class probabilities given the acquired values of n states, float64 (n, n_classes); None without a model.
+
+        They are those of ``advise`` where nothing can be acquired; parameters are as there.
+        """
+        if type(self).advise is Policy.advise:
+            return None
+        answers_only = np.arange(self.rules.n_actions) >= self.rules.n_acquisitions
+        legal = np.tile(answers_only, (len(acquired), 1))
+        return self._informed_advice(acquired, values, legal, missing).probabilities
+
+    def _informed_advice(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        missing: NDArray[np.bool_] | None,
+    ) -> Advice:
+        said: Any = {} if missing is None else {"missing": missing}
+        return self.advise(acquired, values, legal, **said)
 
     def walk(self, state: State) -> Walk:
         """Begin with nothing acquired in each of n states, started under ``rules``; see ``fsgym.session.walk.Walk``.
@@ -167,12 +194,15 @@ class Policy(ABC):
         rows = check_rows(rules, X, trained_with=self.rules)
         if not continue_after_stop:
             return self._trajectories(rows, rules)
-        done = self._play(rows, rules, partial(self.actions, continue_after_stop=True))
-        return replace(done, probabilities=self.state_probabilities(done.acquired, rows))
+        return self._played(rows, rules, partial(self.actions, continue_after_stop=True))
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
         """As ``trajectories`` to the first answer, for checked rows; a subclass may override it to be faster."""
-        return self._play(X, rules, self.actions)
+        return self._played(X, rules, self.actions)
+
+    def _played(self, X: NDArray[np.float32], rules: Rules, choose: ChooseActions) -> Trajectories:
+        done = self._play(X, rules, choose)
+        return replace(done, probabilities=self.state_probabilities(done.acquired, X))
 
     @staticmethod
     def _play(X: NDArray[np.float32], rules: Rules, choose: ChooseActions) -> Trajectories:

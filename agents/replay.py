@@ -2,48 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from abc import abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.policy import ChooseActions, acquisition_of_features, complete_advice
+from agents.policy import ChooseActions, Policy, acquisition_of_features, complete_advice
 from fsgym.rules import NO_BUDGET, Rules
 from fsgym.rules import kernels as mdp
 from fsgym.session.step import Advice
 from fsgym.text.messages import brief
 
 
-class ScoredPolicy(Protocol):
-    """A policy that takes the legal action of the highest score."""
+class Replayed(NamedTuple):
+    """The end of the replay of a policy that takes the highest score, in n states.
 
-    @property
-    def rules(self) -> Rules: ...
+    Attributes
+    ----------
+    actions : int64 (n,)
+    scores : float64 (n, n_actions), in the states in which the replay ends
+    taken : bool (n, n_acquisitions), the known acquisitions that the policy has taken there
+    """
 
-    @property
-    def empty_answer(self) -> int: ...
-
-    def scores(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Scores of all actions, (n, n_actions)."""
-        ...
-
-    def greedy_actions(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        """The legal action of the highest score, (n,)."""
-        ...
-
-    def actions(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        legal: NDArray[np.bool_],
-        *,
-        continue_after_stop: bool = False,
-    ) -> NDArray[np.int64]:
-        """As ``Policy.actions``."""
-        ...
+    actions: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    taken: NDArray[np.bool_]
 
 
 def replay(
@@ -115,50 +100,73 @@ def _replayed(
     return actions, taken
 
 
-class Replayed(NamedTuple):
-    """The end of the replay of a policy that takes the highest score, in n states.
+class ScoredPolicy(Policy):
+    """A policy that takes the legal action of the highest score. A subclass has ``scores``.
 
     Attributes
     ----------
-    actions : int64 (n,)
-    scores : float64 (n, n_actions), in the states in which the replay ends
-    taken : bool (n, n_acquisitions), the known acquisitions that the policy has taken there
+    empty_answer : int
+        The answer where nothing is acquired and no acquisition is legal; -1 for that of the highest score.
     """
 
-    actions: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    taken: NDArray[np.bool_]
+    empty_answer: int
 
+    @abstractmethod
+    def scores(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Scores of all actions, float32 (n, n_actions); parameters as for ``advise``."""
 
-def replayed_scores(
-    policy: ScoredPolicy, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
-) -> Replayed:
-    """The replay of a policy that takes the highest score."""
-    actions, taken = _replayed(policy.greedy_actions, acquired, values, legal, policy.rules, False)
-    seen = acquired & taken[:, acquisition_of_features(policy.rules)]
-    return Replayed(actions, policy.scores(seen, values).astype(np.float64), taken)
+    def greedy_actions(
+        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """The legal action of the highest score in each state, int64 (n,); ties go to the lowest action."""
+        best = np.where(legal, np.nan_to_num(self.scores(acquired, values)), -np.inf).argmax(axis=1)
+        return with_empty_answer(best, acquired, legal, self.rules, self.empty_answer)
 
+    def replayed(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        continue_after_stop: bool,
+    ) -> Replayed:
+        """The end of the replay in each state; parameters as for ``replay``."""
+        actions, taken = _replayed(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop)
+        seen = acquired & taken[:, acquisition_of_features(self.rules)]
+        return Replayed(actions, self.scores(seen, values).astype(np.float64), taken)
 
-def advice_from_scores(
-    replayed: Replayed,
-    acquired: NDArray[np.bool_],
-    values: NDArray[np.float32],
-    legal: NDArray[np.bool_],
-    policy: ScoredPolicy,
-) -> Advice:
-    """The advice of a policy that takes the legal action of the highest score.
+    def actions(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        *,
+        continue_after_stop: bool = False,
+        missing: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.int64]:
+        """As ``Policy.actions``; who continues takes all that is known before it answers."""
+        return self.replayed(acquired, values, legal, continue_after_stop).actions
 
-    The scores only rank: there are no estimates of costs.
-    """
-    actions, scores, taken = replayed
-    J, rules = policy.rules.n_acquisitions, policy.rules
-    answers_only = legal & (np.arange(rules.n_actions) >= J)
-    best = np.where(answers_only, scores, -np.inf).argmax(axis=1)
-    best = with_empty_answer(best, acquired, answers_only, rules, policy.empty_answer)
-    answers = np.where(actions >= J, actions, best) - J
-    beyond = policy.actions(acquired, values, legal, continue_after_stop=True) if (actions >= J).any() else actions
-    advice = complete_advice(actions, beyond, answers, legal, scores[:, :J], rules, None)
-    return advice._replace(unused=acquired & ~taken[:, acquisition_of_features(rules)])
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
+        """The advice in n states by ``replay`` of the policy, ranked by scores; parameters as for ``Policy.advise``.
+
+        The scores only rank: there are no estimates of costs.
+        """
+        return self._advice_and_scores(acquired, values, legal)[0]
+
+    def _advice_and_scores(
+        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
+    ) -> tuple[Advice, NDArray[np.float64]]:
+        actions, scores, taken = self.replayed(acquired, values, legal, False)
+        J, rules = self.rules.n_acquisitions, self.rules
+        answers_only = legal & (np.arange(rules.n_actions) >= J)
+        best = np.where(answers_only, np.nan_to_num(scores), -np.inf).argmax(axis=1)
+        best = with_empty_answer(best, acquired, answers_only, rules, self.empty_answer)
+        answers = np.where(actions >= J, actions, best) - J
+        beyond, ends = actions.copy(), actions >= J
+        if ends.any():
+            beyond[ends] = self.replayed(acquired[ends], values[ends], legal[ends], True).actions
+        advice = complete_advice(actions, beyond, answers, legal, np.nan_to_num(scores[:, :J]), rules, None)
+        return advice._replace(unused=acquired & ~taken[:, acquisition_of_features(rules)]), scores
 
 
 def known_acquisitions(acquired: NDArray[np.bool_], legal: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:

@@ -98,34 +98,6 @@ class InformedPolicy:
     policy: Policy
     features: NDArray[np.int64]
 
-    def _state(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        missing: NDArray[np.bool_],
-    ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-        known = np.ones((len(acquired), len(self.features)), bool)
-        return np.concatenate([acquired, known], axis=1), with_indicators(values, missing[:, self.features])
-
-    def _legal(self, legal: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        return np.insert(legal, self.policy.rules.n_acquisitions - 1, False, axis=1)
-
-    def _actions(self, actions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Actions of the policy as those of the rules without the indicators; it never makes their acquisition."""
-        return actions - (actions >= self.policy.rules.n_acquisitions)
-
-    def actions(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        legal: NDArray[np.bool_],
-        missing: NDArray[np.bool_],
-        continue_after_stop: bool = False,
-    ) -> NDArray[np.int64]:
-        """As ``Policy.actions``; ``missing`` is bool (n, n_features)."""
-        states = (*self._state(acquired, values, missing), self._legal(legal))
-        return self._actions(self.policy.actions(*states, continue_after_stop=continue_after_stop))
-
     def advise(
         self,
         acquired: NDArray[np.bool_],
@@ -134,24 +106,19 @@ class InformedPolicy:
         missing: NDArray[np.bool_],
     ) -> Advice:
         """As ``Policy.advise``."""
-        advice = self.policy.advise(*self._state(acquired, values, missing), self._legal(legal))
+        J = self.policy.rules.n_acquisitions  # the last one is that of the indicators, which the policy never makes
+        known = np.ones((len(acquired), len(self.features)), bool)
+        advice = self.policy.advise(
+            np.concatenate([acquired, known], axis=1),
+            with_indicators(values, missing[:, self.features]),
+            np.insert(legal, J - 1, False, axis=1),
+        )
         return advice._replace(
-            actions=self._actions(advice.actions),
-            beyond=self._actions(advice.beyond),
+            actions=advice.actions - (advice.actions >= J),
             preference=advice.preference[:, :-1],
             expected=advice.expected[:, :-1],
             unused=advice.unused[:, : acquired.shape[1]],
         )
-
-    def state_probabilities(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], missing: NDArray[np.bool_]
-    ) -> NDArray[np.float64] | None:
-        """As ``Policy.state_probabilities``."""
-        return self.policy.state_probabilities(*self._state(acquired, values, missing))
-
-    def walk(self, rules: Rules, state: State, missing: NDArray[np.bool_]) -> ActingWalk:
-        """As ``Policy.walk``."""
-        return InformedWalk(self, rules, state, missing)
 
     def trajectories(self, X: NDArray[np.float32], rules: Rules, continue_after_stop: bool = False) -> Trajectories:
         """As ``Policy.trajectories``: a value that is NaN is missing."""
@@ -177,4 +144,4 @@ class InformedWalk(ActingWalk):
     def _actions(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         values = self.values[rows]
         legal = self.state.legal[rows].astype(bool)
-        return self.policy.actions(~np.isnan(values), values.astype(np.float32), legal, self.missing[rows])
+        return self.policy.advise(~np.isnan(values), values.astype(np.float32), legal, self.missing[rows]).actions

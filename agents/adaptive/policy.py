@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from agents.adaptive.evidence import InformedPolicy, rules_with_indicators
+from agents.adaptive.evidence import InformedPolicy, InformedWalk, rules_with_indicators
 from agents.adaptive.report import LearnerReport
 from agents.anystate import AnyStateNetworkClassifier, MixtureClassifier
 from agents.lattice import LatticeClassifier
@@ -66,31 +66,6 @@ class ChosenPolicy(Policy):
     def telling(self) -> NDArray[np.int64]:
         return super().telling if self.informed is None else self.informed.features
 
-    def actions(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        legal: NDArray[np.bool_],
-        *,
-        continue_after_stop: bool = False,
-        missing: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.int64]:
-        """The action in each state, int64 (n,); parameters as for ``Policy.actions``."""
-        if missing is None or self.informed is None:
-            return self.policy.actions(acquired, values, legal, continue_after_stop=continue_after_stop)
-        return self.informed.actions(acquired, values, legal, missing, continue_after_stop)
-
-    def state_probabilities(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        missing: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.float64] | None:
-        """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``."""
-        if missing is None or self.informed is None:
-            return self.policy.state_probabilities(acquired, values)
-        return self.informed.state_probabilities(acquired, values, missing)
-
     def advise(
         self,
         acquired: NDArray[np.bool_],
@@ -98,7 +73,7 @@ class ChosenPolicy(Policy):
         legal: NDArray[np.bool_],
         missing: NDArray[np.bool_] | None = None,
     ) -> Advice:
-        """The advice of the chosen policy; parameters as for ``Policy.actions``."""
+        """The advice of the chosen policy; parameters as for ``Policy.advise`` and ``Policy.actions``."""
         if missing is None or self.informed is None:
             return self.policy.advise(acquired, values, legal)
         return self.informed.advise(acquired, values, legal, missing)
@@ -106,7 +81,7 @@ class ChosenPolicy(Policy):
     def walk(self, state: State, missing: NDArray[np.bool_] | None = None) -> Walk:
         if missing is None or self.informed is None:
             return self.policy.walk(state)
-        return self.informed.walk(self.rules, state, missing)
+        return InformedWalk(self.informed, self.rules, state, missing)
 
     @property
     def acting(self) -> Policy:

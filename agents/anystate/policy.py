@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -68,29 +68,11 @@ class AnyStatePolicy(Policy):
     def __post_init__(self) -> None:
         check_stop_rule(self.stop, N_STATE_NUMBERS + self.model.n_inputs)
 
-    def actions(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        legal: NDArray[np.bool_],
-        *,
-        continue_after_stop: bool = False,
-    ) -> NDArray[np.int64]:
-        """The action in each state, int64 (n,); parameters as for ``Policy.actions``.
-
-        A state that the policy cannot reach itself is a state like any other: all known values count.
-        """
-        J, found = self.rules.n_acquisitions, self._look_ahead(self._states(acquired, values, legal))
-        answer = np.where(legal[:, J:], found.error_cost, np.inf).argmin(axis=1)
-        goes_on = np.asarray(legal[:, :J], bool).any(axis=1)
-        if not continue_after_stop:
-            goes_on &= found.goes_on
-        return np.where(goes_on, found.preferred, J + answer)
-
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
-        """The advice in n states, with the expected cost of the preferred acquisition; parameters as for ``actions``.
+        """The advice in n states, with the expected cost of the preferred acquisition; parameters as in ``advise``.
 
-        The others are ranked by the model, without an estimate of their cost.
+        A state that the policy cannot reach itself is a state like any other: all known values count. The other
+        acquisitions are ranked by the model, without an estimate of their cost.
         """
         J, rules, rows = self.rules.n_acquisitions, self.rules, np.arange(len(acquired))
         can_go_on = np.asarray(legal[:, :J], bool).any(axis=1)
@@ -120,10 +102,6 @@ class AnyStatePolicy(Policy):
             probabilities, preference, error_cost, preferred, price, advantage, worth_it & (advantage < 0)
         )
 
-    def state_probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``."""
-        return self.model.probabilities(acquired & ~np.isnan(values), values)
-
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays, header = self.model.to_arrays()
         arrays = {MODEL_PREFIX + name: array for name, array in arrays.items()}
@@ -151,8 +129,7 @@ class AnyStatePolicy(Policy):
             followed = self.model.follow(self.stop, X, rules, self._is_skipped)
             if followed is not None:
                 return followed
-        done = super()._trajectories(X, rules)
-        return replace(done, probabilities=self.state_probabilities(done.acquired, X))
+        return super()._trajectories(X, rules)
 
     def _states(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> StateBatch:
         acquirable = np.asarray(legal[:, : self.rules.n_acquisitions], bool)

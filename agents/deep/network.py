@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.deep.algorithms import NetworkPart, find_algorithm, largest_error_cost
-from agents.policy import Policy
-from agents.replay import advice_from_scores, check_empty_answer, replay, replayed_scores, with_empty_answer
+from agents.replay import ScoredPolicy, check_empty_answer
 from fsgym.data.scaling import Scaling
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
@@ -24,7 +23,7 @@ MAX_ABS_Z_SCORE = 10.0  # z-scores are clipped at it, in training and inference;
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkPolicy(Policy):
+class NetworkPolicy(ScoredPolicy):
     """The policy that takes the legal action with the largest output of a network for the observation phi(x, z).
 
     Attributes
@@ -104,26 +103,16 @@ class NetworkPolicy(Policy):
                 signal = algorithm.activation(self._linear(name, signal))
             return self._linear(names[-1], signal)
 
-    def actions(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        legal: NDArray[np.bool_],
-        *,
-        continue_after_stop: bool = False,
-    ) -> NDArray[np.int64]:
-        """The action in each state, int64 (n,), by ``replay`` of the policy; parameters as for ``Policy.actions``."""
-        return replay(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop=continue_after_stop)
-
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
-        """The advice in n states; parameters as for ``actions``. Outputs that are values give the expected costs."""
-        replayed = replayed_scores(self, acquired, values, legal)
-        ranked = replayed._replace(scores=np.nan_to_num(replayed.scores))
-        advice = advice_from_scores(ranked, acquired, values, legal, self)
+        """The advice in n states by ``replay`` of the policy; parameters as for ``Policy.advise``.
+
+        Outputs that are values give the expected costs.
+        """
+        advice, scores = self._advice_and_scores(acquired, values, legal)
         if not find_algorithm(self.algorithm).outputs_values:
             return advice
         J, rows = self.rules.n_acquisitions, np.arange(len(acquired))
-        costs = -replayed.scores * largest_error_cost(self.rules)  # in training, rewards are divided by it
+        costs = -scores * largest_error_cost(self.rules)  # in training, rewards are divided by it
         return advice._replace(expected=costs[:, :J], stop_cost=costs[rows, J + advice.answers])
 
     def walk(self, state: State) -> Walk:
@@ -131,13 +120,6 @@ class NetworkPolicy(Policy):
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
         return self._play(X, rules, self.greedy_actions)  # each state is one that the policy has reached
-
-    def greedy_actions(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        """The legal action with the largest output in each state, int64 (n,); ties go to the lowest action."""
-        best = np.where(legal, np.nan_to_num(self.scores(acquired, values)), -np.inf).argmax(axis=1)
-        return with_empty_answer(best, acquired, legal, self.rules, self.empty_answer)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays: dict[str, NDArray] = {f"network.{name}": array for name, array in self.arrays.items()}

@@ -38,30 +38,6 @@ class KnownStates(NamedTuple):
     usable: NDArray[np.int8]
 
 
-def act_in_states(
-    plan: inference.Plan, continuation: Continuation, states: KnownStates, rules: Rules, continue_after_stop: bool
-) -> NDArray[np.int64]:
-    """The action in each of n states, int64 (n,), see ``Policy.actions``."""
-    actions = np.empty(len(states.X), np.int64)
-    buffers = inference.row_buffers(plan, rules.n_classes)
-    _act_in_states(plan, continuation, buffers, rules.tables, states, rules.error_costs, continue_after_stop, actions)
-    return actions
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def _act_in_states(p, c, b, t, s, error_costs, continue_after_stop, actions):
-    n_acquisitions = s.known.shape[1]
-    for row in range(len(s.X)):
-        j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
-        if j < 0 and continue_after_stop:
-            j = _acquisition_beyond(p, c, b, s, row, v, error_costs)
-        if j < 0 and not its_own:
-            v = _best_contained(p, c, s, row, v, c.answer_cost, False)
-            inference.encode_values_of(p, b, s.X, row, v)
-            inference.predict_proba_at(p, b, v)
-        actions[row] = j if j >= 0 else n_acquisitions + inference.cheapest_answer(b.proba, error_costs)
-
-
 class StateOutlook(NamedTuple):
     """What a lattice policy says about n states beside its actions.
 

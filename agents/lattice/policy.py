@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agents.lattice import inference
 from agents.lattice.continuation import Continuation, check_continuation
-from agents.lattice.continue_from import KnownStates, act_in_states, outlook_in_states
+from agents.lattice.continue_from import KnownStates, outlook_in_states
 from agents.lattice.plan import check_plan
 from agents.policy import Policy, acquisition_of_features, complete_advice
 from agents.replay import known_acquisitions
@@ -140,26 +140,13 @@ class LatticePolicy(Policy):
     def __reduce__(self) -> tuple[type[LatticePolicy], tuple[Any, ...]]:
         return type(self), (self.taken, self.plan, self.continuation, self.rules)  # copies are read-only, too
 
-    def actions(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        legal: NDArray[np.bool_],
-        *,
-        continue_after_stop: bool = False,
-    ) -> NDArray[np.int64]:
-        """The action in each state, int64 (n,); parameters as for ``Policy.actions``.
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
+        """The advice in n states; parameters as for ``Policy.advise``.
 
         A state that the policy itself can reach is one of its subsets. In any other state something was known in
         advance: the policy starts from the subset of known acquisitions at which the expected loss is lowest, and
         moves on at no cost as long as it knows the next acquisition. It then answers from the known subset at which
         answers cost least.
-        """
-        states = self._known_states(acquired, values, legal)
-        return act_in_states(self.plan, self.continuation, states, self.rules, bool(continue_after_stop))
-
-    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
-        """The advice in n states; parameters as for ``actions``.
 
         Expected costs are those of the dynamic programme, where it decides by values: stopping now plus the predicted
         advantage of the acquisition. Before anything is known they are means over the training rows. Where more is
@@ -193,27 +180,6 @@ class LatticePolicy(Policy):
         usable = known | (allowed[:, :n_acquisitions] != 0)
         masks = (np.ascontiguousarray(known), revealed, X, np.ascontiguousarray(allowed), usable.astype(np.int8, "C"))
         return KnownStates(*masks)
-
-    def state_probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``.
-
-        They are those of the classifier of the acquired features, if the policy holds that subset, else of the known
-        subset at which answers cost least; other acquired values have no effect.
-        """
-        X = read_only(np.where(acquired, values, np.nan), np.float32)
-        return inference.probabilities_at_places(self.plan, self._places_of(acquired), X, self.rules.n_classes)
-
-    def _places_of(self, acquired: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The place of the subset from which each state is answered, int64 (n,)."""
-        masks, inverse = np.unique(self.rules.acquisitions_of(acquired), axis=0, return_inverse=True)
-        sizes = self.taken.sum(axis=1)
-        places = np.empty(len(masks), np.int64)
-        for i, acquisitions in enumerate(masks):
-            contained = ~(self.taken & ~acquisitions).any(axis=1)
-            cost = np.where(contained, self.continuation.answer_cost, np.inf)
-            cost[contained & (sizes == acquisitions.sum())] = -np.inf
-            places[i] = cost.argmin()
-        return places[inverse.ravel()]
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays = {f"plan.{name}": array for name, array in self.plan._asdict().items()}

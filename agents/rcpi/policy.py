@@ -12,24 +12,15 @@ from numba import njit, typeof
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from agents.policy import MAX_LOSS, Policy
+from agents.policy import MAX_LOSS
 from agents.rcpi.kernels import EXCLUDED_SCORE, ActionScores, Linear, add_acquisition, best_legal
 from agents.rcpi.score_trees import NO_TREES, ScoreTrees, values_for_trees
-from agents.replay import (
-    Replayed,
-    advice_from_scores,
-    check_empty_answer,
-    known_acquisitions,
-    replay,
-    replayed_scores,
-    with_empty_answer,
-)
+from agents.replay import Replayed, ScoredPolicy, check_empty_answer, known_acquisitions
 from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import Scaling
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
-from fsgym.session.step import Advice
 from fsgym.session.walk import Walk, acquire_or_miss
 from fsgym.support.arrays import read_only
 from fsgym.text.messages import brief
@@ -115,7 +106,7 @@ LOWEST_SCORE = np.float32(-1e29)  # of an acquisition that was never legal in tr
 
 
 @dataclass(frozen=True, eq=False)
-class LinearPolicy(Policy):
+class LinearPolicy(ScoredPolicy):
     """The greedy policy for linear scores s(x, z, a) = <theta_a, [1, z, mu(x, z)]>.
 
     Dulac-Arnold et al. (2012), section 3.4. Ties go to the lowest action. The policy takes raw values and applies the
@@ -209,38 +200,20 @@ class LinearPolicy(Policy):
             scores[:, J:] = -softmax(scores[:, J:], axis=1) @ self.rules.error_costs.T
         return scores
 
-    def actions(
+    def replayed(
         self,
         acquired: NDArray[np.bool_],
         values: NDArray[np.float32],
         legal: NDArray[np.bool_],
-        *,
-        continue_after_stop: bool = False,
-    ) -> NDArray[np.int64]:
-        """The action in each state, int64 (n,), by ``replay`` of the policy; parameters as for ``Policy.actions``."""
-        if self.rules.tables.independent and not self.has_trees:
-            known = known_acquisitions(acquired, legal, self.rules)
-            seen = self.scaled(np.where(acquired, values, np.nan))
-            return replay_linear(known, seen, legal, self._padded, self.rules, continue_after_stop).actions
-        return replay(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop=continue_after_stop)
-
-    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
-        """The advice in n states, ranked by scores; parameters as for ``actions``."""
-        if self.rules.tables.independent and not self.has_trees:
-            known = known_acquisitions(acquired, legal, self.rules)
-            seen = self.scaled(np.where(acquired, values, np.nan))
-            replayed = replay_linear(known, seen, legal, self._padded, self.rules, False)
-            replayed = replayed._replace(scores=self._with_values_of_answers(replayed.scores))
-        else:
-            replayed = replayed_scores(self, acquired, values, legal)
-        return advice_from_scores(replayed, acquired, values, legal, self)
-
-    def greedy_actions(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        """The legal action with the largest score in each state, int64 (n,); ties go to the lowest action."""
-        best = np.where(legal, self.scores(acquired, values), -np.inf).argmax(axis=1)
-        return with_empty_answer(best, acquired, legal, self.rules, self.empty_answer)
+        continue_after_stop: bool,
+    ) -> Replayed:
+        """The end of the replay in each state; parameters as for ``replay``."""
+        if self.has_trees or not self.rules.tables.independent:
+            return super().replayed(acquired, values, legal, continue_after_stop)
+        known = known_acquisitions(acquired, legal, self.rules)
+        seen = self.scaled(np.where(acquired, values, np.nan))
+        found = replay_linear(known, seen, legal, self._padded, self.rules, continue_after_stop)
+        return found._replace(scores=self._with_values_of_answers(found.scores))
 
     def walk(self, state: State) -> Walk:
         if self.has_trees:

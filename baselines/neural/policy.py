@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -16,7 +16,6 @@ from agents.deep.network import scale_and_clip
 from agents.policy import Policy, complete_advice
 from baselines.neural.stopping import StopLimits
 from fsgym.data.scaling import Scaling
-from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.rules.states import next_prices
 from fsgym.session.step import Advice
@@ -146,53 +145,20 @@ class MaskedInputPolicy(Policy):
         scaled = scale_and_clip(np.where(mask, values, 0.0), self.scaling)
         return np.concatenate([np.where(mask, scaled, 0.0), mask], axis=1, dtype=np.float64)
 
-    def actions(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        legal: NDArray[np.bool_],
-        *,
-        continue_after_stop: bool = False,
-    ) -> NDArray[np.int64]:
-        """The action in each state, int64 (n,); parameters as for ``Policy.actions``.
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
+        """Actions, answers and ranking in n states, without estimates of costs; parameters as for ``Policy.advise``.
 
         A state that the policy cannot reach itself is a state like any other: all known values count.
         """
-        return self._actions(self.outlook(acquired, values, legal), acquired, legal, continue_after_stop)
-
-    def _actions(
-        self,
-        found: Prospect,
-        acquired: NDArray[np.bool_],
-        legal: NDArray[np.bool_],
-        continue_after_stop: bool = False,
-    ) -> NDArray[np.int64]:
-        J = self.rules.n_acquisitions
-        goes_on = np.asarray(legal[:, :J], bool).any(axis=1)
-        if not continue_after_stop:
-            goes_on &= found.need > self.limits.threshold
-            goes_on &= self.rules.acquisitions_of(acquired).sum(axis=1) < self.limits.longest
-        return np.where(goes_on, found.preference.argmax(axis=1), J + self._answers(found, legal))
-
-    def _answers(self, found: Prospect, legal: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The class of least expected cost in each state."""
+        found, J = self.outlook(acquired, values, legal), self.rules.n_acquisitions
         costs = found.probabilities @ self.rules.error_costs.T
-        return np.where(legal[:, self.rules.n_acquisitions :], costs, np.inf).argmin(axis=1)
-
-    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
-        """Actions, answers and ranking in n states, without estimates of costs; parameters as for ``actions``."""
-        found = self.outlook(acquired, values, legal)
-        actions, beyond = (self._actions(found, acquired, legal, further) for further in (False, True))
-        answers = self._answers(found, legal)
+        answers = np.where(legal[:, J:], costs, np.inf).argmin(axis=1)
+        can_go_on = np.asarray(legal[:, :J], bool).any(axis=1)
+        beyond = np.where(can_go_on, found.preference.argmax(axis=1), J)
+        goes_on = can_go_on & (found.need > self.limits.threshold)
+        goes_on &= self.rules.acquisitions_of(acquired).sum(axis=1) < self.limits.longest
+        actions = np.where(goes_on, beyond, J + answers)
         return complete_advice(actions, beyond, answers, legal, found.preference, self.rules, found.probabilities)
-
-    def state_probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``."""
-        return softmax(self.predictor.outputs(self._inputs(acquired, values)), axis=1)
-
-    def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        done = super()._trajectories(X, rules)
-        return replace(done, probabilities=self.state_probabilities(done.acquired, X))
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays = self.predictor.to_arrays("predictor") | self.chooser.to_arrays("chooser") | self.scaling._asdict()
