@@ -47,6 +47,7 @@ def test_the_context_is_acquired_first_and_then_its_block():
     assert in_block[done.lengths > 1].mean() > 0.95
 
 
+@pytest.mark.filterwarnings("ignore:.*reached its limit of subsets")
 @pytest.mark.parametrize("missing", [pytest.param(False, marks=pytest.mark.slow), True], ids=["full", "missing"])
 @pytest.mark.parametrize(
     "variant", [pytest.param(v, marks=pytest.mark.slow if k % 2 else ()) for k, v in enumerate(VARIANTS)]
