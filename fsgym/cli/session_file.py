@@ -7,7 +7,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fsgym.cli.prediction import opened_output
+from fsgym.cli.terminal import opened_output
 from fsgym.data.columns import Columns
 from fsgym.session import Session
 from fsgym.session.values import check_value

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fsgym.cli.prediction import cells_by_name
+from fsgym.cli.predict import cells_by_name
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPTS = ROOT / "fsgym" / "export"

@@ -77,7 +77,7 @@ def _training_rows(
 
 def known_values(row: pd.DataFrame, columns: Columns) -> dict[str, Any]:
     """The values of a row (a table of one) by column: numbers, bools and levels; None where it has no value."""
-    from fsgym.cli.prediction import cells_by_name
+    from fsgym.cli.predict import cells_by_name
 
     named = row.set_axis(list(columns.names), axis=1)
     return cells_by_name(columns.encode(named)[0], range(columns.n_features), columns)
