@@ -41,7 +41,7 @@ def explain(
     check_model(model)
     check_data(data, data_dir)
     check_missing_columns(missing_columns)
-    from fsgym.cli.ask_text import Screen
+    from fsgym.cli.ask_dialog import Screen
     from fsgym.cli.model_data import ModelData
 
     given = {"numeric": tuple(options.comma_separated(numeric)), "separator": separator, "decimal": decimal}

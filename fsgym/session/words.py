@@ -93,3 +93,8 @@ def undone_text(entry: LogEntry) -> str:
 def without_advice(error: Exception) -> str:
     """The sentence of an error without its advice to programmers."""
     return re.sub(ADVICE, "", str(error))
+
+
+def accepting(error: Exception, how: str) -> str:
+    """The sentence of an error with the way in which a value that is not as in training is accepted here."""
+    return str(error).replace("(accept=True)", how)
