@@ -12,11 +12,11 @@ from typing import Any
 
 from fsgym.cli.terminal import console, wrapped
 from fsgym.data.columns import Column
-from fsgym.session import LogEntry, Question, Session, Step, words
+from fsgym.session import Question, Session, Step, words
 from fsgym.session.session import choose, postpone
 from fsgym.session.values import allowed_text, check_value, number_or_text, value_of_text
 from fsgym.text.messages import listing, visible
-from fsgym.text.sentences import price_text, probability_text, unused_text
+from fsgym.text.sentences import answer_now_text, price_text, probability_text, unused_text
 
 LONGEST_BAR = 40  # characters, by hand
 SHORTEST_BAR = 4  # characters: a shorter one is left out
@@ -72,7 +72,9 @@ class Dialog:
 
     def run(self) -> bool:
         """Ask until there is an answer (True), or the person quits (False)."""
-        self._screen.show_log(self.session.log(), self._columns)
+        for entry in self.session.log():  # what happened so far
+            text = words.entry_text(entry, self._columns.values())
+            self._screen.show(f"{text} ({price_text(entry.price)})", "dim")
         while True:
             question = self._question()
             going_on = self._at_answer() if question is None else self._at_question(question)
@@ -189,7 +191,7 @@ class Dialog:
                 self.session.answer(question.name, known, accept=accept)
                 remark = self.session.log()[-1].remark
                 if accept and remark:
-                    self._screen.show(f"Accepted: {remark}.")
+                    self._screen.show(words.accepted_text(remark))
             else:
                 self.session.unknown(question.name)
         except ValueError as error:
@@ -218,7 +220,7 @@ class Dialog:
         """Take back the last value of the acquisition, its choice, or what was said last."""
         if self._values:
             column, _ = self._values.popitem()
-            self._screen.show(f"{column} is taken back.")
+            self._screen.show(words.taken_back_text(column))
         elif self._chosen is not None:
             self._start_anew()
         else:
@@ -318,7 +320,7 @@ class Screen:
         if step.unused:
             self.show(unused_text(step.unused), "yellow", 2)
         if step.probabilities is None:
-            self.show(f"The answer now would be {step.answer}.", indent=2)
+            self.show(answer_now_text(step.answer), indent=2)
             return
         solid = ("#", ".") if self._console.options.ascii_only else ("█", "░")
         lines = belief_lines(step.probabilities, self._console.width - 2, solid)
@@ -326,11 +328,6 @@ class Screen:
             self.show(line, "green" if label == step.answer else "", 2)
         if len(lines) > words.BELIEFS_SHOWN:
             self.show(f"and {len(lines) - words.BELIEFS_SHOWN} more classes", "dim", 2)
-
-    def show_log(self, entries: Sequence[LogEntry], columns: Mapping[str, Column]) -> None:
-        """Print what happened so far."""
-        for entry in entries:
-            self.show(f"{words.entry_text(entry, columns)} ({price_text(entry.price)})", "dim")
 
     def show_alternatives(self, step: Step) -> None:
         """Print the acquisitions that can be made now, the best first."""
@@ -351,7 +348,7 @@ class Screen:
         self._console.print()
         self.show(words.answer_text(step), "bold")
         for remark in remarks:
-            self.show(f"Accepted: {remark}.", "yellow", 2)
+            self.show(words.accepted_text(remark), "yellow", 2)
         self.show_beliefs(step)
         if ended:
             return

@@ -14,6 +14,7 @@ from fsgym.data.columns import Column
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.steps import step_of
 from fsgym.session.values import allowed_text
+from fsgym.session.words import accepting
 from fsgym.text.messages import brief, explain_unknown
 
 # The description of the interface for programs in OpenAPI 3.1, with the names of the model.
@@ -223,7 +224,7 @@ class StepInterface:
         except RefusedStep as error:
             return json_reply({"error": str(error)}, error.status)
         except (ValueError, TypeError) as error:
-            sentence = str(error).replace("(accept=True)", 'with "accept": true')
+            sentence = accepting(error, 'with "accept": true')
             return json_reply({"error": f"{sentence}."}, 422)
         return json_reply(step.as_json())
 

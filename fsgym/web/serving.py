@@ -26,9 +26,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from fsgym.data.reading.files import read_text
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.steps import step_of
-from fsgym.web.access import ANY_ADDRESS, Access, HostNames, is_loopback
 from fsgym.web.cases import CaseGone, Cases
-from fsgym.web.guard import API, FAILED, Guard
+from fsgym.web.guard import ANY_ADDRESS, API, FAILED, Access, Guard, HostNames, is_loopback
 from fsgym.web.interface import StepInterface, json_reply
 from fsgym.web.pages import CasePages
 
