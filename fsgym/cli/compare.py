@@ -22,6 +22,7 @@ from fsgym.text.messages import explain_unknown, listing
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.console import Console
     from rich.table import Table
 
     from fsgym.comparison.rank_test import DatasetsResult
@@ -232,20 +233,15 @@ def _failures(results: pd.DataFrame) -> str:
 def _show_datasets(result: DatasetsResult) -> None:
     """Print what the rank test says, the answer on each data set, and the losses with the mean ranks."""
     from rich.markup import escape
-    from rich.table import Table
 
     out = console(markup=True)
     first, *others = result.answer
-    out.print(f"[bold]{escape(wrapped(first, out.width))}[/bold]")
-    if others:
-        out.print(escape(wrapped(" ".join(others), out.width)))
-    out.print("")
+    _print_answer(out, first, " ".join(others))
     for name, results in result.results.items():
         out.print(escape(wrapped(f"{name}: {results.attrs['answer']}", out.width)), "")
     test = result.rank_test
     ranks = {} if test is None else test.mean_ranks.to_dict()
-    table = Table(title="Losses", title_justify="left", title_style="bold", box=None, padding=(0, 1, 0, 0))
-    table.add_column("", min_width=16, max_width=40)
+    table = _table("Losses")
     for name in result.losses.index:
         table.add_column(escape(str(name)), justify="right", overflow="fold")
     if ranks:
@@ -271,10 +267,7 @@ def show_comparison(results: pd.DataFrame) -> None:
         return
     out = console(markup=True)
     first, *others = answer_in_words(ranking)
-    out.print(f"[bold]{escape(wrapped(first, out.width))}[/bold]")
-    for text in filter(None, (" ".join(others), best_elsewhere(results))):
-        out.print(escape(wrapped(text, out.width)))
-    out.print("")
+    _print_answer(out, first, " ".join(others), best_elsewhere(results))
     if results.attrs.get("error_costs"):
         out.print(f"Error costs: {escape(results.attrs['error_costs'])}.", end="\n\n")
     table = _headline(ranking)
@@ -289,6 +282,16 @@ def show_comparison(results: pd.DataFrame) -> None:
         remarks.insert(2, _choice_within(ranking))
     for sentence in remarks:
         out.print(escape(sentence), style="dim")
+
+
+def _print_answer(out: Console, first: str, *more: str) -> None:
+    """Print an answer, its first sentence in bold."""
+    from rich.markup import escape
+
+    out.print(f"[bold]{escape(wrapped(first, out.width))}[/bold]")
+    for text in filter(None, more):
+        out.print(escape(wrapped(text, out.width)))
+    out.print("")
 
 
 def _headline(ranking: Ranking, left_out: str = "") -> Table:

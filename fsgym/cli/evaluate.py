@@ -70,10 +70,8 @@ def evaluate(
     from fsgym.datasets.loading import part_index
     from fsgym.evaluation.evaluate import evaluate as evaluate_model
 
-    names = {"drop": drop, "category": category, "numeric": numeric}
-    listed = {option: tuple(options.comma_separated(value)) for option, value in names.items()}
-    plain = {"target": target, "separator": separator, "decimal": decimal, "row_groups": row_groups}
-    opened = ModelData.open(model, {**listed, **plain})
+    given = {"drop": drop, "category": category, "numeric": numeric, "target": target, "row_groups": row_groups}
+    opened = ModelData.open(model, {**given, "separator": separator, "decimal": decimal})
     with options.warnings_printed():
         labelled = read_labelled(opened, data, data_dir, missing_columns)
     if groups is not None:
@@ -153,15 +151,10 @@ def headline_sentence(result: Evaluation) -> str:
     text = result.headline_text()
     if "loss" not in result.headline:
         return text
-    answer, cost = cost_of_one_answer(result)
+    costs = result.rules.error_costs[:, result.dataset.y].mean(axis=1)  # of each answer, if nothing is acquired
+    answer, cost = one_line(str(result.dataset.classes[costs.argmin()]), 40), float(costs.min())
     nothing = f"with nothing acquired and the answer always {answer} it would be {short_number(cost)} per case"
     return f"{text}, {short_number(result.cost_per_1000.mean)} per 1,000 cases; {nothing}"
-
-
-def cost_of_one_answer(result: Evaluation) -> tuple[str, float]:
-    """The one answer that costs least on these rows if nothing is acquired, and its cost per case."""
-    costs = result.rules.error_costs[:, result.dataset.y].mean(axis=1)
-    return one_line(str(result.dataset.classes[costs.argmin()]), 40), float(costs.min())
 
 
 def _lines(results: Sequence[Evaluation]) -> Iterator[tuple[str, list[float]]]:

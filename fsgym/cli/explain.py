@@ -43,8 +43,7 @@ def explain(
     from fsgym.cli.ask_dialog import Screen
     from fsgym.cli.model_data import ModelData
 
-    given = {"numeric": tuple(options.comma_separated(numeric)), "separator": separator, "decimal": decimal}
-    opened = ModelData.open(model, given)
+    opened = ModelData.open(model, {"numeric": numeric, "separator": separator, "decimal": decimal})
     with options.warnings_printed():
         table, loaded = opened.read(data, data_dir)
         rows = opened.rows_of(table, data, missing_columns)

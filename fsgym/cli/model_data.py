@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.cli.options import comma_separated
 from fsgym.data.cells import refuse_unmatched_levels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset
@@ -112,8 +113,9 @@ class ModelData:
 
     @classmethod
     def open(cls, path: Path, given: Mapping[str, Any]) -> ModelData:
-        """Load a model file; ValueError if it is damaged, or an option contradicts it."""
-        reading = check_reading(Reading(**given))
+        """Load a model file; ValueError if it is damaged, or an option of the command, ``given``, contradicts it."""
+        listed = {name: tuple(comma_separated(given[name])) for name in LISTS if name in given}
+        reading = check_reading(Reading(**{**given, **listed}))
         load_classifier: Any = import_module("agents").load_classifier
         classifier = load_classifier(path)
         try:

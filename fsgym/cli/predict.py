@@ -68,8 +68,7 @@ def predict(
             raise ValueError(f"--output must be another file than the data, got {output}")
         writable_folder(output.parent)
     copied = tuple(options.comma_separated(keep))
-    given = {"numeric": tuple(options.comma_separated(numeric)), "separator": separator, "decimal": decimal}
-    opened = ModelData.open(model, given)
+    opened = ModelData.open(model, {"numeric": numeric, "separator": separator, "decimal": decimal})
     with options.warnings_printed():
         table, _ = opened.read(data, data_dir, copied)
         refuse_unknown_columns(copied, table, f"--keep, {data}")

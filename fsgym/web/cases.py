@@ -14,18 +14,11 @@ from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.session import choose, postpone
 from fsgym.session.words import accepted_text, comes_now_text, ending_text, taken_back_text, undone_text
 from fsgym.web.entries import FieldEntry, read_entries
+from fsgym.web.guard import Refused
 
 ID_BYTES = 16  # 128 random bits
 DROPPED_REMEMBERED = 10  # for each case held: ids of dropped cases
 SentForm = Mapping[str, str]
-
-
-class CaseGone(Exception):
-    """A case that is not held: its message is a sentence, ``status`` 410 where it was dropped and 404 elsewhere."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
 
 
 class OpenCase:
@@ -90,19 +83,19 @@ class Cases:
         return case
 
     def find(self, case_id: str) -> OpenCase:
-        """The case, which is the most recently used one from now on; raises CaseGone."""
+        """The case, which is the most recently used one from now on; Refused where it is not held."""
         with self._lock:
             case = self._open.get(case_id)
             if case is not None:
                 self._open.move_to_end(case_id)
                 return case
             if case_id in self._dropped:
-                raise CaseGone(
+                raise Refused(
                     410,
                     f"This case was dropped: at most {self.most} cases are held, and it was the one that had not been "
                     "used for the longest time.",
                 )
-        raise CaseGone(404, "There is no such case: it was deleted, or the server was started again since.")
+        raise Refused(404, "There is no such case: it was deleted, or the server was started again since.")
 
     def delete(self, case_id: str) -> None:
         """Forget a case."""

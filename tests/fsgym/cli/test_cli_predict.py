@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from test_cli import call
-from test_cli_models import figures
+from test_cli_train import figures
 
 import fsgym
 from agents import DatumWiseClassifier, LatticeClassifier, load_classifier, model_file
