@@ -1,10 +1,13 @@
-"""The command ``ask``: one case, question by question."""
+"""The command ``ask``: one case, question by question, to a program; ``ask_dialog`` has the questions to a person."""
 
 from __future__ import annotations
 
 import io
+import json
 import shlex
 import sys
+from collections.abc import Callable
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +15,15 @@ import typer
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_model, refuse_folder
-from fsgym.cli.terminal import say, show
+from fsgym.cli.terminal import opened_output, say, show
 from fsgym.support.writing import writable_folder
+from fsgym.text.messages import brief
 
 if TYPE_CHECKING:
-    from fsgym.cli.session_file import SessionFile, Unfinished
     from fsgym.session import Session
+
+COMMANDS = ("answer", "known", "unknown", "later", "undo", "why", "log", "stop", "save")  # of --json
+WITH_ACCEPT = ("answer", "known")
 
 
 def ask(
@@ -97,7 +103,6 @@ def ask(
         if path is not None:
             check_file(path)
     from fsgym.cli.model_data import ModelData
-    from fsgym.cli.session_file import SessionFile
 
     if save is not None:
         writable_folder(save.parent)
@@ -110,10 +115,10 @@ def ask(
         _talk(model, session, unfinished, file, save is not None)
 
 
-def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -> tuple[Session, Unfinished | None]:
-    """The session to continue, or a new one."""
-    from fsgym.cli.session_file import read_session
+def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -> tuple[Session, dict[str, Any] | None]:
+    """The session to continue, with the acquisition that was not finished, or a new one."""
     from fsgym.data.reading.files import read_json
+    from fsgym.session.words import accepting
 
     if resume is not None:
         return read_session(resume, classifier)
@@ -131,34 +136,18 @@ def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -
             missing=None if given["missing"] is None else options.comma_separated(given["missing"]),
         )
     except (ValueError, TypeError) as error:
-        text = str(error).replace("(accept=True)", "(--accept)")
+        text = accepting(error, "(--accept)")
         source = "--" if text.startswith(("unavailable: ", "missing: ")) else "" if path is None else f"{path}: "
         raise ValueError(source + text) from None
     return session, None
 
 
-def _serve(session: Session, unfinished: Unfinished | None, file: SessionFile, saved: bool) -> None:
-    """Commands from standard input until its end."""
-    from fsgym.cli.ask_json import JsonDialog
-
-    def write(line: str) -> None:
-        sys.stdout.write(line)
-        sys.stdout.flush()
-
-    if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
-    dialog = JsonDialog(session, file)
-    dialog.run(iter(sys.stdin.readline, ""), write, unfinished)
-    if saved:
-        file.write(dialog.session)
-
-
-def _talk(model: Path, session: Session, unfinished: Unfinished | None, file: SessionFile, saved: bool) -> None:
+def _talk(model: Path, session: Session, unfinished: dict[str, Any] | None, file: SessionFile, saved: bool) -> None:
     """Questions to a person; what is not finished is saved, however it ends."""
     from fsgym.cli.ask_dialog import Dialog
     from fsgym.session.words import ending_text
 
-    dialog = Dialog(session, session.model.acquisitions_.columns, unfinished)
+    dialog = Dialog(session, unfinished)
     code = 0
     try:
         if dialog.run():
@@ -181,10 +170,189 @@ def _talk(model: Path, session: Session, unfinished: Unfinished | None, file: Se
         raise typer.Exit(code)
 
 
-def _save(file: SessionFile, session: Session, unfinished: Unfinished | None) -> Path:
+def _save(file: SessionFile, session: Session, unfinished: dict[str, Any] | None) -> Path:
     """Write the session; where that is not possible, print it, so that nothing is lost."""
     try:
         return file.write(session, unfinished)
     except OSError:
         show(session.to_json())
         raise
+
+
+class SessionFile:
+    """The file of a session. It never replaces the file of another session: it takes a free name instead.
+
+    Parameters
+    ----------
+    model : Path of the model file, after which the session is named by default
+    save : Path or None, where to write the session
+    resumed : Path or None, the file that the session was read from
+    """
+
+    def __init__(self, model: Path, save: Path | None, resumed: Path | None) -> None:
+        self.path = save or resumed or Path(f"{model.stem}.session.json")
+        self._own = set() if resumed is None else {resumed.resolve()}
+
+    def write(self, session: Session, unfinished: dict[str, Any] | None = None, path: Path | None = None) -> Path:
+        """Write the session, and an acquisition that is not finished; returns the path of the file."""
+        path = self._free_path(path or self.path)
+        text = session.to_json()
+        if unfinished is not None:
+            text = json.dumps(json.loads(text) | {"unfinished": unfinished}, ensure_ascii=False)
+        with opened_output(path) as file:
+            file.write(text + "\n")
+        self._own.add(path.resolve())
+        return path
+
+    def _free_path(self, path: Path) -> Path:
+        """The path, or the first one with a number that does not exist yet."""
+        numbered = (path.with_name(f"{path.stem}-{k}{path.suffix}") for k in count(2))
+        names = chain([path], numbered)
+        return next(name for name in names if not name.exists() or name.resolve() in self._own)
+
+
+def read_session(path: Path, model: Any) -> tuple[Session, dict[str, Any] | None]:
+    """The session of a file, and the acquisition that was not finished: name, values by column, and accept.
+
+    Raises
+    ------
+    ValueError, OSError
+        If the file is not a session, is damaged, or was written with another model.
+    """
+    from fsgym.data.reading.files import read_text
+
+    text = read_text(path)
+    try:
+        session = model.resume(text)
+        unfinished = json.loads(text).get("unfinished")
+        if unfinished is not None:
+            _check_unfinished(unfinished, session)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return session, unfinished
+
+
+def _check_unfinished(plain: Any, session: Session) -> None:
+    """ValueError where an acquisition cannot be the one that was not finished, or a value is not allowed."""
+    from fsgym.session.values import check_value
+
+    fields = {"name": str, "values": dict, "accept": bool}
+    if not isinstance(plain, dict) or plain.keys() != fields.keys():
+        raise ValueError(f"the session is damaged: unfinished must have {', '.join(fields)}, got {brief(plain)}")
+    for name, kind in fields.items():
+        if not isinstance(plain[name], kind):
+            raise ValueError(f"the session is damaged: {name} must be {kind.__name__}, got {brief(plain[name])}")
+    name, values = plain["name"], plain["values"]
+    try:
+        open_columns = [column.name for column in session.question(name).columns]
+        for column in session.model.acquisitions_.columns:
+            value = values.get(column.name)
+            if value is not None:
+                check_value(column, value, plain["accept"])
+    except ValueError as error:
+        raise ValueError(f"the session is damaged: {error}") from None
+    if not set(values) < set(open_columns):
+        raise ValueError(f"the session is damaged: {name!r} must have some of its columns as values")
+
+
+def _serve(session: Session, unfinished: dict[str, Any] | None, file: SessionFile, saved: bool) -> None:
+    """Commands from standard input until its end: the step now, and then a line for each line."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+    dialog = JsonDialog(session, file)
+    first = {} if unfinished is None else {"unfinished": unfinished}
+    print(json.dumps(dialog.step() | first), flush=True)
+    for line in iter(sys.stdin.readline, ""):
+        print(json.dumps(dialog.reply(line)), flush=True)
+    if saved:
+        file.write(dialog.session)
+
+
+class JsonDialog:
+    """Reads commands and returns replies; a command that fails leaves the session as it was.
+
+    Parameters
+    ----------
+    session : Session
+    file : SessionFile, for the command ``save``
+    """
+
+    def __init__(self, session: Session, file: SessionFile) -> None:
+        self.session, self._file = session, file
+        self._handlers: dict[str, Callable[[Any, bool], dict[str, Any]]] = {
+            "answer": lambda value, accept: self._give(value, True, accept),
+            "known": lambda value, accept: self._give(value, False, accept),
+            "unknown": lambda value, _: self._call(self.session.unknown, value),
+            "later": lambda value, _: self._call(self.session.later, value),
+            "undo": lambda value, _: self._call(self.session.undo, value),
+            "why": lambda _, __: {"why": self.session.why()},
+            "log": lambda _, __: {"log": [_plain_entry(entry) for entry in self.session.log()]},
+            "stop": lambda _, __: self._call(self.session.stop),
+            "save": self._save,
+        }
+
+    def reply(self, line: str) -> dict[str, Any]:
+        """The step after a command, with what it reports, or the sentence of its error."""
+        from fsgym.session.words import accepting
+
+        try:
+            command, value, accept = _parse(line)
+            extra = self._handlers[command](value, accept)
+            return self.step() | extra
+        except (ValueError, TypeError, OSError) as error:
+            sentence = accepting(error, 'with "accept": true')
+            return {"error": sentence.replace("pass paid=False if", 'send it as "known" if')}
+
+    def step(self) -> dict[str, Any]:
+        """The step now."""
+        return self.session.step.as_json() | {"stopped": self.session.stopped}
+
+    def _give(self, values: Any, paid: bool, accept: bool) -> dict[str, Any]:
+        if not isinstance(values, dict) or not values:
+            raise TypeError(f"answer and known must be an object of names and values, got {brief(values)}")
+        before = self.session.to_json()
+        try:
+            for name, value in values.items():
+                self.session.answer(name, value, paid=paid, accept=accept)
+        except (ValueError, TypeError):
+            if len(values) > 1:  # the first ones were taken
+                self.session = self.session.from_json(self.session.model, before)
+            raise
+        return {}
+
+    def _call(self, method: Callable[..., object], *arguments: Any) -> dict[str, Any]:
+        if any(not isinstance(name, str | None) for name in arguments):
+            raise TypeError(f"the name must be text, got {brief(arguments[0])}")
+        method(*arguments)
+        return {}
+
+    def _save(self, value: Any, _: bool) -> dict[str, Any]:
+        if not isinstance(value, str) or not value or Path(value).is_dir():
+            raise ValueError(f"save must be the path of a file, got {brief(value)}")
+        return {"saved": str(self._file.write(self.session, path=Path(value)))}
+
+
+def _parse(line: str) -> tuple[str, Any, bool]:
+    """The command, its value, and whether values are accepted that are not as in training."""
+    try:
+        plain = json.loads(line)
+        json.dumps(plain, ensure_ascii=False).encode()  # no half of a surrogate pair, which no file can hold
+    except (ValueError, RecursionError):
+        raise ValueError(f"a line must be a JSON object, got {brief(line.strip())}") from None
+    if not isinstance(plain, dict):
+        raise TypeError(f"a line must be a JSON object, got {brief(plain)}")
+    accept = plain.pop("accept", False)
+    if len(plain) != 1 or not set(plain) <= set(COMMANDS):
+        raise ValueError(f"a line must have one of {', '.join(COMMANDS)}, got {brief(list(plain))}")
+    command, value = plain.popitem()
+    if not isinstance(accept, bool) or (accept and command not in WITH_ACCEPT):
+        raise ValueError(f"accept must be true or false, beside {' or '.join(WITH_ACCEPT)}, got {brief(accept)}")
+    return command, value, accept
+
+
+def _plain_entry(entry: Any) -> dict[str, Any]:
+    """An entry of the log as plain JSON values; probabilities as in ``Step.as_json``."""
+    plain = entry._asdict()
+    if plain["probabilities"] is not None:
+        plain["probabilities"] = [list(pair) for pair in plain["probabilities"].items()]
+    return plain

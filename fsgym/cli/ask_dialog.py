@@ -1,4 +1,4 @@
-"""The questions of a session to a person at a prompt."""
+"""The questions of a session to a person at a prompt: what is shown, what may be typed, and what it does."""
 
 from __future__ import annotations
 
@@ -7,16 +7,34 @@ import select
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fsgym.cli.ask_text import KEYS, NOT_AT_THE_ANSWER, WORDS, Screen
-from fsgym.cli.ask_values import typed_value, unquoted
-from fsgym.cli.session_file import Unfinished
-from fsgym.data.columns import Column, Columns
-from fsgym.session import Question, Session
+from fsgym.cli.terminal import console, wrapped
+from fsgym.data.columns import Column
+from fsgym.session import Question, Session, Step, words
 from fsgym.session.session import choose, postpone
-from fsgym.session.words import comes_now_text, undone_text, without_advice
+from fsgym.session.values import allowed_text, check_value, number_or_text, value_of_text
+from fsgym.text.messages import listing, visible
+from fsgym.text.sentences import answer_now_text, price_text, probability_text, unused_text
+
+LONGEST_BAR = 40  # characters, by hand
+SHORTEST_BAR = 4  # characters: a shorter one is left out
+PERCENT_WIDTH = len("above 99 %")
+PLAIN_WIDTH = 100  # characters of a line where the output is no terminal
+LEVELS_LISTED = 30  # of one column, by hand
+QUOTES = "\"'"
+KEYS = {
+    "?": "why",
+    "u": "undo",
+    "s": "unknown",
+    "l": "later",
+    "a": "alternatives",
+    "x": "stop now",
+    "q": "save and quit",
+}
+WORDS = {word: key for key, word in KEYS.items()} | {"stop": "x", "quit": "q"}  # typed instead of a key
+NOT_AT_THE_ANSWER = ("s", "l", "x")
 
 
 class Dialog:
@@ -25,9 +43,9 @@ class Dialog:
     Parameters
     ----------
     session : Session
-    columns : Columns of the model
-    unfinished : Unfinished, optional
-        An acquisition of which some columns are answered already.
+    unfinished : dict, optional
+        An acquisition of which some columns are answered already: name, values by column (None for an unknown one),
+        and accept, whether a value was accepted that is not as in training.
     read : function prompt -> line, optional
         By default from standard input; raises EOFError at its end.
     """
@@ -35,27 +53,28 @@ class Dialog:
     def __init__(
         self,
         session: Session,
-        columns: Columns,
-        unfinished: Unfinished | None = None,
+        unfinished: Mapping[str, Any] | None = None,
         read: Callable[[str], str] | None = None,
     ) -> None:
         self.session = session
-        self._columns = {column.name: column for column in columns}
-        self._chosen: str | None = None if unfinished is None else unfinished.name
-        self._values: dict[str, Any] = {} if unfinished is None else dict(unfinished.values)
-        self._accept = unfinished is not None and unfinished.accept
+        self._columns = {column.name: column for column in session.model.acquisitions_.columns}
+        self._chosen: str | None = None if unfinished is None else unfinished["name"]
+        self._values: dict[str, Any] = {} if unfinished is None else dict(unfinished["values"])
+        self._accept = unfinished is not None and unfinished["accept"]
         self._read, self._screen = read or read_line, Screen()
         self._shown = False  # whether the question or the answer is on the screen
 
     @property
-    def unfinished(self) -> Unfinished | None:
+    def unfinished(self) -> dict[str, Any] | None:
         """The acquisition of which some columns are answered, and others are not yet."""
         question = self._question() if self._values else None
-        return None if question is None else Unfinished(question.name, dict(self._values), self._accept)
+        return None if question is None else {"name": question.name, "values": {**self._values}, "accept": self._accept}
 
     def run(self) -> bool:
         """Ask until there is an answer (True), or the person quits (False)."""
-        self._screen.show_log(self.session.log(), self._columns)
+        for entry in self.session.log():  # what happened so far
+            text = words.entry_text(entry, self._columns.values())
+            self._screen.show(f"{text} ({price_text(entry.price)})", "dim")
         while True:
             question = self._question()
             going_on = self._at_answer() if question is None else self._at_question(question)
@@ -172,7 +191,7 @@ class Dialog:
                 self.session.answer(question.name, known, accept=accept)
                 remark = self.session.log()[-1].remark
                 if accept and remark:
-                    self._screen.show(f"Accepted: {remark}.")
+                    self._screen.show(words.accepted_text(remark))
             else:
                 self.session.unknown(question.name)
         except ValueError as error:
@@ -184,7 +203,7 @@ class Dialog:
         if chosen:  # back to the question of the model
             return
         if not postpone(self.session, question.name):
-            self._screen.show(comes_now_text(question.name))
+            self._screen.show(words.comes_now_text(question.name))
             self._shown = True
 
     def _choose(self, name: str) -> None:
@@ -192,7 +211,7 @@ class Dialog:
         try:
             question = choose(self.session, name)
         except ValueError as error:
-            self._screen.show(f"{without_advice(error)}.", "red")
+            self._screen.show(f"{words.without_advice(error)}.", "red")
             return
         self._start_anew()
         self._chosen = question.name
@@ -201,7 +220,7 @@ class Dialog:
         """Take back the last value of the acquisition, its choice, or what was said last."""
         if self._values:
             column, _ = self._values.popitem()
-            self._screen.show(f"{column} is taken back.")
+            self._screen.show(words.taken_back_text(column))
         elif self._chosen is not None:
             self._start_anew()
         else:
@@ -211,7 +230,7 @@ class Dialog:
             except ValueError as error:
                 self._screen.show(f"{error}.", "red")
                 return
-            self._screen.show(undone_text(log[-1]))
+            self._screen.show(words.undone_text(log[-1]))
             self._start_anew()
 
     def _start_anew(self) -> None:
@@ -246,3 +265,189 @@ def _wait_for_line() -> None:
                 woken.recv(1)
         finally:
             signal.set_wakeup_fd(before)
+
+
+class Screen:
+    """Prints to standard output: in colour on a terminal, unless NO_COLOR is set, and as plain text elsewhere."""
+
+    def __init__(self) -> None:
+        terminal = sys.stdout.isatty()
+        plain = bool(os.environ.get("NO_COLOR")) or not terminal
+        self._console = console(
+            emoji=False,
+            color_system=None if plain else "auto",
+            width=None if terminal else PLAIN_WIDTH,
+        )
+
+    def show(self, text: str, style: str = "", indent: int = 0) -> None:
+        """Print a paragraph, wrapped between words."""
+        from rich.text import Text
+
+        for line in wrapped(printable(text), max(self._console.width - indent, 1)).splitlines():
+            self._console.print(Text(" " * indent).append(line, style), soft_wrap=True)
+
+    def prompt(self, text: str) -> str:
+        """The prompt with this text, or a short one where it would fill the line."""
+        text = printable(text)
+        return f"{text}> " if len(text) < self._console.width // 2 else "> "
+
+    def show_question(self, question: Question, step: Step, columns: Sequence[Column]) -> None:
+        """Print what is asked, its price, the price paid so far and what the model believes."""
+        self._console.print()
+        self.show(f"{question.name} ({words.price_and_paid(question.price, step.spent)})", "bold")
+        for column in columns:
+            self.show_column(column, question.name)
+        if step.should_stop:
+            self.show(words.would_stop_text(step), "dim", 2)
+        self.show_beliefs(step)
+        self.show_keys(columns)
+
+    def show_column(self, column: Column, acquisition: str) -> None:
+        """Print what may be answered for a column."""
+        name = "" if column.name == acquisition else f"{column.name}: "
+        self.show(f"{name}{allowed_at_prompt(column)}", indent=2)
+
+    def show_keys(self, columns: Sequence[Column] = ()) -> None:
+        """Print the keys of the prompt; without columns, those where the model would stop."""
+        shown = {key: word for key, word in KEYS.items() if columns or key not in NOT_AT_THE_ANSWER}
+        listed = ", ".join(f"{key} {word}" for key, word in shown.items())
+        levels = [level for column in columns for level in map(str.strip, column.levels) if level in KEYS]
+        quotes = f"; the level {levels[0]} is written '{levels[0]}'" if levels else ""
+        self.show(f"{listed}{quotes}", "dim")
+
+    def show_beliefs(self, step: Step) -> None:
+        """Print a bar for the probability of each class, the likeliest classes first if there are many."""
+        if step.unused:
+            self.show(unused_text(step.unused), "yellow", 2)
+        if step.probabilities is None:
+            self.show(answer_now_text(step.answer), indent=2)
+            return
+        solid = ("#", ".") if self._console.options.ascii_only else ("█", "░")
+        lines = belief_lines(step.probabilities, self._console.width - 2, solid)
+        for (label, line), _ in zip(lines, range(words.BELIEFS_SHOWN)):
+            self.show(line, "green" if label == step.answer else "", 2)
+        if len(lines) > words.BELIEFS_SHOWN:
+            self.show(f"and {len(lines) - words.BELIEFS_SHOWN} more classes", "dim", 2)
+
+    def show_alternatives(self, step: Step) -> None:
+        """Print the acquisitions that can be made now, the best first."""
+        if not step.alternatives:
+            self.show("Nothing more can be acquired.")
+        for place, a in enumerate(step.alternatives[: words.ALTERNATIVES_SHOWN], 1):
+            self.show(f"{place}. {a.name}: {words.alternative_text(a)}", indent=2)
+        more = len(step.alternatives) - words.ALTERNATIVES_SHOWN
+        if more > 0:
+            self.show(
+                f"and {more} more: {', '.join(a.name for a in step.alternatives[words.ALTERNATIVES_SHOWN :])}", "dim", 2
+            )
+        if step.alternatives:
+            self.show("Type a name to acquire it instead.", "dim")
+
+    def show_answer(self, step: Step, remarks: Sequence[str] = (), ended: bool = False) -> None:
+        """Print the answer, what the model believes, the total price and the expected cost; and odd values."""
+        self._console.print()
+        self.show(words.answer_text(step), "bold")
+        for remark in remarks:
+            self.show(words.accepted_text(remark), "yellow", 2)
+        self.show_beliefs(step)
+        if ended:
+            return
+        if words.answer_cost_text(step):
+            self.show(words.answer_cost_text(step), indent=2)
+        example = [
+            f" The name of an acquisition, such as {a.name}, acquires it all the same." for a in step.alternatives
+        ]
+        self.show(f"Enter ends.{''.join(example[:1])}")
+        self.show_keys()
+
+
+def belief_lines(
+    probabilities: Mapping[Any, float], width: int, solid: tuple[str, str] = ("█", "░")
+) -> list[tuple[Any, str]]:
+    """A label and a line with a bar for each class, at most ``width`` wide; the likeliest first if not all are shown.
+
+    >>> for _, line in belief_lines({"no": 0.75, "yes": 0.25}, 24, ("#", ".")):
+    ...     print(line)
+    no  #######..       75 %
+    yes ##.......       25 %
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    ranked = words.ranked_beliefs(probabilities)
+    texts = [printable(str(label)) for label, _ in ranked]
+    label_width = min(max(map(cell_len, texts)), max(width // 3, 1))
+    length = min(width - label_width - PERCENT_WIDTH - 2, LONGEST_BAR)
+    lines = []
+    for text, (label, share) in zip(texts, ranked, strict=True):
+        n = round(share * length)
+        bar = f" {solid[0] * n}{solid[1] * (length - n)}" if length >= SHORTEST_BAR else ""
+        percent = probability_text(share).rjust(PERCENT_WIDTH)
+        lines.append((label, f"{set_cell_size(text, label_width)}{bar} {percent}"))
+    return lines
+
+
+def printable(text: str) -> str:
+    """The text on one line, without characters that a terminal would obey."""
+    return " ".join(visible(text).splitlines()).replace("\t", " ")
+
+
+def typed_value(column: Column, text: str) -> tuple[Any, bool]:
+    """The value of a column that a text means, and whether it is to be accepted although it is not as in training.
+
+    A level may be given by its number in the list of levels, unless levels are numbers themselves. ``!`` before a value
+    accepts a number outside the range in training, or a level that was not in training. Text in quotes is a level.
+
+    Raises
+    ------
+    ValueError
+        If the text is no value of this column; the message has what is allowed.
+
+    Examples
+    --------
+    >>> ward = Column("ward", "category", ("er", "gp", "icu"))
+    >>> typed_value(ward, "3"), typed_value(ward, "'gp'"), typed_value(Column("age"), "63")
+    (('icu', False), ('gp', False), (63, False))
+    """
+    levels = [level.strip() for level in column.levels]
+    if text in levels:
+        return text, False
+    accept = text.startswith("!")
+    bare = text.removeprefix("!").strip()
+    quoted = unquoted(bare)
+    value: Any = bare if quoted is None else quoted
+    if column.kind in ("number", "bool"):
+        value = value_of_text(column, bare)
+    elif quoted is None and bare not in levels and levels_are_numbered(column):
+        value = dict(zip(map(str, range(1, len(levels) + 1)), levels, strict=True)).get(bare, bare)
+    try:
+        check_value(column, value, accept)
+    except ValueError as error:
+        raise ValueError(words.accepting(error, f"with !{bare}")) from None
+    return value, accept
+
+
+def unquoted(text: str) -> str | None:
+    """The text between quotes; None where there are none.
+
+    >>> unquoted("'s'"), unquoted("s")
+    ('s', None)
+    """
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in QUOTES else None
+
+
+def levels_are_numbered(column: Column) -> bool:
+    """Whether a level can be picked by its number: where no level is a number itself."""
+    return bool(column.levels) and not any(isinstance(number_or_text(level), int | float) for level in column.levels)
+
+
+def allowed_at_prompt(column: Column) -> str:
+    """What may be typed for a column, in words.
+
+    >>> allowed_at_prompt(Column("ward", "category", ("er", "icu"))), allowed_at_prompt(Column("ill", "bool"))
+    ('1 er, 2 icu', 'yes or no')
+    """
+    if column.kind == "bool":
+        return "yes or no"
+    if not levels_are_numbered(column):
+        return f"one of {listing(column.levels, LEVELS_LISTED)}" if column.levels else allowed_text(column)
+    return listing((f"{k} {level.strip()}" for k, level in enumerate(column.levels, 1)), LEVELS_LISTED)

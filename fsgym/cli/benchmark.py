@@ -10,10 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from fsgym.cli import options
-from fsgym.cli.comparison import load_own_methods
-from fsgym.cli.completion import complete_methods
-from fsgym.cli.mistakes import check_suite
-from fsgym.cli.options import comma_separated
+from fsgym.cli.compare import load_own_methods
+from fsgym.cli.mistakes import check_report
+from fsgym.cli.options import comma_separated, complete_methods
 
 
 def benchmark(
@@ -76,7 +75,7 @@ def benchmark(
     Example: fsgym benchmark cube --quick --mine my_module.py:train
     """
     if suite is not None:
-        check_suite(suite, out, doc)
+        check_report("suite", suite, import_module("fsgym_studies.suites").SUITES, out, doc)
     suites: Any = import_module("fsgym_studies.suites.command")
     if suite is None:
         suites.list_suites(data_dir)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsgym.cli.completion import complete_variant
+from fsgym.cli.options import complete_variant
 from fsgym.cli.terminal import console, say, show
 from fsgym.text.messages import visible_json
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WIDE = 110  # columns of a terminal that show how rows were obtained
 
 
-def show_leaderboard(
+def leaderboard(
     env_id: Annotated[
         str,
         typer.Argument(metavar="ENV_ID", help="An environment, such as DatumWise-v0.", autocompletion=complete_variant),
@@ -41,12 +41,12 @@ def show_leaderboard(
 
     Example: fsgym leaderboard DatumWise-v0 --mine my_policy:train
     """
-    from fsgym.comparison.leaderboard import leaderboard
+    from fsgym.comparison.leaderboard import leaderboard as ranked
 
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     with redirect_stdout(sys.stderr if as_json else sys.stdout):  # of what the factory prints
-        table = leaderboard(env_id, mine)
+        table = ranked(env_id, mine)
     if table.attrs["note"]:
         say(table.attrs["note"])
     if as_json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ import typer
 
 from fsgym.rules.options import OPTIONS
 from fsgym.support.checks import MAX_JOBS
-from fsgym.text.messages import brief, explain_unknown, listing
+from fsgym.text.messages import brief, explain_unknown
 
 FILE_FORMS = ("pairs", "needs", "errors", "groups")  # of options of the rules whose value is a file
 HEADER_LENGTH_BYTES = 8  # at the start of a model file
 ZIP_STARTS = (b"PK\3\4", b"PK\5\6")  # of a zip file, and of an empty one
-MOST_NAMES = 40  # that are listed
 LONGEST_TRAINING = 10**9  # of a training: weeks
 MOST_SEED = 2**31 - 1
 RESULT_FILES = ("results.csv", "report.html", "results.sqlite", "timings.sqlite")
@@ -147,39 +145,10 @@ def check_rule_files(rules: Mapping[str, Any]) -> None:
             raise ValueError(f"--{number.replace('_', '-')} must be a number of at least 0, got {value}")
 
 
-def check_comparison(
-    methods: Sequence[str], splits: int, train_share: float, backend: str, scheduler: str | None
-) -> None:
-    """ValueError for a name of no method, a share, a number of splits or a backend that cannot be used."""
-    from fsgym.methods import method_names
-
-    known = method_names()
-    if not methods:
-        raise ValueError(f"--methods must name at least one of {listing(known, MOST_NAMES)}")
-    for name in methods:
-        if name not in known:
-            raise ValueError(explain_unknown("method", name, known))
-    if not 0.0 < train_share < 1.0:
-        raise ValueError(f"--train-share must lie strictly between 0 and 1, got {train_share}")
-    from fsgym.runner.executors import check_backend
-
-    check_backend(backend, scheduler, 1)
-
-
-def check_study(name: str, full: bool, out: Path | None, doc: Path | None) -> None:
-    """An error for a name of no study, or places where its report cannot be written."""
-    known = import_module("fsgym_studies").STUDIES
+def check_report(kind: str, name: str, known: Iterable[str], out: Path | None, doc: Path | None) -> None:
+    """An error for a name of no study or suite, or places where its report cannot be written."""
     if name not in known:
-        raise ValueError(explain_unknown("study", name, known))
-    refuse_file(out, RESULT_FILES)
-    refuse_folder(doc, "--doc", "the section")
-
-
-def check_suite(name: str, out: Path | None, doc: Path | None) -> None:
-    """An error for a name of no suite, or places where its report cannot be written."""
-    known = import_module("fsgym_studies.suites").SUITES
-    if name not in known:
-        raise ValueError(explain_unknown("suite", name, known))
+        raise ValueError(explain_unknown(kind, name, known))
     refuse_file(out, RESULT_FILES)
     refuse_folder(doc, "--doc", "the section")
 

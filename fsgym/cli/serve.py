@@ -13,7 +13,7 @@ from fsgym.cli.mistakes import check_model
 from fsgym.support.extras import require
 
 
-def serve_model(
+def serve(
     model: options.ModelArgument,
     host: Annotated[
         str,
@@ -61,15 +61,13 @@ def serve_model(
     from fsgym.cli.model_data import ModelData
 
     serving: Any = import_module("fsgym.web.serving")
-    classifier = ModelData.open(model, {}).classifier
-    names = options.comma_separated(name)
     serving.serve(
-        classifier,
+        ModelData.open(model, {}).classifier,
         model.name,
         host,
         port,
         token_file=token_file,
-        names=names,
+        names=options.comma_separated(name),
         most_cases=most_cases,
         browser=open_browser,
     )

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import re
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from fsgym.support.arrays import canonical_json
+from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import in_script, listing, visible
 
 HERE = Path(__file__).parent
 SHARED_STYLE = HERE.parent / "text" / "style.css"
 SCRIPTS = ("interpreter.js", "words.js", "page.js")
-STYLE_ELEMENT = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 
 
 def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
@@ -35,11 +31,11 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
     """
     script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     style = SHARED_STYLE.read_text(encoding="utf-8") + (HERE / "page.css").read_text(encoding="utf-8")
-    styles = [style, *(unescape(text) for text in STYLE_ELEMENT.findall(chart))]
+    styles = [style, *styles_of(chart)]
     rules = {
         "default-src": "'none'",
-        "script-src": _hashes([script]),
-        "style-src": _hashes(styles),
+        "script-src": inline_sources([script]),
+        "style-src": inline_sources(styles),
         "base-uri": "'none'",
         "form-action": "'none'",
     }
@@ -56,9 +52,3 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
         chart=chart,
         security_policy="; ".join(f"{name} {allowed}" for name, allowed in rules.items()),
     )
-
-
-def _hashes(texts: list[str]) -> str:
-    """The sources of a content security policy that allow these inline texts."""
-    digests = (hashlib.sha256(text.encode()).digest() for text in texts)
-    return " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)

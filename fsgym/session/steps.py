@@ -13,7 +13,7 @@ from fsgym.session.case import Case, start_case
 from fsgym.session.step import Alternative, ExpectedCost, Question, Step
 from fsgym.support.checks import check_number, is_integer
 from fsgym.text.messages import brief
-from fsgym.text.sentences import price_text, probability_text, unused_text
+from fsgym.text.sentences import answer_now_text, price_text, probability_text, unused_text
 
 # Why a model asks its question or stops, in sentences.
 
@@ -32,7 +32,7 @@ def explain_step(step: Step, lam: float) -> str:
 
 def _belief(step: Step) -> list[str]:
     if step.probabilities is None:
-        return [f"The answer now would be {step.answer}."]
+        return [answer_now_text(step.answer)]
     ranked = sorted(step.probabilities.items(), key=lambda pair: -pair[1])
     shares = {label: probability_text(share) for label, share in ranked}
     labels = list(shares)[:2]

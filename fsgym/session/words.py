@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fsgym.data.columns import Column
@@ -74,10 +74,21 @@ def answer_cost_text(step: Step) -> str:
     return f"The expected cost of this answer is {stop:.3g}{first}."
 
 
-def entry_text(entry: LogEntry, columns: Mapping[str, Column]) -> str:
+def entry_text(entry: LogEntry, columns: Iterable[Column]) -> str:
     """What happened: the acquisition with its values, or what else was said about it."""
-    texts = [(name, value_text(columns[name], value)) for name, value in entry.values.items()]
+    named = {column.name: column for column in columns if column.name in entry.values}
+    texts = [(name, value_text(named[name], value)) for name, value in entry.values.items()]
     return values_text(entry.name, texts, len(texts)) if texts else f"{entry.name}: {entry.kind}"
+
+
+def accepted_text(remark: str) -> str:
+    """What is said of a value that was accepted although it is not as in training."""
+    return f"Accepted: {remark}."
+
+
+def taken_back_text(name: str) -> str:
+    """What is said where a value, or an acquisition, is taken back."""
+    return f"{name} is taken back."
 
 
 def comes_now_text(name: str) -> str:
@@ -87,9 +98,14 @@ def comes_now_text(name: str) -> str:
 
 def undone_text(entry: LogEntry) -> str:
     """What is said where what was said last is undone."""
-    return f"{entry.name} is {'postponed no longer' if entry.kind == 'later' else 'taken back'}."
+    return f"{entry.name} is postponed no longer." if entry.kind == "later" else taken_back_text(entry.name)
 
 
 def without_advice(error: Exception) -> str:
     """The sentence of an error without its advice to programmers."""
     return re.sub(ADVICE, "", str(error))
+
+
+def accepting(error: Exception, how: str) -> str:
+    """The sentence of an error with the way in which a value that is not as in training is accepted here."""
+    return str(error).replace("(accept=True)", how)

@@ -1,9 +1,12 @@
-"""HTML for notebooks: a title, sentences and tables, in which every text is escaped."""
+"""HTML for notebooks: a title, sentences and tables, in which every text is escaped; styles and scripts in a page."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import Callable, Iterable, Sequence
-from html import escape
+from html import escape, unescape
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -184,3 +187,14 @@ def _values_text(dataset: Any, column: int) -> str:
         return listing(what.levels, LEVELS_SHOWN)
     low, high = (what.number_text(float(bound[feature]), 5) for bound in dataset.bounds)
     return "False, True" if what.kind == "bool" else f"{low} to {high} {what.unit}".rstrip()
+
+
+def styles_of(svg: str) -> list[str]:
+    """The style sheets that an SVG element has within it."""
+    return [unescape(text) for text in re.findall(r"<style[^>]*>(.*?)</style>", svg, re.DOTALL)]
+
+
+def inline_sources(texts: Iterable[str]) -> str:
+    """The sources of a content security policy that allow these inline scripts or style sheets."""
+    digests = (hashlib.sha256(text.encode()).digest() for text in texts)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)

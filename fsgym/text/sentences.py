@@ -40,6 +40,15 @@ def unused_text(columns: Sequence[str]) -> str:
     return f"Known, but not used yet: {', '.join(columns)}."
 
 
+def answer_now_text(answer: Any) -> str:
+    """What is said in place of beliefs by a model that has none.
+
+    >>> answer_now_text("yes")
+    'The answer now would be yes.'
+    """
+    return f"The answer now would be {answer}."
+
+
 def beliefs_in_words(beliefs: Sequence[Sequence[float]], labels: Sequence[Any]) -> list[str]:
     """What was believed after each acquisition, such as "acs 41 % (was 9 %)".
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from fsgym.data.columns import Column, Columns
 from fsgym.session.values import allowed_text, check_value, value_of_text
+from fsgym.session.words import accepting
 
 MOST_CHOICES = 10  # levels of a column that are shown side by side, by hand; of more, they are suggested as text
 ANOTHER = "another"  # the choice of a level that is typed
@@ -91,7 +92,7 @@ def _with_value(entry: FieldEntry, text: str) -> FieldEntry:
         value = value_of_text(entry.column, text)
         check_value(entry.column, value, entry.accept)
     except ValueError as error:
-        sentence = str(error).replace("(accept=True)", "with the box below")
+        sentence = accepting(error, "with the box below")
         return entry._replace(error=sentence, can_accept=_acceptable(entry.column, value))
     return entry._replace(value=value, can_accept=entry.accept)
 

@@ -14,7 +14,9 @@ from fsgym.data.columns import Column
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.steps import step_of
 from fsgym.session.values import allowed_text
+from fsgym.session.words import accepting
 from fsgym.text.messages import brief, explain_unknown
+from fsgym.web.guard import Refused
 
 # The description of the interface for programs in OpenAPI 3.1, with the names of the model.
 
@@ -184,52 +186,30 @@ def _replies(acquisitions: Any, labels: list[Any]) -> dict[str, Any]:
     }
 
 
-class RefusedStep(Exception):
-    """A request without a step: its message is a sentence; status 400 where it cannot be read, 422 elsewhere."""
+def step_routes(model: AskedModel, title: str) -> list[Route]:
+    """The paths for programs of a model with this title, and what replies there."""
+    described = openapi_description(model, title)
 
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-
-
-class StepInterface:
-    """``step`` of a model for programs.
-
-    Parameters
-    ----------
-    model : fitted classifier that can be asked
-    title : str, the name of the model
-    """
-
-    def __init__(self, model: AskedModel, title: str) -> None:
-        self._model = model
-        self._description = openapi_description(model, title)
-
-    def routes(self) -> list[Route]:
-        """All paths, and what replies there."""
-        return [
-            Route("/api/step", self.step, methods=["POST"]),
-            Route("/api/openapi.json", self.description, methods=["GET"]),
-        ]
-
-    def step(self, request: Request) -> Response:
-        """The step for the arguments in the body."""
+    def step(request: Request) -> Response:
+        """The step for the arguments in the body; Refused, with status 400 where it cannot be read."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            return json_reply({"error": "The body must be JSON, with the content type application/json."}, 415)
+            raise Refused(415, "The body must be JSON, with the content type application/json.")
+        arguments = read_arguments(request.scope["fsgym.body"])
         try:
-            arguments = read_arguments(request.scope["fsgym.body"])
-            step = step_of(self._model, arguments.pop("known", {}), **arguments)
-        except RefusedStep as error:
-            return json_reply({"error": str(error)}, error.status)
+            found = step_of(model, arguments.pop("known", {}), **arguments)
         except (ValueError, TypeError) as error:
-            sentence = str(error).replace("(accept=True)", 'with "accept": true')
-            return json_reply({"error": f"{sentence}."}, 422)
-        return json_reply(step.as_json())
+            sentence = accepting(error, 'with "accept": true')
+            raise Refused(422, f"{sentence}.") from None
+        return json_reply(found.as_json())
 
-    def description(self, request: Request) -> Response:
-        """The description of this interface in OpenAPI 3.1."""
-        return json_reply(self._description)
+    def description(request: Request) -> Response:
+        return json_reply(described)
+
+    return [
+        Route("/api/step", step, methods=["POST"]),
+        Route("/api/openapi.json", description, methods=["GET"]),
+    ]
 
 
 def json_reply(plain: Any, status: int = 200) -> Response:
@@ -238,29 +218,27 @@ def json_reply(plain: Any, status: int = 200) -> Response:
 
 
 def read_arguments(body: bytes) -> dict[str, Any]:
-    """The arguments of ``step`` that a body has; raises RefusedStep."""
+    """The arguments of ``step`` that a body has; raises Refused."""
     try:
         plain = json.loads(body, parse_constant=_no_number, object_pairs_hook=_distinct)
-    except RefusedStep:
-        raise
     except (ValueError, RecursionError):
-        raise RefusedStep(400, "The body must be a JSON object, and cannot be read as JSON.") from None
+        raise Refused(400, "The body must be a JSON object, and cannot be read as JSON.") from None
     if not isinstance(plain, dict):
-        raise RefusedStep(422, f"The body must be a JSON object, got {brief(plain)}.")
+        raise Refused(422, f"The body must be a JSON object, got {brief(plain)}.")
     for name in plain:
         if name not in STEP_PARAMETERS:
-            raise RefusedStep(422, f"{explain_unknown('argument', name, STEP_PARAMETERS)}.")
+            raise Refused(422, f"{explain_unknown('argument', name, STEP_PARAMETERS)}.")
     for name in ("unknown", "unavailable", "missing"):
         names = plain.get(name, [])
         if not isinstance(names, list) or not all(isinstance(entry, str) for entry in names):
-            raise RefusedStep(422, f"{name} must be a list of names, got {brief(names)}.")
+            raise Refused(422, f"{name} must be a list of names, got {brief(names)}.")
     if not isinstance(plain.get("accept", False), bool):
-        raise RefusedStep(422, f"accept must be true or false, got {brief(plain['accept'])}.")
+        raise Refused(422, f"accept must be true or false, got {brief(plain['accept'])}.")
     return plain
 
 
 def _no_number(word: str) -> Any:
-    raise RefusedStep(400, f"The body must be JSON, which has no number {word}; leave out what is not known.")
+    raise Refused(400, f"The body must be JSON, which has no number {word}; leave out what is not known.")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -268,5 +246,5 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     plain = dict(pairs)
     if len(plain) < len(pairs):
         double = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise RefusedStep(400, f"The body must have one value for each name, got two for {double!r}.")
+        raise Refused(400, f"The body must have one value for each name, got two for {double!r}.")
     return plain

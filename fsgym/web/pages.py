@@ -1,10 +1,11 @@
-"""The pages: a new case, the page of a case, its log for print, and what their forms do."""
+"""The pages: a new case, the page of a case, its log for print; what they show, and what their forms do."""
 
 from __future__ import annotations
 
 import json
 import time
-from functools import partial
+from collections.abc import Sequence
+from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -13,15 +14,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from fsgym.session import Session
+from fsgym.session import LogEntry, Question, Session, Step, words
+from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.words import without_advice
+from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import one_line, visible
-from fsgym.web.access import HEADERS, POLICY, Access
-from fsgym.web.cases import Cases, OpenCase
-from fsgym.web.changes import CHANGES, Unanswered, begin_values
+from fsgym.text.sentences import answer_now_text, belief_text, beliefs_in_words, price_text, probability_text
+from fsgym.web.cases import CHANGES, Cases, OpenCase, Unanswered, begin_values, columns_asked, open_question
 from fsgym.web.entries import FieldEntry, blank_entries
-from fsgym.web.views import ChartPictures, case_view, open_view, start_view
+from fsgym.web.guard import HEADERS, POLICY, Access
 
 OUT_OF_DATE = "That page was out of date, so nothing was changed; this is the case as it is now."
 CASES_LISTED = 20  # on the first page, by hand
@@ -30,6 +31,8 @@ STATIC = {
     "page.js": ("fsgym.web", "page.js", "text/javascript"),
     "icon.svg": ("fsgym.web", "icon.svg", "image/svg+xml"),
 }
+CHARTS_HELD = 64
+WITH_VALUES = ("asked", "chosen", "known")  # kinds of log entries after which an acquisition is known
 
 
 class CasePages:
@@ -115,7 +118,7 @@ class CasePages:
                 if values:
                     session.answer(name, values, paid=False, accept=accept)
         except ValueError as error:
-            return self._begin_page(entries, form, f"{without_advice(error)}.")
+            return self._begin_page(entries, form, f"{words.without_advice(error)}.")
         return self._to_case(self._cases.add(session, unavailable=barred))
 
     def resume(self, request: Request) -> Response:
@@ -168,7 +171,7 @@ class CasePages:
             except Unanswered as error:
                 return self._case_page(case, 422, error.entries)
             except ValueError as error:
-                return self._case_page(case, 422, refusal=f"{without_advice(error)}.")
+                return self._case_page(case, 422, refusal=f"{words.without_advice(error)}.")
             case.before, case.notice, case.last = before, notice, (verb, form)
             case.version += 1
         return self._to_case(case)
@@ -203,13 +206,158 @@ class CasePages:
         if refusal and case.chosen is not None and case.chosen not in [a.name for a in case.session.step.alternatives]:
             case.chosen = None
         view = self._view(case, entries)
-        chart = self._chart.picture(*view["place"])
-        page = self._page("case.html", status, heading=f"Case {case.number}", refusal=refusal, chart=chart, **view)
-        if chart.styles:
-            page.headers["Content-Security-Policy"] = POLICY.format(styles=" ".join(["'self'", *chart.styles]))
+        chart, here = self._chart.picture(*view["place"])
+        view |= {"heading": f"Case {case.number}", "refusal": refusal, "chart": chart, "here": here}
+        page = self._page("case.html", status, **view)
+        if chart:
+            styles = inline_sources(styles_of(chart))
+            page.headers["Content-Security-Policy"] = POLICY.format(styles=f"'self' {styles}".rstrip())
         return page
 
     def _page(self, template: str, status: int = 200, **values: Any) -> Response:
         values |= {"title": self._title, "proof": self._access.proof}
         text = self._templates.get_template(template).render(values)
         return HTMLResponse(text.encode("utf-8", "replace"), status, headers=dict(HEADERS))
+
+
+class ChartPictures:
+    """The chart of a model as SVG, with the place of a case.
+
+    Parameters
+    ----------
+    model : classifier, of which not every one has a chart
+    """
+
+    def __init__(self, model: Any) -> None:
+        make = getattr(model, "chart", None)
+        try:
+            self._chart: Any = None if make is None else make()
+        except ValueError:
+            self._chart = None
+        self._svg = lru_cache(CHARTS_HELD)(lambda here: self._chart.to_svg(here=here, dark=True))
+
+    def picture(self, known: Sequence[str], question: str | None) -> tuple[str, int | None]:
+        """The drawing, and the number of the box of a case that knows these acquisitions and is asked this question."""
+        if self._chart is None:
+            return "", None
+        here = self._chart.place(known, question)
+        return self._svg(here), here
+
+
+def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEntry] | None = None) -> dict[str, Any]:
+    """All that the page of a case shows; ``entries`` are the fields of the question, as they were typed."""
+    session, question = case.session, open_question(case)
+    step = session.step
+    if question is not None and entries is None:
+        entries = blank_entries(acquisitions.columns, columns_asked(acquisitions, question))
+    alternatives = alternatives_view(step, acquisitions, None if question is None else question.name)
+    return {
+        "case": case,
+        "question": question,
+        "entries": entries or [],
+        "about": -1 if question is None else acquisitions.index[question.name],
+        "price": "" if question is None else words.price_and_paid(question.price, step.spent),
+        "would_stop": words.would_stop_text(step) if step.should_stop else "",
+        "answer": words.answer_text(step),
+        "answer_cost": words.answer_cost_text(step),
+        "answer_now": str(step.answer),
+        "bars": bars(step)[: words.BELIEFS_SHOWN],
+        "more_bars": bars(step)[words.BELIEFS_SHOWN :],
+        "belief": belief_said(case),
+        "why": session.why(),
+        "alternatives": alternatives[: words.ALTERNATIVES_SHOWN],
+        "more_alternatives": alternatives[words.ALTERNATIVES_SHOWN :],
+        "log": log_view(case, acquisitions),
+        "known": known_view(case, acquisitions),
+        "place": place_of_case(case, question),
+    }
+
+
+def place_of_case(case: OpenCase, question: Question | None) -> tuple[list[str], str | None]:
+    """Where a case is on the chart: the acquisitions that are known, and what is asked."""
+    known = [*case.known, *(entry.name for entry in case.session.log() if entry.kind in WITH_VALUES)]
+    return sorted(set(known)), None if question is None else question.name
+
+
+def bars(step: Step) -> list[dict[str, Any]]:
+    """A bar for each class, ``width`` in per cent, ``now`` for the answer; none for a model without probabilities."""
+    return [
+        {"label": str(k), "percent": probability_text(p), "width": round(100 * p, 2), "now": k == step.answer}
+        for k, p in words.ranked_beliefs(step.probabilities or {})
+    ]
+
+
+def belief_said(case: OpenCase) -> str:
+    """The belief in words, and what it was before the last change."""
+    now = case.session.probabilities
+    if now is None or case.prior is None or case.before is None:
+        return answer_now_text(case.session.step.answer)
+    labels, prior, before = list(now), list(case.prior.values()), list(case.before.values())
+    after = list(now.values())
+    return (
+        belief_text(prior, after, labels) if before == after else beliefs_in_words([prior, before, after], labels)[-1]
+    )
+
+
+def alternatives_view(step: Step, acquisitions: Acquisitions, asked: str | None) -> list[dict[str, Any]]:
+    """The other acquisitions that can be made now, the best first."""
+    return [
+        {"about": acquisitions.index[a.name], "name": a.name, "text": words.alternative_text(a)}
+        for a in step.alternatives
+        if a.name != asked
+    ]
+
+
+def log_view(case: OpenCase, acquisitions: Acquisitions) -> list[dict[str, Any]]:
+    """What happened so far, in its order."""
+    prior = list((case.prior or {}).values())
+    return [_entry_view(entry, acquisitions, prior) for entry in case.session.log()]
+
+
+def _entry_view(entry: LogEntry, acquisitions: Acquisitions, prior: Sequence[float]) -> dict[str, Any]:
+    beliefs = entry.probabilities
+    return {
+        "about": acquisitions.index[entry.name],
+        "name": entry.name,
+        "kind": entry.kind,
+        "text": words.entry_text(entry, acquisitions.columns),
+        "price": price_text(entry.price) if entry.kind in ("asked", "chosen") or entry.price else "",
+        "spent": f"{entry.spent:.4g}",
+        "belief": "" if beliefs is None else belief_text(prior, list(beliefs.values()), list(beliefs)),
+        "remark": entry.remark,
+    }
+
+
+def known_view(case: OpenCase, acquisitions: Acquisitions) -> list[str]:
+    """What was known before the first question, in words."""
+    given: dict[str, Any] = {}
+    for name, value in case.known.items():
+        given |= acquisitions.values_of(name, value)
+    columns = {column.name: column for column in acquisitions.columns}
+    return [f"{name} = {words.value_text(columns[name], value)}" for name, value in given.items()]
+
+
+def start_view(acquisitions: Acquisitions, entries: Sequence[FieldEntry]) -> list[dict[str, Any]]:
+    """The acquisitions with the fields of their columns, for the form of a new case."""
+    rules = acquisitions.rules
+    return [
+        {
+            "j": j,
+            "name": name,
+            "price": price_text(float(rules.costs[j])),
+            "entries": [entries[k] for k in acquisitions.columns_of[j]],
+        }
+        for j, name in enumerate(rules.names)
+    ]
+
+
+def open_view(cases: Sequence[OpenCase]) -> list[dict[str, Any]]:
+    """The open cases without their values."""
+    rows = []
+    for case in cases:
+        with case.lock:
+            n, stopped = len(case.session.log()), case.session.stopped
+        began = time.strftime("%H:%M", time.localtime(case.began))
+        state = "ended with an answer" if stopped else f"{n} {'entry' if n == 1 else 'entries'} so far"
+        rows.append({"id": case.id, "name": f"Case {case.number}", "text": f"begun at {began}, {state}"})
+    return rows

@@ -26,10 +26,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from fsgym.data.reading.files import read_text
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.steps import step_of
-from fsgym.web.access import ANY_ADDRESS, Access, HostNames, is_loopback
-from fsgym.web.cases import CaseGone, Cases
-from fsgym.web.guard import API, FAILED, Guard
-from fsgym.web.interface import StepInterface, json_reply
+from fsgym.web.cases import Cases
+from fsgym.web.guard import ANY_ADDRESS, API, FAILED, Access, Guard, HostNames, Refused, is_loopback
+from fsgym.web.interface import json_reply, step_routes
 from fsgym.web.pages import CasePages
 
 # The application: pages and the interface for programs, behind the checks of each request.
@@ -66,7 +65,6 @@ def case_app(
     log : function that gets a line for each request, without values of a case
     """
     pages = CasePages(model, title, access, Cases(most_cases), cookie)
-    interface = StepInterface(model, title)
 
     def refuse(scope: Scope, status: int, sentence: str) -> Response:
         reply = json_reply({"error": sentence}, status) if scope["path"].startswith(API) else None
@@ -74,7 +72,7 @@ def case_app(
 
     def at_exception(request: Request, error: Exception) -> Response:
         status = getattr(error, "status", None) or getattr(error, "status_code", 500)
-        sentence = str(error) if isinstance(error, CaseGone) else SENTENCES.get(status, "This request is not served.")
+        sentence = str(error) if isinstance(error, Refused) else SENTENCES.get(status, "This request is not served.")
         return refuse(request.scope, status, sentence)
 
     @asynccontextmanager
@@ -83,8 +81,8 @@ def case_app(
         yield
 
     app = Starlette(
-        routes=[*pages.routes(), *interface.routes()],
-        exception_handlers={CaseGone: at_exception, HTTPException: at_exception, Exception: at_exception},
+        routes=[*pages.routes(), *step_routes(model, title)],
+        exception_handlers={Refused: at_exception, HTTPException: at_exception, Exception: at_exception},
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False  # else an address with the token is repeated in plain HTTP

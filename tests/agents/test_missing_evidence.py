@@ -10,7 +10,7 @@ import pytest
 from agents import AdaptiveClassifier, load_classifier
 from agents.adaptive.evidence import telling_features
 from fsgym import Dataset, Rules, evaluate
-from fsgym.cli.explanation import known_values, path_in_words
+from fsgym.cli.explain import known_values, path_in_words
 from tests.fsgym.cli.test_cli import call
 
 NAMES = ["blood", "pulse", "scan"]

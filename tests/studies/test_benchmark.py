@@ -11,7 +11,7 @@ import pytest
 import support.tiny_suite.suite as tiny
 from agents import DatumWiseClassifier
 from fsgym import Dataset, Rules, cli
-from fsgym.cli.comparison import load_own_methods
+from fsgym.cli.compare import load_own_methods
 from fsgym.comparison.splits import Split
 from fsgym.datasets import CubeNM, Syn
 from fsgym.exact import optimum

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from fsgym.web.access import Access, HostNames
+from fsgym.web.guard import Access, HostNames
 from fsgym.web.serving import case_app
 
 BASE = "http://127.0.0.1:8765"

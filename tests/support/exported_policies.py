@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fsgym.cli.prediction import cells_by_name
+from fsgym.cli.predict import cells_by_name
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPTS = ROOT / "fsgym" / "export"
@@ -140,7 +140,7 @@ def asked_by_reference(text: str, cases: list[AskedCase]) -> list[list[dict[str,
 def check_interpreters(model: Any, cases: list[AskedCase]) -> list[list[dict[str, Any]]]:
     """The steps of sessions; AssertionError where an interpreter takes others."""
     text, wanted = model.policy_json(), asked_by_model(model, cases)
-    # Expected costs of networks are sums in float32, whose order is that of a library. A mixture that is certain but for
+    # Expected costs of networks are sums in float32, whose order is that of a library. A mixture that is certain up to
     # 1e-20 extrapolates its stop rule far out, where the last digits count.
     loose = {"network": 1e-4, "mixture": 1e-5}.get(json.loads(text)["kind"], 1e-6)
     for ask in (asked_by_javascript, asked_by_reference):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
-from fsgym.web.access import Access, HostNames
+from fsgym.web.guard import Access, HostNames
 from fsgym.web.serving import bound_socket, case_app, server_config
 
 

@@ -21,7 +21,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SERVER = """
 import json, os, signal, sys
 import fsgym.cli, agents, pandas, rich.console
-from fsgym.cli import ask, ask_dialog, ask_json, explanation, model_data, session_file
+from fsgym.cli import ask, ask_dialog, explain, model_data
 
 for line in sys.stdin:
     order = json.loads(line)

@@ -12,8 +12,7 @@ import pytest
 from test_cli import call
 
 from agents import load_classifier
-from fsgym.cli.ask_json import JsonDialog
-from fsgym.cli.session_file import SessionFile
+from fsgym.cli.ask import JsonDialog, SessionFile
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from test_cli import call
 from typer.main import get_command
 
 from fsgym.cli import app
-from fsgym.cli.completion import complete_agent, complete_data, complete_methods
+from fsgym.cli.options import complete_agent, complete_data, complete_methods
 
 ROOT = get_command(app)
 COMMANDS = ROOT.list_commands(ROOT.make_context("fsgym", ["datasets"]))

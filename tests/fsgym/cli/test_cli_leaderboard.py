@@ -8,7 +8,7 @@ import sys
 import pytest
 from test_cli import call
 
-from fsgym.cli.completion import complete_variant
+from fsgym.cli.options import complete_variant
 from fsgym.comparison import leaderboard
 
 POLICY = "def train(env):\n    return lambda observations, masks: [%s] * len(observations)\n"

@@ -9,7 +9,7 @@ import pytest
 from test_cli import call
 
 from agents import load_classifier
-from fsgym.cli.explanation import known_values, path_in_words
+from fsgym.cli.explain import known_values, path_in_words
 from fsgym.data.reading.reading import Reading
 from fsgym.datasets import load_dataset
 from fsgym.datasets.loading import load_whole, part_index

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fsgym.cli.terminal import show_comparison
+from fsgym.cli.compare import show_comparison
 from fsgym.comparison.answer import answer_in_words, best_elsewhere
 from fsgym.comparison.ranking import is_within_noise, rank_methods
 from fsgym.comparison.summary import summarise
@@ -197,7 +197,7 @@ def test_the_table_says_that_two_splits_are_few_and_leaves_out_the_verdict_where
     assert "Methods at lambda 0, over 2 splits (better 3 or more)" in text
     assert "unknown" in text[text.index("Methods at") : text.index("Accuracy with")]
     assert "Noise: by the 95 % intervals of the mean losses on the test rows; from 3 splits on, by a t test" in text
-    monkeypatch.setattr("fsgym.cli.terminal.TABLE_WIDTH", 60)
+    monkeypatch.setattr("fsgym.cli.compare.TABLE_WIDTH", 60)
     show_comparison(results_of(*rows))
     text = capsys.readouterr().out
     assert "unknown" not in text[text.index("Methods at") : text.index("Accuracy with")]

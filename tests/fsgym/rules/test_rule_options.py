@@ -16,16 +16,16 @@ from sklearn.model_selection import GridSearchCV
 import fsgym
 from agents import RCPI, DatumWiseClassifier, LatticeClassifier, SB3Classifier
 from fsgym import Rules
-from fsgym.cli import models
-from fsgym.cli.main import compare as compare_command
+from fsgym.cli.compare import compare as compare_command
 from fsgym.cli.options import FORMS
+from fsgym.cli.train import train as train_command
 from fsgym.envs.registration import make_env, make_vector_env
 from fsgym.rules.options import OPTIONS, Form, RuleOptions, RuleOptionsButLam
 from support.problems import VARIANTS, C, N
 
 DEFAULTS = {option.name: option.default for option in OPTIONS}
 CLASSIFIERS = (DatumWiseClassifier, LatticeClassifier, SB3Classifier)
-SURFACES = (*CLASSIFIERS, make_env, make_vector_env, fsgym.compare, models.train, compare_command)
+SURFACES = (*CLASSIFIERS, make_env, make_vector_env, fsgym.compare, train_command, compare_command)
 
 
 def defaults_of(function):
@@ -56,7 +56,7 @@ def test_every_option_is_taken(surface):
     assert {name: known[name] for name in DEFAULTS} | {"lam": DEFAULTS["lam"]} == DEFAULTS
 
 
-@pytest.mark.parametrize("surface", [f for f in SURFACES if f not in (models.train, compare_command)])
+@pytest.mark.parametrize("surface", [f for f in SURFACES if f not in (train_command, compare_command)])
 def test_an_unknown_option_is_refused_with_a_suggestion(surface):
     of_gymnasium = surface in (make_env, make_vector_env)  # Gymnasium lists all arguments after a TypeError
     error, words = (ValueError, "unknown environment") if of_gymnasium else (TypeError, "got an unexpected keyword")

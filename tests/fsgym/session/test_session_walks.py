@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from baselines import CARTClassifier, CEGBClassifier
-from fsgym.cli.ask_json import JsonDialog
+from fsgym.cli.ask import JsonDialog
 from fsgym.session import Session
 from support.asked_models import ASKED_AGENTS, NAMES, RULES, asked_model, asked_table
 from support.session_walks import SessionWalk

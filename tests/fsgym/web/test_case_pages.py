@@ -13,7 +13,8 @@ import pytest
 from agents import LatticeClassifier
 from fsgym.text.messages import visible
 from fsgym.text.sentences import probability_text
-from fsgym.web.cases import CaseGone, Cases
+from fsgym.web.cases import Cases
+from fsgym.web.guard import Refused
 from support.asked_models import asked_model
 from support.browsing import Visitor
 from support.clinic import clinic_model
@@ -226,7 +227,7 @@ def test_ids_of_dropped_cases_are_bounded():
     ids = [cases.add(clinic_model().session()).id for _ in range(13)]
     assert len(set(ids)) == 13
     for case_id, status in ((ids[0], 404), (ids[5], 410)):
-        with pytest.raises(CaseGone) as gone:
+        with pytest.raises(Refused) as gone:
             cases.find(case_id)
         assert gone.value.status == status
 

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.websockets import WebSocketDisconnect
 
 from fsgym.web import guard
-from fsgym.web.access import HostNames, is_loopback
+from fsgym.web.guard import HostNames, is_loopback
 from support.browsing import Visitor
 from support.clinic import clinic_model
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsgym.web.interface import RefusedStep, read_arguments
+from fsgym.web.guard import Refused
+from fsgym.web.interface import read_arguments
 from support.asked_models import asked_model
 from support.browsing import Visitor
 from support.clinic import clinic_model
@@ -135,6 +136,6 @@ def test_the_description_is_true_of_every_model(name):
     ).map(lambda value: json.dumps(value).encode())
 )
 def test_any_body_is_a_step_or_a_sentence(body):
-    with suppress(RefusedStep, ValueError, TypeError):  # each with a sentence; anything else would be status 500
+    with suppress(Refused, ValueError, TypeError):  # each with a sentence; anything else would be status 500
         arguments = read_arguments(body)
         clinic_model().step(arguments.pop("known", {}), **arguments)

@@ -9,7 +9,7 @@ import typer
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_model, refuse_folder, whole_number
-from fsgym.cli.terminal import say, show
+from fsgym.cli.terminal import opened_output, say, show
 from fsgym.text.messages import visible
 
 MOST_CHART_BOXES = 1000  # of a chart: more than anybody reads
@@ -55,7 +55,6 @@ def chart(
     if data is not None:
         check_data(data, data_dir)
     from fsgym.cli.model_data import ModelData
-    from fsgym.cli.prediction import opened_output
 
     opened = ModelData.open(model, {"target": target})
     rows = None if data is None else _unseen_rows(opened, data, data_dir)

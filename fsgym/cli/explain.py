@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from fsgym.cli.model_data import ModelData
     from fsgym.data.columns import Columns
     from fsgym.datasets.folder import LoadedDataset
-    from fsgym.session import Session
 
 
 def explain(
@@ -41,11 +40,10 @@ def explain(
     check_model(model)
     check_data(data, data_dir)
     check_missing_columns(missing_columns)
-    from fsgym.cli.ask_text import Screen
+    from fsgym.cli.ask_dialog import Screen
     from fsgym.cli.model_data import ModelData
 
-    given = {"numeric": tuple(options.comma_separated(numeric)), "separator": separator, "decimal": decimal}
-    opened = ModelData.open(model, given)
+    opened = ModelData.open(model, {"numeric": numeric, "separator": separator, "decimal": decimal})
     with options.warnings_printed():
         table, loaded = opened.read(data, data_dir)
         rows = opened.rows_of(table, data, missing_columns)
@@ -77,7 +75,7 @@ def _training_rows(
 
 def known_values(row: pd.DataFrame, columns: Columns) -> dict[str, Any]:
     """The values of a row (a table of one) by column: numbers, bools and levels; None where it has no value."""
-    from fsgym.cli.prediction import cells_by_name
+    from fsgym.cli.predict import cells_by_name
 
     named = row.set_axis(list(columns.names), axis=1)
     return cells_by_name(columns.encode(named)[0], range(columns.n_features), columns)
@@ -92,6 +90,8 @@ def path_in_words(model: Any, values: dict[str, Any], declared: bool = True) -> 
     values : dict column -> value, None where the case has none
     declared : bool, whether the table has all columns, so that a model may take it as evidence what is missing
     """
+    from fsgym.session.words import entry_text, price_and_paid
+
     missing = [name for name, value in values.items() if value is None]
     session = model.session(**{"missing" if declared else "unavailable": missing})
     evidence = getattr(model, "evidence_", ()) if declared else ()
@@ -99,7 +99,7 @@ def path_in_words(model: Any, values: dict[str, Any], declared: bool = True) -> 
     if evidence:
         paragraphs.append(f"The model knows from the start whether there is a value of {', '.join(evidence)}.")
     labels = None if session.probabilities is None else list(session.probabilities)
-    beliefs = [_current_belief(session)]
+    beliefs = [list((session.probabilities or {}).values())]
     if labels is not None:
         paragraphs.append(f"Before the first acquisition: {belief_text(beliefs[0], beliefs[0], labels)}.")
     number = 0
@@ -107,22 +107,11 @@ def path_in_words(model: Any, values: dict[str, Any], declared: bool = True) -> 
         number += 1
         why = session.why()
         session.answer(question.name, {c.name: values[c.name] for c in question.columns}, accept=True)
-        beliefs.append(_current_belief(session))
+        beliefs.append(list((session.probabilities or {}).values()))
         change = "" if labels is None else f": {beliefs_in_words(beliefs, labels)[-1]}"
-        paragraphs += [f"{number}. {why}", f"   {_last_acquisition(session, number)}{change}."]
+        entry = session.log()[-1]
+        price = price_text(entry.price) if number == 1 else price_and_paid(entry.price, entry.spent)
+        acquired = entry_text(entry, session.model.acquisitions_.columns)
+        paragraphs += [f"{number}. {why}", f"   {acquired} ({price}){change}."]
     paid = f"paid {session.spent:.4g} for {number} acquisition{'s' * (number != 1)}"
     return [*paragraphs, f"Answer: {session.step.answer}, {paid}. {session.why()}"]
-
-
-def _current_belief(session: Session) -> list[float]:
-    return list((session.probabilities or {}).values())
-
-
-def _last_acquisition(session: Session, number: int) -> str:
-    """The values of the last acquisition, the ``number``-th one, with units, and what was paid."""
-    from fsgym.session.words import entry_text
-
-    columns = {column.name: column for column in session.model.acquisitions_.columns}
-    entry = session.log()[-1]
-    paid = f", paid so far {entry.spent:.4g}" if number > 1 else ""
-    return f"{entry_text(entry, columns)} ({price_text(entry.price)}{paid})"

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, refuse_folder
-from fsgym.cli.terminal import show
-from fsgym.support.writing import opened_whole, writable_folder
+from fsgym.cli.terminal import opened_output, show
+from fsgym.support.writing import writable_folder
 from fsgym.text.messages import brief
 
 if TYPE_CHECKING:
@@ -70,8 +68,7 @@ def predict(
             raise ValueError(f"--output must be another file than the data, got {output}")
         writable_folder(output.parent)
     copied = tuple(options.comma_separated(keep))
-    given = {"numeric": tuple(options.comma_separated(numeric)), "separator": separator, "decimal": decimal}
-    opened = ModelData.open(model, given)
+    opened = ModelData.open(model, {"numeric": numeric, "separator": separator, "decimal": decimal})
     with options.warnings_printed():
         table, _ = opened.read(data, data_dir, copied)
         refuse_unknown_columns(copied, table, f"--keep, {data}")
@@ -84,23 +81,6 @@ def predict(
                 write(file, first, rows.iloc[part], table.loc[:, list(copied)].iloc[part])
     if output is not None:
         show(f"{len(rows)} rows of {data} classified: {output}")
-
-
-@contextmanager
-def opened_output(path: Path | None) -> Iterator[IO[str]]:
-    """A text file that replaces an existing one when it is complete, or standard output."""
-    if path is None:
-        yield cast(IO[str], _Screen()) if sys.stdout.isatty() else sys.stdout
-        return
-    with opened_whole(path) as file:
-        yield file
-
-
-class _Screen:
-    """A file for a terminal, which is not sent what it would obey."""
-
-    def write(self, text: str) -> None:
-        show(text, end="")
 
 
 class Writer:

@@ -17,7 +17,7 @@ HEAD_BYTES = 4096  # of a file, which say what it is
 PAGE_MARK, POLICY_MARK = b'content="fsgym export"', b'"fsgym-policy-'
 
 
-def export_page(
+def export(
     model: options.ModelArgument,
     page: Annotated[Path, typer.Argument(metavar="PAGE", help="File for the page, such as page.html.")],
     json_file: Annotated[

@@ -1,4 +1,4 @@
-"""The commands ``train`` and ``evaluate``, for one model."""
+"""The command ``train``: one model, written to a file and evaluated."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fsgym.cli import mistakes, options
-from fsgym.cli.completion import agent_names, complete_agent
-from fsgym.cli.evaluation_output import print_evaluations, print_json
+from fsgym.cli.evaluate import JsonOption, part_in_words, print_evaluations, print_json, print_rules
+from fsgym.cli.options import agent_names, complete_agent
 from fsgym.cli.terminal import say, show
 from fsgym.methods import DEFAULT_AGENT, Method, find_method, load_class, method_names
 from fsgym.support.writing import writable_folder
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from fsgym.datasets.folder import LoadedDataset
     from fsgym.evaluation.evaluate import Evaluation
 
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object with all figures, and nothing else, on standard output.")
-]
 OTHER_PART = {"train": "test", "test": "train"}  # the part that was not used for training
 
 
@@ -109,7 +106,7 @@ def train(
     mistakes.refuse_folder(output, "--output", "the model")
     mistakes.check_rule_files({"lam": lam, **rules})
     mistakes.check_data(data, data_dir, split)
-    from fsgym.cli.training_data import DataOrigin
+    from fsgym.cli.model_data import DataOrigin
     from fsgym.datasets.loading import part_index
 
     model = method_with(method, agent, steps=steps, target_cost=target_cost, target_features=target_features, lam=lam)
@@ -134,10 +131,10 @@ def train(
             parts["held_out"] = results["held out"].to_json()
         print_json(head | {"seconds": seconds} | parts)
         return
-    show(f"{method.title}, trained in {seconds:.1f} s: {_part_in_words(loaded, split, row_groups)}, {model.rules_}")
+    show(f"{method.title}, trained in {seconds:.1f} s: {part_in_words(loaded, split, row_groups)}, {model.rules_}")
     if hasattr(model, "report_"):
         show(f"Chosen among several learners: {model.report_}")
-    _print_rules(model, "target_cost" if target_cost is not None else "target_features")
+    print_rules(model, "target_cost" if target_cost is not None else "target_features")
     print_evaluations(results)
     _print_held_out(results, split)
     place = [] if data_dir is None else ["--data-dir", str(data_dir)]
@@ -204,21 +201,6 @@ def method_with(method: Method, agent: str, *, steps: int | None, lam: float | N
     return model
 
 
-def _print_rules(model: Any, target: str) -> None:
-    """Print the costs of errors in words, and the lambda found for a target."""
-    from fsgym.rules.labels import describe_error_costs
-
-    described = describe_error_costs(model.rules_.error_costs, model.classes_.tolist())
-    if described:
-        show(f"Error costs: {described}")
-    limit = model.get_params().get(target)
-    if limit is not None:
-        show(
-            f"{target} {limit:g}: found lambda {model.rules_.lam:.4g}, at which {model.expected_n_features_:.2f} "
-            f"features and a price of {model.expected_cost_:.4g} are expected on average (cross-fitted)"
-        )
-
-
 def _evaluate_parts(model: Any, loaded: LoadedDataset, split: str, row_groups: str | None) -> dict[str, Evaluation]:
     """Evaluations of the "training" rows and, if there are any, of those "held out"."""
     from fsgym.datasets.loading import part_index
@@ -238,81 +220,3 @@ def _print_held_out(results: dict[str, Evaluation], split: str) -> None:
         show(f"Held out are the {n} rows of the {OTHER_PART[split]} part, not used in training; {optimistic}.")
     else:
         show(f"No rows are held out with --split all; {optimistic}.")
-
-
-def _part_in_words(loaded: LoadedDataset, split: str, row_groups: str | None) -> str:
-    """The rows of a part of a data set, as ``124 of 178 rows of wine (train)``."""
-    from fsgym.datasets.loading import part_index
-
-    whole = loaded.dataset
-    if split == "all":
-        return f"all {whole.n_samples} rows of {whole.name}"
-    together = "" if whole.row_groups is None else ", row groups kept together"
-    n_rows = len(part_index(loaded, split, row_groups))
-    return f"{n_rows} of {whole.n_samples} rows of {whole.name} ({split} part{together})"
-
-
-def evaluate(
-    model: options.ModelArgument,
-    data: options.DataArgument,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            help="Part of the data to evaluate on: train, test or all. Default: if the model was trained on a part of "
-            "these data, the other part, otherwise all.",
-            show_default=False,
-        ),
-    ] = None,
-    target: options.TargetOption = None,
-    drop: options.DropOption = None,
-    category: options.CategoryOption = None,
-    numeric: options.NumericOption = None,
-    separator: options.SeparatorOption = None,
-    decimal: options.DecimalOption = None,
-    row_groups: options.RowGroupsOption = None,
-    groups: options.GroupsOption = None,
-    missing_columns: options.MissingColumnsOption = "error",
-    data_dir: options.DataDirOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Evaluate a model file on a data set, under the rules of its training.
-
-    The model file says how to read the data; each option of this command replaces what it says.
-
-    With --json, one object: model, classifier, data, part, lam, remark (whether rows were used in training) and
-    evaluation. An evaluation has: dataset, rows, headline (names of the figures to decide by), figures (by name),
-    cost_per_case and cost_per_1000 (mean, low and high: the 95 % interval), classes, by_class (class, rows, recall,
-    precision), positive_class, diagnostics (sensitivity, specificity, ppv, npv; empty for more than two classes) and
-    confusion (rows by true class, then by answer). What is not defined is null.
-
-    Example: fsgym evaluate model.safetensors patients.csv
-    """
-    mistakes.check_model(model)
-    mistakes.check_data(data, data_dir, split)
-    mistakes.check_rule_files({"groups": groups})
-    mistakes.check_missing_columns(missing_columns)
-    from fsgym.cli.model_data import ModelData, read_labelled
-    from fsgym.datasets.loading import part_index
-    from fsgym.evaluation.evaluate import evaluate as evaluate_model
-
-    names = {"drop": drop, "category": category, "numeric": numeric}
-    listed = {option: tuple(options.comma_separated(value)) for option, value in names.items()}
-    plain = {"target": target, "separator": separator, "decimal": decimal, "row_groups": row_groups}
-    opened = ModelData.open(model, {**listed, **plain})
-    with options.warnings_printed():
-        labelled = read_labelled(opened, data, data_dir, missing_columns)
-    if groups is not None:
-        opened.check_groups(groups, labelled.loaded.dataset)
-    part = split or labelled.default_split
-    rows = part_index(labelled.loaded, part, labelled.reading.row_groups)
-    result = evaluate_model(opened.classifier, labelled.loaded.dataset.rows(rows))
-    remark = labelled.caution(rows)
-    if as_json:
-        head = {"model": str(model), "classifier": type(opened.classifier).__name__, "data": data, "part": part}
-        print_json(head | {"lam": result.rules.lam, "remark": remark, "evaluation": result.to_json()})
-        return
-    words = _part_in_words(labelled.loaded, part, labelled.reading.row_groups)
-    show(f"{type(opened.classifier).__name__} from {model}: {words}, {result.rules}")
-    _print_rules(opened.classifier, "")
-    print_evaluations({f"{result.dataset.n_samples:,} rows": result})
-    show(remark)

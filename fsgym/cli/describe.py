@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def describe_table(
+def describe(
     data: options.DataArgument,
     target: options.TargetOption = None,
     costs: Annotated[Path | None, typer.Option(metavar="FILE", help="Prices of the columns, as in compare.")] = None,

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from test_cli import call
-from test_cli_models import figures
+from test_cli_train import figures
 
 import fsgym
 from agents import DatumWiseClassifier, LatticeClassifier, load_classifier, model_file
 from fsgym import cli
-from fsgym.cli import prediction
-from fsgym.cli.training_data import DataOrigin
+from fsgym.cli import predict
+from fsgym.cli.model_data import DataOrigin
 from fsgym.datasets import read_table_for
 
 FILE, MODEL = "my patients.csv", "my model.fsgym"
@@ -187,7 +187,7 @@ def test_predict_reads_other_files_by_the_columns_of_the_model(capsys, folder, m
     assert list(table) == ["row", "pid", "when", "answer", "probability_no", "probability_yes", "acquired", "paid"]
     assert table["pid"].tolist() == frame["pid"].head(9).tolist()
     pd.testing.assert_frame_equal(table[list(wanted)], wanted)
-    monkeypatch.setattr(prediction, "ROWS_PER_CALL", 4)
+    monkeypatch.setattr(predict, "ROWS_PER_CALL", 4)
     code, said, error = call(capsys, "predict", MODEL, "new.csv", "--keep", "pid", "--keep", "when", "-o", "out/a.csv")
     assert (code, other_lines(error), said) == (0, [], "9 rows of new.csv classified: out/a.csv\n")
     assert (folder / "out" / "a.csv").read_text() == output
@@ -323,7 +323,7 @@ def test_errors_of_predict_are_one_sentence_and_leave_files_unchanged(capsys, fo
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(prediction.Writer, "write_csv", full)
+    monkeypatch.setattr(predict.Writer, "write_csv", full)
     code, _, error = call(capsys, "predict", MODEL, FILE, "-o", "here.csv")
     assert (code, "cannot write here.csv: No space left" in error) == (2, True)
     assert (folder / "here.csv").read_text() == "as it was"

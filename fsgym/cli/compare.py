@@ -1,0 +1,386 @@
+"""The command ``compare``: methods on one or several data sets, and what is printed of their results."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import fsgym
+from fsgym.cli import options
+from fsgym.cli.mistakes import MOST_SEED, RESULT_FILES, refuse_file, whole_number
+from fsgym.cli.terminal import console, say, show, wrapped
+from fsgym.methods import DEFAULT_METHODS, method_names
+from fsgym.support.checks import MAX_SPLITS
+from fsgym.text.messages import explain_unknown, listing
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+    from rich.table import Table
+
+    from fsgym.comparison.rank_test import DatasetsResult
+    from fsgym.comparison.ranking import Ranking
+    from fsgym.data.dataset import Dataset
+
+MOST_NAMES = 40  # that are listed
+TABLE_WIDTH = 80  # columns into which a table fits
+UNLIMITED = 1000  # columns for the measure of a table
+
+
+@options.with_table_options
+@options.with_rule_options
+def compare(
+    context: typer.Context,
+    data: options.DataSetsArgument,
+    methods: Annotated[
+        str,
+        typer.Option(metavar="NAMES", help="Methods, separated by commas.", autocompletion=options.complete_methods),
+    ] = ",".join(DEFAULT_METHODS),
+    mine: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]MODULE:FACTORY",
+            help="A method of your own, as module:function (the current directory is searched) or "
+            "path/to/file.py:function: a function train(env) -> policy, or one without arguments that returns a "
+            "scikit-learn estimator or Pipeline, or a list of them. NAME= before it is its name in the results. Repeat "
+            "the option for several methods.",
+        ),
+    ] = None,
+    panel: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMES",
+            help="A fixed set of acquisitions of your own, separated by commas, such as crp,ecg, compared as one "
+            "method. Repeat the option for several sets.",
+        ),
+    ] = None,
+    references: Annotated[
+        bool,
+        typer.Option(help="Whether to add the two ends: one answer with nothing acquired, and everything acquired."),
+    ] = True,
+    splits: Annotated[
+        int,
+        typer.Option(callback=whole_number(1, MAX_SPLITS), help="Number of random splits into training and test part."),
+    ] = 5,
+    train_share: Annotated[float, typer.Option(help="Share of the rows for training.")] = 0.5,
+    lam: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBERS",
+            help="Exchange rate (lambda): the value of one unit of --costs, in units of error cost. Price-aware "
+            "methods are trained, and the loss is reported, at each value; separate several by commas. Default: 0, "
+            ".001, .003, .01, .02, .03, .05, .1, .15, .2, .3, divided by the mean cost; or 0, .03, .1, .3, 1, 3, 10 if "
+            "--error-costs is given.",
+            show_default=False,
+        ),
+    ] = None,
+    target_cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NUMBERS",
+            help="Largest mean prices paid, in units of --costs, separated by commas: methods that can find the lambda "
+            "for a target, such as lattice, have these settings instead of values of lambda.",
+        ),
+    ] = None,
+    target_features: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NUMBERS", help="Largest mean numbers of features used; as --target-cost."),
+    ] = None,
+    target: options.TargetOption = None,
+    drop: options.DropOption = None,
+    row_groups: options.RowGroupsOption = None,
+    data_dir: options.DataDirOption = None,
+    seed: Annotated[
+        int,
+        typer.Option(callback=whole_number(0, MOST_SEED), help="The same seed gives the same table."),
+    ] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder for results.csv, report.html, figures; default: fsgym-results/NAME. With several data sets, "
+            "each has its folder NAME in this one; default: fsgym-results.",
+        ),
+    ] = None,
+    jobs: options.JobsOption = -1,
+    backend: options.BackendOption = "loky",
+    scheduler: options.SchedulerOption = None,
+    **rules: Any,
+) -> None:
+    """Compare methods on a data set: accuracy, features used and price paid, on the same splits.
+
+    With three data sets or more, a test of the methods' ranks over them follows. Rerun an interrupted command to resume
+    it.
+
+    Example: fsgym compare patients.csv --target died --methods panel,cart
+    """
+    prices, costs, features = (
+        _parse_numbers(texts, f"--{name}")
+        for name, texts in (("lam", lam), ("target-cost", target_cost), ("target-features", target_features))
+    )
+    names = options.comma_separated([methods])
+    _check_comparison(names, train_share, backend, scheduler)
+    refuse_file(out, RESULT_FILES)
+    own = load_own_methods(mine or ())
+    tasks = [
+        options.read_task(one, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups)
+        for one in data
+    ]
+    compared: dict[str, Any] = {
+        "methods": dict(zip(names, names)) | own,
+        "panels": {f"panel {', '.join(one)}": one for one in (options.comma_separated([text]) for text in panel or ())},
+        "references": references,
+        "splits": splits,
+        "train_share": train_share,
+        "lam": prices,
+        "target_cost": costs,
+        "target_features": features,
+        "seed": seed,
+        "n_jobs": jobs,
+        "backend": backend,
+        "scheduler": scheduler,
+        "command": shlex.join(["fsgym", *(context.obj or [])]),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # failed fits are reported below
+        failed = compare_and_show([(loaded.dataset, given) for loaded, given, _ in tasks], compared, out)
+    if failed:
+        say(failed)
+        raise typer.Exit(1)
+
+
+def _parse_numbers(texts: Sequence[str] | None, option: str) -> list[float] | None:
+    if not texts:
+        return None
+    values = options.comma_separated(texts)
+    if any(len(v) > 1 and v.isdecimal() and v.startswith("0") for v in values):
+        raise ValueError(f"{option} must be numbers with a decimal point, separated by commas, got {', '.join(texts)}")
+    try:
+        return [float(v) for v in values]
+    except ValueError as error:
+        raise ValueError(f"{option} must be numbers separated by commas: {error}") from None
+
+
+def _check_comparison(methods: Sequence[str], train_share: float, backend: str, scheduler: str | None) -> None:
+    """ValueError for a name of no method, a share or a backend that cannot be used."""
+    known = method_names()
+    if not methods:
+        raise ValueError(f"--methods must name at least one of {listing(known, MOST_NAMES)}")
+    for name in methods:
+        if name not in known:
+            raise ValueError(explain_unknown("method", name, known))
+    if not 0.0 < train_share < 1.0:
+        raise ValueError(f"--train-share must lie strictly between 0 and 1, got {train_share}")
+    from fsgym.runner.executors import check_backend
+
+    check_backend(backend, scheduler, 1)
+
+
+def load_own_methods(references: Sequence[str]) -> dict[str, Any]:
+    """The methods of the user that ``--mine`` names, by the name before a ``=`` or the last part of the reference."""
+    if not references:
+        return {}
+    from fsgym.comparison.policies import load_method
+    from fsgym.methods.factories import named_reference
+
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    own: dict[str, Any] = {}
+    for name, reference in map(named_reference, references):
+        if name in own:
+            raise ValueError(f"--mine names {name!r} twice; give each method a name of its own: NAME={reference}")
+        own[name] = load_method(reference)
+    return own
+
+
+def compare_and_show(
+    tasks: Sequence[tuple[Dataset, dict[str, Any]]], compared: Mapping[str, Any], out: Path | None
+) -> str:
+    """Compare on the data sets, each with its options of the rules, and print the results; what failed, or ""."""
+    from fsgym.comparison.rank_test import folder_name
+
+    if len(tasks) == 1:
+        ((dataset, given),) = tasks
+        folder = out or Path("fsgym-results", folder_name(dataset.name))
+        results = fsgym.compare(dataset, out=folder, **compared, **given)
+        show_comparison(results)
+        show(f"Report: {folder / 'report.html'}    Table: {folder / 'results.csv'}")
+        return _failures(results)
+    folder = out or Path("fsgym-results")
+    by_dataset = {dataset.name: given for dataset, given in tasks}
+    result = fsgym.compare_datasets([dataset for dataset, _ in tasks], by_dataset=by_dataset, out=folder, **compared)
+    _show_datasets(result)
+    show(f"Report: {folder / 'report.html'}    Tables: {folder / 'losses.csv'}, {folder}/NAME/results.csv")
+    return _failures(result.to_frame())
+
+
+def _failures(results: pd.DataFrame) -> str:
+    failed = results[results["error"].notna()]
+    if failed.empty:
+        return ""
+    first = failed.iloc[0]
+    return f"{len(failed)} of {len(results)} fits failed, the first of {first['method']}: {first['error']}"
+
+
+def _show_datasets(result: DatasetsResult) -> None:
+    """Print what the rank test says, the answer on each data set, and the losses with the mean ranks."""
+    from rich.markup import escape
+
+    out = console(markup=True)
+    first, *others = result.answer
+    _print_answer(out, first, " ".join(others))
+    for name, results in result.results.items():
+        out.print(escape(wrapped(f"{name}: {results.attrs['answer']}", out.width)), "")
+    test = result.rank_test
+    ranks = {} if test is None else test.mean_ranks.to_dict()
+    table = _table("Losses")
+    for name in result.losses.index:
+        table.add_column(escape(str(name)), justify="right", overflow="fold")
+    if ranks:
+        table.add_column("mean rank", justify="right", no_wrap=True)
+    for method in [*ranks, *(m for m in result.losses if m not in ranks)]:
+        cells = ["–" if v != v else f"{v:.3f}" for v in result.losses[method]]
+        cells += ([f"{ranks[method]:.2f}"] if method in ranks else ["–"]) if ranks else []
+        table.add_row(escape(result.titles[method]), *cells)
+    out.print(table, "")
+    out.print("Losses are means over the test parts, at the lambda of each data set.", style="dim")
+
+
+def show_comparison(results: pd.DataFrame) -> None:
+    """Print a comparison: the answer, then tables that fit into 80 columns unless names are long."""
+    from rich.markup import escape
+
+    from fsgym.comparison.answer import FROM_BEST, answer_in_words, best_elsewhere
+    from fsgym.comparison.ranking import rank_methods
+    from fsgym.comparison.summary import summarise
+
+    ranking = rank_methods(results)
+    if ranking is None:
+        return
+    out = console(markup=True)
+    first, *others = answer_in_words(ranking)
+    _print_answer(out, first, " ".join(others), best_elsewhere(results))
+    if results.attrs.get("error_costs"):
+        out.print(f"Error costs: {escape(results.attrs['error_costs'])}.", end="\n\n")
+    table = _headline(ranking)
+    width = out.measure(table, options=out.options.update(width=UNLIMITED)).maximum
+    out.print(table if width <= min(out.width, TABLE_WIDTH) else _headline(ranking, FROM_BEST), "")
+    names = {s.method: escape(s.title) for s in ranking.standings if not s.reference}
+    within = summarise(results).within
+    within = within[within["method"].isin(within.dropna(subset=["accuracy"])["method"]) & within["method"].isin(names)]
+    remarks = _remarks(ranking)
+    if len(within) and not ranking.has_error_costs:
+        out.print(_within_table(within, names, ranking), "")
+        remarks.insert(2, _choice_within(ranking))
+    for sentence in remarks:
+        out.print(escape(sentence), style="dim")
+
+
+def _print_answer(out: Console, first: str, *more: str) -> None:
+    """Print an answer, its first sentence in bold."""
+    from rich.markup import escape
+
+    out.print(f"[bold]{escape(wrapped(first, out.width))}[/bold]")
+    for text in filter(None, more):
+        out.print(escape(wrapped(text, out.width)))
+    out.print("")
+
+
+def _headline(ranking: Ranking, left_out: str = "") -> Table:
+    """One row per method at its chosen settings, but for one column; reference points are dim and come last."""
+    from rich.markup import escape
+
+    from fsgym.comparison.answer import headline_table
+    from fsgym.comparison.summary import FEWEST_PAIRS
+
+    columns = {heading: cells for heading, cells in headline_table(ranking, short=True).items() if heading != left_out}
+    few = f" (better {FEWEST_PAIRS} or more)" if ranking.splits < FEWEST_PAIRS else ""
+    title = f"Methods at lambda {ranking.lam:.4g}, over {ranking.splits} split{'s' * (ranking.splits > 1)}{few}"
+    shown = _table(title, *map(_two_lines, columns))
+    best = ranking.best
+    for standing, *cells in zip(ranking.standings, *columns.values(), strict=True):
+        style = "dim" if standing.reference else "bold" if standing is best else ""
+        mark = "" if not standing.note else " !" if standing.flag else " *"
+        shown.add_row(escape(standing.title + mark), *map(escape, cells), style=style)
+    return shown
+
+
+def _two_lines(heading: str) -> str:
+    """A heading with its last word on a second line, each line of at most 12 characters."""
+    from rich.markup import escape
+
+    from fsgym.comparison.figures import shorten_name
+
+    first, _, last = heading.rpartition(" ")
+    lines = [shorten_name(line, 12) for line in (first, last) if line]
+    return escape("\n".join(lines))
+
+
+def _remarks(ranking: Ranking) -> list[str]:
+    """What a reader needs to understand the table, and where the rest is."""
+    loss = "Cost per case" if ranking.has_error_costs else "Loss"
+    remarks = [
+        f"{loss}: cost of errors + lambda x price paid. Lambda is the value of one unit of cost, in units of error "
+        "cost.",
+        "Settings were chosen on the validation parts, figures are means over the test parts"
+        + (" (± standard deviation)." if ranking.splits > 1 and not ranking.has_error_costs else "."),
+        _verdict_in_words(ranking),
+    ]
+    remarks += [f"{'!' if s.flag else '*'} {s.title}: {s.note}." for s in ranking.standings if s.note]
+    if any(s.reference for s in ranking.standings):
+        remarks.append("The last rows are reference points.")
+    return [*remarks, "All settings, and the losses at other lambdas, are in the report and in results.csv."]
+
+
+def _choice_within(ranking: Ranking) -> str:
+    """How the settings of the second table were chosen, and why they need not be those of the first one."""
+    return (
+        "The first table has the settings with the lowest loss, the second for each k those with the best accuracy, "
+        f"whatever their loss at this lambda; –: no setting uses at most k {ranking.unit}."
+    )
+
+
+def _verdict_in_words(ranking: Ranking) -> str:
+    """The test that says whether a difference from the best method is noise."""
+    from fsgym.comparison.summary import FEWEST_PAIRS
+
+    if ranking.splits >= FEWEST_PAIRS:
+        return f"Noise: by a t test at 95 % of the differences from the best, paired over the {ranking.splits} splits."
+    return (
+        "Noise: by the 95 % intervals of the mean losses on the test rows; from "
+        f"{FEWEST_PAIRS} splits on, by a t test paired over the splits."
+    )
+
+
+def _table(title: str, *columns: str) -> Table:
+    """A table whose first column, without a heading, holds names."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 1, 0, 0))
+    table.add_column("", min_width=16, max_width=40)
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _within_table(within: pd.DataFrame, names: dict[str, str], ranking: Ranking) -> Table:
+    unit, counted, limits = ranking.unit, ranking.counted, list(dict.fromkeys(within["k"]))
+    title = f"Accuracy with at most k {unit} on average (in brackets: {unit} used)"
+    table = _table(title, *(f"k = {k:g}" for k in limits))
+    for method, rows in within.groupby("method", sort=False):
+        cells = [
+            "–"
+            if row["accuracy"] != row["accuracy"]
+            else f"{row['accuracy']:.3f} ({row[counted]:.1f}){'!' if row['admissible'] < 1 else ''}"
+            for row in rows.to_dict("records")
+        ]
+        table.add_row(names[str(method)], *cells)
+    return table

@@ -1,0 +1,179 @@
+"""The command ``evaluate``, and evaluations as ``train`` prints them, too: in words, as a table, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fsgym.cli import options
+from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, check_rule_files
+from fsgym.cli.terminal import show
+from fsgym.evaluation.result import sentence_case
+from fsgym.metrics import ALL_LABELS, DIAGNOSTIC_LABELS, FIGURE_LABELS, PROBABILITY_FIGURES, short_number
+from fsgym.text.messages import listing, one_line, visible_json
+
+if TYPE_CHECKING:
+    from fsgym.datasets.folder import LoadedDataset
+    from fsgym.evaluation.evaluate import Evaluation
+
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object with all figures, and nothing else, on standard output.")
+]
+SHOWN_FIGURES = (*FIGURE_LABELS, "loss_low", "loss_high", *PROBABILITY_FIGURES)
+CLASSES_PRINTED = 8  # of more than two, with recall and precision; --json has all
+LABEL_WIDTH, CELL_WIDTH = 28, 10
+
+
+def evaluate(
+    model: options.ModelArgument,
+    data: options.DataArgument,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            help="Part of the data to evaluate on: train, test or all. Default: if the model was trained on a part of "
+            "these data, the other part, otherwise all.",
+            show_default=False,
+        ),
+    ] = None,
+    target: options.TargetOption = None,
+    drop: options.DropOption = None,
+    category: options.CategoryOption = None,
+    numeric: options.NumericOption = None,
+    separator: options.SeparatorOption = None,
+    decimal: options.DecimalOption = None,
+    row_groups: options.RowGroupsOption = None,
+    groups: options.GroupsOption = None,
+    missing_columns: options.MissingColumnsOption = "error",
+    data_dir: options.DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Evaluate a model file on a data set, under the rules of its training.
+
+    The model file says how to read the data; each option of this command replaces what it says.
+
+    With --json, one object: model, classifier, data, part, lam, remark (whether rows were used in training) and
+    evaluation. An evaluation has: dataset, rows, headline (names of the figures to decide by), figures (by name),
+    cost_per_case and cost_per_1000 (mean, low and high: the 95 % interval), classes, by_class (class, rows, recall,
+    precision), positive_class, diagnostics (sensitivity, specificity, ppv, npv; empty for more than two classes) and
+    confusion (rows by true class, then by answer). What is not defined is null.
+
+    Example: fsgym evaluate model.safetensors patients.csv
+    """
+    check_model(model)
+    check_data(data, data_dir, split)
+    check_rule_files({"groups": groups})
+    check_missing_columns(missing_columns)
+    from fsgym.cli.model_data import ModelData, read_labelled
+    from fsgym.datasets.loading import part_index
+    from fsgym.evaluation.evaluate import evaluate as evaluate_model
+
+    given = {"drop": drop, "category": category, "numeric": numeric, "target": target, "row_groups": row_groups}
+    opened = ModelData.open(model, {**given, "separator": separator, "decimal": decimal})
+    with options.warnings_printed():
+        labelled = read_labelled(opened, data, data_dir, missing_columns)
+    if groups is not None:
+        opened.check_groups(groups, labelled.loaded.dataset)
+    part = split or labelled.default_split
+    rows = part_index(labelled.loaded, part, labelled.reading.row_groups)
+    result = evaluate_model(opened.classifier, labelled.loaded.dataset.rows(rows))
+    remark = labelled.caution(rows)
+    if as_json:
+        head = {"model": str(model), "classifier": type(opened.classifier).__name__, "data": data, "part": part}
+        print_json(head | {"lam": result.rules.lam, "remark": remark, "evaluation": result.to_json()})
+        return
+    words = part_in_words(labelled.loaded, part, labelled.reading.row_groups)
+    show(f"{type(opened.classifier).__name__} from {model}: {words}, {result.rules}")
+    print_rules(opened.classifier, "")
+    print_evaluations({f"{result.dataset.n_samples:,} rows": result})
+    show(remark)
+
+
+def part_in_words(loaded: LoadedDataset, split: str, row_groups: str | None) -> str:
+    """The rows of a part of a data set, as ``124 of 178 rows of wine (train)``."""
+    from fsgym.datasets.loading import part_index
+
+    whole = loaded.dataset
+    if split == "all":
+        return f"all {whole.n_samples} rows of {whole.name}"
+    together = "" if whole.row_groups is None else ", row groups kept together"
+    n_rows = len(part_index(loaded, split, row_groups))
+    return f"{n_rows} of {whole.n_samples} rows of {whole.name} ({split} part{together})"
+
+
+def print_rules(model: Any, target: str) -> None:
+    """Print the costs of errors in words, and the lambda found for a target."""
+    from fsgym.rules.labels import describe_error_costs
+
+    described = describe_error_costs(model.rules_.error_costs, model.classes_.tolist())
+    if described:
+        show(f"Error costs: {described}")
+    limit = model.get_params().get(target)
+    if limit is not None:
+        show(
+            f"{target} {limit:g}: found lambda {model.rules_.lam:.4g}, at which {model.expected_n_features_:.2f} "
+            f"features and a price of {model.expected_cost_:.4g} are expected on average (cross-fitted)"
+        )
+
+
+def print_json(values: Mapping[str, Any]) -> None:
+    """Print one JSON object."""
+    print(visible_json(json.dumps(values, ensure_ascii=False, allow_nan=False, default=str)))
+
+
+def print_evaluations(results: Mapping[str, Evaluation]) -> None:
+    """Print the figures to decide by, those of the last evaluation, then all figures, a column for each evaluation."""
+    title, last = list(results.items())[-1]
+    show(f"{sentence_case(title)}: {headline_sentence(last)}")
+    _print_row("", [*results] if len(results) > 1 else [])
+    undefined = []
+    for label, values in _lines([*results.values()]):
+        if any(value == value for value in values):
+            _print_row(label, [f"{value:.4f}" if value == value else "-" for value in values])
+        else:
+            undefined.append(label)
+    rules = last.rules
+    if rules.lam not in (0.0, 1.0) and (rules.costs != 1.0).any():
+        per_case = short_number(last.loss / rules.lam)
+        show(f"  The loss / lambda is {per_case}: the cost per case in the unit of the prices, errors included")
+    absent = [str(c) for k, c in enumerate(last.dataset.classes) if k not in last.dataset.y]
+    if absent and undefined and len(results) == 1 and last.probabilities is not None:
+        show(f"  Not defined for these rows: {', '.join(undefined)}; none is of class {listing(absent, 3)}")
+    n_classes = last.dataset.n_classes
+    if n_classes > max(2, CLASSES_PRINTED):
+        show(f"  Recall and precision of the other {n_classes - CLASSES_PRINTED} classes: --json")
+
+
+def headline_sentence(result: Evaluation) -> str:
+    """The figures to decide by in words; if they are costs, with that of 1,000 cases and that of acquiring nothing."""
+    text = result.headline_text()
+    if "loss" not in result.headline:
+        return text
+    costs = result.rules.error_costs[:, result.dataset.y].mean(axis=1)  # of each answer, if nothing is acquired
+    answer, cost = one_line(str(result.dataset.classes[costs.argmin()]), 40), float(costs.min())
+    nothing = f"with nothing acquired and the answer always {answer} it would be {short_number(cost)} per case"
+    return f"{text}, {short_number(result.cost_per_1000.mean)} per 1,000 cases; {nothing}"
+
+
+def _lines(results: Sequence[Evaluation]) -> Iterator[tuple[str, list[float]]]:
+    """Labels and values of the rows of the table; ``positive`` is the same class in all columns."""
+    for name in SHOWN_FIGURES:
+        yield ALL_LABELS[name], [getattr(result, name) for result in results]
+    classes, positive = results[0].dataset.classes, results[0].positive_class
+    if positive is not None:
+        labels = [one_line(str(classes[k]), 14) for k in (positive, 1 - positive)]
+        for name, label in zip(DIAGNOSTIC_LABELS, labels * 2):
+            yield f"{DIAGNOSTIC_LABELS[name]} ({label})", [result.diagnostics_of(positive)[name] for result in results]
+        return
+    tables = [result.by_class for result in results]
+    for k, label in enumerate(classes[:CLASSES_PRINTED]):
+        for name in ("recall", "precision"):
+            yield f"{name} of {one_line(str(label), 14)}", [float(table[name].iloc[k]) for table in tables]
+
+
+def _print_row(label: str, cells: Sequence[str]) -> None:
+    line = f"  {label:<{LABEL_WIDTH}}" + "".join(f"{cell:>{CELL_WIDTH}}" for cell in cells)
+    if line.strip():
+        show(line.rstrip())
