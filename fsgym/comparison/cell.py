@@ -76,9 +76,7 @@ def run_cell(
     """
 
     def fit(part: Dataset) -> Sequence[Any]:
-        if lams is None:
-            return [fitting.fit_on(part, candidate, rules, seed)]
-        return fitting.with_seed(candidate, seed).path(*fitting.training_arguments(candidate, part), lams)
+        return fitting.fit_settings(part, [candidate], rules, seed, lams)
 
     shown = scaled_by if isinstance(candidate, PolicyFactory) else lambda part, train: part
     return {"cells": _fit_and_validate(fit, dataset, rules, split, explained, shown)}
