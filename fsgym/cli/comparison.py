@@ -14,7 +14,7 @@ from fsgym.cli.terminal import console, show, show_comparison, wrapped
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fsgym.comparison.rank_test import DatasetsResult
+    from fsgym.comparison.several import DatasetsResult
     from fsgym.data.dataset import Dataset
 
 
@@ -39,7 +39,7 @@ def compare_and_show(
     tasks: Sequence[tuple[Dataset, dict[str, Any]]], compared: Mapping[str, Any], out: Path | None
 ) -> str:
     """Compare on the data sets, each with its options of the rules, and print the results; what failed, or ""."""
-    from fsgym.comparison.rank_test import folder_name
+    from fsgym.comparison.several import folder_name
 
     if len(tasks) == 1:
         ((dataset, given),) = tasks

@@ -92,7 +92,7 @@ def _headline(ranking: Ranking, left_out: str = "") -> Table:
     from rich.markup import escape
 
     from fsgym.comparison.answer import headline_table
-    from fsgym.comparison.summary import FEWEST_PAIRS
+    from fsgym.comparison.noise import FEWEST_PAIRS
 
     columns = {heading: cells for heading, cells in headline_table(ranking, short=True).items() if heading != left_out}
     few = f" (better {FEWEST_PAIRS} or more)" if ranking.splits < FEWEST_PAIRS else ""
@@ -143,7 +143,7 @@ def _choice_within(ranking: Ranking) -> str:
 
 def _verdict_in_words(ranking: Ranking) -> str:
     """The test that says whether a difference from the best method is noise."""
-    from fsgym.comparison.summary import FEWEST_PAIRS
+    from fsgym.comparison.noise import FEWEST_PAIRS
 
     if ranking.splits >= FEWEST_PAIRS:
         return f"Noise: by a t test at 95 % of the differences from the best, paired over the {ranking.splits} splits."

@@ -20,8 +20,8 @@ from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.planned import Comparison, PlannedComparison, Where, announce_time
 from fsgym.comparison.policies import caution_of
 from fsgym.comparison.protocol import TARGETS, make_protocol
-from fsgym.comparison.rank_test import DatasetsResult, folder_name, result_of
 from fsgym.comparison.ranking import fixed_methods, rank_methods
+from fsgym.comparison.several import DatasetsResult, folder_name, result_of
 from fsgym.comparison.summary import WITHIN, summarise
 from fsgym.data.dataset import Dataset
 from fsgym.datasets import load_dataset
