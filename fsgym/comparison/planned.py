@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.cell import CELL_FUNCTION, CellResult, evaluate_trained
+from fsgym.comparison.cell import CELL_FUNCTION, evaluate_trained
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.examples import with_units
 from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.ranking import Standing
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.usage import usage_as_json
+from fsgym.runner.local_code import error_with_line
 from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.store import read_timings
 from fsgym.support.threads import n_threads
@@ -135,12 +136,17 @@ class PlannedComparison:
         stored: they may hold objects that can neither be pickled nor identified by their content.
         """
         protocol, interrupted = self.protocol, False
-        results: dict[tuple, CellResult] = {}
+        outcomes: dict[tuple, Outcome] = {}
         try:
             for cell in self.cells:
                 if cell.method.fitted:
                     data = protocol.dataset, protocol.rules, protocol.splits[cell.split]
-                    results[cell.key] = evaluate_trained(cell.candidate, *data, explained=cell.split == 0)
+                    result, error = None, None
+                    try:
+                        result = evaluate_trained(cell.candidate, *data, explained=cell.split == 0)
+                    except Exception as raised:
+                        error = error_with_line(raised)
+                    outcomes[cell.key] = _outcome_of(protocol, cell, result, error)
         except KeyboardInterrupt:
             interrupted = True
         if not interrupted:
@@ -149,9 +155,8 @@ class PlannedComparison:
             for (cells, _), result, error in zip(self.tasks, run.results, run.errors):
                 if result or error is not None:
                     found = [None] * len(cells) if result is None else result["cells"]
-                    results |= {cell.key: (own, error) for cell, own in zip(cells, found)}
-        ended = [cell for cell in self.cells if cell.key in results]
-        return [_outcome_of(protocol, cell, *results[cell.key]) for cell in ended], interrupted
+                    outcomes |= {c.key: _outcome_of(protocol, c, own, error) for c, own in zip(cells, found)}
+        return [outcomes[cell.key] for cell in self.cells if cell.key in outcomes], interrupted
 
 
 def _make_task(cells: list[Cell], protocol: Protocol) -> Task:
@@ -184,7 +189,7 @@ def _outcome_of(protocol: Protocol, cell: Cell, result: dict[str, Any] | None, e
     if cell.method.caution:
         row["warning"] = f"{cell.method.name} {cell.method.caution}"
     examples = None if result["examples"] is None else with_units(result["examples"], protocol.dataset)
-    return Outcome(row, result["histogram"], result["usage"], examples, result.get("played"), result.get("chart"))
+    return Outcome(**{**result, "row": row, "examples": examples})
 
 
 @dataclass(frozen=True)
