@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -97,16 +97,21 @@ def cells_of(protocol: Protocol, methods: Sequence[ComparedMethod]) -> list[Cell
 
 
 @dataclass(frozen=True)
-class PlannedComparison:
-    """A comparison whose arguments are checked, and of which nothing is fitted yet.
+class Comparison:
+    """A comparison whose arguments are checked; nothing is fitted before ``run``.
 
-    ``limits`` are the numbers of features of ``within``; ``folder`` is where its files go, None for nowhere.
+    ``limits`` are the numbers of features of ``within``; ``folder`` is where its files go, None for nowhere. Once it
+    has been run, ``outcomes`` has one entry per split, method and setting, from which its report and figures are made;
+    ``results`` is what ``compare`` returns, and ``command`` the command or call that the report names.
     """
 
     protocol: Protocol
     methods: tuple[ComparedMethod, ...]
     limits: tuple[float, ...]
     folder: Path | None
+    outcomes: list[Outcome] = field(default_factory=list)
+    results: pd.DataFrame = field(default_factory=pd.DataFrame)
+    command: str = ""
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -158,6 +163,12 @@ class PlannedComparison:
                     outcomes |= {c.key: _outcome_of(protocol, c, own, error) for c, own in zip(cells, found)}
         return [outcomes[cell.key] for cell in self.cells if cell.key in outcomes], interrupted
 
+    def chosen(self, standing: Standing) -> dict[int, Outcome]:
+        """The outcome of each split at the setting of a method that was chosen there."""
+        settings = dict(zip(standing.chosen["split"], standing.chosen["setting"], strict=True))
+        own = (o for o in self.outcomes if o.row["method"] == standing.method)
+        return {o.row["split"]: o for o in own if settings.get(o.row["split"]) == o.row["setting"]}
+
 
 def _make_task(cells: list[Cell], protocol: Protocol) -> Task:
     first = cells[0]
@@ -192,27 +203,6 @@ def _outcome_of(protocol: Protocol, cell: Cell, result: dict[str, Any] | None, e
     return Outcome(**{**result, "row": row, "examples": examples})
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A comparison that has been run, from which its report and figures are made.
-
-    ``outcomes`` has one entry per split, method and setting; ``results`` is what ``compare`` returns; ``command`` is
-    the command or call that the report names.
-    """
-
-    protocol: Protocol
-    methods: tuple[ComparedMethod, ...]
-    outcomes: list[Outcome]
-    results: pd.DataFrame
-    command: str
-
-    def chosen(self, standing: Standing) -> dict[int, Outcome]:
-        """The outcome of each split at the setting of a method that was chosen there."""
-        settings = dict(zip(standing.chosen["split"], standing.chosen["setting"], strict=True))
-        own = (o for o in self.outcomes if o.row["method"] == standing.method)
-        return {o.row["split"]: o for o in own if settings.get(o.row["split"]) == o.row["setting"]}
-
-
 # How long a comparison will take, said before a long run.
 #
 # Judged by the timings of fits of the same comparison in its folder, and of methods that have none there by
@@ -223,7 +213,7 @@ LONG_SECONDS = 60.0  # from which the time is said
 SIZES = ("n_samples", "n_features", "n_classes")
 
 
-def announce_time(planned: Sequence[PlannedComparison], where: Where) -> None:
+def announce_time(planned: Sequence[Comparison], where: Where) -> None:
     """Say on one line of stderr how long the comparisons will take, if it is over a minute.
 
     Nothing is said of a cluster, whose number of workers is unknown.
@@ -239,7 +229,7 @@ def announce_time(planned: Sequence[PlannedComparison], where: Where) -> None:
         print(f"fsgym: expected to take about {duration_text(seconds)}{rest}", file=sys.stderr)
 
 
-def expected_time(planned: PlannedComparison) -> tuple[float, int, tuple[str, ...]]:
+def expected_time(planned: Comparison) -> tuple[float, int, tuple[str, ...]]:
     """Seconds of one process for the tasks that are not in the comparison's folder, and the number of these tasks.
 
     The third value has the methods of which nothing is known; their time is not in the seconds.
