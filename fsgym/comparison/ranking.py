@@ -11,7 +11,7 @@ import pandas as pd
 
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.pipelines import uses_same_columns
-from fsgym.comparison.summary import best_per_split, mean_figures, validation_loss
+from fsgym.comparison.summary import chosen_at, mean_figures
 from fsgym.methods import METHODS, REFERENCES
 
 REFERENCE_TITLES = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
@@ -193,9 +193,7 @@ def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: st
     allowed = succeeded[succeeded["validation_admissible"] == 1.0]
     if allowed.empty and name in REFERENCES:  # shown all the same, with a flag
         allowed = succeeded
-    chosen = best_per_split(allowed, validation_loss(allowed, lam), counted)
-    chosen = chosen.assign(acquisition_cost=lam * chosen["spent"])
-    chosen = chosen.assign(loss=chosen["error_cost"] + chosen["acquisition_cost"])
+    chosen = chosen_at(allowed, lam, counted)
     if (chosen["price"] != lam).any():  # the interval is that of the loss at the price of the results
         chosen = chosen.drop(columns=["loss_low", "loss_high"], errors="ignore")
     figures = mean_figures(chosen, n_splits, "acquisition_cost", "loss", *(c for c in OPTIONAL_FIGURES if c in chosen))

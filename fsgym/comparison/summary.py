@@ -123,8 +123,7 @@ def summarise(
             chosen = best_per_split(few, -few["validation_accuracy"], counted)
             limits.append({"method": name, "k": k, **mean_figures(chosen, n_splits)})
         for price in lam:
-            chosen = best_per_split(allowed, validation_loss(allowed, price), counted)
-            chosen = chosen.assign(loss=chosen["error_cost"] + price * chosen["spent"])
+            chosen = chosen_at(allowed, price, counted)
             losses.append({"method": name, "lam": price, **mean_figures(chosen, n_splits, "loss")})
             at_prices.setdefault(price, {})[name] = chosen
     for row in losses:
@@ -159,9 +158,14 @@ def expected_use(rows: pd.DataFrame, figure: str) -> pd.Series:
     return np.fmax(held_out, rows[f"refit_{figure}"]) if f"refit_{figure}" in rows else held_out
 
 
-def validation_loss(rows: pd.DataFrame, lam: float) -> pd.Series:
-    """The loss on the validation part, computed with this ``lam``, at the price that is expected."""
-    return rows["validation_error_cost"] + lam * expected_use(rows, "spent")
+def chosen_at(rows: pd.DataFrame, lam: float, counted: str) -> pd.DataFrame:
+    """The setting of each split with the lowest loss on the validation part, computed with this ``lam``.
+
+    Prices are those that are expected. ``acquisition_cost`` and ``loss``, on the test part, are those at ``lam``.
+    """
+    chosen = best_per_split(rows, rows["validation_error_cost"] + lam * expected_use(rows, "spent"), counted)
+    paid = lam * chosen["spent"]
+    return chosen.assign(acquisition_cost=paid, loss=chosen["error_cost"] + paid)
 
 
 def mean_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, float]:
