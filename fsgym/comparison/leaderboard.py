@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.comparison.noise import standard_error
+from fsgym.comparison.noise import is_mean_within_noise, standard_error
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.evaluate import Evaluation
 from fsgym.evaluation.evaluate import evaluate as evaluate_policy
@@ -42,7 +42,6 @@ RANKED_FIGURES = (
 )
 WITH_ERRORS = ("loss", "accuracy", "n_features")  # figures that have a standard error over the test rows
 DESCRIPTION = ("method", "params", "seeds", "training", "version")  # of how a row was obtained
-NOISE_ERRORS = 1.96  # standard errors within which a difference is noise, even if the interval excludes 0
 STORED_DIGITS = 6  # decimals of stored figures
 
 
@@ -295,8 +294,8 @@ def _answer(table: pd.DataFrame, env_id: str) -> str:
     if best is None:
         return f"{begin}."
     low, high = -best["difference_high"], -best["difference_low"]
-    larger = not low <= 0 <= high and abs(best["difference"]) > NOISE_ERRORS * best["difference_se"]
-    noise = "larger than noise" if larger else "within noise"
+    within = is_mean_within_noise(-best["difference"], best["difference_se"], low, high)
+    noise = "within noise" if within else "larger than noise"
     return (
         f"{begin}, rank {mine['rank']} of {table['rank'].notna().sum()}. The difference to the best stored row, "
         f"{best['name']}, is {-best['difference']:+.3g} (95 % interval {low:.3g} to {high:.3g}): {noise}."

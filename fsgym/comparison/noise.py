@@ -13,6 +13,7 @@ from scipy import stats
 from fsgym.text.messages import brief
 
 FEWEST_PAIRS = 3  # splits from which the spread of paired differences is used
+NOISE_ERRORS = 1.96  # standard errors within which a mean over rows is noise, even if its interval excludes 0
 FEWEST_DATASETS = 3
 SIGNIFICANCE = 0.05
 
@@ -83,6 +84,11 @@ def is_within_noise(best: pd.DataFrame, other: pd.DataFrame) -> bool | None:
     if np.isnan(widths).any():
         return None
     return bool(difference.mean <= np.hypot(*widths) / 2)
+
+
+def is_mean_within_noise(mean: float, error: float, low: float, high: float) -> bool:
+    """Whether a mean difference over the test rows of one split is noise, by its standard error and 95 % interval."""
+    return low <= 0 <= high or not abs(mean) > NOISE_ERRORS * error
 
 
 def critical_difference(n_methods: int, n_datasets: int, level: float = SIGNIFICANCE) -> float:
