@@ -41,9 +41,9 @@ from numpy.typing import NDArray
 from agents.rcpi import RCPI, rcpi
 from agents.rcpi.policy import LinearPolicy, best_constant_policy
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate
+from fsgym.comparison.noise import standard_error
 from fsgym.comparison.splits import Split, random_splits
 from fsgym_studies.common.plan import Source
-from fsgym_studies.common.statistics import standard_error
 
 SOURCES = (
     Source("breast_cancer", "breast cancer"),

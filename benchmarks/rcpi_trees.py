@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from agents.rcpi import RCPI, base_learners
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate
+from fsgym.comparison.noise import standard_error
 from fsgym.comparison.splits import Split, random_splits
 from fsgym_studies.common.plan import Source
-from fsgym_studies.common.statistics import standard_error
 
 PRICE = 0.03
 CHOSEN_BY = (Source("wine", "wine"), Source("heart_statlog", "heart"), Source("ionosphere", "ionosphere"))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from fsgym.comparison.rank_test import DatasetsResult
+    from fsgym.comparison.several import DatasetsResult
     from fsgym.comparison.ranking import Ranking
     from fsgym.data.dataset import Dataset
 
@@ -205,7 +205,7 @@ def compare_and_show(
     tasks: Sequence[tuple[Dataset, dict[str, Any]]], compared: Mapping[str, Any], out: Path | None
 ) -> str:
     """Compare on the data sets, each with its options of the rules, and print the results; what failed, or ""."""
-    from fsgym.comparison.rank_test import folder_name
+    from fsgym.comparison.several import folder_name
 
     if len(tasks) == 1:
         ((dataset, given),) = tasks
@@ -299,7 +299,7 @@ def _headline(ranking: Ranking, left_out: str = "") -> Table:
     from rich.markup import escape
 
     from fsgym.comparison.answer import headline_table
-    from fsgym.comparison.summary import FEWEST_PAIRS
+    from fsgym.comparison.noise import FEWEST_PAIRS
 
     columns = {heading: cells for heading, cells in headline_table(ranking, short=True).items() if heading != left_out}
     few = f" (better {FEWEST_PAIRS} or more)" if ranking.splits < FEWEST_PAIRS else ""
@@ -350,7 +350,7 @@ def _choice_within(ranking: Ranking) -> str:
 
 def _verdict_in_words(ranking: Ranking) -> str:
     """The test that says whether a difference from the best method is noise."""
-    from fsgym.comparison.summary import FEWEST_PAIRS
+    from fsgym.comparison.noise import FEWEST_PAIRS
 
     if ranking.splits >= FEWEST_PAIRS:
         return f"Noise: by a t test at 95 % of the differences from the best, paired over the {ranking.splits} splits."

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from fsgym.comparison.ranking import Ranking, Standing, is_within_noise, rank_methods
-from fsgym.comparison.summary import FEWEST_PAIRS, lambdas_of, mean_text
+from fsgym.comparison.noise import FEWEST_PAIRS, is_within_noise
+from fsgym.comparison.ranking import Ranking, Standing, rank_methods
+from fsgym.comparison.summary import lambdas_of, mean_text
 from fsgym.methods import CONSTANT
 from fsgym.metrics import ALL_LABELS
 from fsgym.text.messages import listing
@@ -123,7 +124,7 @@ def _best_sentence(ranking: Ranking, best: Standing) -> str:
 def _no_clear_winner(ranking: Ranking, best: Standing) -> str:
     """How the answer begins where no method, reference points apart, is worse than the best by more than noise."""
     others = [s for s in ranking.standings if s.eligible and not s.reference and s.method != best.method]
-    return "no clear winner: " if others and all(is_within_noise(best, s) for s in others) else ""
+    return "no clear winner: " if others and all(is_within_noise(best.chosen, s.chosen) for s in others) else ""
 
 
 def best_elsewhere(results: pd.DataFrame) -> str:
@@ -154,7 +155,7 @@ def _runner_up(ranking: Ranking, best: Standing) -> list[str]:
     if other is None or (best.acquires and not ranking.pays(other)):
         return []
     costs = f"{'costs' if ranking.has_error_costs else 'has loss'} {cost_text(ranking, other.figures['loss'])}"
-    noise = ", which is within noise" if is_within_noise(best, other) else ""
+    noise = ", which is within noise" if is_within_noise(best.chosen, other.chosen) else ""
     return [f"The best method that acquires anything, {other.title}, {costs}{noise}."]
 
 
@@ -233,7 +234,7 @@ def _most_frequent(shares: Mapping[str, float]) -> str:
 
 def _noise(ranking: Ranking, best: Standing) -> list[str]:
     others = [s for s in ranking.standings if s.eligible and s.method != best.method]
-    verdicts = {s.title: is_within_noise(best, s) for s in others}
+    verdicts = {s.title: is_within_noise(best.chosen, s.chosen) for s in others}
     if None in verdicts.values():
         few = "one split" if ranking.splits == 1 else f"{ranking.splits} splits"
         return [f"With {few} it is unknown whether these differences are noise; use at least {FEWEST_PAIRS} splits."]
@@ -285,7 +286,9 @@ def headline_table(ranking: Ranking, short: bool = False) -> dict[str, list[str]
     columns = _cost_columns(ranking) if ranking.has_error_costs else _accuracy_columns(ranking, short)
     best, words = ranking.best, {None: "unknown", True: "noise" if short else "within noise", False: "higher"}
     columns[FROM_BEST] = [
-        words[is_within_noise(best, s)] if best is not None and s.eligible and s.method != best.method else "–"
+        words[is_within_noise(best.chosen, s.chosen)]
+        if best is not None and s.eligible and s.method != best.method
+        else "–"
         for s in ranking.standings
     ]
     used = f"{ranking.unit} used" if ranking.counted == "n_features" else ranking.unit

@@ -17,7 +17,6 @@ from fsgym.data.dataset import Dataset
 from fsgym.evaluation.evaluate import Evaluation, evaluate
 from fsgym.metrics import class_precisions, class_recalls
 from fsgym.rules import Rules
-from fsgym.runner.local_code import error_with_line
 from fsgym.runner.results import count, list_of, optional, record, returns, share
 from fsgym.support.threads import one_thread
 
@@ -32,23 +31,19 @@ ACQUISITION_CHECKS = {"histogram": list_of(count), "usage": list_of(share)}
 CELL_RESULT = record(
     row=record(**TEST_CHECKS, **VALIDATION_CHECKS), **ACQUISITION_CHECKS, examples=optional(list_of(record()))
 )
-CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned for a cell, or its error message
 
 
 def evaluate_trained(
     policy: Any, dataset: Dataset, rules: Rules, split: Split | OfficialSplit, explained: bool
-) -> CellResult:
-    """The result for a policy that was trained before, on values as in its training; ``seen`` as in ``compare``."""
-    try:
-        with one_thread():
-            origin, test = training_origin(policy), split.divide(dataset)[1]
-            fit, shown = lambda part: [policy], lambda part, train: as_in_training(part, origin)
-            (figures,) = _fit_and_validate(fit, dataset, rules, split, explained, shown)
-            seen = None if origin is None else test.origin.share_in(origin)
-            figures["row"] |= {"seen": seen, "warning": caution_of(seen, policy) or figures["row"].get("warning")}
-            return figures, None
-    except Exception as error:
-        return None, error_with_line(error)
+) -> dict[str, Any]:
+    """A cell of ``run_cell`` for a policy that was trained before, on values as in its training."""
+    with one_thread():
+        origin, test = training_origin(policy), split.divide(dataset)[1]
+        fit, shown = lambda part: [policy], lambda part, train: as_in_training(part, origin)
+        (figures,) = _fit_and_validate(fit, dataset, rules, split, explained, shown)
+        seen = None if origin is None else test.origin.share_in(origin)
+        figures["row"] |= {"seen": seen, "warning": caution_of(seen, policy) or figures["row"].get("warning")}
+        return figures
 
 
 @returns(record(cells=list_of(CELL_RESULT)))
@@ -76,9 +71,7 @@ def run_cell(
     """
 
     def fit(part: Dataset) -> Sequence[Any]:
-        if lams is None:
-            return [fitting.fit_on(part, candidate, rules, seed)]
-        return fitting.with_seed(candidate, seed).path(*fitting.training_arguments(candidate, part), lams)
+        return fitting.fit_settings(part, [candidate], rules, seed, lams)
 
     shown = scaled_by if isinstance(candidate, PolicyFactory) else lambda part, train: part
     return {"cells": _fit_and_validate(fit, dataset, rules, split, explained, shown)}

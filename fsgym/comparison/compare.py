@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.cell import REFIT_FIGURES
 from fsgym.comparison.compared import compared_methods
-from fsgym.comparison.planned import Comparison, PlannedComparison, Where, announce_time
+from fsgym.comparison.planned import Comparison, Where, announce_time
 from fsgym.comparison.policies import caution_of
 from fsgym.comparison.protocol import TARGETS, make_protocol
-from fsgym.comparison.rank_test import DatasetsResult, folder_name, result_of
 from fsgym.comparison.ranking import fixed_methods, rank_methods
+from fsgym.comparison.several import DatasetsResult, folder_name, result_of
 from fsgym.comparison.summary import WITHIN, summarise
 from fsgym.data.dataset import Dataset
 from fsgym.datasets import load_dataset
@@ -204,7 +204,7 @@ def compare(
     return run_planned(planned, where, command)
 
 
-def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLike | None) -> PlannedComparison:
+def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLike | None) -> Comparison:
     """Check the arguments of ``compare``, ``asked`` by name, and load the data.
 
     Raises ValueError, TypeError, OSError or ImportError if one of them is invalid.
@@ -216,10 +216,10 @@ def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLi
     aims = [int(v) if v.is_integer() else v for name, v in protocol.targets if name == "target_features"]
     limits = tuple(sorted({*limits, *aims})) if aims else limits
     methods = compared_methods(asked["methods"], protocol, asked["panels"], asked["references"])
-    return PlannedComparison(protocol, methods, limits, None if out is None else writable_folder(out))
+    return Comparison(protocol, methods, limits, None if out is None else writable_folder(out))
 
 
-def run_planned(planned: PlannedComparison, where: Where, command: str | None, label: str = "") -> pd.DataFrame:
+def run_planned(planned: Comparison, where: Where, command: str | None, label: str = "") -> pd.DataFrame:
     """Run a comparison and write its files; returns what ``compare`` returns. ``label`` is that of the progress bar."""
     protocol, compared, folder = planned.protocol, planned.methods, planned.folder
     outcomes, interrupted = planned.run(where, label or protocol.dataset.name)
@@ -248,7 +248,8 @@ def run_planned(planned: PlannedComparison, where: Where, command: str | None, l
     if folder is not None:
         from fsgym.comparison.report import write_report
 
-        write_report(Comparison(protocol, compared, outcomes, results, command or calling_script()), folder)
+        run = replace(planned, outcomes=outcomes, results=results, command=command or calling_script())
+        write_report(run, folder)
     failed = results["error"].notna().sum()
     if failed:
         first = results.loc[results["error"].notna(), ["method", "error"]].iloc[0]
@@ -365,7 +366,7 @@ def compare_datasets(
     where = Where(asked["n_jobs"], asked["backend"], asked["scheduler"], checked_progress(progress))
     check_backend(where.backend, where.scheduler, where.n_jobs)
     folder = None if out is None else writable_folder(out)
-    planned: dict[str, PlannedComparison] = {}
+    planned: dict[str, Comparison] = {}
     for dataset, given in zip(datasets, names, strict=True):
         own = (by_dataset or {}).get(given, {})
         one = plan_comparison(dataset, _arguments_of_compare(methods, {**arguments, **own}), None)

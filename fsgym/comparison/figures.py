@@ -24,7 +24,7 @@ from fsgym.metrics import ERROR_RATE_LABELS, ERROR_RATES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fsgym.comparison.rank_test import RankTest
+    from fsgym.comparison.noise import RankTest
 
 
 # First the palette of Okabe and Ito (2008), distinguishable with any colour vision, then darker and lighter hues. In

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from sklearn.base import clone
 
 from fsgym.comparison.policies import PolicyFactory
 from fsgym.data.dataset import Dataset
-from fsgym.evaluation.evaluate import Evaluation
+from fsgym.evaluation.evaluate import Evaluation, evaluate
 from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame
 from fsgym.runner.results import number, optional, share
@@ -19,6 +20,7 @@ from fsgym.text.messages import one_line
 
 NAMED_OPTIONS = ("groups", "costs", "unrelated_costs", "related", "prerequisites")  # may name columns
 SHARE_FIGURES = ("accuracy", "sparsity", "admissible", "illegal")  # of the figures of an evaluation, those from 0 to 1
+LOSS_PARTS, LOSS_DIGITS = ("error_cost", "spent"), 12  # losses that differ by less are equal
 FIGURE_CHECKS = {name: optional(share if name in SHARE_FIGURES else number) for name in Evaluation.FIGURES}
 
 
@@ -27,6 +29,68 @@ def fit_on(part: Dataset, candidate: Any, rules: Rules, seed: int) -> Any:
     if isinstance(candidate, PolicyFactory):
         return candidate.policy(part, rules, seed)
     return with_seed(candidate, seed).fit(*training_arguments(candidate, part))
+
+
+def fit_settings(
+    part: Dataset, candidates: Sequence[Any], rules: Rules, seed: int, lams: Sequence[float] | None = None
+) -> Sequence[Any]:
+    """Each candidate, fitted.
+
+    With ``lams``, the prices of the candidates, a method with a ``path`` fits all at once, which shares work between
+    them; one candidate is then enough.
+    """
+    if lams is not None and hasattr(candidates[0], "path"):
+        first = with_seed(candidates[0], seed)
+        return first.path(*training_arguments(first, part), list(lams))
+    return [fit_on(part, candidate, rules, seed) for candidate in candidates]
+
+
+def evaluate_at_prices(
+    candidates: Sequence[Any],
+    train: Dataset,
+    test: Dataset,
+    rules: Sequence[Rules],
+    seed: int,
+    held_out: Sequence[tuple[Dataset, Dataset]] | None = None,
+) -> tuple[Sequence[Any], list[Evaluation], float]:
+    """A method at each price: fitted on ``train`` at its setting for this price, and evaluated on ``test``.
+
+    Parameters
+    ----------
+    candidates : list of estimators, or of ``PolicyFactory``
+        Those of a method that takes prices, one for each, or one with a ``path``. With ``held_out`` they are settings
+        that are no prices.
+    train : Dataset
+    test : Dataset, as the fitted models take it
+    rules : sequence of Rules, one for each price, which differ in ``lam``
+    seed : int
+    held_out : sequence of pairs (rows to fit on, validation rows), optional
+        At each price the setting with the lowest loss on all validation rows is fitted again; of equal ones, the first.
+
+    Returns
+    -------
+    models, evaluations : of each price; one model may serve several prices
+    seconds : float, the processor time of all fits, with the choice of the settings
+    """
+    start, lams = time.process_time(), [r.lam for r in rules]
+    if held_out is None:
+        models = fit_settings(train, candidates, rules[0], seed, lams)
+    else:
+        best = [0] * len(lams)
+        if len(candidates) > 1:
+            shares = np.array([validation.n_samples for _, validation in held_out], float)
+            shares /= shares.sum()
+            tried = [
+                [evaluate(m, validation, rules[0]) for m in fit_settings(fit, candidates, rules[0], seed)]
+                for fit, validation in held_out
+            ]
+            errors, spent = (shares @ [[getattr(r, name) for r in part] for part in tried] for name in LOSS_PARTS)
+            best = [int((errors + lam * spent).round(LOSS_DIGITS).argmin()) for lam in lams]
+        chosen = sorted(set(best))
+        fitted = dict(zip(chosen, fit_settings(train, [candidates[k] for k in chosen], rules[0], seed)))
+        models = [fitted[k] for k in best]
+    seconds = time.process_time() - start
+    return models, [evaluate(m, test, r) for m, r in zip(models, rules, strict=True)], seconds
 
 
 def with_seed(candidate: Any, seed: int) -> Any:

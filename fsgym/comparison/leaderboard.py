@@ -14,6 +14,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.comparison.noise import is_mean_within_noise, standard_error
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.evaluate import Evaluation
 from fsgym.evaluation.evaluate import evaluate as evaluate_policy
@@ -41,7 +42,6 @@ RANKED_FIGURES = (
 )
 WITH_ERRORS = ("loss", "accuracy", "n_features")  # figures that have a standard error over the test rows
 DESCRIPTION = ("method", "params", "seeds", "training", "version")  # of how a row was obtained
-NOISE_ERRORS = 1.96  # standard errors within which a difference is noise, even if the interval excludes 0
 STORED_DIGITS = 6  # decimals of stored figures
 
 
@@ -146,15 +146,10 @@ def row_of(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
         "n_features": np.mean([e.dataset.columns.of_features(e.used).sum(axis=1) for e in evaluations], axis=0),
     }
     row = {name: float(np.mean([getattr(e, name) for e in evaluations])) for name in RANKED_FIGURES}
-    row |= {f"{name}_se": _error_of_mean(by_row[name]) for name in WITH_ERRORS}
+    row |= {f"{name}_se": standard_error(by_row[name]) for name in WITH_ERRORS}
     row = {name: round(value, STORED_DIGITS) for name, value in row.items()}
     losses = by_row["loss"].round(STORED_DIGITS).tolist()
     return {**row, "loss_by_seed": [round(e.loss, STORED_DIGITS) for e in evaluations], "losses": losses}
-
-
-def _error_of_mean(values: NDArray[np.float64]) -> float:
-    """Standard error of the mean of values (n_samples,); NaN for one value."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 def _limits(name: str, values: NDArray[np.float64]) -> dict[str, float]:
@@ -270,7 +265,7 @@ def _ranked(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         losses = np.array(row["losses"])
         record |= _limits("loss", losses)
         gap = losses - own[0] if own else np.array([np.nan])
-        record |= {"difference": float(gap.mean()), "difference_se": _error_of_mean(gap)} | _limits("difference", gap)
+        record |= {"difference": float(gap.mean()), "difference_se": standard_error(gap)} | _limits("difference", gap)
         record |= {name: row.get(name, "") for name in DESCRIPTION}
         record["params"] = json.dumps(row["params"]) if "params" in row else ""
         record["seeds"] = ", ".join(map(str, row.get("seeds", [])))
@@ -299,8 +294,8 @@ def _answer(table: pd.DataFrame, env_id: str) -> str:
     if best is None:
         return f"{begin}."
     low, high = -best["difference_high"], -best["difference_low"]
-    larger = not low <= 0 <= high and abs(best["difference"]) > NOISE_ERRORS * best["difference_se"]
-    noise = "larger than noise" if larger else "within noise"
+    within = is_mean_within_noise(-best["difference"], best["difference_se"], low, high)
+    noise = "within noise" if within else "larger than noise"
     return (
         f"{begin}, rank {mine['rank']} of {table['rank'].notna().sum()}. The difference to the best stored row, "
         f"{best['name']}, is {-best['difference']:+.3g} (95 % interval {low:.3g} to {high:.3g}): {noise}."

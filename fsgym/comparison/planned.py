@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.cell import CELL_FUNCTION, CellResult, evaluate_trained
+from fsgym.comparison.cell import CELL_FUNCTION, evaluate_trained
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.examples import with_units
 from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.ranking import Standing
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.usage import usage_as_json
+from fsgym.runner.local_code import error_with_line
 from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.store import read_timings
 from fsgym.support.threads import n_threads
@@ -96,16 +97,21 @@ def cells_of(protocol: Protocol, methods: Sequence[ComparedMethod]) -> list[Cell
 
 
 @dataclass(frozen=True)
-class PlannedComparison:
-    """A comparison whose arguments are checked, and of which nothing is fitted yet.
+class Comparison:
+    """A comparison whose arguments are checked; nothing is fitted before ``run``.
 
-    ``limits`` are the numbers of features of ``within``; ``folder`` is where its files go, None for nowhere.
+    ``limits`` are the numbers of features of ``within``; ``folder`` is where its files go, None for nowhere. Once it
+    has been run, ``outcomes`` has one entry per split, method and setting, from which its report and figures are made;
+    ``results`` is what ``compare`` returns, and ``command`` the command or call that the report names.
     """
 
     protocol: Protocol
     methods: tuple[ComparedMethod, ...]
     limits: tuple[float, ...]
     folder: Path | None
+    outcomes: list[Outcome] = field(default_factory=list)
+    results: pd.DataFrame = field(default_factory=pd.DataFrame)
+    command: str = ""
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -135,12 +141,17 @@ class PlannedComparison:
         stored: they may hold objects that can neither be pickled nor identified by their content.
         """
         protocol, interrupted = self.protocol, False
-        results: dict[tuple, CellResult] = {}
+        outcomes: dict[tuple, Outcome] = {}
         try:
             for cell in self.cells:
                 if cell.method.fitted:
                     data = protocol.dataset, protocol.rules, protocol.splits[cell.split]
-                    results[cell.key] = evaluate_trained(cell.candidate, *data, explained=cell.split == 0)
+                    result, error = None, None
+                    try:
+                        result = evaluate_trained(cell.candidate, *data, explained=cell.split == 0)
+                    except Exception as raised:
+                        error = error_with_line(raised)
+                    outcomes[cell.key] = _outcome_of(protocol, cell, result, error)
         except KeyboardInterrupt:
             interrupted = True
         if not interrupted:
@@ -149,9 +160,14 @@ class PlannedComparison:
             for (cells, _), result, error in zip(self.tasks, run.results, run.errors):
                 if result or error is not None:
                     found = [None] * len(cells) if result is None else result["cells"]
-                    results |= {cell.key: (own, error) for cell, own in zip(cells, found)}
-        ended = [cell for cell in self.cells if cell.key in results]
-        return [_outcome_of(protocol, cell, *results[cell.key]) for cell in ended], interrupted
+                    outcomes |= {c.key: _outcome_of(protocol, c, own, error) for c, own in zip(cells, found)}
+        return [outcomes[cell.key] for cell in self.cells if cell.key in outcomes], interrupted
+
+    def chosen(self, standing: Standing) -> dict[int, Outcome]:
+        """The outcome of each split at the setting of a method that was chosen there."""
+        settings = dict(zip(standing.chosen["split"], standing.chosen["setting"], strict=True))
+        own = (o for o in self.outcomes if o.row["method"] == standing.method)
+        return {o.row["split"]: o for o in own if settings.get(o.row["split"]) == o.row["setting"]}
 
 
 def _make_task(cells: list[Cell], protocol: Protocol) -> Task:
@@ -184,28 +200,7 @@ def _outcome_of(protocol: Protocol, cell: Cell, result: dict[str, Any] | None, e
     if cell.method.caution:
         row["warning"] = f"{cell.method.name} {cell.method.caution}"
     examples = None if result["examples"] is None else with_units(result["examples"], protocol.dataset)
-    return Outcome(row, result["histogram"], result["usage"], examples, result.get("played"), result.get("chart"))
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A comparison that has been run, from which its report and figures are made.
-
-    ``outcomes`` has one entry per split, method and setting; ``results`` is what ``compare`` returns; ``command`` is
-    the command or call that the report names.
-    """
-
-    protocol: Protocol
-    methods: tuple[ComparedMethod, ...]
-    outcomes: list[Outcome]
-    results: pd.DataFrame
-    command: str
-
-    def chosen(self, standing: Standing) -> dict[int, Outcome]:
-        """The outcome of each split at the setting of a method that was chosen there."""
-        settings = dict(zip(standing.chosen["split"], standing.chosen["setting"], strict=True))
-        own = (o for o in self.outcomes if o.row["method"] == standing.method)
-        return {o.row["split"]: o for o in own if settings.get(o.row["split"]) == o.row["setting"]}
+    return Outcome(**{**result, "row": row, "examples": examples})
 
 
 # How long a comparison will take, said before a long run.
@@ -218,7 +213,7 @@ LONG_SECONDS = 60.0  # from which the time is said
 SIZES = ("n_samples", "n_features", "n_classes")
 
 
-def announce_time(planned: Sequence[PlannedComparison], where: Where) -> None:
+def announce_time(planned: Sequence[Comparison], where: Where) -> None:
     """Say on one line of stderr how long the comparisons will take, if it is over a minute.
 
     Nothing is said of a cluster, whose number of workers is unknown.
@@ -234,7 +229,7 @@ def announce_time(planned: Sequence[PlannedComparison], where: Where) -> None:
         print(f"fsgym: expected to take about {duration_text(seconds)}{rest}", file=sys.stderr)
 
 
-def expected_time(planned: PlannedComparison) -> tuple[float, int, tuple[str, ...]]:
+def expected_time(planned: Comparison) -> tuple[float, int, tuple[str, ...]]:
     """Seconds of one process for the tasks that are not in the comparison's folder, and the number of these tasks.
 
     The third value has the methods of which nothing is known; their time is not in the seconds.

@@ -11,7 +11,7 @@ import pandas as pd
 
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.pipelines import uses_same_columns
-from fsgym.comparison.summary import best_per_split, difference_of_losses, mean_figures, validation_loss
+from fsgym.comparison.summary import chosen_at, mean_figures
 from fsgym.methods import METHODS, REFERENCES
 
 REFERENCE_TITLES = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
@@ -193,9 +193,7 @@ def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: st
     allowed = succeeded[succeeded["validation_admissible"] == 1.0]
     if allowed.empty and name in REFERENCES:  # shown all the same, with a flag
         allowed = succeeded
-    chosen = best_per_split(allowed, validation_loss(allowed, lam), counted)
-    chosen = chosen.assign(acquisition_cost=lam * chosen["spent"])
-    chosen = chosen.assign(loss=chosen["error_cost"] + chosen["acquisition_cost"])
+    chosen = chosen_at(allowed, lam, counted)
     if (chosen["price"] != lam).any():  # the interval is that of the loss at the price of the results
         chosen = chosen.drop(columns=["loss_low", "loss_high"], errors="ignore")
     figures = mean_figures(chosen, n_splits, "acquisition_cost", "loss", *(c for c in OPTIONAL_FIGURES if c in chosen))
@@ -253,18 +251,3 @@ def _wrong_shares(split: dict[str, Any]) -> dict[str, float]:
     """Share of all cases that are of each class and answered wrongly."""
     n = sum(figures["rows"] for figures in split.values())
     return {label: figures["rows"] * (1 - (figures["recall"] or 0.0)) / n for label, figures in split.items()}
-
-
-def is_within_noise(best: Standing, other: Standing) -> bool | None:
-    """Whether the losses of two methods differ by no more than noise; None if that is unknown.
-
-    By ``difference_of_losses`` at 95 %. With fewer splits than it needs, the 95 % intervals of the mean loss on the
-    test rows are used, as if they were independent.
-    """
-    difference = difference_of_losses(best.chosen, other.chosen)
-    if np.isfinite(difference.low):
-        return difference.low <= 0
-    widths = [s.figures.get("loss_high", np.nan) - s.figures.get("loss_low", np.nan) for s in (best, other)]
-    if np.isnan(widths).any():
-        return None
-    return bool(difference.mean <= np.hypot(*widths) / 2)

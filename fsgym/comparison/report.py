@@ -28,8 +28,8 @@ from fsgym.comparison.examples import case_of, with_units
 from fsgym.comparison.figures import plot_tradeoff, tradeoff_axes
 from fsgym.comparison.planned import Comparison, Outcome
 from fsgym.comparison.protocol import TARGETS
-from fsgym.comparison.rank_test import DatasetsResult, folder_name
 from fsgym.comparison.ranking import REFERENCES, Ranking, Standing, method_titles, rank_methods, titles_with_flags
+from fsgym.comparison.several import DatasetsResult, folder_name
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.data.dataset import Dataset
 from fsgym.methods import METHODS
@@ -95,74 +95,59 @@ def _costs_in_words(example: dict[str, Any], ranking: Ranking) -> str:
     return text if ranking.lam == 1 or not ranking.has_prices else f"{text}; {example['paid']:.6g} paid"
 
 
-class PlayedSetting(NamedTuple):
-    """One place of the slider: the ``outcome`` of the first split, and a ``label`` such as "lambda 0.01".
-
-    ``answer`` has the sentences of ``answer_in_words`` at this lambda. ``note`` says which setting they are about in
-    the first split, if that is another one. Both are empty for a setting that is no lambda, where ``lam`` is None.
-    """
-
-    outcome: Outcome
-    lam: float | None
-    label: str
-    answer: list[str]
-    note: str
-
-    @property
-    def played(self) -> dict[str, list]:
-        assert self.outcome.played is not None
-        return self.outcome.played
-
-
 class Played:
     """The recorded cases of the best agent, which has this ``standing``.
 
     ``settings`` are in the order of their lambda, from the highest to the lowest, that is from the cheapest to the
-    dearest; ``start`` is the number of the one at the lambda of the report, or at the closest one. ``test``
-    are the test rows of the first split; ``cases`` the recorded ones at each setting: cards, and of each step its
-    ``question``, ``asked_price`` and ``paid``.
+    dearest; ``start`` is the number of the one at the lambda of the report, or at the closest one; ``moves`` says
+    whether there are several lambdas, and so a slider. ``test`` are the test rows of the first split, ``n_recorded`` of
+    which were recorded at every setting.
+
+    A setting has a ``label`` such as "lambda 0.01"; ``answer``, the sentences of ``answer_in_words`` at this lambda;
+    ``note``, which setting they are about in the first split, if that is another one; and ``cases``: cards, and of each
+    step its ``question``, ``asked_price`` and ``paid``. A setting that is no lambda has neither answer nor note.
     """
 
     def __init__(self, comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]) -> None:
-        self.standing = standing
-        self._comparison, self._ranking = comparison, ranking
-        self.settings = _settings_in_order(comparison, ranking, outcomes)
-        distances = [np.inf if s.lam is None else abs(s.lam - ranking.lam) for s in self.settings]
-        self.start = int(np.argmin(distances))
+        self.standing, self._protocol = standing, comparison.protocol
         self.test = comparison.protocol.parts(0).test
-        self.cases = [self._cases_of(setting) for setting in self.settings]
-
-    @property
-    def moves(self) -> bool:
-        """Whether there are several lambdas, and so a slider."""
-        return len(self.settings) > 1 and all(s.lam is not None for s in self.settings)
-
-    @property
-    def n_recorded(self) -> int:
-        """Number of rows that were recorded at every setting."""
-        return min(len(s.played["rows"]) for s in self.settings)
+        given = [json.loads(outcome.row["params"]).get("lam") for outcome in outcomes]
+        lams = [lam if isinstance(lam, int | float) else None for lam in given]
+        by_lam = None not in lams
+        order = np.argsort(
+            [-(lam or 0.0) if by_lam else o.row["spent"] for o, lam in zip(outcomes, lams)], kind="stable"
+        )
+        self.moves = len(order) > 1 and by_lam
+        self.start = int(np.argmin([np.inf if (lam := lams[k]) is None else abs(lam - ranking.lam) for k in order]))
+        self.n_recorded = min(len(o.played["rows"]) for o in outcomes if o.played)
+        self.settings = [self._setting(comparison, ranking, outcomes[k], lams[k]) for k in order]
 
     @property
     def example(self) -> dict[str, Any]:
         """The first case at the setting ``start`` that acquires anything, if there is one, as a card."""
-        cases = self.cases[self.start]
+        cases = self.settings[self.start]["cases"]
         return next((case for case in cases if case["steps"]), cases[0])
 
-    def _cases_of(self, setting: PlayedSetting) -> list[dict[str, Any]]:
-        protocol, rules, played = self._comparison.protocol, self._comparison.protocol.rules, setting.played
-        lam = rules.lam if setting.lam is None else setting.lam
-        cases = []
+    def _setting(self, comparison: Comparison, ranking: Ranking, outcome: Outcome, lam: float | None) -> dict[str, Any]:
+        rules, cases = self._protocol.rules, []
+        setting: dict[str, Any] = {"label": settings_text(outcome.row["params"]), "answer": [], "note": ""}
+        if lam is not None:
+            at_lam = ranking if lam == ranking.lam else rank_methods(comparison.results, lam)
+            note = "" if at_lam is None else _note_on_setting(comparison, at_lam, outcome)
+            setting = {"label": f"lambda {lam:.4g}", "answer": answer_in_words(at_lam), "note": note}
+        lam = rules.lam if lam is None else lam
+        played = outcome.played or {}
         columns = (played[name][: self.n_recorded] for name in ("rows", "order", "beliefs", "answers"))
         for i, order, beliefs, answer in zip(*columns, strict=True):
             example = case_of(rules, self.test, i, np.array(order, np.int32), answer) | {"beliefs": beliefs}
             example["cost"] = lam * example["paid"] + example["error_cost"]
-            (example,) = with_units([example], protocol.dataset)
-            card = card_of(example, self._comparison, self._ranking._replace(lam=lam))
+            (example,) = with_units([example], self._protocol.dataset)
+            card = card_of(example, comparison, ranking._replace(lam=lam))
             spent = np.cumsum([step["price"] for step in example["steps"]])
             for step, asked, paid, j in zip(card["steps"], example["steps"], spent, order, strict=True):
                 step |= {"question": j, "asked_price": price_text(asked["price"]), "paid": f"paid so far {paid:.4g}"}
             cases.append(card)
-        return cases
+        return setting | {"cases": cases}
 
     def to_json(self, room: int) -> tuple[str, int]:
         """All settings with their cases as JSON for a ``script`` element, and how many rows it has.
@@ -180,15 +165,12 @@ class Played:
 
     def _compact(self, n: int) -> dict[str, Any]:
         """The first ``n`` rows; every text stands once, and cases refer to it by its place in ``texts``."""
-        protocol, places = self._comparison.protocol, {"": 0}
+        protocol, places = self._protocol, {"": 0}
 
         def place(text: str) -> int:
             return places.setdefault(text, len(places))
 
-        settings = [
-            {"label": s.label, "answer": s.answer, "note": s.note, "cases": [_compact_case(c, place) for c in own[:n]]}
-            for s, own in zip(self.settings, self.cases, strict=True)
-        ]
+        settings = [s | {"cases": [_compact_case(case, place) for case in s["cases"][:n]]} for s in self.settings]
         return {
             "classes": [str(label) for label in protocol.dataset.classes],
             "shares": list(BAR_LENGTHS.items()),
@@ -219,20 +201,6 @@ def chart_of(comparison: Comparison, ranking: Ranking) -> tuple[Standing, str] |
         if outcome is not None and outcome.chart:
             return standing, outcome.chart
     return None
-
-
-def _settings_in_order(comparison: Comparison, ranking: Ranking, outcomes: list[Outcome]) -> list[PlayedSetting]:
-    settings = []
-    for outcome in outcomes:
-        lam = json.loads(outcome.row["params"]).get("lam")
-        if not isinstance(lam, int | float):
-            settings.append(PlayedSetting(outcome, None, settings_text(outcome.row["params"]), [], ""))
-            continue
-        at_lam = ranking if lam == ranking.lam else rank_methods(comparison.results, lam)
-        note = "" if at_lam is None else _note_on_setting(comparison, at_lam, outcome)
-        settings.append(PlayedSetting(outcome, lam, f"lambda {lam:.4g}", answer_in_words(at_lam), note))
-    by_lam = all(s.lam is not None for s in settings)
-    return sorted(settings, key=lambda s: -(s.lam or 0.0) if by_lam else s.outcome.row["spent"])
 
 
 def _note_on_setting(comparison: Comparison, ranking: Ranking, outcome: Outcome) -> str:

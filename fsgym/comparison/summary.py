@@ -8,15 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from scipy import stats
 
+from fsgym.comparison.noise import difference_of_losses
 from fsgym.comparison.protocol import PAPER_REPORTED
 from fsgym.metrics import FIGURE_LABELS
 from fsgym.text.html import HtmlTable, html_block
 
 WITHIN = (1, 2, 3, 5, 10)  # mean numbers of features
-FEWEST_PAIRS = 3  # splits from which the spread of paired differences is used
 REPORTED_FIGURES = (
     "accuracy",
     "balanced_accuracy",
@@ -28,15 +26,6 @@ REPORTED_FIGURES = (
     "admissible",
 )
 DIGITS = {"n_features": 1, "spent": 2}  # after the point; other figures have three
-
-
-class LossDifference(NamedTuple):
-    """A mean difference of losses, its 95 % interval and the two-sided p-value; NaN where there are too few splits."""
-
-    mean: float
-    low: float
-    high: float
-    p: float
 
 
 class Summary(NamedTuple):
@@ -134,8 +123,7 @@ def summarise(
             chosen = best_per_split(few, -few["validation_accuracy"], counted)
             limits.append({"method": name, "k": k, **mean_figures(chosen, n_splits)})
         for price in lam:
-            chosen = best_per_split(allowed, validation_loss(allowed, price), counted)
-            chosen = chosen.assign(loss=chosen["error_cost"] + price * chosen["spent"])
+            chosen = chosen_at(allowed, price, counted)
             losses.append({"method": name, "lam": price, **mean_figures(chosen, n_splits, "loss")})
             at_prices.setdefault(price, {})[name] = chosen
     for row in losses:
@@ -146,39 +134,6 @@ def summarise(
             found = difference_of_losses(chosen[row["lowest"]], chosen[row["method"]])
             row |= {"difference" + (f"_{k}" if k != "mean" else ""): v for k, v in found._asdict().items()}
     return Summary(means_over_splits(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
-
-
-def difference_of_losses(first: pd.DataFrame, second: pd.DataFrame) -> LossDifference:
-    """The loss of the second method minus that of the first, over the splits that both have.
-
-    From three splits on, by a t test of the differences, paired by split, with the variance corrected for training
-    parts that overlap (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003). Both
-    tables have one row per split, with ``loss``, ``n_train`` and ``n_test``.
-    """
-    pairs = first.set_index("split")["loss"].to_frame("first").join(second.set_index("split")["loss"])
-    enough = len(pairs) >= FEWEST_PAIRS
-    share = float((first["n_test"] / first["n_train"]).mean()) if enough else 0.0
-    return mean_difference((pairs["loss"] - pairs["first"]).to_numpy(float), share)
-
-
-def mean_difference(difference: NDArray[np.float64], test_share: float = 0.0) -> LossDifference:
-    """The mean of paired differences, by a t test from three on.
-
-    ``test_share``, the number of test rows over that of training rows, corrects the variance where the pairs are splits
-    of the same rows, as in ``difference_of_losses``; 0 where they have no rows in common.
-
-    >>> from fsgym.comparison.summary import mean_difference
-    >>> low, high = mean_difference(np.array([0.1, 0.2, 0.3]))[1:3]
-    >>> round(low, 3), round(high, 3)
-    (-0.048, 0.448)
-    """
-    mean, n = float(difference.mean()), len(difference)
-    if n < FEWEST_PAIRS:
-        return LossDifference(mean, np.nan, np.nan, np.nan)
-    error = float(np.sqrt(difference.var(ddof=1) * (1 / n + test_share)))
-    half = float(stats.t.ppf(0.975, n - 1)) * error
-    p = float(2 * stats.t.sf(abs(mean) / error, n - 1)) if error > 0 else float(mean == 0)
-    return LossDifference(mean, mean - half, mean + half, p)
 
 
 def lambdas_of(results: pd.DataFrame) -> tuple[float, ...]:
@@ -203,9 +158,14 @@ def expected_use(rows: pd.DataFrame, figure: str) -> pd.Series:
     return np.fmax(held_out, rows[f"refit_{figure}"]) if f"refit_{figure}" in rows else held_out
 
 
-def validation_loss(rows: pd.DataFrame, lam: float) -> pd.Series:
-    """The loss on the validation part, computed with this ``lam``, at the price that is expected."""
-    return rows["validation_error_cost"] + lam * expected_use(rows, "spent")
+def chosen_at(rows: pd.DataFrame, lam: float, counted: str) -> pd.DataFrame:
+    """The setting of each split with the lowest loss on the validation part, computed with this ``lam``.
+
+    Prices are those that are expected. ``acquisition_cost`` and ``loss``, on the test part, are those at ``lam``.
+    """
+    chosen = best_per_split(rows, rows["validation_error_cost"] + lam * expected_use(rows, "spent"), counted)
+    paid = lam * chosen["spent"]
+    return chosen.assign(acquisition_cost=paid, loss=chosen["error_cost"] + paid)
 
 
 def mean_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, float]:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from fsgym.comparison.noise import standard_error
 from fsgym_studies.common.render import DASH, format_number
-from fsgym_studies.common.statistics import standard_error, wins
+from fsgym_studies.common.statistics import wins
 
 
 class Difference(NamedTuple):

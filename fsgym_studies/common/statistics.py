@@ -58,16 +58,6 @@ def known_mean(values: ArrayLike) -> Mean | None:
     return mean if mean.count else None
 
 
-def standard_error(values: ArrayLike) -> float:
-    """The standard error of a mean (divisor n - 1); NaN for fewer than two values.
-
-    >>> standard_error([1.0, 3.0])
-    1.0
-    """
-    known = np.asarray(values, dtype=np.float64)
-    return float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else float("nan")
-
-
 def wins(differences: ArrayLike, tie: float = 0.0) -> tuple[int, int, int]:
     """How often the first of two methods is better, equal and worse, by its figures minus those of the second.
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.comparison.compared import candidates_at
+from fsgym.comparison.fitting import evaluate_at_prices
 from fsgym.comparison.splits import Split
 from fsgym.data.dataset import Dataset
-from fsgym.evaluation.evaluate import evaluate
 from fsgym.methods import find_method, load_class
 from fsgym.rules import Rules
 from fsgym.runner.results import count, list_of, number, record, returns
@@ -50,7 +50,7 @@ def at_prices(dataset: Dataset, *, method: str, prices: Sequence[float], split: 
     Parameters
     ----------
     dataset : Dataset, in which every feature costs the same
-    method : str, as in ``fit_at_prices``
+    method : str, as in ``METHOD_TITLES``
     prices : sequence of float, prices of a feature; an error costs 1
     split : Split
     seed : int, of the method and of the inner folds by which its settings are chosen
@@ -65,11 +65,12 @@ def at_prices(dataset: Dataset, *, method: str, prices: Sequence[float], split: 
     train, test = split.divide(dataset)
     with warnings.catch_warnings(action="ignore"):  # such as those of solvers that stop early
         start = time.process_time()
-        models = fit_at_prices(method, train.X, train.classes[train.y], prices, seed)
-        seconds = time.process_time() - start
-        results = [evaluate(m, test, Rules.for_dataset(test, lam=p)) for m, p in zip(models, prices, strict=True)]
+        candidates, held_out = settings_of(method, train, prices, seed)
+        seconds, rules = time.process_time() - start, [Rules.for_dataset(test, lam=p) for p in prices]
+        _, results, fitting = evaluate_at_prices(candidates, train, test, rules, seed, held_out)
     figures: dict[str, Any] = {name: [float(getattr(r, name)) for r in results] for name in PRICED_FIGURES}
-    return figures | {"lam": list(prices), "seconds": seconds, "n_train": train.n_samples, "n_test": test.n_samples}
+    sizes = {"n_train": train.n_samples, "n_test": test.n_samples}
+    return figures | {"lam": list(prices), "seconds": seconds + fitting} | sizes
 
 
 @returns(record(fit_seconds=list_of(number), n_train=count))
@@ -93,17 +94,21 @@ def single_fits(dataset: Dataset, *, prices: Sequence[float], split: Split, seed
     return {"fit_seconds": seconds, "n_train": train.n_samples}
 
 
-def fit_at_prices(method: str, X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
-    """A fitted model for each price: of a method with ``CANDIDATES`` the best of them, of others the default settings.
+def settings_of(
+    method: str, train: Dataset, prices: Sequence[float], seed: int
+) -> tuple[list[Any], list[tuple[Dataset, Dataset]] | None]:
+    """What ``evaluate_at_prices`` takes: the candidates of a method, and the inner folds by which one is chosen.
 
-    The path of the lattice agent over the prices shares work between them.
+    A method that is not in ``CANDIDATES`` has its default settings at each price, and needs no folds.
     """
-    if method in CANDIDATES:
-        return select_by_inner_folds(CANDIDATES[method](X, y, seed), X, y, prices, seed)
-    if method == "lattice":
-        return load_class(find_method(method))(random_state=seed).path(X, y, prices)
-    settings = [{"lam": p, "random_state": seed} for p in prices]
-    return [candidate.fit(X, y) for candidate in candidates_at(method, {}, settings)]
+    if method not in CANDIDATES:
+        return candidates_at(method, {}, [{"lam": p, "random_state": seed} for p in prices]), None
+    from sklearn.model_selection import StratifiedKFold
+
+    y = train.classes[train.y]
+    n_folds = next(k for max_rows, k in INNER_FOLDS if len(y) <= max_rows)
+    inner = StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(train.X, y)
+    return CANDIDATES[method](train.X, y, seed), [(train.rows(fit), train.rows(held)) for fit, held in inner]
 
 
 def cart_candidates(X: NDArray, y: NDArray, seed: int) -> list[Any]:
@@ -161,29 +166,6 @@ def feature_counts(n_features: int) -> list[int]:
     ([0, 1, 2, 3, 4], 13)
     """
     return [0, *np.unique(np.geomspace(1, n_features, MAX_FEATURE_COUNTS).round().astype(int)).tolist()]
-
-
-def select_by_inner_folds(
-    candidates: Sequence[Any], X: NDArray, y: NDArray, prices: Sequence[float], seed: int
-) -> list[Any]:
-    """Choose for each price the candidate with the lowest mean loss over stratified inner folds; fit it on all rows.
-
-    Of equal candidates the first is chosen. The loss of a candidate has the price from ``prices``, even if the
-    candidate was trained with another one.
-    """
-    from sklearn.base import clone
-    from sklearn.model_selection import StratifiedKFold
-
-    n_folds = next(k for max_rows, k in INNER_FOLDS if len(y) <= max_rows)
-    errors, used = np.zeros(len(candidates)), np.zeros(len(candidates))
-    for rows, test_rows in StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y):
-        for k, candidate in enumerate(candidates):
-            model = clone(candidate).fit(X[rows], y[rows])
-            errors[k] += (model.predict(X[test_rows]) != y[test_rows]).sum()
-            used[k] += model.features_used(X[test_rows]).sum()
-    best = [int((errors + price * used).argmin()) for price in prices]
-    fitted = {k: clone(candidates[k]).fit(X, y) for k in sorted(set(best))}
-    return [fitted[k] for k in best]
 
 
 # (X, y, seed) -> unfitted models of all settings

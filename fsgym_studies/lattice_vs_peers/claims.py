@@ -10,10 +10,11 @@ from typing import Any
 
 import pandas as pd
 
+from fsgym.comparison.noise import standard_error
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.difference import Difference
 from fsgym_studies.common.render import format_number
-from fsgym_studies.common.statistics import standard_error, wins
+from fsgym_studies.common.statistics import wins
 from fsgym_studies.lattice_vs_peers import tables
 
 # Least share of data sets and prices at which its loss must be lower than the best peer's:

@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
 from fsgym.comparison import figures
+from fsgym.comparison.noise import standard_error
 from fsgym.comparison.report import Picture
 from fsgym_studies.common.curves import cells_with
 from fsgym_studies.common.difference import Difference, paired_difference
 from fsgym_studies.common.render import LINE, draw_picture, format_number
-from fsgym_studies.common.statistics import standard_error
 from fsgym_studies.common.study import Table
 from fsgym_studies.lattice_vs_peers.cell import PRICED_FIGURES
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,13 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agents.policy import Policy
-from fsgym.comparison.fitting import fit_on, training_arguments, with_seed
+from fsgym.comparison.fitting import evaluate_at_prices
 from fsgym.comparison.policies import PolicyFactory, scaled_by
-from fsgym.comparison.splits import SplitParts
 from fsgym.data.dataset import Dataset
 from fsgym.datasets.generators import GENERATORS, NormalComponents, Syn
 from fsgym.envs.trajectories import Trajectories
-from fsgym.evaluation.evaluate import Evaluation, as_actor, codes_of, evaluate, play
+from fsgym.evaluation.evaluate import Evaluation, as_actor, codes_of, play
 from fsgym.evaluation.reference_policies import accuracies_within, reference
 from fsgym.metrics import aligned_probabilities, area_under_roc
 from fsgym.rules import Rules
@@ -163,38 +161,13 @@ def run_method(
     """
     parts, scores = split.parts(dataset), Scores()
     with warnings.catch_warnings(action="ignore"):  # as of solvers that stop early; such models are tested as they are
-        start = time.process_time()
-        models = _fit_at_prices(parts, candidates, by_price, measurement, seed)
-        seconds = time.process_time() - start
         test = scaled_by(parts.test, parts.train) if isinstance(candidates[0], PolicyFactory) else parts.test
-        results = [
-            evaluate(model, test, measurement.rules_at(dataset, price))
-            for model, price in zip(models, measurement.prices, strict=True)
-        ]
+        rules = [measurement.rules_at(dataset, price) for price in measurement.prices]
+        held_out = None if by_price else [(parts.fit, parts.validation)]
+        models, results, seconds = evaluate_at_prices(candidates, parts.train, test, rules, seed, held_out)
         scores.add_evaluations(measurement, results)
         _measure_order(scores, models[0], parts.test, test, measurement)
     return scores.result(seconds, parts.test.n_samples / parts.train.n_samples)
-
-
-def _fit_at_prices(
-    parts: SplitParts, candidates: list[Any], by_price: bool, measurement: Measurement, seed: int
-) -> Sequence[Any]:
-    """A fitted model for each price; settings that are no prices are chosen by the loss on the validation rows."""
-    train, first, prices = parts.train, candidates[0], list(measurement.prices)
-    if by_price and hasattr(first, "path"):
-        return with_seed(first, seed).path(*training_arguments(first, train), prices)
-    if by_price:
-        return [
-            fit_on(train, candidate, measurement.rules_at(train, price), seed)
-            for candidate, price in zip(candidates, prices, strict=True)
-        ]
-    best = [0] * len(prices)
-    if len(candidates) > 1:
-        rules = measurement.rules_at(train, prices[0])
-        tried = [evaluate(fit_on(parts.fit, c, rules, seed), parts.validation, rules) for c in candidates]
-        best = [int(np.argmin([r.error_cost + price * r.spent for r in tried])) for price in prices]
-    fitted = {k: fit_on(train, candidates[k], measurement.rules_at(train, prices[0]), seed) for k in sorted(set(best))}
-    return [fitted[k] for k in best]
 
 
 def _measure_order(scores: Scores, model: Any, test: Dataset, shown: Dataset, measurement: Measurement) -> None:

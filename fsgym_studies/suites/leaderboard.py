@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 
+from fsgym.comparison.noise import FEWEST_PAIRS
 from fsgym.comparison.report import provenance
-from fsgym.comparison.summary import FEWEST_PAIRS
 from fsgym.methods import find_method
 from fsgym.text.messages import listing
 from fsgym_studies.common.render import DASH, format_number

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.summary import FEWEST_PAIRS, mean_difference
+from fsgym.comparison import noise
 from fsgym_studies.common.curves import cells_with
 
 REFERENCE_TITLE = "reference"
@@ -125,8 +125,8 @@ def mean_ranks(means: pd.DataFrame, more_is_better: bool | None, unranked: Colle
     if more_is_better is None or means.empty:
         return pd.Series(dtype=np.float64)
     complete = means.drop(index=list(unranked), errors="ignore").dropna()
-    rounded = (complete / SAME_SCORE).round()  # differences that are not shown do not count
-    return rounded.rank(ascending=not more_is_better).mean(axis=1).sort_values(kind="stable")
+    rounded = (complete.T / SAME_SCORE).round()  # differences that are not shown do not count
+    return noise.mean_ranks(-rounded if more_is_better else rounded)
 
 
 class PairedScores(NamedTuple):
@@ -148,14 +148,16 @@ class PairedScores(NamedTuple):
 
         By the t test of ``fsgym.compare`` at 95 %; ``sign`` is 1 where more is better, and -1 where less is.
         """
-        found = mean_difference((sign * (self.means[first] - self.means[second])).dropna().to_numpy(), self.test_share)
+        found = noise.mean_difference(
+            (sign * (self.means[first] - self.means[second])).dropna().to_numpy(), self.test_share
+        )
         return None if np.isnan(found.low) else bool(found.low > 0)
 
 
 def paired_scores(scores: pd.DataFrame, table: pd.DataFrame, score: str) -> PairedScores:
     """The score by data set where there are at least three, and by run otherwise; ``table`` has the cells."""
     own = scores[(scores["score"] == score) & (scores["split"] != "")]
-    by_dataset = own["dataset"].nunique() >= FEWEST_PAIRS
+    by_dataset = own["dataset"].nunique() >= noise.FEWEST_PAIRS
     keys = ["dataset"] if by_dataset else ["dataset", "split"]
     means = own.groupby([*keys, "method"], sort=False)["value"].mean().unstack("method", sort=False)
     share = 0.0 if by_dataset else float(pd.to_numeric(table["test_share"]).mean())

@@ -8,11 +8,13 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 
 import fsgym
 from agents import LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Dataset, Rules
+from fsgym.comparison.fitting import evaluate_at_prices
 from fsgym.comparison.splits import Split
 from fsgym.runner.results import check_result
 from fsgym.support import extras
@@ -74,6 +76,12 @@ def test_single_fits_are_timed_one_by_one():
     assert min(seconds) > 0
 
 
+def models_at(method, data, prices, seed):
+    candidates, held_out = lattice_cell.settings_of(method, data, prices, seed)
+    rules = [Rules.for_dataset(data, lam=p) for p in prices]
+    return evaluate_at_prices(candidates, data, data, rules, seed, held_out)[0]
+
+
 def test_the_candidate_with_the_least_loss_at_a_price_is_chosen():
     """Losses are those on the same inner folds; of equal candidates the first is chosen."""
     rng = np.random.default_rng(0)
@@ -81,7 +89,11 @@ def test_the_candidate_with_the_least_loss_at_a_price_is_chosen():
     y = (X[:, 0] + 0.4 * X[:, 1] + 0.3 * rng.normal(size=150) > 0).astype(int)
     trees = [CARTClassifier(max_depth=k, random_state=0) for k in (1, 2, 5)]
     stump = CARTClassifier(ccp_alpha=1.0)
-    cheap, dear, dearest = lattice_cell.select_by_inner_folds([stump, stump, *trees], X, y, (0.0, 0.1, 1.0), 0)
+    data = Dataset(X, y)
+    folds = [(data.rows(fit), data.rows(held)) for fit, held in StratifiedKFold(5).split(X, y)]
+    rules = [Rules.for_dataset(data, lam=lam) for lam in (0.0, 0.1, 1.0)]
+    (cheap, dear, dearest), results, _ = evaluate_at_prices([stump, stump, *trees], data, data, rules, 0, folds)
+    assert results[1].loss == fsgym.evaluate(dear, data, rules[1]).loss
     assert cheap.get_params()["max_depth"] in (2, 5)
     assert dear.get_params()["max_depth"] == 1
     assert dearest.features_used(X).sum() == 0
@@ -90,7 +102,7 @@ def test_the_candidate_with_the_least_loss_at_a_price_is_chosen():
 
 def test_the_static_selection_is_logistic_regression_on_the_same_features_for_all_rows():
     data = one_informative_feature()
-    (model,) = lattice_cell.fit_at_prices("static", data.X, data.y, [0.01], 0)
+    (model,) = models_at("static", data, [0.01], 0)
     assert model.features_used(data.X).all(axis=0).tolist() == [True, False, False, False]
     assert isinstance(model.classifier_[-1], LogisticRegression)
 
@@ -98,7 +110,7 @@ def test_the_static_selection_is_logistic_regression_on_the_same_features_for_al
 def test_the_forest_uses_the_most_important_features_for_all_rows(monkeypatch):
     monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
     data = one_informative_feature()
-    (model,) = lattice_cell.fit_at_prices("forest", data.X, data.y, [0.01], 0)
+    (model,) = models_at("forest", data, [0.01], 0)
     assert model.features_used(data.X).all(axis=0).tolist() == [True, False, False, False]
     assert isinstance(model.classifier_, RandomForestClassifier)
 

@@ -7,7 +7,8 @@ import pytest
 
 import support.tiny_suite.suite as tiny
 from agents import DatumWiseClassifier
-from fsgym import Dataset
+from fsgym import Dataset, Rules
+from fsgym.comparison.fitting import fit_settings
 from fsgym.methods import METHODS, find_method
 from fsgym_studies.dwsm import shared as dwsm
 from fsgym_studies.lattice_vs_peers import cell as lattice_cell
@@ -53,7 +54,9 @@ def test_only_the_readings_of_rcpi_share_a_paper_and_a_class():
 def test_the_study_runs_rcpi_as_printed_at_each_price():
     rows = np.random.default_rng(0).normal(size=(60, 3))
     data = Dataset(rows, rows[:, 0] > 0)
-    models = lattice_cell.fit_at_prices("rcpi_printed", data.X, data.y, [0.01, 0.6], 3)
+    candidates, held_out = lattice_cell.settings_of("rcpi_printed", data, [0.01, 0.6], 3)
+    models = fit_settings(data, candidates, Rules.for_dataset(data), 3)
+    assert held_out is None
     for price, model in zip([0.01, 0.6], models):
         wanted = {**find_method("rcpi_printed").preset, "lam": price, "random_state": 3}
         assert {name: value for name, value in model.get_params().items() if name in wanted} == wanted

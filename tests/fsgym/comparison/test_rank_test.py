@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fsgym.comparison.figures import plot_ranks
-from fsgym.comparison.rank_test import critical_difference, rank_test
+from fsgym.comparison.noise import critical_difference, rank_test
 
 # Demsar (JMLR 7, 2006), table 6: AUC of C4.5 with and without tuning, on 14 data sets. Voting has the ranks 4, 1, 2, 3
 # by digits that are not printed, which stand here.

@@ -1,21 +1,94 @@
-"""Methods compared over several data sets: their losses, and tests of their ranks (Friedman, Nemenyi)."""
+"""Whether methods differ by more than noise: over splits, over the test rows of one split, and over data sets."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from fsgym.comparison.ranking import rank_methods
-from fsgym.text.html import HtmlTable, html_block
-from fsgym.text.messages import brief, listing
+from fsgym.text.messages import brief
 
+FEWEST_PAIRS = 3  # splits from which the spread of paired differences is used
+NOISE_ERRORS = 1.96  # standard errors within which a mean over rows is noise, even if its interval excludes 0
 FEWEST_DATASETS = 3
 SIGNIFICANCE = 0.05
+
+
+def standard_error(values: ArrayLike) -> float:
+    """The standard error of a mean (divisor n - 1); NaN for fewer than two values.
+
+    >>> standard_error([1.0, 3.0])
+    1.0
+    """
+    known = np.asarray(values, dtype=np.float64)
+    return float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else float("nan")
+
+
+class LossDifference(NamedTuple):
+    """A mean difference of losses, its 95 % interval and the two-sided p-value; NaN where there are too few splits."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
+
+
+def difference_of_losses(first: pd.DataFrame, second: pd.DataFrame) -> LossDifference:
+    """The loss of the second method minus that of the first, over the splits that both have.
+
+    From three splits on, by a t test of the differences, paired by split, with the variance corrected for training
+    parts that overlap (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003). Both
+    tables have one row per split, with ``loss``, ``n_train`` and ``n_test``.
+    """
+    pairs = first.set_index("split")["loss"].to_frame("first").join(second.set_index("split")["loss"])
+    enough = len(pairs) >= FEWEST_PAIRS
+    share = float((first["n_test"] / first["n_train"]).mean()) if enough else 0.0
+    return mean_difference((pairs["loss"] - pairs["first"]).to_numpy(float), share)
+
+
+def mean_difference(difference: NDArray[np.float64], test_share: float = 0.0) -> LossDifference:
+    """The mean of paired differences, by a t test from three on.
+
+    ``test_share``, the number of test rows over that of training rows, corrects the variance where the pairs are splits
+    of the same rows, as in ``difference_of_losses``; 0 where they have no rows in common.
+
+    >>> from fsgym.comparison.noise import mean_difference
+    >>> low, high = mean_difference(np.array([0.1, 0.2, 0.3]))[1:3]
+    >>> round(low, 3), round(high, 3)
+    (-0.048, 0.448)
+    """
+    mean, n = float(difference.mean()), len(difference)
+    if n < FEWEST_PAIRS:
+        return LossDifference(mean, np.nan, np.nan, np.nan)
+    error = float(np.sqrt(difference.var(ddof=1) * (1 / n + test_share)))
+    half = float(stats.t.ppf(0.975, n - 1)) * error
+    p = float(2 * stats.t.sf(abs(mean) / error, n - 1)) if error > 0 else float(mean == 0)
+    return LossDifference(mean, mean - half, mean + half, p)
+
+
+def is_within_noise(best: pd.DataFrame, other: pd.DataFrame) -> bool | None:
+    """Whether the losses of two methods differ by no more than noise; None if that is unknown.
+
+    By ``difference_of_losses`` at 95 %. With fewer splits than it needs, the 95 % intervals of the mean loss on the
+    test rows are used, as if they were independent; their limits are the columns ``loss_low`` and ``loss_high``.
+    """
+    difference = difference_of_losses(best, other)
+    if np.isfinite(difference.low):
+        return difference.low <= 0
+    limits = [rows.reindex(columns=["loss_low", "loss_high"]).astype(float).mean() for rows in (best, other)]
+    widths = [limit["loss_high"] - limit["loss_low"] for limit in limits]
+    if np.isnan(widths).any():
+        return None
+    return bool(difference.mean <= np.hypot(*widths) / 2)
+
+
+def is_mean_within_noise(mean: float, error: float, low: float, high: float) -> bool:
+    """Whether a mean difference over the test rows of one split is noise, by its standard error and 95 % interval."""
+    return low <= 0 <= high or not abs(mean) > NOISE_ERRORS * error
 
 
 def critical_difference(n_methods: int, n_datasets: int, level: float = SIGNIFICANCE) -> float:
@@ -25,7 +98,7 @@ def critical_difference(n_methods: int, n_datasets: int, level: float = SIGNIFIC
 
     Examples
     --------
-    >>> from fsgym.comparison.rank_test import critical_difference
+    >>> from fsgym.comparison.noise import critical_difference
     >>> round(critical_difference(4, 14), 2), round(critical_difference(4, 14, level=0.10), 2)
     (1.25, 1.12)
 
@@ -35,6 +108,15 @@ def critical_difference(n_methods: int, n_datasets: int, level: float = SIGNIFIC
     """
     q = stats.studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
+
+
+def mean_ranks(losses: pd.DataFrame) -> pd.Series:
+    """The mean rank of each column over the rows, from the best to the worst; equal losses share their mean rank.
+
+    >>> mean_ranks(pd.DataFrame({"a": [0.2, 0.1], "b": [0.1, 0.1]})).to_dict()
+    {'b': 1.25, 'a': 1.75}
+    """
+    return losses.rank(axis=1).mean().sort_values(kind="stable")
 
 
 @dataclass(frozen=True)
@@ -109,7 +191,7 @@ def rank_test(losses: pd.DataFrame, level: float = SIGNIFICANCE) -> RankTest:
     Examples
     --------
     >>> import pandas as pd
-    >>> from fsgym.comparison.rank_test import rank_test
+    >>> from fsgym.comparison.noise import rank_test
     >>> test = rank_test(pd.DataFrame({"tree": [0.3, 0.2, 0.4], "panel": [0.2, 0.1, 0.3], "all": [0.5, 0.3, 0.6]}))
     >>> test.mean_ranks.to_dict(), test.differ
     ({'panel': 1.0, 'tree': 2.0, 'all': 3.0}, True)
@@ -128,100 +210,11 @@ def rank_test(losses: pd.DataFrame, level: float = SIGNIFICANCE) -> RankTest:
     values = losses.to_numpy(float).round(9)
     if not np.isfinite(values).all():
         raise ValueError(f"losses must be finite, got {brief(values[~np.isfinite(values)][0])}; leave that method out")
-    ranks = pd.DataFrame(stats.rankdata(values, axis=1), index=losses.index, columns=losses.columns)
-    mean_ranks = ranks.mean().sort_values(kind="stable")
+    rounded = pd.DataFrame(values, losses.index, losses.columns)
     if (np.ptp(values, axis=1) == 0).all():  # where the tests are not defined
         statistic, p = 0.0, 1.0
     else:
         test = stats.friedmanchisquare(*values.T) if n_methods > 2 else stats.wilcoxon(values[:, 0], values[:, 1])
         statistic, p = float(test.statistic), float(test.pvalue)
     difference = critical_difference(n_methods, n_datasets, level) if n_methods > 2 else float("nan")
-    return RankTest(losses, ranks, mean_ranks, statistic, p, difference, level)
-
-
-@dataclass(frozen=True)
-class DatasetsResult:
-    """What ``compare_datasets`` returns.
-
-    Attributes
-    ----------
-    results : dict, data set -> what ``compare`` returns
-    losses : DataFrame, one row per data set and one column per method
-        The mean test loss at the first lambda that is reported, at the settings chosen on validation data; NaN where
-        every fit failed, a rule is broken, or test rows were in training. Reference points are left out.
-    rank_test : RankTest, or None if there is none
-    answer : list of str, the result of the test in words, or why there is none
-    titles : dict, method -> title
-    """
-
-    results: dict[str, pd.DataFrame]
-    losses: pd.DataFrame
-    rank_test: RankTest | None
-    answer: list[str]
-    titles: dict[str, str]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The rows of all data sets, as ``compare`` returns them for one."""
-        frame = pd.concat(self.results.values(), ignore_index=True)
-        frame.attrs = {}
-        return frame
-
-    def __repr__(self) -> str:
-        return f"DatasetsResult({len(self.losses)} data sets, {self.losses.shape[1]} methods: {' '.join(self.answer)})"
-
-    def _repr_html_(self) -> str:
-        headings = ["data set", *(self.titles[name] for name in self.losses)]
-        rows = ([name, *(f"{v:.3f}" for v in values)] for name, *values in self.losses.itertuples())
-        return html_block(" ".join(self.answer), "Mean test loss:", HtmlTable(headings, rows, len(self.losses)))
-
-
-def folder_name(name: str) -> str:
-    """The name of a data set as that of its folder."""
-    return re.sub(r"[^\w.-]+", "_", name).strip(".") or "data"
-
-
-def result_of(results: Mapping[str, pd.DataFrame]) -> DatasetsResult:
-    """The losses of what ``compare`` returned for each data set, with a test of their ranks if there can be one."""
-    rankings = {name: rank_methods(rows) for name, rows in results.items()}
-    standings = {name: [] if r is None else list(r.standings) for name, r in rankings.items()}
-    titles = {s.method: s.title for found in standings.values() for s in found}
-    by_dataset = {
-        name: {s.method: s.figures["loss"] if s.eligible else float("nan") for s in found if not s.reference}
-        for name, found in standings.items()
-    }
-    losses = pd.DataFrame.from_dict(by_dataset, orient="index").astype(float).rename_axis("dataset")
-    whole = losses.dropna(axis="columns")
-    sentences = []
-    for method in losses.columns.difference(whole.columns, sort=False):
-        absent = listing(losses.index[losses[method].isna()])
-        sentences.append(f"{titles[method]} is left out, as it cannot be ranked on {absent}.")
-    n_datasets, n_methods = whole.shape
-    test = None
-    if n_datasets < FEWEST_DATASETS:
-        sentences.append(f"No rank test: it needs at least {FEWEST_DATASETS} data sets, got {n_datasets}.")
-    elif n_methods < 2:
-        sentences.append(f"No rank test: it needs at least 2 methods with a loss on every data set, got {n_methods}.")
-    else:
-        test = rank_test(whole)
-        sentences = rank_test_in_words(test, titles) + sentences
-    return DatasetsResult(dict(results), losses, test, sentences, titles)
-
-
-def rank_test_in_words(test: RankTest, titles: Mapping[str, str]) -> list[str]:
-    """The result of a rank test in sentences."""
-    best, *others = test.mean_ranks.index
-    n_datasets, n_methods = test.losses.shape
-    named = "Friedman's test" if n_methods > 2 else "Wilcoxon's signed-rank test"
-    ranks = f"Over {n_datasets} data sets, {titles[best]} has the best mean rank, {test.mean_ranks[best]:.2f}"
-    if not test.differ:
-        return [f"{ranks}, but {named} finds no difference between the {n_methods} methods (p = {test.p:.2g})."]
-    first = f"{ranks}; {named} finds a difference between the methods (p = {test.p:.2g})."
-    if n_methods == 2:
-        return [first]
-    table = test.to_frame()
-    close = [titles[name] for name in others if name in set(table["method"][table["like_best"]])]
-    worse = [titles[name] for name in others if titles[name] not in close]
-    parts = [f"it is better than {listing(worse)}"] if worse else []
-    verb = "does" if len(close) == 1 else "do"
-    parts += [f"{listing(close)} {verb} not differ from it by more than noise"] if close else []
-    return [first, f"By Nemenyi's test (critical difference {test.difference:.2f}), {'; '.join(parts)}."]
+    return RankTest(losses, rounded.rank(axis=1), mean_ranks(rounded), statistic, p, difference, level)
