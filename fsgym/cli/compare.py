@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from fsgym.comparison.several import DatasetsResult
     from fsgym.comparison.ranking import Ranking
+    from fsgym.comparison.several import DatasetsResult
     from fsgym.data.dataset import Dataset
 
 MOST_NAMES = 40  # that are listed
