@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2_contingency
 
 from agents.policy import Policy
+from agents.tradeoff import with_known
 from fsgym.data.columns import Column, Columns
 from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import Trajectories
@@ -64,7 +66,7 @@ def with_indicators(X: NDArray[np.float32], missing: NDArray[np.bool_]) -> NDArr
 def dataset_with_indicators(dataset: Dataset, features: NDArray[np.int64]) -> Dataset:
     """The rows with a column that says whether the value is missing for each of ``features``."""
     X = with_indicators(dataset.X, np.isnan(dataset.X[:, features]))
-    names = [f"{INDICATORS}: {k}" for k in range(len(features))]
+    names = [_unused(f"{INDICATORS}: {k}", dataset.columns.names) for k in range(len(features))]
     columns = Columns([*dataset.columns, *map(Column, names)])
     return dataset.replace(X=X, columns=columns, groups=None, image_shape=None)
 
@@ -77,10 +79,16 @@ def rules_with_indicators(rules: Rules, n_indicators: int) -> Rules:
     options["costs"] = np.append(rules.costs, 0.0)
     if rules.prerequisites is not None:
         options["prerequisites"] = np.pad(rules.prerequisites, (0, 1))
-    if rules.budget is not None:
-        options["budget"] = rules.budget + 1
-    names = [*rules.names, INDICATORS]
-    return Rules(n + n_indicators, rules.n_classes, names=names, classes=rules.classes, **options)
+    names = [*rules.names, _unused(INDICATORS, rules.names)]
+    extended = Rules(n + n_indicators, rules.n_classes, names=names, classes=rules.classes, **options)
+    return with_known(extended, (rules.n_acquisitions,))
+
+
+def _unused(name: str, names: Sequence[str]) -> str:
+    """The name, with dashes behind it until no other is the same."""
+    while name in names:
+        name += "-"
+    return name
 
 
 @dataclass(frozen=True, eq=False)

@@ -225,15 +225,14 @@ class TrainingData:
     @property
     def effective_size(self) -> float:
         """Kish's effective number of rows, (sum w)^2 / sum w^2."""
-        return len(self.y) if self.weight is None else float(self.weight.sum() ** 2 / (self.weight @ self.weight))
+        return len(self.y) if self.weight is None else _effective(self.weight)
 
     def size_at_stake(self, rules: Rules) -> float:
         """The effective number of rows, where a row counts as much as the dearest answer to it."""
         dearest = rules.error_costs.max(axis=0)[self.y]
         if not dearest.any():
             return self.effective_size
-        stakes = self.weighted(dearest)
-        return float(stakes.sum() ** 2 / (stakes @ stakes))
+        return _effective(self.weighted(dearest))
 
     def one_per_column(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """The features without all but the first of each column, whose features are available together."""
@@ -248,6 +247,11 @@ class TrainingData:
     def mean(self, values: NDArray) -> float:
         """The weighted mean of ``values`` (n_samples,)."""
         return float(values.mean() if self.weight is None else self.weight @ values / self.weight.sum())
+
+
+def _effective(weight: NDArray[np.float64]) -> float:
+    """Kish's effective number of rows with these weights, of which one is above 0."""
+    return float(weight.sum() ** 2 / (weight @ weight))
 
 
 def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.float64] | None = None) -> TrainingData:

@@ -121,6 +121,14 @@ def test_only_what_is_declared_is_evidence(model, new):
     )
 
 
+@pytest.mark.slow  # a network takes ten seconds; lattice and mixture: test_only_what_is_declared_is_evidence
+def test_a_network_does_not_learn_from_its_states_what_is_missing():
+    model = AdaptiveClassifier(lam=0.01, learner="network", random_state=0).fit(*cases(600, 0))
+    wide, _ = cases(3000, 50)
+    belief = model.predict_proba(wide.drop(columns="scan"), missing_columns="unavailable").mean(axis=0)[0]
+    assert belief == pytest.approx((cases(600, 0)[1] == "sick").mean(), abs=0.05)  # .07 below if it learns it
+
+
 def test_a_loaded_model_and_explanations_know_what_is_missing(model, new, tmp_path):
     X, _ = new
     path = tmp_path / "model.safetensors"
@@ -146,6 +154,8 @@ def test_indicators_count_neither_for_budgets_nor_as_features(new):
     few = AdaptiveClassifier(learner="lattice", target_features=1, random_state=0).fit(X, y)
     assert 0.8 <= few.expected_n_features_ <= 1
     assert few.features_used(new[0]).sum(axis=1).mean() == pytest.approx(few.expected_n_features_, abs=0.25)
+    odd = {name: f"what is missing{': 0' * (name == 'pulse')}" for name in ("blood", "pulse")}
+    assert AdaptiveClassifier(learner="mixture", random_state=0).fit(X.rename(columns=odd), y).evidence_ == ("scan",)
     related = np.eye(3, dtype=bool)
     by_order = AdaptiveClassifier(learner="mixture", related=related, unrelated_costs=[2, 2, 2], random_state=0)
     assert by_order.fit(X, y).evidence_ == ()

@@ -283,7 +283,8 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
             n_steps = next(n for most, n in const.N_STEPS_BY_ROWS.items() if task.dataset.n_samples <= most)
         if not is_integer(n_steps) or n_steps < 1:
             raise ValueError(f"n_steps must be None or a whole number from 1, got {brief(n_steps)}")
-        fitted = fit_predictors(task.dataset, task.groups, fold, task.weight, seed, int(n_steps), task.skipped)
+        rows = task.dataset, task.groups, fold, task.weight
+        fitted = fit_predictors(*rows, seed, int(n_steps), task.skipped, task.telling)
 
         def candidates(rules: Rules) -> list[CrossFittedModels]:
             return [CrossFittedModels(*learn_ranking(fitted, rules, seed))]

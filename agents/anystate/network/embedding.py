@@ -179,6 +179,7 @@ class EmbeddedRows:
     groups : the features of each acquisition
     fold : int64 (n_samples,), from 0
     weight : float32 (n_samples,), of each row, with mean 1
+    telling : tuple of int, see ``agents.tradeoff.TrainingTask``
     """
 
     dataset: Dataset
@@ -186,6 +187,7 @@ class EmbeddedRows:
     groups: tuple[tuple[int, ...], ...]
     fold: NDArray[np.int64]
     weight: NDArray[np.float32]
+    telling: tuple[int, ...] = ()
 
     @cached_property
     def embedding(self) -> Embedding:
@@ -222,6 +224,17 @@ class EmbeddedRows:
             available[:, k] |= self.present[:, i]
         return available
 
+    def weights(self, rows: NDArray[np.int64], taken: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """The weights of states of some rows, float32 (len(rows),); ``taken`` is bool (len(rows), n_candidates).
+
+        A state counts not at all where a value is asked for that the row lacks, if that tells something: those rows
+        would otherwise be in more of the states without the value than others.
+        """
+        if not self.telling:
+            return self.weight[rows]
+        lacking = ~self.present[rows] & np.isin(self.embedding.features, self.telling)
+        return np.where((taken[:, self.acquisition] & lacking).any(axis=1), np.float32(0), self.weight[rows])
+
     @property
     def n_folds(self) -> int:
         return int(self.fold.max()) + 1
@@ -247,13 +260,14 @@ def embed_rows(
     fold: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
     skipped: AcquisitionIndices = (),
+    telling: tuple[int, ...] = (),
 ) -> EmbeddedRows:
     """The rows with the acquisitions that the networks will use: none of ``skipped``, unless that would be all."""
     candidates = screen_acquisitions(dataset.X, dataset.y, groups)
     informative = candidates[~np.isin(candidates, skipped)]
     candidates = informative if len(informative) else candidates
     weights = np.ones(dataset.n_samples, np.float32) if weight is None else weight.astype(np.float32)
-    return EmbeddedRows(dataset, candidates, groups, fold, weights)
+    return EmbeddedRows(dataset, candidates, groups, fold, weights, telling)
 
 
 def random_masks(n: int, n_candidates: int, rng: np.random.Generator) -> NDArray[np.bool_]:

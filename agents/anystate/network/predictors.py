@@ -80,7 +80,12 @@ class FittedPredictors:
         return [(network, np.flatnonzero(fold == k)) for k, network in enumerate(self.networks)]
 
     def fine_tuned(self, visited: VisitedStates, rng: np.random.Generator) -> FittedPredictors:
-        """Predictors that were also trained on states of episodes, each on those of the rows that it may see."""
+        """Predictors that were also trained on states of episodes, each on those of the rows that it may see.
+
+        They are these predictors where missing values tell something, as episodes depend on them.
+        """
+        if self.rows.telling:
+            return self
         fold, networks = self.rows.fold, []
         for k, network in enumerate(self.networks):
             schedule = TrainingSteps(steps_of(const.SHARE_FINE_TUNING, self.n_steps), const.FINE_TUNING_RATE)
@@ -108,6 +113,7 @@ def fit_predictors(
     seed: int,
     n_steps: int,
     skipped: AcquisitionIndices = (),
+    telling: tuple[int, ...] = (),
 ) -> FittedPredictors:
     """Train one predictor without each fold.
 
@@ -120,8 +126,9 @@ def fit_predictors(
     seed : int
     n_steps : int, of each predictor
     skipped : tuple of int, acquisitions that the networks do not use
+    telling : tuple of int, see ``agents.tradeoff.TrainingTask``
     """
-    rows = embed_rows(dataset, groups, fold, weight, skipped)
+    rows = embed_rows(dataset, groups, fold, weight, skipped, telling)
     sizes = (rows.n_inputs, *const.HIDDEN_UNITS, dataset.n_classes)
     schedule = TrainingSteps(n_steps, const.PREDICTOR_RATE)
     with one_blas_thread():
@@ -155,7 +162,7 @@ def _train(
         layers = network.forward(rows.inputs(some, taken))
         slope = softmax_inplace(layers[-1])
         slope[np.arange(size), rows.dataset.y[some]] -= 1
-        slope *= rows.weight[some, None] / np.float32(size)
+        slope *= rows.weights(some, taken)[:, None] / np.float32(size)
         optimizer.step(network.gradient(layers, slope), one_cycle(step, *schedule, const.WARM_UP))
     return network
 
@@ -185,7 +192,8 @@ def _fit_temperature(networks: Sequence[MLP], rows: EmbeddedRows, states: Visite
     if not len(states.rows):
         return 1.0, 0.0
     scores = _scores_out_of_fold(networks, rows, states.rows, rows.inputs(*states)).astype(np.float64)
-    true, weight = np.arange(len(scores)), rows.weight[states.rows] / rows.weight[states.rows].sum()
+    true, weight = np.arange(len(scores)), rows.weights(*states)
+    weight = weight / weight.sum()
     y, losses = rows.dataset.y[states.rows], []
     for temperature in const.SCORE_TEMPERATURES:
         scaled = scores / temperature
