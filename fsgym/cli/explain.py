@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 def explain(
     model: options.ModelArgument,
-    data: Annotated[
-        str, typer.Argument(help="A CSV or Parquet file, or another data set as in train; it needs no labels.")
-    ],
+    data: options.RowsArgument,
     row: Annotated[int, typer.Option(help="Number of the row, from 0.")] = 0,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,

@@ -112,6 +112,9 @@ ModelArgument = Annotated[
     Path,
     typer.Argument(help="A file written by `fsgym train` or by save() of a classifier."),
 ]
+RowsArgument = Annotated[
+    str, typer.Argument(help="A CSV or Parquet file, or another data set as in train; it needs no labels.")
+]
 CategoryOption = Annotated[
     list[str] | None,
     typer.Option(

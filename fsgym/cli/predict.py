@@ -25,9 +25,7 @@ SUFFIXES_OF_OUTPUT = (".csv", ".jsonl")
 
 def predict(
     model: options.ModelArgument,
-    data: Annotated[
-        str, typer.Argument(help="A CSV or Parquet file, or another data set as in train; it needs no labels.")
-    ],
+    data: options.RowsArgument,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="A .csv or .jsonl file; default: CSV on standard output."),
