@@ -349,10 +349,10 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         That a row has no value is no evidence where the table lacks the column.
         """
         features = self._features(X, missing_columns)
-        rows, options = self.arrangement_.rows(features), {}
-        if is_frame(X) and has_names(X) and not {*self.evidence_} <= {*X.columns}:
-            options["declared"] = False
-        done = self.policy_.trajectories(rows, continue_after_stop=continue_after_stop, **options)
+        by_name = is_frame(X) and has_names(X) and hasattr(self, "feature_names_in_")
+        absent = by_name and not {*self.evidence_} <= {*X.columns}
+        policy = self.policy_.acting if absent else self.policy_
+        done = policy.trajectories(self.arrangement_.rows(features), continue_after_stop=continue_after_stop)
         return features, self.arrangement_.trajectories(done)
 
     def predict(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray:

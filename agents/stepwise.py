@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,6 +126,14 @@ class AskingAgent(AskingMixin):
         if not len(telling):
             return ()
         return tuple(self.columns_[k].name for k in self.columns_.column_of[self.arrangement_.features[telling]])
+
+    def without_evidence(self) -> Self:
+        """This model as it is for cases of which it is not said what is missing; itself if it has no ``evidence_``."""
+        if not self.evidence_:
+            return self
+        model = copy(self)
+        model.policy_ = self.policy_.acting
+        return model
 
     def advise(
         self,

@@ -1,4 +1,4 @@
-"""The picture and the two tables of the README. Every setting in them is chosen on validation rows.
+"""The picture and the two tables of the README. No setting in them is chosen on test rows.
 
 The first table and the picture are those of ``fsgym compare breast_cancer`` with its defaults. The second table is of
 generated data on which each case needs other features.

@@ -113,10 +113,10 @@ class ChosenPolicy(Policy):
         return cls(header["learner"], policy, LearnerReport.from_json(header["report"]), rules, informed)
 
     def trajectories(
-        self, X: ArrayLike, rules: Rules | None = None, *, continue_after_stop: bool = False, declared: bool = True
+        self, X: ArrayLike, rules: Rules | None = None, *, continue_after_stop: bool = False
     ) -> Trajectories:
-        """As ``Policy.trajectories``. Unless ``declared``, NaN is a value that cannot be had, and no evidence."""
-        if self.informed is None or not declared:
+        """As ``Policy.trajectories``: NaN is evidence if there is an ``informed`` policy; none to ``acting``."""
+        if self.informed is None:
             return self.policy.trajectories(X, rules, continue_after_stop=continue_after_stop)
         rules = rules or self.rules
         return self.informed.trajectories(check_rows(rules, X, self.rules), rules, continue_after_stop)

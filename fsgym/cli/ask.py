@@ -43,8 +43,8 @@ def ask(
         list[str] | None,
         typer.Option(
             metavar="NAMES",
-            help="All columns of which this case has no value, as the empty cells of its row in a table, '' for none; "
-            "where it goes with the class what is missing, the model counts it as evidence.",
+            help="All columns of which this case has no value, as the empty cells of its row in a table, '' for none. "
+            "Evidence for a model that found it to go with the class what is missing, as `fsgym train` prints.",
         ),
     ] = None,
     resume: Annotated[
@@ -95,7 +95,8 @@ def ask(
     given |= {"charge-unknown": charge_unknown, "accept": accept}
     for name, value in given.items():
         if value and resume is not None:
-            raise ValueError(f"--{name} is in the file of --resume already; leave it out")
+            already = "is said when a session begins" if name == "missing" else "is in the file of --resume already"
+            raise ValueError(f"--{name} {already}; leave it out")
     refuse_folder(save, "--save", "the session")
     from fsgym.data.reading.files import check_file
 

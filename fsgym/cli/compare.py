@@ -330,7 +330,8 @@ def _remarks(ranking: Ranking) -> list[str]:
     remarks = [
         f"{loss}: cost of errors + lambda x price paid. Lambda is the value of one unit of cost, in units of error "
         "cost.",
-        "Settings were chosen on the validation parts, figures are means over the test parts"
+        "Methods that are trained for a lambda are at this one, others at the setting that was best on the validation "
+        "parts; figures are means over the test parts"
         + (" (± standard deviation)." if ranking.splits > 1 and not ranking.has_error_costs else "."),
         _verdict_in_words(ranking),
     ]

@@ -78,7 +78,7 @@ def evaluate(
         opened.check_groups(groups, labelled.loaded.dataset)
     part = split or labelled.default_split
     rows = part_index(labelled.loaded, part, labelled.reading.row_groups)
-    result = evaluate_model(opened.classifier, labelled.loaded.dataset.rows(rows))
+    result = evaluate_model(labelled.classifier, labelled.loaded.dataset.rows(rows))
     remark = labelled.caution(rows)
     if as_json:
         head = {"model": str(model), "classifier": type(opened.classifier).__name__, "data": data, "part": part}

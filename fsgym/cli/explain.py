@@ -54,7 +54,7 @@ def explain(
     screen.show(f"Row {row} of {data}", "bold")
     if trained:
         screen.show("The model was trained on this row, so its answer here says little of its answers for new cases.")
-    for text in path_in_words(opened.classifier, values, missing_columns == "error"):
+    for text in path_in_words(opened.classifier_for(table.columns), values):
         screen.show(text.lstrip(), indent=len(text) - len(text.lstrip()))
 
 
@@ -79,20 +79,18 @@ def known_values(row: pd.DataFrame, columns: Columns) -> dict[str, Any]:
     return cells_by_name(columns.encode(named)[0], range(columns.n_features), columns)
 
 
-def path_in_words(model: Any, values: dict[str, Any], declared: bool = True) -> list[str]:
+def path_in_words(model: Any, values: dict[str, Any]) -> list[str]:
     """The path of a case: why each acquisition is made, and below it, indented, its values; at the end the answer.
 
     Parameters
     ----------
     model : fitted classifier
     values : dict column -> value, None where the case has none
-    declared : bool, whether the table has all columns, so that a model may take it as evidence what is missing
     """
     from fsgym.session.words import entry_text, price_and_paid
 
     missing = [name for name, value in values.items() if value is None]
-    session = model.session(**{"missing" if declared else "unavailable": missing})
-    evidence = getattr(model, "evidence_", ()) if declared else ()
+    session, evidence = model.session(missing=missing), getattr(model, "evidence_", ())
     paragraphs = [f"{'Missing' if evidence else 'Unavailable'}: {', '.join(missing)}."] if missing else []
     if evidence:
         paragraphs.append(f"The model knows from the start whether there is a value of {', '.join(evidence)}.")

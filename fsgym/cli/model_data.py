@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -162,6 +162,11 @@ class ModelData:
             return chosen.set_axis(range(chosen.shape[1]), axis=1)
         return chosen
 
+    def classifier_for(self, columns: Collection[str]) -> Any:
+        """The classifier for a table with these columns: one that it lacks says nothing of the rows."""
+        evidence = {*getattr(self.classifier, "evidence_", ())}
+        return self.classifier if evidence <= {*columns} else self.classifier.without_evidence()
+
     def check_groups(self, path: Path, dataset: Dataset) -> None:
         """ValueError unless a file has the groups of the model."""
         from fsgym.cli.files import read_groups
@@ -206,6 +211,7 @@ class LabelledData:
     training : int64, the numbers of the rows that were used in training, as far as is known
     default_split : str, the part to evaluate on
     remark : str, what is known of the training rows otherwise
+    classifier : that for these columns
     """
 
     loaded: LoadedDataset
@@ -213,6 +219,7 @@ class LabelledData:
     training: NDArray[np.int64]
     default_split: str
     remark: str
+    classifier: Any
 
     def caution(self, rows: NDArray[np.int64]) -> str:
         """A sentence that says whether some of these rows were used in training."""
@@ -252,15 +259,18 @@ def labelled_data(
     dataset: Dataset = opened.classifier.labelled_dataset(rows, labels)
     name = Path(data).name.partition(".")[0] if loaded is None else loaded.dataset.name
     whole = LoadedDataset(dataset.replace(name=name, row_groups=groups), None if loaded is None else loaded.n_train)
-    return _with_training_rows(opened, data, whole, reading)
+    known = _training_rows(opened, data, whole, reading)
+    return LabelledData(whole, reading, *known, opened.classifier_for(table.columns))
 
 
-def _with_training_rows(opened: ModelData, data: str, whole: LoadedDataset, reading: Reading) -> LabelledData:
-    """The data with the numbers of the training rows, if they are the training data."""
+def _training_rows(
+    opened: ModelData, data: str, whole: LoadedDataset, reading: Reading
+) -> tuple[NDArray[np.int64], str, str]:
+    """The numbers of the training rows, if these are the training data, the part to evaluate on, and a remark."""
     trained_on, none = opened.trained_on, np.zeros(0, np.int64)
     if trained_on is None:
         remark = f"{opened.path} does not say which rows it was trained on; with some of these, figures are optimistic."
-        return LabelledData(whole, reading, none, "all", remark)
+        return none, "all", remark
     if trained_on.fingerprint != whole.dataset.origin.table:
         remark = (
             f"{data} is not the training file, {trained_on.source!r}; if it has some of the same rows, the figures are "
@@ -268,14 +278,12 @@ def _with_training_rows(opened: ModelData, data: str, whole: LoadedDataset, read
         )
         if trained_on.source == data or trained_on.name == whole.dataset.name:
             remark = f"{data} differs from the training data of that name; with rows of these, figures are optimistic."
-        return LabelledData(whole, reading, none, "all", remark)
+        return none, "all", remark
     same = whole
     if trained_on.row_groups is None:  # the parts of the training, whatever --row-groups says now
         same = whole._replace(dataset=whole.dataset.replace(row_groups=None))
     elif trained_on.row_groups != reading.row_groups:
         remark = "--row-groups is not that of the training, so its parts are others; the figures may be optimistic."
-        return LabelledData(whole, reading, none, "all", remark)
+        return none, "all", remark
     rows = part_index(same, trained_on.split, trained_on.row_groups)
-    return LabelledData(
-        whole, reading, rows, OTHER_SPLIT[trained_on.split], "None of these rows were used in training."
-    )
+    return rows, OTHER_SPLIT[trained_on.split], "None of these rows were used in training."

@@ -71,7 +71,7 @@ def predict(
         table, _ = opened.read(data, data_dir, copied)
         refuse_unknown_columns(copied, table, f"--keep, {data}")
         rows = opened.rows_of(table, data, missing_columns)
-        writer = Writer(opened.classifier, copied)
+        writer = Writer(opened.classifier_for(table.columns), copied)
         with opened_output(output) as file:
             write = writer.write_jsonl if output is not None and output.suffix == ".jsonl" else writer.write_csv
             for first in range(0, len(rows), ROWS_PER_CALL):

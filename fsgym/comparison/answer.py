@@ -25,8 +25,8 @@ FROM_BEST = "from best"  # the column that says whether a difference is more tha
 def answer_in_words(ranking: Ranking | None) -> list[str]:
     """The answer as sentences, the most important first; empty if all fits failed.
 
-    A method that breaks rules, or was trained on test rows, is never the best. The settings were chosen on validation
-    data; methods are ranked by their loss on the test parts.
+    A method that breaks rules, or was trained on test rows, is never the best. The settings were chosen by
+    lambda or on validation data, see ``chosen_at``; methods are ranked by their loss on the test parts.
     """
     if ranking is None:
         return []
@@ -304,7 +304,8 @@ def losses_table(
     """``headline_table`` at each ``lam``, one below the other; by default at those that ``compare`` reports.
 
     Returns the ranking and the standing of each row, and by heading the cells of all rows.
-    Every cell is that of the setting with the lowest loss on the validation parts, as in ``summarise(results).losses``.
+    Every cell is that of the setting trained for the lambda, else of the lowest loss on the validation parts, as in
+    ``summarise(results).losses``.
     """
     lams = (results.attrs.get("reported") or lambdas_of(results)) if lam is None else lam
     rankings = [found for one in lams if (found := rank_methods(results, one)) is not None]

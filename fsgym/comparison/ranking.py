@@ -1,4 +1,4 @@
-"""The methods of a comparison at one lambda, each at the settings that were chosen on validation data."""
+"""The methods of a comparison at one lambda, each at the settings trained for it, or chosen on validation data."""
 
 from __future__ import annotations
 

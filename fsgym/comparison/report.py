@@ -204,13 +204,13 @@ def chart_of(comparison: Comparison, ranking: Ranking) -> tuple[Standing, str] |
 
 
 def _note_on_setting(comparison: Comparison, ranking: Ranking, outcome: Outcome) -> str:
-    """Says so where validation data chose another setting of the method at this lambda than the one that is played."""
+    """Says so where another setting of the method was chosen at this lambda than the one that is played."""
     (standing,) = (s for s in ranking.standings if s.method == outcome.row["method"])
     chosen = comparison.chosen(standing).get(0, outcome)
     if chosen.row["setting"] == outcome.row["setting"]:
         return ""
     played, other = (settings_text(o.row["params"]) for o in (outcome, chosen))
-    return f"The setting played is {played}; for the answer at this lambda, validation data chose {other} here."
+    return f"The setting played is {played}; for the answer at this lambda, it is {other} here."
 
 
 def _compact_case(case: dict[str, Any], place: Callable[[str], int]) -> list[Any]:

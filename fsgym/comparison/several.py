@@ -22,7 +22,8 @@ class DatasetsResult:
     ----------
     results : dict, data set -> what ``compare`` returns
     losses : DataFrame, one row per data set and one column per method
-        The mean test loss at the first lambda that is reported, at the settings chosen on validation data; NaN where
+        The mean test loss at the first lambda that is reported, at the settings of
+        ``summarise``; NaN where
         every fit failed, a rule is broken, or test rows were in training. Reference points are left out.
     rank_test : RankTest, or None if there is none
     answer : list of str, the result of the test in words, or why there is none

@@ -1,4 +1,4 @@
-"""Summaries of a table of results: by setting, and by method with its setting chosen on validation data."""
+"""Summaries of a table of results: by setting, and by method at the setting for a lambda or of a number of features."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ class Summary(NamedTuple):
         mean number of features on the validation part is at most k, for the model fitted without these rows and for
         that fitted on the whole training part; NaN if a split has no such setting.
     losses : DataFrame
-        One row per (method, lam): the test figures at the setting with the smallest validation loss
-        ``error_cost + lam * spent``. ``lowest`` is the method with the lowest mean loss at this lam, and
+        One row per (method, lam): the test figures at the setting that was trained at this lam, or nearest to it; of a
+        method whose settings have no lam, at the one with the smallest validation loss ``error_cost + lam * spent``.
+        ``lowest`` is the method with the lowest mean loss at this lam, and
         ``difference``, ``difference_low``, ``difference_high`` and ``difference_p`` are those of
         ``difference_of_losses`` from it.
     """
@@ -65,8 +66,8 @@ class Summary(NamedTuple):
         losses = ([r["method"], r["lam"], *means(r, "loss", *names)] for r in self.losses.to_dict("records"))
         within = ([r["method"], r["k"], *means(r, *names)] for r in self.within.to_dict("records"))
         return html_block(
-            "Means and standard deviations on the test parts, settings chosen on the validation parts",
-            "Setting with the smallest validation loss at each lambda:",
+            "Means and standard deviations on the test parts",
+            "Setting trained for each lambda; without such, that with the smallest validation loss at it:",
             HtmlTable(["method", "lambda", "loss", *figures], losses, len(self.losses)),
             "Setting with the best validation accuracy among those that use at most k features on average "
             "(acquisitions, if features are grouped):",
@@ -80,7 +81,7 @@ def summarise(
     lam: Sequence[float] | None = None,
     counted: str | None = None,
 ) -> Summary:
-    """Summarise what ``compare`` returned; settings are chosen on validation data, never on test data.
+    """Summarise what ``compare`` returned; settings are chosen by lambda or on validation data, never on test data.
 
     Parameters
     ----------
@@ -159,10 +160,16 @@ def expected_use(rows: pd.DataFrame, figure: str) -> pd.Series:
 
 
 def chosen_at(rows: pd.DataFrame, lam: float, counted: str) -> pd.DataFrame:
-    """The setting of each split with the lowest loss on the validation part, computed with this ``lam``.
+    """The setting of each split that was trained nearest to this ``lam``, as a ratio.
 
-    Prices are those that are expected. ``acquisition_cost`` and ``loss``, on the test part, are those at ``lam``.
+    Of settings without a ``lam``, and of equally near ones, that of the lowest loss on the validation part, with this
+    ``lam`` and the prices that are expected. Where a method is trained for the exchange rate, the luckiest of all its
+    exchange rates on few validation rows is a worse choice. ``acquisition_cost`` and ``loss``, on the test part, are
+    those at ``lam``.
     """
+    trained = with_lam(rows)["lam"].clip(lower=np.finfo(float).tiny)
+    distance = np.log(trained / max(lam, np.finfo(float).tiny)).abs().fillna(np.inf).round(9)
+    rows = rows[distance == distance.groupby(rows["split"]).transform("min")]
     chosen = best_per_split(rows, rows["validation_error_cost"] + lam * expected_use(rows, "spent"), counted)
     paid = lam * chosen["spent"]
     return chosen.assign(acquisition_cost=paid, loss=chosen["error_cost"] + paid)

@@ -113,4 +113,7 @@ def name_list(names: Any, what: str) -> Sequence[str]:
     """The names as a list; TypeError for a single text."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise TypeError(f"{what} must be a list of names, got {brief(names)}")
-    return list(names)
+    listed = list(names)
+    if any(isinstance(name, bool | np.bool_) for name in listed):
+        raise TypeError(f"{what} must be a list of names, got a mask; select the names by it")
+    return listed

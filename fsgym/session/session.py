@@ -425,6 +425,11 @@ class Session:
             if j in before.later:
                 raise ValueError(f"{event.name!r} is postponed already, and comes when the others are done")
             return
+        lacking = before.case.missing
+        if event.kind == "answer" and lacking is not None:
+            features = self._acquisitions.features_of(self._acquisitions.column_index[name] for name in event.values)
+            if lacking[features].any():
+                raise ValueError(f"{event.name!r} is missing for this case, as was said when the session began")
         if event.kind == "answer" and event.paid and not before.case.paid[j] and not legal:
             raise ValueError(self._refusal(before.case, event.name, j))
         column_index, columns = self._acquisitions.column_index, self._acquisitions.columns

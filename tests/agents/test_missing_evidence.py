@@ -103,6 +103,8 @@ def test_only_what_is_declared_is_evidence(model, new):
     assert silent.probabilities["sick"] == pytest.approx(mean, abs=0.03)
     assert silent.next() == model.step({}).question
     assert "missing" not in json.loads(silent.to_json())
+    with pytest.raises(ValueError, match="'scan' is missing for this case, as was said when the session began"):
+        missing.answer("scan", 1.0, paid=False)
     unavailable, unknown = model.session(unavailable=["scan"]), model.session()
     unknown.unknown("scan")
     assert unavailable.probabilities == unknown.probabilities == silent.probabilities
@@ -170,6 +172,8 @@ def test_mistakes_are_sentences(model):
             model.session(**arguments)
     with pytest.raises(TypeError, match="missing must be a list of names"):
         model.session(missing="scan")
+    with pytest.raises(TypeError, match="missing must be a list of names, got a mask"):
+        model.session(missing=[False, False, True])
     with pytest.raises(ValueError, match="missing must be bool of shape"):
         model.predict_on_demand(lambda *_: None, 2, missing=[[0, 1, 0]] * 2)
     text = json.loads(model.session(missing=[]).to_json())
@@ -208,3 +212,31 @@ def test_the_command_ask_declares_what_is_missing(capsys, tmp_path, monkeypatch,
     printed = call(capsys, "ask", tmp_path / "model.safetensors", "--json", "--missing", "")[1]
     assert dict(json.loads(printed.splitlines()[0])["probabilities"])["sick"] > silent + 0.15
     assert "--missing" in call(capsys, "ask", tmp_path / "model.safetensors", "--missing", "scam")[2]
+
+
+def test_commands_take_an_absent_column_for_no_evidence(capsys, tmp_path, model, new):
+    X, y = new
+    model.save(tmp_path / "model.safetensors")
+    lacking = X.drop(columns="scan").assign(target=y)
+    lacking.to_csv(tmp_path / "lacking.csv", index=False)
+    wanted = model.predict(lacking, missing_columns="unavailable")
+    arguments = (tmp_path / "model.safetensors", tmp_path / "lacking.csv", "--missing-columns", "unavailable")
+    code, printed, _ = call(capsys, "predict", *arguments)
+    assert code == 0
+    assert pd.read_csv(io.StringIO(printed))["answer"].tolist() == wanted.tolist()
+    code, printed, _ = call(capsys, "evaluate", *arguments, "--json")
+    assert json.loads(printed)["evaluation"]["figures"]["accuracy"] == pytest.approx((wanted == y).mean())
+    code, printed, _ = call(capsys, "explain", *arguments, "--row", 3)
+    assert code == 0
+    assert f"Answer: {wanted[3]}" in printed
+
+
+def test_models_without_names_know_what_is_missing_in_tables_with_names(new):
+    X, y = cases(400, 0)
+    plain = AdaptiveClassifier(lam=0.03, learner="lattice", random_state=0).fit(X.to_numpy(), y)
+    with pytest.warns(UserWarning, match="fitted without feature names"):
+        by_position = plain.predict(new[0])
+    np.testing.assert_array_equal(by_position, plain.predict(new[0].to_numpy()))
+    silent = plain.without_evidence()
+    assert (silent.predict(new[0].to_numpy()) != by_position).any()
+    assert silent.without_evidence() is silent

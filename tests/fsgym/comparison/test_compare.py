@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
 
 import fsgym
-from baselines import CARTClassifier
+from baselines import CARTClassifier, PanelClassifier
 from fsgym import Dataset, Rules, compare, evaluate, summarise
 from fsgym.comparison import cell as cells
 from fsgym.comparison.compared import compared_methods
@@ -414,3 +414,18 @@ def test_targets_replace_the_sweep_of_methods_that_have_them():
     for wrong in (-1, [], "x", [float("nan")]):
         with pytest.raises((ValueError, TypeError), match="target_features must"):
             compare(data, ["lattice"], target_features=wrong, references=False)
+
+
+def test_a_method_trained_for_lambdas_is_at_the_nearest_one_whatever_the_validation_rows_say():
+    """Of eleven exchange rates, the luckiest on few validation rows may be one at which nothing is acquired."""
+    settings = [PanelClassifier(lam=lam) for lam in (0.001, 0.01, 0.1)]
+    results = compare("wine", {"panel": settings}, splits=2, references=False)
+    results["validation_error_cost"] = 1.0 - results["setting"] / 2  # the last one looks best
+    for lam, setting in ((0.001, 0), (0.002, 0), (0.01, 1), (0.03, 1), (0.04, 2), (0.1, 2), (5.0, 2), (0.0, 0)):
+        row = summarise(results, lam=[lam]).losses.iloc[0]
+        chosen = results[results["setting"] == setting]
+        assert row["n_features"] == pytest.approx(chosen["n_features"].mean()), lam
+        assert row["loss"] == pytest.approx((chosen["error_cost"] + lam * chosen["spent"]).mean())
+    without = results.assign(params='{"ccp_alpha": 0}')
+    last = results[results["setting"] == 2]
+    assert summarise(without, lam=[0.001]).losses["n_features"][0] == pytest.approx(last["n_features"].mean())
