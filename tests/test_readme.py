@@ -153,9 +153,12 @@ def test_each_table_has_all_methods_at_each_price_from_the_lowest_loss(name, pri
 
 def test_what_the_readme_says_of_its_tables_is_what_they_show():
     breast_cancer, cube = rows_of_table("breast-cancer"), rows_of_table("cube-nm")
-    assert "its loss is within noise of the best at each lambda" in README.replace("\n", " ")
-    panels = [row for row in breast_cancer if row["method"] == "Fixed panel"]
-    assert {row["from best"] for row in panels} <= {"–", "within noise"}
+    text = README.replace("\n", " ")
+    assert "the learnt stopping rule asks for them in one order" in text
+    assert {row["method"] for row in breast_cancer if row["from best"] == "–"} == {"Learnt stopping"}
+    assert "The default agent is within noise of it at each lambda" in text
+    adaptive = [row for row in breast_cancer if row["method"] == "Adaptive agent"]
+    assert {row["from best"] for row in adaptive} == {"within noise"}
     mixture = [row for row in cube if row["method"] == "Mixture policy"]
     assert {row["from best"] for row in mixture} == {"–"}
     y = fsgym.load_dataset("cube_nm").y[: SCRIPT["CUBE_ROWS"]]
