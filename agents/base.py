@@ -22,9 +22,8 @@ from agents.policy import Policy
 from agents.stepwise import AskingAgent
 from fsgym.data.checks import check_groups, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
-from fsgym.data.dataset import Dataset
+from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.groups import default_names
-from fsgym.data.origin import RowOrigin
 from fsgym.envs.trajectories import EpisodeTable, Trajectories
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
@@ -150,7 +149,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     policy_ : Policy
         The policy, trained on the columns in alphabetical order where they have names; see ``arrangement_``.
     arrangement_ : Arrangement
-    training_origin_ : fsgym.data.origin.RowOrigin, or None for a model from a file
+    training_origin_ : fsgym.data.dataset.RowOrigin, or None for a model from a file
         Which rows of which table the classifier was fitted on.
 
     See Also

@@ -233,6 +233,19 @@ def acquisition_of_features(rules: Rules) -> NDArray[np.int64]:
     return acquisition
 
 
+def known_acquisitions(acquired: NDArray[np.bool_], legal: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
+    """The acquisitions that need not be paid any more, bool (n, n_acquisitions).
+
+    These are the acquisitions whose features are all acquired, and those of which some are acquired and no more can be.
+    The rest of a group that is known in part comes with the acquisition of the whole group.
+    """
+    some = rules.acquisitions_of(acquired)
+    if rules.n_acquisitions == rules.n_features:
+        return some
+    complete = np.stack([acquired[:, list(group)].all(axis=1) for group in rules.groups], axis=1)
+    return complete | (some & ~legal[:, : rules.n_acquisitions])
+
+
 def legal_from(acquired: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
     """The legal actions, bool (n, n_actions), as far as the mask ``acquired``, bool (n, n_features), determines them.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.policy import ChooseActions, Policy, acquisition_of_features, complete_advice
+from agents.policy import ChooseActions, Policy, acquisition_of_features, complete_advice, known_acquisitions
 from fsgym.rules import NO_BUDGET, Rules
 from fsgym.rules import kernels as mdp
 from fsgym.session.step import Advice
@@ -167,19 +167,6 @@ class ScoredPolicy(Policy):
             beyond[ends] = self.replayed(acquired[ends], values[ends], legal[ends], True).actions
         advice = complete_advice(actions, beyond, answers, legal, np.nan_to_num(scores[:, :J]), rules, None)
         return advice._replace(unused=acquired & ~taken[:, acquisition_of_features(rules)]), scores
-
-
-def known_acquisitions(acquired: NDArray[np.bool_], legal: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
-    """The acquisitions that need not be paid any more, bool (n, n_acquisitions).
-
-    These are the acquisitions whose features are all acquired, and those of which some are acquired and no more can be.
-    The rest of a group that is known in part comes with the acquisition of the whole group.
-    """
-    some = rules.acquisitions_of(acquired)
-    if rules.n_acquisitions == rules.n_features:
-        return some
-    complete = np.stack([acquired[:, list(group)].all(axis=1) for group in rules.groups], axis=1)
-    return complete | (some & ~legal[:, : rules.n_acquisitions])
 
 
 def with_empty_answer(

@@ -20,8 +20,7 @@ from agents.adaptive.policy import LEARNERS, ChosenPolicy
 from agents.adaptive.report import LearnerReport, LearnerTrial, ReferencePoint
 from agents.lattice.sweep import standard_error
 from agents.model_file import Labels
-from agents.target import UsageTarget, find_price
-from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
+from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask, UsageTarget, find_price
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.text.messages import explain_unknown

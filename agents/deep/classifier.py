@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from agents.base import BaseAgentClassifier
 from agents.deep.network import NetworkPolicy, scale_and_clip
+from agents.inputs import cheapest_constant_answer, training_rows
 from agents.model_file import Labels
 from agents.policy import MAX_LOSS
-from agents.weights import cheapest_constant_answer, training_rows
 from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import Scaling
 from fsgym.envs.env import DatumWiseEnv

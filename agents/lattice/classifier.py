@@ -17,9 +17,8 @@ from agents.lattice.learn import LearningSettings, TrainingResult, learn, limit_
 from agents.lattice.nodes import Moves, Subset, extended
 from agents.lattice.plan import SubsetRules, make_plan
 from agents.lattice.policy import LatticePolicy
-from agents.lattice.state_features import state_features
 from agents.lattice.subset_classifier import ONLY_LOGISTIC, CrossFit, SubsetClassifier, fit_classifier
-from agents.lattice.sweep import ADAPTIVE, STOP, SweepPolicy
+from agents.lattice.sweep import ADAPTIVE, STOP, SweepPolicy, state_features
 from agents.lattice.training_data import TrainingData, limits_of, prepare_data
 from agents.model_file import Labels
 from agents.parallel import TaskRunner, task_runner

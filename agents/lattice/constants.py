@@ -153,7 +153,7 @@ FALL_OF_LIMITED_GROWTH = 0.05  # relative fall of the training loss by growth th
 # select a context, 1,000 rows: .44 without growth, .24 with it, found by two in all of 12 fits.
 MARGINS_OF_GROWTH = {1000: 2.0, np.inf: 1.0}
 
-# Sweeps and regression of the advantages (sweep.py, state_features.py)
+# Sweeps and regression of the advantages (sweep.py)
 
 DEFAULT_KAPPA = 0.3  # standard errors. Ablation on the small data sets: 1 +.0054 (.0024), 0 -.0007 (.0021)
 # Standard errors by which acquiring anything must pay. By hand: with 0.3, German credit at .03 lost .016 by it.
@@ -240,7 +240,7 @@ N_GROWTH_AT_ONCE = 2
 MAX_PLAN_NUMBER = 1e12
 MIN_TEMPERATURE = 0.1  # least temperature that a model file may hold
 
-# Answers that cannot be obtained, and values that are known in advance (backups.py, held.py)
+# Answers that cannot be obtained, and values that are known in advance (held.py)
 
 DEFAULT_UNKNOWN = 0.1  # probability that an acquisition of a masked row cannot be obtained; by hand
 # Share of the masked rows that also lack one acquisition of their own path, so that back-ups of all acquisitions on the

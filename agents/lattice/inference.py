@@ -1,7 +1,7 @@
 """Compiled inference: a lattice policy moves from subset to subset and reads each value only after acquiring it.
 
-In the compiled functions, p is a ``Plan``, b are ``RowBuffers``, t are ``Tables`` of the rules, v is the place of a
-subset and e that of an episode.
+In the compiled functions, p is a ``Plan``, c a ``Continuation``, b are ``RowBuffers``, t are ``Tables`` of the rules,
+v is the place of a subset and e that of an episode.
 """
 
 from __future__ import annotations
@@ -13,17 +13,59 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.lattice import constants as const
-from agents.lattice.basis import bin_of, write_columns
-from agents.lattice.continuation import Continuation
-from agents.lattice.state_features import write_belief_features, write_value_features
-from agents.lattice.sweep import ADAPTIVE, STOP
+from agents.lattice.plan import Continuation, Plan
+from agents.lattice.sweep import ADAPTIVE, STOP, write_belief_features, write_value_features
+from agents.lattice.training_data import bin_of, write_columns
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 
-# Compiled: the class probabilities of a subset's classifier from the bins and columns of one row.
-#
-# As in ``inference``, p is a ``Plan``, b are ``RowBuffers``, and v is the place of a subset.
+
+class RowBuffers(NamedTuple):
+    """Memory for one row.
+
+    Attributes
+    ----------
+    columns : float64 (n_features, 4), of the acquired values
+    codes : uint8 (n_features,), bins of the acquired values
+    scores : float64 (n_classes,)
+    proba : float64 (n_classes,), class probabilities at the current subset
+    design : float64, state features
+    """
+
+    columns: NDArray[np.float64]
+    codes: NDArray[np.uint8]
+    scores: NDArray[np.float64]
+    proba: NDArray[np.float64]
+    design: NDArray[np.float64]
+
+
+def row_buffers(plan: Plan, n_classes: int) -> RowBuffers:
+    """Memory for one row of a policy."""
+    n_features = len(plan.mean)
+    n_beliefs = 1 + const.N_BELIEFS + n_classes
+    longest = n_beliefs + const.MAX_FEATURES_WITH_VALUES * const.COLUMNS_PER_FEATURE + int(plan.cells.max(initial=0))
+    return RowBuffers(
+        np.empty((n_features, const.COLUMNS_PER_FEATURE)),
+        np.empty(n_features, np.uint8),
+        np.empty(n_classes),
+        np.empty(n_classes),
+        np.empty(longest),
+    )
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def encode_value(p, b, x, row, i):
+    """Write columns and bin of the value of feature i."""
+    write_columns(p, i, x[row, i], b.columns[i])
+    b.codes[i] = bin_of(p, i, x[row, i])
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def encode_values_of(p, b, x, row, v):
+    """Write columns and bins of the values of all features of subset v."""
+    for f in range(p.feature_first[v], p.feature_first[v + 1]):
+        encode_value(p, b, x, row, p.feature[f])
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
@@ -111,111 +153,6 @@ def _write_forest_shares(p, b, v):
     n_trees = p.root_first[v + 1] - p.root_first[v]
     for k in range(n_classes):
         b.proba[k] = (b.proba[k] / n_trees + const.SHARE_SMOOTHING / n_classes) / (1.0 + const.SHARE_SMOOTHING)
-
-
-class Plan(NamedTuple):
-    """A policy as flat arrays; the part of subset v is ``..._first[v]`` to ``..._first[v + 1]``.
-
-    Attributes
-    ----------
-    mean ... thresholds : the fields of ``Basis``
-    n_bins : int64 (n_features,)
-    feature, feature_first : features that each subset reveals
-    mode : int64 (n_subsets,)
-    child, acquisition, child_first : the moves, the subset that each leads to and its acquisition
-    coefficient, coefficient_first : of the logistic regression, (1 + 4 n_features) x n_classes for each subset
-    start_score : float64 (n_subsets, n_outputs), to which the trees add
-    split_place, split_cut, leaf_value, tree_first
-        Complete trees. Row ``code <= split_cut`` goes left, for the code of the feature at ``split_place`` among the
-        features of the subset.
-    root, root_first : first nodes of the trees of each subset's forest
-    node_place ... entry_share : the arrays of all forests, see ``BaggedTrees``
-    blend : float64 (n_subsets, 3), weights of boosted trees, logistic regression and forest
-    temperature : float64 (n_subsets,)
-    theta, theta_first : of the regression of the advantages, n_columns x n_moves for each adaptive subset
-    cells : int64 (n_subsets,)
-    """
-
-    mean: NDArray[np.float64]
-    inverse_std: NDArray[np.float64]
-    knots: NDArray[np.float64]
-    column_mean: NDArray[np.float64]
-    inverse_column_std: NDArray[np.float64]
-    thresholds: NDArray[np.float64]
-    n_bins: NDArray[np.int64]
-    feature: NDArray[np.int64]
-    feature_first: NDArray[np.int64]
-    mode: NDArray[np.int64]
-    child: NDArray[np.int64]
-    acquisition: NDArray[np.int64]
-    child_first: NDArray[np.int64]
-    coefficient: NDArray[np.float64]
-    coefficient_first: NDArray[np.int64]
-    start_score: NDArray[np.float64]
-    split_place: NDArray[np.int32]
-    split_cut: NDArray[np.uint8]
-    leaf_value: NDArray[np.float64]
-    tree_first: NDArray[np.int64]
-    root_first: NDArray[np.int64]
-    root: NDArray[np.int64]
-    node_place: NDArray[np.int32]
-    node_cut: NDArray[np.uint8]
-    node_child: NDArray[np.int32]
-    entry_start: NDArray[np.int64]
-    entry_class: NDArray[np.int32]
-    entry_share: NDArray[np.float32]
-    blend: NDArray[np.float64]
-    temperature: NDArray[np.float64]
-    theta: NDArray[np.float64]
-    theta_first: NDArray[np.int64]
-    cells: NDArray[np.int64]
-
-
-class RowBuffers(NamedTuple):
-    """Memory for one row.
-
-    Attributes
-    ----------
-    columns : float64 (n_features, 4), of the acquired values
-    codes : uint8 (n_features,), bins of the acquired values
-    scores : float64 (n_classes,)
-    proba : float64 (n_classes,), class probabilities at the current subset
-    design : float64, state features
-    """
-
-    columns: NDArray[np.float64]
-    codes: NDArray[np.uint8]
-    scores: NDArray[np.float64]
-    proba: NDArray[np.float64]
-    design: NDArray[np.float64]
-
-
-def row_buffers(plan: Plan, n_classes: int) -> RowBuffers:
-    """Memory for one row of a policy."""
-    n_features = len(plan.mean)
-    n_beliefs = 1 + const.N_BELIEFS + n_classes
-    longest = n_beliefs + const.MAX_FEATURES_WITH_VALUES * const.COLUMNS_PER_FEATURE + int(plan.cells.max(initial=0))
-    return RowBuffers(
-        np.empty((n_features, const.COLUMNS_PER_FEATURE)),
-        np.empty(n_features, np.uint8),
-        np.empty(n_classes),
-        np.empty(n_classes),
-        np.empty(longest),
-    )
-
-
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def encode_value(p, b, x, row, i):
-    """Write columns and bin of the value of feature i."""
-    write_columns(p, i, x[row, i], b.columns[i])
-    b.codes[i] = bin_of(p, i, x[row, i])
-
-
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def encode_values_of(p, b, x, row, v):
-    """Write columns and bins of the values of all features of subset v."""
-    for f in range(p.feature_first[v], p.feature_first[v + 1]):
-        encode_value(p, b, x, row, p.feature[f])
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
@@ -403,3 +340,236 @@ def _write_state_probabilities(p, b, places, X, proba):
         predict_proba_at(p, b, v)
         for k in range(len(b.proba)):
             proba[row, k] = b.proba[k]
+
+
+# The choice of the action in any state: what is known and was not acquired by the policy itself cost nothing.
+
+
+class KnownStates(NamedTuple):
+    """A batch of n states.
+
+    Attributes
+    ----------
+    known : bool (n, J), acquisitions that have been made or were known in advance
+    revealed : bool (n, n_features), their features
+    X : float32 (n, n_features), read only where an acquisition is known
+    legal : int8 (n, n_actions)
+    usable : int8 (n, J), acquisitions that are known or legal
+    """
+
+    known: NDArray[np.bool_]
+    revealed: NDArray[np.bool_]
+    X: NDArray[np.float32]
+    legal: NDArray[np.int8]
+    usable: NDArray[np.int8]
+
+
+class StateOutlook(NamedTuple):
+    """What a lattice policy says about n states beside its actions.
+
+    Attributes
+    ----------
+    actions : int64 (n,)
+    answers : int64 (n,), the class that the policy would answer now
+    beyond : int64 (n,), the acquisition if the row goes on; -1 where none is legal
+    preference : float64 (n, J), higher for acquisitions that come first
+    expected : float64 (n, J)
+        The expected cost of going on with each acquisition, its price included; NaN where it is not estimated.
+    proba : float64 (n, n_classes), class probabilities at the subset from which the policy would answer
+    places : int64 (n,), the place of that subset
+    """
+
+    actions: NDArray[np.int64]
+    answers: NDArray[np.int64]
+    beyond: NDArray[np.int64]
+    preference: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    proba: NDArray[np.float64]
+    places: NDArray[np.int64]
+
+
+def outlook_in_states(plan: Plan, continuation: Continuation, states: KnownStates, rules: Rules) -> StateOutlook:
+    """The actions in n states, with all acquisitions ranked and the expected costs of those that have estimates."""
+    n, J = states.known.shape
+    outlook = StateOutlook(
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty((n, J)),
+        np.full((n, J), np.nan),
+        np.empty((n, rules.n_classes)),
+        np.empty(n, np.int64),
+    )
+    buffers = row_buffers(plan, rules.n_classes)
+    _outlook_in_states(
+        plan, continuation, buffers, rules.tables, states, rules.error_costs, rules.lam * rules.costs, outlook
+    )
+    return outlook
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _outlook_in_states(p, c, b, t, s, error_costs, prices, o):
+    J = s.known.shape[1]
+    for row in range(len(s.X)):
+        j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
+        o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, error_costs)
+        w = v if its_own else _best_contained(p, c, s, row, v, c.answer_cost, False)
+        o.places[row] = w
+        encode_values_of(p, b, s.X, row, w)
+        predict_proba_at(p, b, w)
+        answer = o.answers[row] = cheapest_answer(b.proba, error_costs)
+        stop_cost = 0.0
+        for k in range(len(b.proba)):
+            o.proba[row, k] = b.proba[k]
+            stop_cost += b.proba[k] * error_costs[answer, k]
+        o.actions[row] = j if j >= 0 else J + answer
+        for k in range(len(c.order)):
+            o.preference[row, c.order[k]] = -float(2 * J + k)
+        _rank_moves(p, c, v, o.preference[row])
+        if w != v:  # more is known than the policy decides by: its estimates are not those of this state
+            continue
+        _write_expected(p, c, b, v, (s.usable[row], j), (error_costs, stop_cost), o.expected[row])
+        if p.feature_first[v + 1] == p.feature_first[v]:  # nothing is known there: the means of training hold
+            for m in range(p.child_first[v], p.child_first[v + 1]):
+                o.expected[row, p.acquisition[m]] = prices[p.acquisition[m]] + c.start_value[p.child[m]]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _rank_moves(p, c, v, preference):
+    """Rank the moves at subset v before all other acquisitions, the back-up moves last."""
+    J = len(preference)
+    for m in range(c.backup_first[v], c.backup_first[v + 1]):
+        preference[c.backup_acquisition[m]] = -float(J + m - c.backup_first[v])
+    for m in range(p.child_first[v], p.child_first[v + 1]):
+        preference[p.acquisition[m]] = -float(m - p.child_first[v])
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _write_expected(p, c, b, v, now, costs, expected):
+    """Write what moves at subset v are expected to cost, where the policy decides by it.
+
+    The estimates of back-up moves only count where the policy turned to these moves; they are for such rows.
+    """
+    (usable, chosen), (error_costs, stop_cost) = now, costs
+    first, last = p.child_first[v], p.child_first[v + 1]
+    n, cell = write_design(p, b, v, error_costs)
+    wants_other, is_child = False, False
+    for m in range(first, last):
+        j = p.acquisition[m]
+        is_child = is_child or j == chosen
+        if p.mode[v] == ADAPTIVE:
+            advantage = predicted_advantage(p, b, v, p.theta, p.theta_first[v] + m - first, last - first, n, cell)
+            expected[j] = stop_cost + advantage
+            wants_other = wants_other or (usable[j] == 0 and advantage < 0.0)
+    if is_child or (chosen < 0 and not wants_other):
+        return
+    n_adaptive = (c.backup_theta_first[v + 1] - c.backup_theta_first[v]) // (n + p.cells[v])
+    for m in range(n_adaptive):
+        where = c.backup_theta_first[v] + m
+        advantage = predicted_advantage(p, b, v, c.backup_theta, where, n_adaptive, n, cell)
+        expected[c.backup_acquisition[c.backup_first[v] + m]] = stop_cost + advantage
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _next_acquisition(p, c, b, t, s, row, error_costs):
+    """The next acquisition, the place of the subset at which it is made, and whether the policy itself can get there.
+
+    The acquisition is -1 to answer there.
+    """
+    n_known, n_base, root = 0, 0, 0
+    for j in range(s.known.shape[1]):
+        n_known += s.known[row, j]
+    if len(c.base) > 0:
+        whole = True
+        for k in range(len(c.base)):
+            n_base += s.known[row, c.base[k]]
+            whole = whole and s.usable[row, c.base[k]] != 0
+        if whole:
+            for k in range(len(c.base)):
+                if not s.known[row, c.base[k]]:
+                    return c.base[k], 0, True
+            root = c.base_place[0]
+        else:
+            n_base = 0
+    encode_values_of(p, b, s.X, row, root)
+    j, v, n_free = _replay(p, c, b, t, s, row, root, error_costs)
+    if n_base + n_free == n_known:  # a state of the policy itself
+        return j, v, True
+    start = _best_contained(p, c, s, row, root, c.start_value, True)
+    if start == root:
+        return j, v, False
+    encode_values_of(p, b, s.X, row, start)
+    j, v, _ = _replay(p, c, b, t, s, row, start, error_costs)
+    return j, v, False
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _replay(p, c, b, t, s, row, v, error_costs):
+    """Move on from subset v at no cost while the next acquisition is known.
+
+    Returns the first acquisition that is not known (-1 to answer), the place of the subset at which it is made, and the
+    number of moves.
+    """
+    n_free = 0
+    while True:
+        j, child = choose_move(p, c, b, v, s.usable, row, error_costs)
+        if j < 0 or not s.known[row, j]:
+            return j, v, n_free
+        n_free += 1
+        for k in range(t.member_first[j], t.member_first[j + 1]):
+            encode_value(p, b, s.X, row, t.member[k])
+        v = child
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _best_contained(p, c, s, row, best, loss, with_savings):
+    """The subset of known acquisitions of lowest ``loss``, less what others save; ``best`` among equal ones."""
+    lowest = loss[best] - with_savings * _saved(c, s, row, best)
+    for v in range(len(loss)):
+        contained = True
+        for f in range(p.feature_first[v], p.feature_first[v + 1]):
+            if not s.revealed[row, p.feature[f]]:
+                contained = False
+                break
+        if contained:
+            lower = loss[v] - with_savings * _saved(c, s, row, v)
+            if lower < lowest - const.TIE_TOLERANCE:
+                best, lowest = v, lower
+    return best
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def _saved(c, s, row, v):
+    saved = 0.0
+    for k in range(c.saving_first[v], c.saving_first[v + 1]):
+        if s.known[row, c.saving_acquisition[k]]:
+            saved += c.saving[k]
+    return saved
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _acquisition_beyond(p, c, b, s, row, v, error_costs):
+    """The acquisition to make at subset v if the row must go on after its answer; -1 if none is legal.
+
+    It is the child of lowest predicted advantage, else the first back-up move, else the first in the global order.
+    """
+    first, last = p.child_first[v], p.child_first[v + 1]
+    best, lowest = -1, np.inf
+    if p.mode[v] == ADAPTIVE:
+        predict_proba_at(p, b, v)
+        n, cell = write_design(p, b, v, error_costs)
+        for m in range(first, last):
+            if s.legal[row, p.acquisition[m]] != 0:
+                where = p.theta_first[v] + m - first
+                advantage = predicted_advantage(p, b, v, p.theta, where, last - first, n, cell)
+                if advantage < lowest:
+                    best, lowest = p.acquisition[m], advantage
+    if best >= 0:
+        return best
+    for m in range(c.backup_first[v], c.backup_first[v + 1]):
+        if s.legal[row, c.backup_acquisition[m]] != 0:
+            return c.backup_acquisition[m]
+    for k in range(len(c.order)):
+        if s.legal[row, c.order[k]] != 0:
+            return c.order[k]
+    return -1

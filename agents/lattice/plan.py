@@ -1,4 +1,4 @@
-"""The plan of a lattice policy, flat arrays for the compiled code: built from its parts, checked when loaded."""
+"""A lattice policy as flat arrays for the compiled code: built from its parts, checked when loaded."""
 
 from __future__ import annotations
 
@@ -8,16 +8,73 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.lattice.basis import Basis
-from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_PLAN_NUMBER, MIN_TEMPERATURE, TREE_DEPTHS
+from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_CHILDREN, MAX_PLAN_NUMBER, MIN_TEMPERATURE, TREE_DEPTHS
 from agents.lattice.forest import join_forests
-from agents.lattice.inference import Plan
-from agents.lattice.state_features import n_belief_features, n_cells, n_value_features
 from agents.lattice.subset_classifier import SubsetClassifier
-from agents.lattice.sweep import ADAPTIVE, STOP
+from agents.lattice.sweep import ADAPTIVE, STOP, n_belief_features, n_cells, n_value_features
+from agents.lattice.training_data import Basis
 from agents.parts import features_are_revealed, lengths_of_parts, moves_extend, numbers_of_features
 from fsgym.rules import Rules
 from fsgym.trees.boosting import MOST_BINS
+
+
+class Plan(NamedTuple):
+    """A policy as flat arrays; the part of subset v is ``..._first[v]`` to ``..._first[v + 1]``.
+
+    Attributes
+    ----------
+    mean ... thresholds : the fields of ``Basis``
+    n_bins : int64 (n_features,)
+    feature, feature_first : features that each subset reveals
+    mode : int64 (n_subsets,)
+    child, acquisition, child_first : the moves, the subset that each leads to and its acquisition
+    coefficient, coefficient_first : of the logistic regression, (1 + 4 n_features) x n_classes for each subset
+    start_score : float64 (n_subsets, n_outputs), to which the trees add
+    split_place, split_cut, leaf_value, tree_first
+        Complete trees. Row ``code <= split_cut`` goes left, for the code of the feature at ``split_place`` among the
+        features of the subset.
+    root, root_first : first nodes of the trees of each subset's forest
+    node_place ... entry_share : the arrays of all forests, see ``BaggedTrees``
+    blend : float64 (n_subsets, 3), weights of boosted trees, logistic regression and forest
+    temperature : float64 (n_subsets,)
+    theta, theta_first : of the regression of the advantages, n_columns x n_moves for each adaptive subset
+    cells : int64 (n_subsets,)
+    """
+
+    mean: NDArray[np.float64]
+    inverse_std: NDArray[np.float64]
+    knots: NDArray[np.float64]
+    column_mean: NDArray[np.float64]
+    inverse_column_std: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
+    n_bins: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    feature_first: NDArray[np.int64]
+    mode: NDArray[np.int64]
+    child: NDArray[np.int64]
+    acquisition: NDArray[np.int64]
+    child_first: NDArray[np.int64]
+    coefficient: NDArray[np.float64]
+    coefficient_first: NDArray[np.int64]
+    start_score: NDArray[np.float64]
+    split_place: NDArray[np.int32]
+    split_cut: NDArray[np.uint8]
+    leaf_value: NDArray[np.float64]
+    tree_first: NDArray[np.int64]
+    root_first: NDArray[np.int64]
+    root: NDArray[np.int64]
+    node_place: NDArray[np.int32]
+    node_cut: NDArray[np.uint8]
+    node_child: NDArray[np.int32]
+    entry_start: NDArray[np.int64]
+    entry_class: NDArray[np.int32]
+    entry_share: NDArray[np.float32]
+    blend: NDArray[np.float64]
+    temperature: NDArray[np.float64]
+    theta: NDArray[np.float64]
+    theta_first: NDArray[np.int64]
+    cells: NDArray[np.int64]
+
 
 N_TREE_SPLITS = {1, *(2**depth - 1 for depth in TREE_DEPTHS)}  # of each tree; 1 without trees
 INTEGER_ARRAYS = {
@@ -59,9 +116,6 @@ class SubsetRules(NamedTuple):
 def make_plan(basis: Basis, classifiers: list[SubsetClassifier], decisions: list[SubsetRules]) -> Plan:
     """The flat arrays of a policy from its classifiers and decisions, one of each per subset."""
 
-    def first(lengths: list[int]) -> NDArray[np.int64]:
-        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
     def flat(parts: list[Any], kind: type) -> NDArray:
         return np.concatenate([np.asarray(v, dtype=kind).ravel() for v in parts] or [np.zeros(0, kind)])
 
@@ -73,26 +127,31 @@ def make_plan(basis: Basis, classifiers: list[SubsetClassifier], decisions: list
         *basis,
         basis.n_bins.astype(np.int64),
         flat([v.features for v in classifiers], np.int64),
-        first([len(v.features) for v in classifiers]),
+        _starts([len(v.features) for v in classifiers]),
         np.array([d.mode for d in decisions], np.int64),
         flat([[q for _, q in d.moves] for d in decisions], np.int64),
         flat([[j for j, _ in d.moves] for d in decisions], np.int64),
-        first([len(d.moves) for d in decisions]),
+        _starts([len(d.moves) for d in decisions]),
         flat([v.coefficients for v in classifiers], np.float64),
-        first([v.coefficients.size for v in classifiers]),
+        _starts([v.coefficients.size for v in classifiers]),
         np.stack([v.start_score for v in classifiers]),
         place.astype(np.int32),
         cut.astype(np.uint8),
         value.astype(np.float64),
-        first([len(v.boosted.value) for v in classifiers]),
-        first([len(v.forest.root) for v in classifiers]),
+        _starts([len(v.boosted.value) for v in classifiers]),
+        _starts([len(v.forest.root) for v in classifiers]),
         *join_forests([v.forest for v in classifiers]),
         np.stack([v.blend for v in classifiers]),
         np.array([v.temperature for v in classifiers]),
         flat([d.theta for d in decisions], np.float64),
-        first([d.theta.size for d in decisions]),
+        _starts([d.theta.size for d in decisions]),
         np.array([n_cells(basis.n_bins[v.features]) for v in classifiers], np.int64),
     )
+
+
+def _starts(lengths: list[int]) -> NDArray[np.int64]:
+    """Where the part of each subset begins, and the end of the last one, int64 (n_subsets + 1,)."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def check_plan(taken: NDArray, plan: Plan, rules: Rules) -> None:
@@ -169,8 +228,7 @@ def _check_lengths(taken: NDArray, plan: Plan, rules: Rules) -> None:
     _require_consistent((found == n_features).all() and features_are_revealed(taken, plan.feature, rules), "features")
     parts = pairwise(plan.feature_first.tolist())
     cells = np.array([n_cells(plan.n_bins[plan.feature[begin:end]]) for begin, end in parts])
-    n_beliefs = n_belief_features(rules.n_classes)
-    columns = np.array([1 + n_beliefs + n_value_features(m) for m in n_features.tolist()]) + cells
+    columns = _columns_of_subsets(taken, cells, rules)
     n_moves = lengths_of_parts(plan.child_first, len(taken), len(plan.child), "moves")
     for name, lengths in (
         ("coefficient", (1 + COLUMNS_PER_FEATURE * n_features) * rules.n_classes),
@@ -225,3 +283,134 @@ def _check_forest(plan: Plan) -> None:
 def _require_consistent(consistent: Any, what: str) -> None:
     if not consistent:
         raise ValueError(f"the {what} of the policy do not fit together")
+
+
+# How a lattice policy goes on where it does not move by its plan: flat arrays, built from their parts and checked.
+
+
+class Continuation(NamedTuple):
+    """Back-up moves and starts as flat arrays; the part of subset v is ``..._first[v]`` to ``..._first[v + 1]``.
+
+    Attributes
+    ----------
+    backup_child, backup_acquisition, backup_first : int64
+        The back-up moves, made where the preferred acquisition cannot be obtained.
+    backup_theta, backup_theta_first
+        Coefficients of the advantages of the first back-up moves of each subset, n_columns x n_moves.
+    start_value : float64 (n_subsets,)
+        Mean loss of the training rows that start at each subset, with its values known in advance.
+    answer_cost : float64 (n_subsets,)
+        Mean cost of answering at each subset.
+    saving, saving_acquisition, saving_first
+        How much lower that mean is if one more acquisition is known in advance.
+    order : int64 (J,)
+        All acquisitions, the most useful first: the order in which to go on after an answer.
+    base : int64 (n_base,)
+        Acquisitions that each row makes first.
+    base_place : int64 (1,), the place of the subset of these
+    """
+
+    backup_child: NDArray[np.int64]
+    backup_acquisition: NDArray[np.int64]
+    backup_first: NDArray[np.int64]
+    backup_theta: NDArray[np.float64]
+    backup_theta_first: NDArray[np.int64]
+    start_value: NDArray[np.float64]
+    answer_cost: NDArray[np.float64]
+    saving: NDArray[np.float64]
+    saving_acquisition: NDArray[np.int64]
+    saving_first: NDArray[np.int64]
+    order: NDArray[np.int64]
+    base: NDArray[np.int64]
+    base_place: NDArray[np.int64]
+
+
+REAL_ARRAYS = {"backup_theta", "start_value", "answer_cost", "saving"}
+
+
+class SubsetContinuation(NamedTuple):
+    """The parts of a ``Continuation`` at one subset.
+
+    Attributes
+    ----------
+    backups : list of (acquisition, place of the subset that it leads to)
+    theta : float64, coefficients of the first of them
+    start_value, answer_cost : float
+    savings : list of (acquisition, saving)
+    """
+
+    backups: list[tuple[int, int]]
+    theta: NDArray[np.float64]
+    start_value: float
+    answer_cost: float
+    savings: list[tuple[int, float]]
+
+
+def make_continuation(
+    parts: list[SubsetContinuation], order: NDArray[np.int64], base: list[int], base_place: int
+) -> Continuation:
+    """The flat arrays from the parts of all subsets."""
+
+    backups = [move for part in parts for move in part.backups]
+    savings = [entry for part in parts for entry in part.savings]
+    return Continuation(
+        np.array([q for _, q in backups], np.int64),
+        np.array([j for j, _ in backups], np.int64),
+        _starts([len(part.backups) for part in parts]),
+        np.concatenate([np.asarray(part.theta, np.float64).ravel() for part in parts]),
+        _starts([part.theta.size for part in parts]),
+        np.array([part.start_value for part in parts], np.float64),
+        np.array([part.answer_cost for part in parts], np.float64),
+        np.array([v for _, v in savings], np.float64),
+        np.array([j for j, _ in savings], np.int64),
+        _starts([len(part.savings) for part in parts]),
+        np.asarray(order, np.int64),
+        np.array(base, np.int64),
+        np.array([base_place], np.int64),
+    )
+
+
+def check_continuation(taken: NDArray, cells: NDArray[np.int64], c: Continuation, rules: Rules) -> None:
+    """Raise ValueError unless the compiled code stays within these arrays and each episode ends.
+
+    ``choose_move`` and ``_rank_moves`` rely on back-up moves that lead to a larger subset and on ``backup_theta`` with
+    a column for each of the first of them; ``_saved`` and ``_acquisition_beyond`` on ``saving_acquisition`` and
+    ``order`` that are acquisitions; ``_next_acquisition`` on ``base``, the acquisitions of the subset ``base_place``.
+
+    Parameters
+    ----------
+    taken : bool (n_subsets, n_acquisitions), checked
+    cells : int64 (n_subsets,), checked
+    c : Continuation
+    rules : Rules
+    """
+    n_subsets, J = taken.shape
+    shapes = {"order": (J,), "base_place": (1,), "start_value": (n_subsets,), "answer_cost": (n_subsets,)}
+    for name, array in c._asdict().items():
+        dtype = np.dtype(np.float64 if name in REAL_ARRAYS else np.int64)
+        shape = shapes.get(name, (n_subsets + 1,) if name.endswith("_first") else (array.size,))
+        if array.dtype != dtype or array.shape != shape or not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite {dtype} of shape {shape}, got {array.dtype} {array.shape}")
+        _require_consistent(dtype != np.float64 or (np.abs(array) <= MAX_PLAN_NUMBER).all(), name)
+    _require_consistent(len(c.backup_child) == len(c.backup_acquisition), "backups")
+    _require_consistent(len(c.saving) == len(c.saving_acquisition), "savings")
+    n_backups = lengths_of_parts(c.backup_first, n_subsets, len(c.backup_child), "backups")
+    n_theta = lengths_of_parts(c.backup_theta_first, n_subsets, len(c.backup_theta), "backup_theta")
+    lengths_of_parts(c.saving_first, n_subsets, len(c.saving), "savings")
+    _require_consistent(moves_extend(taken, n_backups, c.backup_acquisition, c.backup_child), "backups")
+    columns = _columns_of_subsets(taken, cells, rules)
+    n_adaptive = n_theta // columns
+    _require_consistent((n_adaptive * columns == n_theta).all(), "backup_theta")
+    _require_consistent((n_adaptive <= np.minimum(n_backups, MAX_CHILDREN)).all(), "backup_theta")
+    _require_consistent(((c.saving_acquisition >= 0) & (c.saving_acquisition < J)).all(), "savings")
+    _require_consistent((np.sort(c.order) == np.arange(J)).all(), "order")
+    _require_consistent(((c.base >= 0) & (c.base < J)).all() and len(np.unique(c.base)) == len(c.base), "base")
+    _require_consistent(0 <= c.base_place[0] < n_subsets, "base")
+    _require_consistent(np.array_equal(np.flatnonzero(taken[c.base_place[0]]), np.sort(c.base)), "base")
+
+
+def _columns_of_subsets(taken: NDArray, cells: NDArray[np.int64], rules: Rules) -> NDArray[np.int64]:
+    """The number of columns of the state features at each subset, int64 (n_subsets,)."""
+    sizes = numbers_of_features(taken, rules)
+    n_beliefs = n_belief_features(rules.n_classes)
+    return np.array([1 + n_beliefs + n_value_features(m) for m in sizes.tolist()]) + cells

@@ -11,14 +11,11 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from agents.lattice import inference
-from agents.lattice.continuation import Continuation, check_continuation
-from agents.lattice.continue_from import KnownStates, outlook_in_states
-from agents.lattice.plan import check_plan
-from agents.policy import Policy, acquisition_of_features, complete_advice
-from agents.replay import known_acquisitions
+from agents.lattice.inference import KnownStates, outlook_in_states
+from agents.lattice.plan import Continuation, Plan, check_continuation, check_plan
+from agents.policy import Policy, acquisition_of_features, complete_advice, known_acquisitions
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
-from fsgym.rules.labels import cheapest_answers
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk, acquire_or_miss
 from fsgym.support.arrays import read_only, read_only_fields
@@ -37,7 +34,7 @@ class LatticeWalk:
     state : State of n cases, started
     """
 
-    def __init__(self, plan: inference.Plan, continuation: Continuation, rules: Rules, state: State) -> None:
+    def __init__(self, plan: Plan, continuation: Continuation, rules: Rules, state: State) -> None:
         self.plan, self.continuation, self.rules, self.state = plan, continuation, rules, state
         n = len(state.spent)
         self.values = np.full((n, rules.n_features), np.nan, np.float32)
@@ -127,7 +124,7 @@ class LatticePolicy(Policy):
     kind = "lattice"
 
     taken: NDArray[np.bool_]
-    plan: inference.Plan
+    plan: Plan
     continuation: Continuation
     rules: Rules
 
@@ -155,12 +152,11 @@ class LatticePolicy(Policy):
         """
         J = self.rules.n_acquisitions
         found = outlook_in_states(self.plan, self.continuation, self._known_states(acquired, values, legal), self.rules)
-        answers = np.where(found.actions >= J, found.actions - J, cheapest_answers(found.proba, self.rules.error_costs))
         order = np.lexsort((-found.preference, np.nan_to_num(found.expected, nan=np.inf)))
         ranked = np.empty(order.shape)
         np.put_along_axis(ranked, order, -np.arange(J, dtype=np.float64), axis=1)
         beyond = np.where(found.beyond >= 0, found.beyond, J)
-        advice = complete_advice(found.actions, beyond, answers, legal, ranked, self.rules, found.proba)
+        advice = complete_advice(found.actions, beyond, found.answers, legal, ranked, self.rules, found.proba)
         used = self.taken[found.places][:, acquisition_of_features(self.rules)]
         return advice._replace(expected=found.expected, unused=acquired & ~used)
 
@@ -215,7 +211,7 @@ class LatticePolicy(Policy):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> LatticePolicy:
         plan, taken = (
-            inference.Plan(**{name: arrays[f"plan.{name}"] for name in inference.Plan._fields}),
+            Plan(**{name: arrays[f"plan.{name}"] for name in Plan._fields}),
             arrays["taken"],
         )
         continuation = Continuation(**{name: arrays[f"continuation.{name}"] for name in Continuation._fields})

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from agents.base import BaseAgentClassifier
+from agents.inputs import training_rows
 from agents.model_file import Labels
 from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.rcpi import RCPI
-from agents.weights import training_rows
 from fsgym.envs.env import DatumWiseEnv
 from fsgym.methods import METHODS
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options

@@ -12,10 +12,10 @@ from numba import njit, typeof
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from agents.policy import MAX_LOSS
+from agents.policy import MAX_LOSS, known_acquisitions
 from agents.rcpi.kernels import EXCLUDED_SCORE, ActionScores, Linear, add_acquisition, best_legal
 from agents.rcpi.score_trees import NO_TREES, ScoreTrees, values_for_trees
-from agents.replay import Replayed, ScoredPolicy, check_empty_answer, known_acquisitions
+from agents.replay import Replayed, ScoredPolicy, check_empty_answer
 from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import Scaling
 from fsgym.envs.trajectories import Trajectories

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agents import model_file
+from agents.inputs import cheapest_constant_answer, training_rows
 from agents.parallel import TaskRunner, task_runner
 from agents.policy import MAX_LOSS, legal_from
 from agents.rcpi.base_learners import BaseLearners
@@ -23,7 +24,6 @@ from agents.rcpi.regression import Design
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.rows import UnusedAcquisitions, blanked, few_zeros, training_parts
 from agents.rcpi.sampling import EQUAL_SHARES, States, sample_states
-from agents.weights import cheapest_constant_answer, training_rows
 from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import Scaling
 from fsgym.data.weights import cumulative_shares

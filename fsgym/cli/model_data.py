@@ -36,7 +36,7 @@ class DataOrigin(NamedTuple):
     ----------
     source : str, the argument of `fsgym train`: a path or a name
     name : str, of the data set
-    fingerprint : str, of the encoded table with its labels, see ``fsgym.data.origin.table_fingerprint``
+    fingerprint : str, of the encoded table with its labels, see ``fsgym.data.dataset.table_fingerprint``
     n_samples : int, rows of the whole table
     split : {"train", "test", "all"}, the part used for training
     target, drop, category, numeric, separator, decimal, row_groups

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fsgym.data.dataset import Dataset
-from fsgym.data.origin import RowOrigin
+from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.scaling import Scaling
 from fsgym.envs.env import DatumWiseEnv
 from fsgym.methods.factories import FILE_MODULE, load_factory, train_policy

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.data.origin import row_before_scaling
+from fsgym.data.dataset import row_before_scaling
 from fsgym.envs.trajectories import revealed_values
 from fsgym.rules.labels import describe_error_costs
 from fsgym.support.extras import require

@@ -11,9 +11,8 @@ import numpy as np
 
 from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.case import Case, start_case
 from fsgym.session.step import Question, Step
-from fsgym.session.steps import explain_step, make_step, question_on
+from fsgym.session.steps import Case, explain_step, make_step, question_on, start_case
 from fsgym.text.messages import brief
 
 # What a person says in a session, as plain records that can be written and replayed.

@@ -15,8 +15,7 @@ from agents.adaptive.policy import LEARNERS
 from agents.adaptive.report import LearnerReport
 from agents.lattice.sweep import standard_error
 from agents.policy import Policy
-from agents.target import UsageTarget
-from agents.tradeoff import TrainingTask
+from agents.tradeoff import TrainingTask, UsageTarget
 from fsgym import Dataset, Rules, evaluate
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from agents import DatumWiseClassifier, LinearPolicy, load_classifier
-from agents.policy import acquisition_of_features
+from agents.policy import acquisition_of_features, known_acquisitions
 from agents.rcpi.rows import blanked
-from agents.replay import known_acquisitions, replay
+from agents.replay import replay
 from fsgym import Dataset, Rules, Scaling
 from support.deep_training import short_classifier
 from support.majority import MajorityClassifier

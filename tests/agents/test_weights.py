@@ -11,13 +11,13 @@ from sklearn.base import clone
 from sklearn.utils.class_weight import compute_sample_weight
 
 from agents import RCPI, DatumWiseClassifier, LatticeClassifier, SB3Classifier
+from agents.inputs import row_weights, training_rows
 from agents.lattice import growth
 from agents.lattice.learn import learn
 from agents.lattice.subset_classifier import fit_logistic
 from agents.lattice.training_data import prepare_data
 from agents.parallel import run_serially
 from agents.rcpi.sampling import sample_states
-from agents.weights import row_weights, training_rows
 from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules, evaluate
 from fsgym.data.weights import cumulative_shares
 

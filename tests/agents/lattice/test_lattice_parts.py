@@ -10,12 +10,10 @@ from sklearn.datasets import load_wine
 
 from agents import LatticeClassifier
 from agents.lattice import growth
-from agents.lattice.basis import bins_of, columns_of, fit_basis
 from agents.lattice.nodes import Lattice, Moves, extended
-from agents.lattice.state_features import n_cells
 from agents.lattice.subset_classifier import _best_blend, _best_temperature, cross_fit, fit_classifier, fit_logistic
-from agents.lattice.sweep import SweepPolicy
-from agents.lattice.training_data import TrainingData, prepare_data, stratified_folds
+from agents.lattice.sweep import SweepPolicy, n_cells
+from agents.lattice.training_data import TrainingData, bins_of, columns_of, fit_basis, prepare_data, stratified_folds
 from agents.parallel import run_serially
 from fsgym import Dataset, Rules
 from fsgym.trees.boosting import MAX_DEPTH, Growth, boost, boost_folds

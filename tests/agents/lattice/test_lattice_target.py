@@ -15,7 +15,7 @@ from agents import DatumWiseClassifier, LatticeClassifier
 from agents.lattice.learn import learn
 from agents.lattice.training_data import TrainingData, stratified_folds
 from agents.parallel import run_serially
-from agents.target import UsageTarget, check_target, find_price
+from agents.tradeoff import UsageTarget, check_target, find_price
 from fsgym import Dataset, Rules, evaluate, loss_scorer
 from support.rcpi_twin import problem
 
