@@ -208,11 +208,11 @@ def _waiting(
 @njit(cache=True, nogil=True, _nrt=False)
 def _mark_waiting(t, state, candidates, known, taken, spent, waiting, prices):
     for row in range(len(known)):
-        mdp.set_acquired(t, state, 0, taken[row], spent[row])
+        mdp.set_acquired(t, state, mdp.FIRST, taken[row], spent[row])
         for j in range(t.costs.size):
-            prices[row, j] = mdp.price(t, state, 0, j)
-            if candidates[row, j] and not mdp.is_legal(t, state, 0, j):
+            prices[row, j] = mdp.price(t, state, mdp.FIRST, j)
+            if candidates[row, j] and not mdp.is_legal(t, state, mdp.FIRST, j):
                 before, known[row, j] = known[row, j], False
-                mdp.set_acquired(t, state, 1, known[row], spent[row])
-                waiting[row, j] = mdp.is_legal(t, state, 1, j)
+                mdp.set_acquired(t, state, mdp.SECOND, known[row], spent[row])
+                waiting[row, j] = mdp.is_legal(t, state, mdp.SECOND, j)
                 known[row, j] = before

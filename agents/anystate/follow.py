@@ -117,7 +117,7 @@ def _follow_rows(t, state, X, m, b, rule, arrays, done):
         for k in range(n_classes):
             floor = min(floor, m.error_costs[a, k])
     for row in range(len(X)):
-        mdp.start(t, state, 0, X, row)
+        mdp.start(t, state, mdp.FIRST, X, row)
         for i in range(len(now.acquired)):
             now.acquired[i] = False
         while True:
@@ -134,7 +134,7 @@ def _follow_rows(t, state, X, m, b, rule, arrays, done):
             if predict_advantage(stop.centre, stop.scale, stop.knots, stop.theta, now.numbers) >= 0.0:
                 break
             done.order[row, state.n_taken[0]] = best
-            mdp.acquire(t, state, 0, best)
+            mdp.acquire(t, state, mdp.FIRST, best)
             for k in range(t.member_first[best], t.member_first[best + 1]):
                 i = t.member[k]
                 now.acquired[i] = not np.isnan(X[row, i])

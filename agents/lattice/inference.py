@@ -276,7 +276,7 @@ def follow_plan(plan: Plan, continuation: Continuation, X: NDArray[np.float32], 
 @njit(cache=True, nogil=True, _nrt=False)
 def _follow_plan(p, c, b, t, state, X, error_costs, outputs):
     for row in range(len(X)):
-        mdp.start(t, state, 0, X, row)
+        mdp.start(t, state, mdp.FIRST, X, row)
         v = 0
         if len(c.base) > 0:
             v = _acquire_base(p, c, b, t, state, X, row, outputs)
@@ -293,7 +293,7 @@ def _follow_plan(p, c, b, t, state, X, error_costs, outputs):
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _acquire(p, b, t, state, X, row, j, outputs):
     outputs.order[row, state.n_taken[0]] = j
-    mdp.acquire(t, state, 0, j)
+    mdp.acquire(t, state, mdp.FIRST, j)
     for k in range(t.member_first[j], t.member_first[j + 1]):
         i = t.member[k]
         encode_value(p, b, X, row, i)

@@ -91,7 +91,7 @@ def _write_targets(first, last, x, b, targets, legal):
                 continue
             legal[s, j] = True
             mdp.copy_state(t, state, 0, 1)
-            mdp.acquire(t, state, 1, j)
+            mdp.acquire(t, state, mdp.SECOND, j)
             b.chain[0], b.n_added[0] = j, -1
-            best = rollouts.choose_greedily(x, b, s, 0, 1)
+            best = rollouts.choose_greedily(x, b, s, mdp.FIRST, np.int64(1))
             targets[s, j] = b.allowed[0, best] - x.costs.lam * (state.spent[1] - state.spent[0])

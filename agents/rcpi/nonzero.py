@@ -98,8 +98,8 @@ def _write_nonzero_returns(batch, x, zeros, b, returns, legal):
             loss, n_chain = follow_mixture(x, b, s, -1, random)
             for j in range(J):
                 if legal[s, j] and zeros[row, j]:
-                    returns[s, j] -= (loss + x.costs.lam * mdp.price(t, state, 0, j)) / x.n_rollouts
+                    returns[s, j] -= (loss + x.costs.lam * mdp.price(t, state, mdp.FIRST, j)) / x.n_rollouts
             for k in range(n_chain):
                 j = b.chain[k]
                 if legal[s, j] and zeros[row, j]:
-                    returns[s, j] += x.costs.lam * mdp.price(t, state, 0, j) / x.n_rollouts
+                    returns[s, j] += x.costs.lam * mdp.price(t, state, mdp.FIRST, j) / x.n_rollouts

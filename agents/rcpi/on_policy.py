@@ -68,7 +68,7 @@ def _write_prefixes(first, last, x, b, shares):
         for p in range(b.n_added.size):
             b.n_added[p] = -1
         random = next_state(random)
-        p, n_chain = rollouts.sample_policy(random_fraction(random), x.mixture.shares), 0
+        p, n_chain = rollouts.sample_policy(random_fraction(random), x.mixture.shares), np.int64(0)
         while True:
             if p < 0:
                 random = next_state(random)
@@ -77,7 +77,7 @@ def _write_prefixes(first, last, x, b, shares):
                 action = rollouts.choose_greedily(x, b, s, p, n_chain)
             if action >= J:
                 break
-            mdp.acquire(t, state, 1, action)
+            mdp.acquire(t, state, mdp.SECOND, action)
             b.chain[n_chain] = action
             n_chain += 1
             if not x.mixture.per_trajectory:

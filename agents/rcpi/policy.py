@@ -91,13 +91,13 @@ def _advance_linear(t, state, rows, j, news, linear, arrays, actions):
             for m in range(scaled.shape[1]):
                 values[e, t.member[t.member_first[j] + m]] = scaled[k, m]
             if brought[k]:
-                add_acquisition(t, j, values, e, linear, 0, scores[e : e + 1])
+                add_acquisition(t, j, values, e, linear, mdp.FIRST, scores[e : e + 1])
         elif linear.empty_answer >= 0 and np.sum(state.legal[e, :J]) == 0:
             actions[k] = J + linear.empty_answer
             continue
         for a in range(state.legal.shape[1]):
             legal[e, a] = state.legal[e, a]
-        actions[k] = best_legal(scores, e, legal, e, linear, 0, allowed)
+        actions[k] = best_legal(scores, e, legal, e, linear, mdp.FIRST, allowed)
 
 
 # Limits that keep scores far from EXCLUDED_SCORE and infinity: sums of products of these stay below 1e27.
@@ -287,20 +287,20 @@ def follow_linear(values: NDArray[np.float32], X: NDArray[np.float32], linear: L
 def _follow_linear(t, state, values, X, linear, outputs, scores, allowed):
     J = t.costs.size
     for row in range(len(X)):
-        mdp.start(t, state, 0, X, row)
+        mdp.start(t, state, mdp.FIRST, X, row)
         if linear.empty_answer >= 0 and np.sum(state.legal[0, :J]) == 0:
             outputs.answers[row] = linear.empty_answer
             continue
         for a in range(scores.shape[1]):
             scores[0, a] = linear.intercepts[0, a]
         while True:
-            action = best_legal(scores, 0, state.legal, 0, linear, 0, allowed)
+            action = best_legal(scores, mdp.FIRST, state.legal, mdp.FIRST, linear, mdp.FIRST, allowed)
             if action >= J:
                 outputs.answers[row] = action - J
                 break
             outputs.order[row, state.n_taken[0]] = action
-            mdp.acquire(t, state, 0, action)
-            add_acquisition(t, action, values, row, linear, 0, scores)
+            mdp.acquire(t, state, mdp.FIRST, action)
+            add_acquisition(t, action, values, row, linear, mdp.FIRST, scores)
             for k in range(t.member_first[action], t.member_first[action + 1]):
                 i = t.member[k]
                 outputs.acquired[row, i] = not np.isnan(X[row, i])
@@ -352,7 +352,7 @@ def _replay_linear(t, known, values, now, answers, linear, outputs, buffers):
             _copy_scores(scores, last_scores, row)
             continue
         while True:
-            action = best_legal(scores, 0, now, row, linear, 0, allowed)
+            action = best_legal(scores, mdp.FIRST, now, row, linear, mdp.FIRST, allowed)
             if action >= J or not known[row, action]:
                 break
             now[row, action] = 0
@@ -360,7 +360,7 @@ def _replay_linear(t, known, values, now, answers, linear, outputs, buffers):
             if n_open == 0:
                 for k in range(answers.shape[1]):
                     now[row, J + k] = answers[row, k]
-            add_acquisition(t, action, values, row, linear, 0, scores)
+            add_acquisition(t, action, values, row, linear, mdp.FIRST, scores)
         actions[row] = action
         _copy_scores(scores, last_scores, row)
 

@@ -211,9 +211,9 @@ def random_legal(random, legal, e, n_actions):
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def restore_state(x, b, s):
     """Set row 0 of the buffers to sampled state s."""
-    mdp.start(x.tables, b.state, 0, x.X, x.states.rows[s])
+    mdp.start(x.tables, b.state, mdp.FIRST, x.X, x.states.rows[s])
     for k in range(x.states.lengths[s]):
-        mdp.acquire(x.tables, b.state, 0, np.int64(x.states.order[s, k]))
+        mdp.acquire(x.tables, b.state, mdp.FIRST, np.int64(x.states.order[s, k]))
     for p in range(b.has_base.size):
         b.has_base[p] = False
     if b.row[0] != x.states.rows[s]:
@@ -279,7 +279,7 @@ def choose_greedily(x, b, s, p, n_chain):
     update_scores(x, b, s, p, n_chain)
     if x.mixture.linear.trees.roots.size > 0:
         _write_tree_scores(x, b, s, p, n_chain)
-    return kernels.best_legal(b.scores, p, b.state.legal, 1, x.mixture.linear, p, b.allowed)
+    return kernels.best_legal(b.scores, p, b.state.legal, mdp.SECOND, x.mixture.linear, p, b.allowed)
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})
@@ -293,12 +293,12 @@ def follow_mixture(x, b, s, first_action, random):
     mdp.copy_state(t, state, 0, 1)
     for p in range(b.n_added.size):
         b.n_added[p] = -1
-    action, n_chain, n_decisions = first_action, 0, 0
+    action, n_chain, n_decisions = first_action, np.int64(0), 0
     random = kernels.next_state(random)
     p = sample_policy(kernels.random_fraction(random), x.mixture.shares)
     while action < J:
         if action >= 0:
-            mdp.acquire(t, state, 1, action)
+            mdp.acquire(t, state, mdp.SECOND, action)
             b.chain[n_chain] = action
             n_chain += 1
         if not x.mixture.per_trajectory and n_decisions > 0:

@@ -116,7 +116,7 @@ def _sample(seed, budgeted, X, shares, t, states, state, pool):
         random = next_state(random_stream(seed, s))
         row = sample_row(random, shares, len(X))
         states.rows[s] = row
-        mdp.start(t, state, 0, X, row)
+        mdp.start(t, state, mdp.FIRST, X, row)
         size = 0
         if budgeted:
             random = next_state(random)
@@ -135,7 +135,7 @@ def _sample(seed, budgeted, X, shares, t, states, state, pool):
             pool[k] = pool[n_pool]
             states.order[s, state.n_taken[0]] = j
             states.taken[s, j] = True
-            mdp.acquire(t, state, 0, j)
+            mdp.acquire(t, state, mdp.FIRST, j)
             if not t.independent:
                 n_pool = _write_legal(pool, t, state)
         states.lengths[s] = state.n_taken[0]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fsgym.data.dataset import Dataset
 from fsgym.rules import Costs, Rules, State, Tables
 from fsgym.rules import kernels as mdp
+from fsgym.support.arrays import read_only
 
 # Observations: phi(x, z) = [z, mu(x, z)] (Dulac-Arnold et al., 2012, section 3.3).
 #
@@ -197,7 +198,7 @@ class Episodes:
         """Collect the arguments of the compiled code and compile it for their types, once."""
         dataset, rules = self.dataset, self.rules
         first = rules.blank_state()
-        mdp.start(rules.tables, first, 0, np.zeros((1, dataset.n_features), np.float32), 0)
+        mdp.start(rules.tables, first, mdp.FIRST, read_only(np.zeros((1, dataset.n_features)), np.float32), 0)
         self._arrays = EpisodeArrays(
             self.state,
             self.index,

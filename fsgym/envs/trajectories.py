@@ -187,14 +187,14 @@ def price_steps(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) 
 def _price_orders(t, state, X, order, spent, n_paid, admissible):
     """Compiled loop of ``price_orders``."""
     for i in range(len(order)):
-        mdp.start(t, state, 0, X, i)
+        mdp.start(t, state, mdp.FIRST, X, i)
         for k in range(order.shape[1]):
-            j = order[i, k]
+            j = np.int64(order[i, k])
             if j < 0:
                 break
             if state.status[0, j] == mdp.MISSING:
                 continue
             admissible[i] = admissible[i] and state.legal[0, j] == 1
-            mdp.acquire(t, state, 0, j)
+            mdp.acquire(t, state, mdp.FIRST, j)
         spent[i] = state.spent[0]
         n_paid[i] = state.n_taken[0]

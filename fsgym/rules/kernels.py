@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 OPEN, TAKEN, MISSING = 0, 1, 2  # status of an acquisition
 NO_BUDGET = np.iinfo(np.int64).max
+FIRST, SECOND = np.int64(0), np.int64(1)  # states of a batch; for a literal 0 or 1, Numba would compile a function anew
 
 
 class Tables(NamedTuple):
@@ -198,18 +199,18 @@ def copy_state(t, state, source, target):
 def price_sets_greedily(t, state, X, wanted, paid, admissible):
     """Compiled loop of ``Rules.price_sets``, which uses state 0 for all rows."""
     for i in range(len(X)):
-        start(t, state, 0, X, i)
+        start(t, state, FIRST, X, i)
         while True:
             best, lowest, best_allowed = -1, np.inf, False
             for j in range(t.costs.size):
                 if not wanted[i, j] or state.status[0, j] != OPEN:
                     continue
                 allowed = state.legal[0, j] == 1
-                cost = price(t, state, 0, j)
+                cost = price(t, state, FIRST, j)
                 if best < 0 or (allowed and not best_allowed) or (allowed == best_allowed and cost < lowest):
                     best, lowest, best_allowed = j, cost, allowed
             if best < 0:
                 break
             admissible[i] = admissible[i] and best_allowed
-            acquire(t, state, 0, best)
+            acquire(t, state, FIRST, best)
         paid[i] = state.spent[0]

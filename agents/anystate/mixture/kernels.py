@@ -156,7 +156,7 @@ def _write_active(b):
 def _write_gains(t, b, j, n_active):
     """The remaining error cost after acquisition j, and the information about the class, and class and component."""
     n_points = (t.first[j + 1] - t.first[j]) // len(b.joint)
-    totals, mass, within, n_rows, before = b.totals, t.mass, 0.0, 0, -1
+    totals, mass, within, n_rows, before = b.totals, t.mass, 0.0, np.int64(0), -1
     for i in range(n_active):
         g = b.active[i]
         share, start = b.joint[g], t.first[j] + g * n_points
