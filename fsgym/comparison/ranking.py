@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from fsgym.comparison.compared import ComparedMethod
-from fsgym.comparison.pipelines import uses_same_columns
 from fsgym.comparison.summary import chosen_at, mean_figures
 from fsgym.methods import METHODS, REFERENCES
 
@@ -182,7 +181,7 @@ def fixed_methods(methods: Iterable[ComparedMethod]) -> list[str]:
             layers.append(layers[-1].estimator)
         cls = type(layers[-1])
         in_table = cls in fixed or f"{cls.__module__.partition('.')[0]}:{cls.__name__}" in fixed
-        if in_table or any(map(uses_same_columns, layers)):
+        if in_table or any(getattr(layer, "uses_same_columns", False) for layer in layers):
             names.append(method.name)
     return names
 
