@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fsgym.comparison.compared import ComparedMethod
-from fsgym.comparison.summary import chosen_at, mean_figures
+from fsgym.comparison.summary import chosen_at, mean_figures, rank_chosen
 from fsgym.methods import METHODS, REFERENCES
 
 REFERENCE_TITLES = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
@@ -35,6 +35,8 @@ class Standing(NamedTuple):
     flag : str, why it is never the best; "" if nothing speaks against it
     settings_left_out : int, number of settings that break the rules on a validation part
     chosen : DataFrame, its rows in the results, one per split, with ``loss`` at the ranking's lambda
+    verdict : {"noise", "higher", "unknown", ""}, on its loss compared with the best, by ``rank_table``; "" for the best
+        itself and for those that are never the best
     """
 
     method: str
@@ -46,6 +48,7 @@ class Standing(NamedTuple):
     flag: str
     settings_left_out: int
     chosen: pd.DataFrame
+    verdict: str = ""
 
     @property
     def eligible(self) -> bool:
@@ -144,7 +147,7 @@ def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | N
     ]
     losses = {s.method: np.nan_to_num(round(s.figures["loss"], 9), nan=np.inf) for s in standings}
     standings.sort(key=lambda s: (s.reference, not s.eligible, losses[s.method]))
-    return Ranking(
+    ranking = Ranking(
         lam,
         tuple(standings),
         counted,
@@ -153,6 +156,13 @@ def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | N
         "auc" in results.attrs.get("headline", ()),
         int(results["split"].nunique()),
     )
+    best = ranking.best
+    if best is None:
+        return ranking
+    eligible = {s.method: s.chosen for s in standings if s.eligible}
+    verdicts = rank_chosen(eligible, pd.Series({name: losses[name] for name in eligible}), best.method)["verdict"]
+    verdicts = verdicts.replace("lower", "noise").drop(best.method)  # lower by rounding errors alone
+    return ranking._replace(standings=tuple(s._replace(verdict=verdicts.get(s.method, "")) for s in standings))
 
 
 def method_titles(results: pd.DataFrame) -> dict[str, str]:
