@@ -86,9 +86,9 @@ def run_cell(
 
     Returns
     -------
-    dict with ``cells``, for each setting a dict of JSON values: ``row``, figures by name; ``histogram``, ``usage``,
-    ``examples`` and, if the cell is ``explained`` and its method has an order, ``played`` and ``chart`` as in
-    ``Outcome``
+    dict with ``cells``, for each setting a dict of JSON values: ``row``, figures by name; ``histogram`` and ``usage``
+    of ``acquisition_figures``; ``examples``, a few test rows with their acquisitions in order; and ``played`` and
+    ``chart`` of ``record_of``. The last three only if the cell is ``explained`` and its method has an order.
     """
 
     def fit(part: Dataset) -> Sequence[Any]:
@@ -104,8 +104,8 @@ def run_tested_cell(
 ) -> dict[str, Any]:
     """Fit a setting on the training part and evaluate it on the test part; nothing is held out for validation.
 
-    Returns JSON values: ``Evaluation.FIGURES``, n_train, n_test, ``histogram`` and ``usage`` as in ``Outcome``, the
-    first ``warning``, and what ``curve_figures`` returns.
+    Returns JSON values: ``Evaluation.FIGURES``, n_train, n_test, ``histogram`` and ``usage`` of
+    ``acquisition_figures``, the first ``warning``, and what ``curve_figures`` returns.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

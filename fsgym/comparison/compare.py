@@ -224,7 +224,7 @@ def run_planned(planned: Comparison, where: Where, command: str | None, label: s
     """Run a comparison and write its files; returns what ``compare`` returns. ``label`` is that of the progress bar."""
     protocol, compared, folder = planned.protocol, planned.methods, planned.folder
     outcomes, interrupted = planned.run(where, label or protocol.dataset.name)
-    results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
+    results = pd.DataFrame([o["row"] for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     texts = results[list(JSON_COLUMNS)].astype(object)
     results[list(JSON_COLUMNS)] = texts.where(texts.notna(), float("nan"))
     results = results.astype(dict.fromkeys(FIGURE_COLUMNS, float))  # columns without any value, too

@@ -61,11 +61,11 @@ def cards_of(comparison: Comparison, ranking: Ranking) -> list[dict[str, Any]]:
     shown = []
     for standing in ranking.standings:
         outcome = comparison.chosen(standing).get(0)
-        if standing.reference or outcome is None or outcome.row["n_acquisitions"] < OF_MOST_CASES:
+        if standing.reference or outcome is None or outcome["row"]["n_acquisitions"] < OF_MOST_CASES:
             continue
-        if outcome.examples:
-            cards = [card_of(example, comparison, ranking) for example in outcome.examples]
-            setting = settings_text(outcome.row["params"])
+        if outcome["examples"]:
+            cards = [card_of(example, comparison, ranking) for example in outcome["examples"]]
+            setting = settings_text(outcome["row"]["params"])
             shown.append({"title": standing.title, "flag": standing.flag, "setting": setting, "cards": cards})
     return shown
 
@@ -111,15 +111,15 @@ class Played:
     def __init__(self, comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]) -> None:
         self.standing, self._protocol = standing, comparison.protocol
         self.test = comparison.protocol.parts(0).test
-        given = [json.loads(outcome.row["params"]).get("lam") for outcome in outcomes]
+        given = [json.loads(outcome["row"]["params"]).get("lam") for outcome in outcomes]
         lams = [lam if isinstance(lam, int | float) else None for lam in given]
         by_lam = None not in lams
         order = np.argsort(
-            [-(lam or 0.0) if by_lam else o.row["spent"] for o, lam in zip(outcomes, lams)], kind="stable"
+            [-(lam or 0.0) if by_lam else o["row"]["spent"] for o, lam in zip(outcomes, lams)], kind="stable"
         )
         self.moves = len(order) > 1 and by_lam
         self.start = int(np.argmin([np.inf if (lam := lams[k]) is None else abs(lam - ranking.lam) for k in order]))
-        self.n_recorded = min(len(o.played["rows"]) for o in outcomes if o.played)
+        self.n_recorded = min(len(o["played"]["rows"]) for o in outcomes if o.get("played"))
         self.settings = [self._setting(comparison, ranking, outcomes[k], lams[k]) for k in order]
 
     @property
@@ -130,13 +130,13 @@ class Played:
 
     def _setting(self, comparison: Comparison, ranking: Ranking, outcome: Outcome, lam: float | None) -> dict[str, Any]:
         rules, cases = self._protocol.rules, []
-        setting: dict[str, Any] = {"label": settings_text(outcome.row["params"]), "answer": [], "note": ""}
+        setting: dict[str, Any] = {"label": settings_text(outcome["row"]["params"]), "answer": [], "note": ""}
         if lam is not None:
             at_lam = ranking if lam == ranking.lam else rank_methods(comparison.results, lam)
             note = "" if at_lam is None else _note_on_setting(comparison, at_lam, outcome)
             setting = {"label": f"lambda {lam:.4g}", "answer": answer_in_words(at_lam), "note": note}
         lam = rules.lam if lam is None else lam
-        played = outcome.played or {}
+        played = outcome.get("played") or {}
         columns = (played[name][: self.n_recorded] for name in ("rows", "order", "beliefs", "answers"))
         for i, order, beliefs, answer in zip(*columns, strict=True):
             example = case_of(rules, self.test, i, np.array(order, np.int32), answer) | {"beliefs": beliefs}
@@ -186,9 +186,9 @@ def played_of(comparison: Comparison, ranking: Ranking) -> Played | None:
 
     Results that were written before cases were recorded have none.
     """
-    recorded = [o for o in comparison.outcomes if o.row["split"] == 0 and o.played]
+    recorded = [o for o in comparison.outcomes if o["row"]["split"] == 0 and o.get("played")]
     for standing in ranking.standings:
-        own = [o for o in recorded if o.row["method"] == standing.method]
+        own = [o for o in recorded if o["row"]["method"] == standing.method]
         if own and not standing.reference and not standing.fixed:
             return Played(comparison, ranking, standing, own)
     return None
@@ -198,18 +198,18 @@ def chart_of(comparison: Comparison, ranking: Ranking) -> tuple[Standing, str] |
     """The chart of the best method that has one, as SVG, at its chosen setting in the first split."""
     for standing in ranking.standings:
         outcome = comparison.chosen(standing).get(0)
-        if outcome is not None and outcome.chart:
-            return standing, outcome.chart
+        if outcome is not None and outcome.get("chart"):
+            return standing, outcome["chart"]
     return None
 
 
 def _note_on_setting(comparison: Comparison, ranking: Ranking, outcome: Outcome) -> str:
     """Says so where another setting of the method was chosen at this lambda than the one that is played."""
-    (standing,) = (s for s in ranking.standings if s.method == outcome.row["method"])
+    (standing,) = (s for s in ranking.standings if s.method == outcome["row"]["method"])
     chosen = comparison.chosen(standing).get(0, outcome)
-    if chosen.row["setting"] == outcome.row["setting"]:
+    if chosen["row"]["setting"] == outcome["row"]["setting"]:
         return ""
-    played, other = (settings_text(o.row["params"]) for o in (outcome, chosen))
+    played, other = (settings_text(o["row"]["params"]) for o in (outcome, chosen))
     return f"The setting played is {played}; for the answer at this lambda, it is {other} here."
 
 
@@ -324,8 +324,8 @@ def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
     if not shown:
         return []
     outcomes = {s.method: comparison.chosen(s).values() for s in shown}
-    histograms = {name: np.sum([o.histogram or [] for o in found], axis=0) for name, found in outcomes.items()}
-    usages = {name: np.mean([o.usage or [] for o in found], axis=0) for name, found in outcomes.items()}
+    histograms = {name: np.sum([o["histogram"] for o in found], axis=0) for name, found in outcomes.items()}
+    usages = {name: np.mean([o["usage"] for o in found], axis=0) for name, found in outcomes.items()}
     counts = figures.used_counts(histograms, titles, protocol.unit)
     means = np.mean(list(usages.values()), axis=0)
     used = [j for j in np.argsort(-means, kind="stable") if means[j] > 0]
