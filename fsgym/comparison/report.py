@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words, headline_table, losses_table
 from fsgym.comparison.examples import case_of, with_units
-from fsgym.comparison.figures import plot_tradeoff, tradeoff_axes
+from fsgym.comparison.figures import draw, tradeoff, tradeoff_axes
 from fsgym.comparison.planned import Comparison, Outcome
 from fsgym.comparison.protocol import TARGETS
 from fsgym.comparison.ranking import REFERENCES, Ranking, Standing, method_titles, rank_methods, titles_with_flags
@@ -297,24 +297,22 @@ def _error_bar_caption(comparison: Comparison) -> str:
 
 def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
     *_, x_label, y_label = tradeoff_axes(ranking)
-    ax = plot_tradeoff(ranking, summary.settings, titles_with_flags(ranking))
-    if ax is None:
+    curves = tradeoff(ranking, summary.settings, titles_with_flags(ranking))
+    if curves is None:
         return []
     heading = f"{y_label[0].upper()}{y_label[1:]} against {x_label}"
     best = ranking.best
     ring = "" if best is None or best.reference else " The ring marks the best method at its chosen settings."
     n = len(comparison.protocol.splits)
     means = f"Means over {n} splits" if n > 1 else "One split"
-    zero = " The tick 0, for no error, stands where half an error would be." if _has_zero(ax) else ""
+    logarithmic = "scale" in curves["y"]
+    has_zero = logarithmic and "0" in curves["y"]["tick_labels"]
+    zero = " The tick 0, for no error, stands where half an error would be." if has_zero else ""
     caption = (
         f"Each point is one setting of a method; lower and further left is better.{ring} {means}, on "
-        f"{'a logarithmic' if ax.get_yscale() == 'log' else 'a linear'} vertical axis.{zero}"
+        f"{'a logarithmic' if logarithmic else 'a linear'} vertical axis.{zero}"
     )
-    return [Picture("curves", heading, caption, png_of(ax))]
-
-
-def _has_zero(ax: Axes) -> bool:
-    return ax.get_yscale() == "log" and "0" in [label.get_text() for label in ax.get_yticklabels()]
+    return [Picture("curves", heading, caption, png_of(draw(curves)))]
 
 
 def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
@@ -334,8 +332,8 @@ def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
     pooled = "test rows of one split" if len(protocol.splits) == 1 else "test rows of all splits are pooled"
     caption = f"Each method at its settings in the first table; {pooled}."
     return [
-        Picture("usage", f"Which {protocol.unit} are used", caption, png_of(shares)),
-        Picture("histogram", f"How many {protocol.unit} are used", "Same settings.", png_of(counts)),
+        Picture("usage", f"Which {protocol.unit} are used", caption, png_of(draw(shares))),
+        Picture("histogram", f"How many {protocol.unit} are used", "Same settings.", png_of(draw(counts))),
     ]
 
 
@@ -345,11 +343,11 @@ def _price_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) 
     settings = settings[~settings["method"].isin(REFERENCES)]
     if settings["lam"].nunique() < 2:
         return []
-    ax = figures.price_against_sparsity(settings, titles_with_flags(ranking), unit=_error_unit(comparison), y=counted)
-    ax.set_ylabel(f"mean number of {comparison.protocol.unit} used")
+    lines = figures.price_against_sparsity(settings, titles_with_flags(ranking), _error_unit(comparison), counted)
+    lines["y"]["label"] = f"mean number of {comparison.protocol.unit} used"
     heading = f"Number of {comparison.protocol.unit} used at each lambda"
     caption = f"Methods that take prices into account in training. {_error_bar_caption(comparison)}"
-    return [Picture("lambda", heading, caption, png_of(ax))]
+    return [Picture("lambda", heading, caption, png_of(draw(lines)))]
 
 
 def _error_unit(comparison: Comparison) -> str:
