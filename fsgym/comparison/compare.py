@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from fsgym.comparison.cell import REFIT_FIGURES, caution_of
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.planned import Comparison, Where, announce_time
 from fsgym.comparison.protocol import TARGETS, make_protocol
-from fsgym.comparison.ranking import fixed_methods, rank_methods
+from fsgym.comparison.ranking import DatasetsResult, fixed_methods, folder_name, rank_methods, result_of
 from fsgym.comparison.summary import WITHIN, summarise
 from fsgym.data.dataset import Dataset
 from fsgym.datasets import load_dataset
@@ -32,9 +32,6 @@ from fsgym.runner.executors import check_backend
 from fsgym.runner.run import checked_progress
 from fsgym.support.writing import writable_folder, write_whole
 from fsgym.text.messages import brief, did_you_mean, explain_unknown, warn_caller
-
-if TYPE_CHECKING:
-    from fsgym.comparison.several import DatasetsResult
 
 FIGURE_COLUMNS = (
     *Evaluation.FIGURES,
@@ -355,8 +352,6 @@ def compare_datasets(
     >>> result.losses.index.tolist(), result.answer
     (['wine', 'digits'], ['No rank test: it needs at least 3 data sets, got 2.'])
     """
-    from fsgym.comparison.several import folder_name, result_of
-
     if isinstance(datasets, str | os.PathLike | Dataset | pd.DataFrame) or not isinstance(datasets, Iterable):
         raise TypeError(f"datasets must be a list of data sets, got {brief(datasets)}; compare takes a single one")
     datasets = list(datasets)

@@ -28,8 +28,16 @@ from fsgym.comparison.examples import case_of, with_units
 from fsgym.comparison.figures import draw, tradeoff, tradeoff_axes
 from fsgym.comparison.planned import Comparison, Outcome
 from fsgym.comparison.protocol import TARGETS
-from fsgym.comparison.ranking import REFERENCES, Ranking, Standing, method_titles, rank_methods, titles_with_flags
-from fsgym.comparison.several import DatasetsResult, folder_name
+from fsgym.comparison.ranking import (
+    REFERENCES,
+    DatasetsResult,
+    Ranking,
+    Standing,
+    folder_name,
+    method_titles,
+    rank_methods,
+    titles_with_flags,
+)
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.data.dataset import Dataset
 from fsgym.methods import METHODS
