@@ -37,8 +37,8 @@ import pandas as pd  # noqa: E402
 from numpy.typing import ArrayLike  # noqa: E402
 
 from fsgym import Dataset, Evaluation, Rules, evaluate  # noqa: E402
+from fsgym.comparison.cell import fit_on  # noqa: E402
 from fsgym.comparison.compared import ComparedMethod  # noqa: E402
-from fsgym.comparison.fitting import fit_on  # noqa: E402
 from fsgym.comparison.protocol import seed_of  # noqa: E402
 from fsgym.comparison.splits import inner_split  # noqa: E402
 from fsgym.datasets import Cube, CubeNM, Syn  # noqa: E402

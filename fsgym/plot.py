@@ -17,8 +17,8 @@ Examples
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -177,20 +177,15 @@ def curves(
     values, settings[y] = settings[y], np.maximum(settings[y], floor)
     titles = {str(name): _method_title(str(name)) for name in settings["method"].unique()}
     price = float(succeeded["price"].iloc[0])
-    with _axes_with_style(ax) as axes:
-        if x == "lam":
-            figures.price_against_sparsity(settings, titles, axes, "units of error cost", y)
-        else:
-            figures.plot_curves(settings, titles, x, y, _figure_label(x, price), ax=axes)
-        part = "validation" if y.startswith(VALIDATION) else "test"
-        axes.set_ylabel(f"{_figure_label(y, price)} on the {part} part")
-        figures.mark_inadmissible(axes, settings, x, y)
-        figures.logarithmic_errors(axes, y, values, floor)
-        handles, labels = axes.get_legend_handles_labels()
-        if figures.BREAKS_RULES in labels:
-            last = sorted(range(len(labels)), key=lambda k: labels[k] == figures.BREAKS_RULES)
-            axes.legend([handles[k] for k in last], [labels[k] for k in last], loc="best")
-    return axes
+    if x == "lam":
+        figure = figures.price_against_sparsity(settings, titles, "units of error cost", y)
+    else:
+        figure = figures.curves(settings, titles, x, y, _figure_label(x, price))
+    part = "validation" if y.startswith(VALIDATION) else "test"
+    figure["y"] |= {"label": f"{_figure_label(y, price)} on the {part} part"} | figures.error_axis(y, values, floor)
+    figure["points"] = figures.inadmissible(settings, x, y)
+    figure["legend"] = {"loc": "best", "last": [figures.BREAKS_RULES]}
+    return _drawn(figure, ax)
 
 
 def usage(evaluations: Evaluation | Mapping[str, Evaluation] | pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -243,14 +238,9 @@ def usage(evaluations: Evaluation | Mapping[str, Evaluation] | pd.DataFrame, *, 
     from fsgym.comparison import figures
 
     names = [shares.names[j] for j in most_used]
-    bars = dict(zip(titles, shares.table[:, most_used]))
-    with _axes_with_style(ax, figures.height_of_rows(len(names))) as axes:
-        figures.used_features(bars, names, titles, shares.unit, axes)
-        axes.set_xlabel("share of rows that use it")
-        legend = axes.get_legend()
-        if legend is not None and not several:
-            legend.remove()
-    return axes
+    figure = figures.used_features(dict(zip(titles, shares.table[:, most_used])), names, titles, shares.unit)
+    figure["x"]["label"] = "share of rows that use it"
+    return _drawn(figure if several else figure | {"legend": None}, ax)
 
 
 def paths(
@@ -307,18 +297,27 @@ def paths(
     from fsgym.comparison import figures
 
     most_used = np.argsort(-shares.table.mean(axis=0), kind="stable")[: figures.MAX_BARS]
-    with _axes_with_style(ax, figures.height_of_rows(len(most_used))) as axes:
-        image = axes.imshow(shares.table[:, most_used].T, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-        axes.grid(visible=False)
-        axes.set_yticks(range(len(most_used)), [figures.shorten_name(shares.names[j]) for j in most_used])
-        ticks = range(0, len(named), -(-len(named) // MAX_TICKS))
-        labels = [figures.shorten_name(label, 12) for label in named]
-        axes.set_xticks(ticks, [labels[k] for k in ticks], rotation=45 if len("".join(labels)) > 30 else 0)
-        axes.set_xlabel(x_label)
-        if len(most_used) < len(shares.names):
-            axes.set_ylabel(f"the {len(most_used)} most used of {len(shares.names)} {shares.unit}")
-        axes.figure.colorbar(image, ax=axes, label="share of rows that use it")
-    return axes
+    ticks = range(0, len(named), -(-len(named) // MAX_TICKS))
+    labels = [figures.shorten_name(label, 12) for label in named]
+    few = len(most_used) < len(shares.names)
+    figure = {
+        "size": (6.4, figures.height_of_rows(len(most_used))),
+        "shades": {"values": shares.table[:, most_used].T.tolist(), "label": "share of rows that use it"},
+        "x": {
+            "label": x_label,
+            "ticks": [*ticks],
+            "tick_labels": [labels[k] for k in ticks],
+            "rotation": 45 if len("".join(labels)) > 30 else 0,
+            "grid": False,
+        },
+        "y": {
+            "label": f"the {len(most_used)} most used of {len(shares.names)} {shares.unit}" if few else "",
+            "ticks": [*range(len(most_used))],
+            "tick_labels": [figures.shorten_name(shares.names[j]) for j in most_used],
+            "grid": False,
+        },
+    }
+    return _drawn(figure, ax)
 
 
 def _labelled_results(results: pd.DataFrame) -> tuple[str, list[str], UsageShares]:
@@ -415,25 +414,24 @@ def _figure_label(name: str, price: float) -> str:
     return f"{label} (lambda {price:g})" if plain in ("loss", "acquisition_cost") else label
 
 
-@contextmanager
-def _axes_with_style(ax: Axes | None, height: float = 4.2) -> Iterator[Axes]:
-    """The axes to draw on: those given, or new ones in the style of the reports. ``$`` in a name is no formula."""
+def _drawn(figure: Mapping[str, Any], ax: Axes | None) -> Axes:
+    """Draw a figure on the axes, or on new ones in the style of the reports. ``$`` in a name is no formula."""
     import matplotlib
     from matplotlib import pyplot
     from matplotlib.axes import Axes as MatplotlibAxes
 
-    from fsgym.comparison.figures import STYLE
+    from fsgym.comparison.figures import STYLE, draw
 
     if ax is not None and not isinstance(ax, MatplotlibAxes):
         raise TypeError(f"ax must be a Matplotlib Axes, got {type(ax).__name__}")
     with matplotlib.rc_context(STYLE) if ax is None else nullcontext():
         axes = ax
         if axes is None:
-            axes = pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
+            axes = pyplot.subplots(figsize=figure.get("size", (6.4, 4.2)), layout="constrained")[1]
             grid = {"grid_color": STYLE["grid.color"], "grid_linewidth": STYLE["grid.linewidth"]}
             axes.tick_params(labelsize=STYLE["font.size"], **grid)  # also for ticks that are created later
-        yield axes
+        draw(figure, axes)
         legend = axes.get_legend()
-        texts = [*axes.get_xticklabels(), *axes.get_yticklabels(), *(legend.get_texts() if legend else ())]
-        for text in texts:
+        for text in [*axes.get_xticklabels(), *axes.get_yticklabels(), *(legend.get_texts() if legend else ())]:
             text.set_parse_math(False)
+    return axes

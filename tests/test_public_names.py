@@ -85,6 +85,11 @@ def test_a_package_that_imports_later_says_its_names_alike_in_three_places(packa
         ("from agents import AdaptiveClassifier", 150, ()),
         ("from baselines import CARTClassifier", 90, ()),
         (
+            "import fsgym; fsgym.compare('wine', ['cart', 'stopping'], splits=2, progress=False)",
+            105,
+            ("figures", "pipelines", "policies", "report"),
+        ),
+        (
             "import fsgym, gymnasium; gymnasium.make('DatumWise-v0')",
             60,
             ("archives", "openml", "public"),

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from fsgym.comparison.ranking import Ranking
-    from fsgym.comparison.several import DatasetsResult
+    from fsgym.comparison.ranking import DatasetsResult, Ranking
     from fsgym.data.dataset import Dataset
 
 MOST_NAMES = 40  # that are listed
@@ -205,7 +204,7 @@ def compare_and_show(
     tasks: Sequence[tuple[Dataset, dict[str, Any]]], compared: Mapping[str, Any], out: Path | None
 ) -> str:
     """Compare on the data sets, each with its options of the rules, and print the results; what failed, or ""."""
-    from fsgym.comparison.several import folder_name
+    from fsgym.comparison.ranking import folder_name
 
     if len(tasks) == 1:
         ((dataset, given),) = tasks

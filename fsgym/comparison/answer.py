@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from fsgym.comparison.noise import FEWEST_PAIRS, is_within_noise
+from fsgym.comparison.noise import FEWEST_PAIRS
 from fsgym.comparison.ranking import Ranking, Standing, rank_methods
 from fsgym.comparison.summary import lambdas_of, mean_text
 from fsgym.methods import CONSTANT
@@ -37,7 +37,7 @@ def answer_in_words(ranking: Ranking | None) -> list[str]:
     if best.reference or not best.acquires:
         answer = [_reference_sentence(ranking, best), *_runner_up(ranking, best)]
     else:
-        answer = [_best_sentence(ranking, best), *_first_acquisition(best), *_noise(ranking, best)]
+        answer = [_best_sentence(ranking, best), *_first_acquisition(best), *_noise(ranking)]
     return [*answer, *_flagged(ranking, best), *_failed(ranking)]
 
 
@@ -124,7 +124,7 @@ def _best_sentence(ranking: Ranking, best: Standing) -> str:
 def _no_clear_winner(ranking: Ranking, best: Standing) -> str:
     """How the answer begins where no method, reference points apart, is worse than the best by more than noise."""
     others = [s for s in ranking.standings if s.eligible and not s.reference and s.method != best.method]
-    return "no clear winner: " if others and all(is_within_noise(best.chosen, s.chosen) for s in others) else ""
+    return "no clear winner: " if others and all(s.verdict == "noise" for s in others) else ""
 
 
 def best_elsewhere(results: pd.DataFrame) -> str:
@@ -155,7 +155,7 @@ def _runner_up(ranking: Ranking, best: Standing) -> list[str]:
     if other is None or (best.acquires and not ranking.pays(other)):
         return []
     costs = f"{'costs' if ranking.has_error_costs else 'has loss'} {cost_text(ranking, other.figures['loss'])}"
-    noise = ", which is within noise" if is_within_noise(best.chosen, other.chosen) else ""
+    noise = ", which is within noise" if other.verdict == "noise" else ""
     return [f"The best method that acquires anything, {other.title}, {costs}{noise}."]
 
 
@@ -232,13 +232,12 @@ def _most_frequent(shares: Mapping[str, float]) -> str:
     return text
 
 
-def _noise(ranking: Ranking, best: Standing) -> list[str]:
-    others = [s for s in ranking.standings if s.eligible and s.method != best.method]
-    verdicts = {s.title: is_within_noise(best.chosen, s.chosen) for s in others}
-    if None in verdicts.values():
+def _noise(ranking: Ranking) -> list[str]:
+    verdicts = {s.title: s.verdict for s in ranking.standings if s.verdict}
+    if "unknown" in verdicts.values():
         few = "one split" if ranking.splits == 1 else f"{ranking.splits} splits"
         return [f"With {few} it is unknown whether these differences are noise; use at least {FEWEST_PAIRS} splits."]
-    close = [title for title, noise in verdicts.items() if noise]
+    close = [title for title, verdict in verdicts.items() if verdict == "noise"]
     source = f"{ranking.splits} splits" if ranking.splits >= FEWEST_PAIRS else "test rows"
     if not close:
         return []
@@ -284,13 +283,8 @@ def headline_table(ranking: Ranking, short: bool = False) -> dict[str, list[str]
     The column ``FROM_BEST`` says whether the loss differs from the lowest one by more than noise.
     """
     columns = _cost_columns(ranking) if ranking.has_error_costs else _accuracy_columns(ranking, short)
-    best, words = ranking.best, {None: "unknown", True: "noise" if short else "within noise", False: "higher"}
-    columns[FROM_BEST] = [
-        words[is_within_noise(best.chosen, s.chosen)]
-        if best is not None and s.eligible and s.method != best.method
-        else "–"
-        for s in ranking.standings
-    ]
+    words = {"": "–"} if short else {"": "–", "noise": "within noise"}
+    columns[FROM_BEST] = [words.get(s.verdict, s.verdict) for s in ranking.standings]
     used = f"{ranking.unit} used" if ranking.counted == "n_features" else ranking.unit
     columns[used] = [mean_text(s.figures, ranking.counted, 1, short) for s in ranking.standings]
     if ranking.has_prices and not ranking.has_error_costs:

@@ -15,13 +15,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.cell import REFIT_FIGURES
+from fsgym.comparison.cell import REFIT_FIGURES, caution_of
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.planned import Comparison, Where, announce_time
-from fsgym.comparison.policies import caution_of
 from fsgym.comparison.protocol import TARGETS, make_protocol
-from fsgym.comparison.ranking import fixed_methods, rank_methods
-from fsgym.comparison.several import DatasetsResult, folder_name, result_of
+from fsgym.comparison.ranking import DatasetsResult, fixed_methods, folder_name, rank_methods, result_of
 from fsgym.comparison.summary import WITHIN, summarise
 from fsgym.data.dataset import Dataset
 from fsgym.datasets import load_dataset
@@ -223,7 +221,7 @@ def run_planned(planned: Comparison, where: Where, command: str | None, label: s
     """Run a comparison and write its files; returns what ``compare`` returns. ``label`` is that of the progress bar."""
     protocol, compared, folder = planned.protocol, planned.methods, planned.folder
     outcomes, interrupted = planned.run(where, label or protocol.dataset.name)
-    results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
+    results = pd.DataFrame([o["row"] for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     texts = results[list(JSON_COLUMNS)].astype(object)
     results[list(JSON_COLUMNS)] = texts.where(texts.notna(), float("nan"))
     results = results.astype(dict.fromkeys(FIGURE_COLUMNS, float))  # columns without any value, too

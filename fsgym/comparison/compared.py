@@ -15,8 +15,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fsgym.comparison import pipelines
-from fsgym.comparison.policies import PolicyFactory, is_factory, training_origin
 from fsgym.comparison.protocol import Protocol
 from fsgym.data.dataset import Dataset
 from fsgym.methods import (
@@ -238,7 +236,9 @@ def sparsity_settings(key: str, options: Mapping[str, Any], train: Dataset, seed
     (estimator,) = candidates_at(key, options, [{}])
     X = train.to_array()
     if np.isnan(X).any():
-        X = pipelines.mean_imputer(X).transform(X)
+        from fsgym.comparison.pipelines import mean_imputer
+
+        X = mean_imputer(X).transform(X)
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     grid = estimator.sparsity_grid(X, train.classes[train.y])
@@ -290,6 +290,8 @@ def _reference(name: str, protocol: Protocol) -> ComparedMethod:
 
 def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
     """A method given as an estimator, a list of estimators, a factory, or a policy that was trained before."""
+    from fsgym.comparison import pipelines, policies
+
     is_list = isinstance(given, list | tuple)
     candidates = list(given) if is_list else [given]
     if isinstance(given, FrozenEstimator):
@@ -306,10 +308,10 @@ def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
                 f"method {name!r} ({type(given).__name__}) must have features_used(X) -> bool (n_samples, n_features), "
                 "which says which features it uses for each row"
             )
-        if is_factory(given):
+        if policies.is_factory(given):
             params = tuple({"lam": v} for v in protocol.sweep)
-            return ComparedMethod(name, name, tuple(PolicyFactory(given, **p) for p in params), params)
-        training_origin(given)  # raises for a policy whose observations cannot be rebuilt
+            return ComparedMethod(name, name, tuple(policies.PolicyFactory(given, **p) for p in params), params)
+        policies.training_origin(given)  # raises for a policy whose observations cannot be rebuilt
         return ComparedMethod(name, name, (given,), ({},), fitted=True)
     for candidate in candidates:
         if not pipelines.is_estimator(candidate):
@@ -320,7 +322,8 @@ def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
             "to evaluate it as it is"
         )
     candidates = [pipelines.own_estimator(c, protocol.dataset) for c in candidates]
-    return _compared_method(name, name, [clone(c) for c in candidates], _differences(candidates), protocol)
+    parameters = [pipelines.settings_of(c) for c in candidates]
+    return _compared_method(name, name, [clone(c) for c in candidates], _differences(parameters), protocol)
 
 
 def _is_fitted(candidate: Any) -> bool:
@@ -331,9 +334,8 @@ def _is_fitted(candidate: Any) -> bool:
     return True
 
 
-def _differences(candidates: Sequence[Any]) -> list[dict[str, Any]]:
-    """The parameters in which the estimators differ, as JSON values, one dict per estimator."""
-    parameters = [pipelines.settings_of(c) for c in candidates]
+def _differences(parameters: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The parameters in which estimators differ, as JSON values, one dict per estimator."""
     keys = dict.fromkeys(k for p in parameters for k in p)
     varying = [k for k in keys if len({repr(p.get(k)) for p in parameters}) > 1]
     return [{k: _json_or_repr(p.get(k)) for k in varying} for p in parameters]
@@ -352,15 +354,20 @@ def _compared_method(
 ) -> ComparedMethod:
     """A method whose candidates are wrapped so that all of them accept missing values and answer by expected cost."""
     error_costs, classes = protocol.rules.options().get("error_costs"), protocol.dataset.classes.tolist()
-    missing, caution, wrapped = bool(np.isnan(protocol.dataset.X).any()), "", []
+    imputed, caution, wrapped = False, "", []
+    missing = bool(np.isnan(protocol.dataset.X).any())
     for candidate in candidates:
-        method = pipelines.ImputedMean(candidate) if missing and not pipelines.accepts_missing(candidate) else candidate
+        method = candidate
+        if missing:
+            from fsgym.comparison.pipelines import ImputedMean, accepts_missing
+
+            method = candidate if accepts_missing(candidate) else ImputedMean(candidate)
+            imputed = imputed or method is not candidate
         if error_costs is not None:
             caution = caution or _error_cost_caution(candidate)
             if has_scores(candidate) and not knows_error_costs(candidate):
                 method = ExpectedCostClassifier(method, error_costs, classes)
         wrapped.append(method)
-    imputed = missing and not all(pipelines.accepts_missing(c) for c in candidates)
     return ComparedMethod(name, title, tuple(wrapped), tuple(params), imputed=imputed, caution=caution)
 
 

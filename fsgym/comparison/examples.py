@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.comparison.fitting import finite_or_none
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import price_orders, price_steps, revealed_values
@@ -25,6 +25,11 @@ FEW_CLASSES = 3  # of each of which a correctly classified row is shown
 ROWS_PLAYED = 50  # test rows of each setting
 MOST_PROBABILITIES = 50_000  # of one setting in a file of results, about half a megabyte
 BOXES_DRAWN = 12  # of a chart in a report
+
+
+def finite_or_none(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures with None in place of NaN and infinity, which JSON does not have."""
+    return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in figures.items()}
 
 
 def first_columns(result: Evaluation) -> dict[str, str | None]:

@@ -1,11 +1,21 @@
-"""The figures of a comparison. Each function plots on the given axes, or on those of a new figure."""
+"""The figures of a comparison, as data: a dict of plain values for each, which ``draw`` draws with Matplotlib.
+
+Keys of a figure, all optional:
+
+- ``size`` in inches;
+- ``lines``, points with error bars, as arguments of ``plot_error_bars``; ``levels``, horizontal lines; ``points``,
+  markers alone; ``bars``, with the ``label``, ``values`` and ``color`` of each method, and ``along``, their axis;
+  ``shades``, a table of shares as a map of colours, with its ``label``;
+- ``x`` and ``y``, the axes, with ``label``, ``scale``, ``ticks`` and ``tick_labels``, ``limits`` and ``grid``;
+- ``legend``, its place, the labels that come ``first`` or ``last``, and the ``characters`` of a line; None for none.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -22,8 +32,6 @@ from fsgym.methods import REFERENCES
 from fsgym.metrics import ERROR_RATE_LABELS, ERROR_RATES
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from fsgym.comparison.noise import RankTest
 
 
@@ -118,13 +126,13 @@ def error_floor(fits: pd.DataFrame, figure: str, values: ArrayLike) -> float:
     return 0.5 * float(costs.min() if len(costs) else 1.0) / float(n_rows)
 
 
-def logarithmic_errors(ax: Axes, figure: str, values: ArrayLike, floor: float) -> None:
-    """Make the vertical axis of an error rate or error cost logarithmic, with a tick for 0 at the height ``floor``.
+def error_axis(figure: str, values: ArrayLike, floor: float) -> dict[str, Any]:
+    """The logarithmic vertical axis of an error rate or error cost, with a tick for 0 at the height ``floor``.
 
-    ``values`` are those of all points; where ``error_floor`` is -inf, the axis remains as it is.
+    ``values`` are those of all points. Nothing where ``error_floor`` is -inf: the axis is linear.
     """
     if not np.isfinite(floor):
-        return
+        return {}
     drawn = np.asarray(values, float)
     drawn = drawn[np.isfinite(drawn)]
     bottom, low, high = np.maximum([drawn.min(), drawn[drawn > 0].min(), drawn.max()], floor) * [0.87, 0.87, 1.15]
@@ -137,47 +145,42 @@ def logarithmic_errors(ax: Axes, figure: str, values: ArrayLike, floor: float) -
     labels = [f"{tick:,.4g}" if figure.endswith("error_cost") else f"{100 * tick:.4g} %" for tick in ticks]
     if (drawn == 0).any():
         ticks, labels = [floor, *ticks], ["0", *labels]
-    ax.set_yscale("log")
-    ax.set_yticks(ticks, labels)
-    ax.minorticks_off()
-    ax.set_ylim(bottom, high)
+    return {"scale": {"value": "log"}, "ticks": ticks, "tick_labels": labels, "limits": (bottom, high)}
 
 
-def plot_curves(
+def curves(
     settings: pd.DataFrame,
     titles: Mapping[str, str],
     x: str = "sparsity",
     y: str = "accuracy",
     x_label: str = "sparsity (mean share of features not used)",
     chance: float | None = None,
-    ax: Axes | None = None,
-) -> Axes:
+) -> dict[str, Any]:
     """One figure against another: one point per setting, as in Figs. 2 and 3, of accuracy against sparsity.
 
     ``settings`` are those of a ``Summary``; their standard deviations are the error bars, without which there are none.
     ``titles`` are in the order of the legend. ``chance``, the share of the largest class, is shown as a line.
     """
-    ax = _axes(ax)
-    _lines_of_methods(ax, settings, titles, x, y)
-    if chance is not None:
-        ax.axhline(chance, color="#777777", linewidth=1, linestyle=":", label="largest class, no feature used")
-    ax.set(xlabel=x_label, ylabel=f"{y.replace('_', ' ')} on the test part")
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(loc="best")
-    return ax
-
-
-def _lines_of_methods(ax: Axes, settings: pd.DataFrame, titles: Mapping[str, str], x: str, y: str) -> None:
-    """One line per method that has settings, with error bars where there are standard deviations."""
+    lines = []
     for name, style in method_styles(list(titles)).items():
         points = settings[settings["method"] == name].sort_values([x, y])
         if not points.empty:
-            deviations = {"xerr": points.get(f"{x}_std"), "yerr": points.get(f"{y}_std")}
-            plot_error_bars(ax, points[x], points[y], label=titles[name], style=style, **deviations)
+            columns = {"x": x, "y": y, "xerr": f"{x}_std", "yerr": f"{y}_std"}
+            values = {key: points[column].tolist() for key, column in columns.items() if column in points}
+            lines.append({**values, "label": titles[name], "style": style})
+    dotted = {"y": chance, "color": "#777777", "linewidth": 1, "linestyle": ":"}
+    return {
+        "lines": lines,
+        "levels": [] if chance is None else [dotted | {"label": "largest class, no feature used"}],
+        "points": [],
+        "x": {"label": x_label},
+        "y": {"label": f"{y.replace('_', ' ')} on the test part"},
+        "legend": {"loc": "best"},
+    }
 
 
 def panels(settings: pd.DataFrame, methods: Sequence[str], chances: Mapping[float, float], title: str) -> Figure:
-    """``plot_curves`` of one data set, with one panel per share of training data, as in the paper's appendix.
+    """``curves`` of one data set, with one panel per share of training data, as in the paper's appendix.
 
     ``settings`` has the columns ``share`` and ``sparsity_within``: vertical bars are standard deviations over the
     splits, horizontal ones over the test rows of a split. ``chances`` has the accuracy of the largest class by share,
@@ -187,7 +190,7 @@ def panels(settings: pd.DataFrame, methods: Sequence[str], chances: Mapping[floa
     ax = np.atleast_1d(figure.subplots(1, len(chances), sharey=True))
     for panel, share in zip(ax, chances):
         rows = settings[settings["share"] == share].assign(sparsity_std=lambda r: r["sparsity_within"])
-        plot_curves(rows, {m: m for m in methods}, x_label="sparsity", chance=chances[share], ax=panel)
+        draw(curves(rows, {m: m for m in methods}, x_label="sparsity", chance=chances[share]), panel)
         panel.set_title(f"{title}, {share:.0%} for training")
         if panel is not ax[0]:
             panel.set_ylabel("")
@@ -197,28 +200,18 @@ def panels(settings: pd.DataFrame, methods: Sequence[str], chances: Mapping[floa
 
 
 def price_against_sparsity(
-    settings: pd.DataFrame,
-    titles: Mapping[str, str],
-    ax: Axes | None = None,
-    unit: str = "errors",
-    y: str = "sparsity",
-) -> Axes:
+    settings: pd.DataFrame, titles: Mapping[str, str], unit: str = "errors", y: str = "sparsity"
+) -> dict[str, Any]:
     """Sparsity (Fig. 5), or figure ``y``, of price-aware methods at each ``lam``, a column that is NaN for others."""
-    ax, settings = _axes(ax), settings.dropna(subset=["lam"])
-    _lines_of_methods(ax, settings, titles, "lam", y)
+    settings = settings.dropna(subset=["lam"])
+    found = curves(settings, titles, "lam", y, f"lambda (value of one unit of cost, in {unit})")
+    found["y"] = {"label": y.replace("_", " ")} | ({"limits": (-0.03, 1.03)} if y == "sparsity" else {})
     positive = settings.loc[settings["lam"] > 0, "lam"]
     if len(positive):
-        ax.set_xscale("symlog", linthresh=float(positive.min()))
-        ax.set_xlim(left=-0.15 * float(positive.min()))
-        ticks = sorted(settings["lam"].unique())
-        separated = _separated_ticks(ticks)
-        ax.set_xticks(separated, [f"{v:g}" for v in separated])
-        ax.minorticks_off()
-    ax.set(xlabel=f"lambda (value of one unit of cost, in {unit})", ylabel=y.replace("_", " "))
-    if y == "sparsity":
-        ax.set_ylim(-0.03, 1.03)
-    ax.legend(loc="best")
-    return ax
+        least, ticks = float(positive.min()), _separated_ticks(sorted(settings["lam"].unique()))
+        found["x"] |= {"scale": {"value": "symlog", "linthresh": least}, "limits": (-0.15 * least, None)}
+        found["x"] |= {"ticks": ticks, "tick_labels": [f"{v:g}" for v in ticks]}
+    return found
 
 
 def _separated_ticks(ticks: Sequence[float]) -> list[float]:
@@ -230,34 +223,31 @@ def _separated_ticks(ticks: Sequence[float]) -> list[float]:
     return separated
 
 
-def used_counts(histograms: Mapping[str, Sequence[float]], titles: Mapping[str, str], unit: str = "features") -> Axes:
+def used_counts(
+    histograms: Mapping[str, ArrayLike], titles: Mapping[str, str], unit: str = "features"
+) -> dict[str, Any]:
     """Share of the test rows that are classified with each number of features (Fig. 4, right)."""
-    ax = _axes(None)
     shares = {name: np.asarray(h, float) / max(np.sum(h), 1) for name, h in histograms.items()}
     last = max((int(np.flatnonzero(s).max(initial=0)) for s in shares.values()), default=0)
-    _bars_side_by_side(ax.bar, {name: share[: last + 1] for name, share in shares.items()}, titles)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel=f"number of {unit} used", ylabel="share of the test rows")
-    ax.legend(loc="upper left", bbox_to_anchor=(0, -0.17), ncols=2, borderaxespad=0)
-    return ax
+    return {
+        "bars": _bars({name: share[: last + 1] for name, share in shares.items()}, titles),
+        "along": "x",
+        "x": {"label": f"number of {unit} used", "integer": True},
+        "y": {"label": "share of the test rows"},
+        "legend": {"loc": "upper left", "bbox_to_anchor": (0, -0.17), "ncols": 2, "borderaxespad": 0},
+    }
 
 
-def _bars_side_by_side(
-    draw: Callable[..., Any], shares: Mapping[str, NDArray[np.float64]], titles: Mapping[str, str]
-) -> None:
-    """At each place a bar for each method, drawn by ``bar`` or ``barh`` of some axes."""
-    styles, width = method_styles(list(titles)), 0.8 / max(len(shares), 1)
-    for i, (name, share) in enumerate(shares.items()):
-        places = np.arange(len(share)) + (i - (len(shares) - 1) / 2) * width
-        draw(places, share, width, label=titles[name], color=styles[name]["color"])
+def _bars(shares: Mapping[str, NDArray[np.float64]], titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    styles = method_styles(list(titles))
+    return [{"label": titles[m], "values": share.tolist(), "color": styles[m]["color"]} for m, share in shares.items()]
 
 
-def mark_inadmissible(ax: Axes, settings: pd.DataFrame, x: str, y: str) -> None:
-    """Put a white dot on the settings that break the rules on some test row; its label is ``BREAKS_RULES``."""
+def inadmissible(settings: pd.DataFrame, x: str, y: str) -> list[dict[str, Any]]:
+    """White dots on the settings that break the rules on some test row; their label is ``BREAKS_RULES``."""
     broken = settings[settings["admissible"] < 1].dropna(subset=[x])
-    if len(broken):
-        dot: dict[str, Any] = {"markersize": 3.5, "color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
-        ax.plot(broken[x], broken[y], "o", label=BREAKS_RULES, zorder=4, **dot)
+    dot = {"markersize": 3.5, "color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6, "zorder": 4}
+    return [{"x": broken[x].tolist(), "y": broken[y].tolist(), "label": BREAKS_RULES, **dot}] if len(broken) else []
 
 
 def height_of_rows(n_rows: int) -> float:
@@ -266,25 +256,75 @@ def height_of_rows(n_rows: int) -> float:
 
 
 def used_features(
-    usages: Mapping[str, Sequence[float]],
-    names: Sequence[str],
-    titles: Mapping[str, str],
-    unit: str = "features",
-    ax: Axes | None = None,
-) -> Axes:
+    usages: Mapping[str, ArrayLike], names: Sequence[str], titles: Mapping[str, str], unit: str = "features"
+) -> dict[str, Any]:
     """Share of the test rows that use each feature (Fig. 4, left), for at most ``MAX_BARS`` of the most used ones."""
     table = np.array([np.asarray(u, float) for u in usages.values()])
     chosen = np.sort(np.argsort(-table.max(axis=0), kind="stable")[:MAX_BARS])
-    ax = _axes(ax, 6.4, height_of_rows(len(chosen)))
-    _bars_side_by_side(ax.barh, dict(zip(usages, table[:, chosen])), titles)
-    ax.set_yticks(range(len(chosen)), [shorten_name(names[int(j)]) for j in chosen])
-    ax.set(xlim=(0, 1), xlabel="share of the test rows that use it", ylim=(len(chosen) - 0.4, -0.6))
-    if len(chosen) < len(names):
-        ax.set_ylabel(f"the {len(chosen)} most used of {len(names)} {unit}")
-    ax.grid(axis="y", visible=False)
-    longest = max((len(title) for title in titles.values()), default=0)
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2 if longest <= TWO_COLUMNS else 1)
+    longest, few = max((len(title) for title in titles.values()), default=0), len(chosen) < len(names)
+    return {
+        "size": (6.4, height_of_rows(len(chosen))),
+        "bars": _bars(dict(zip(usages, table[:, chosen])), titles),
+        "along": "y",
+        "x": {"label": "share of the test rows that use it", "limits": (0, 1)},
+        "y": {
+            "label": f"the {len(chosen)} most used of {len(names)} {unit}" if few else "",
+            "ticks": [*range(len(chosen))],
+            "tick_labels": [shorten_name(names[int(j)]) for j in chosen],
+            "limits": (len(chosen) - 0.4, -0.6),
+            "grid": False,
+        },
+        "legend": {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2 if longest <= TWO_COLUMNS else 1},
+    }
+
+
+def draw(figure: Mapping[str, Any], ax: Axes | None = None) -> Axes:
+    """Draw a figure on the given axes, or on those of a new Matplotlib figure."""
+    ax = _axes(ax, *figure.get("size", ()))
+    for line in figure.get("lines", ()):
+        plot_error_bars(ax, **line)
+    for level in figure.get("levels", ()):
+        ax.axhline(**level)
+    for points in figure.get("points", ()):
+        ax.plot(points["x"], points["y"], "o", **{k: v for k, v in points.items() if k not in ("x", "y")})
+    bars = figure.get("bars", ())
+    for i, bar in enumerate(bars):  # side by side
+        width = 0.8 / len(bars)
+        places = np.arange(len(bar["values"])) + (i - (len(bars) - 1) / 2) * width
+        plot = ax.bar if figure["along"] == "x" else ax.barh
+        plot(places, bar["values"], width, label=bar["label"], color=bar["color"])
+    if "shades" in figure:
+        image = ax.imshow(figure["shades"]["values"], cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        ax.figure.colorbar(image, ax=ax, label=figure["shades"]["label"])
+    _set_axis(ax, "x", figure["x"])
+    _set_axis(ax, "y", figure["y"])
+    handles, labels = ax.get_legend_handles_labels()
+    if figure.get("legend") is not None and handles:
+        place = {"first": [], "last": [], "characters": 0} | dict(figure["legend"])
+        first, last, characters = (place.pop(key) for key in ("first", "last", "characters"))
+        order = sorted(range(len(labels)), key=lambda k: (labels[k] in last, [*first, *labels].index(labels[k])))
+        texts = [fill(labels[k], characters) if characters else labels[k] for k in order]
+        ax.legend([handles[k] for k in order], texts, **place)
     return ax
+
+
+def _set_axis(ax: Axes, name: Literal["x", "y"], axis: Mapping[str, Any]) -> None:
+    """Scale, ticks, limits, label and grid of the axis "x" or "y"."""
+    lines = ax.xaxis if name == "x" else ax.yaxis
+    if "scale" in axis:
+        getattr(ax, f"set_{name}scale")(**axis["scale"])
+    if "ticks" in axis:
+        lines.set_ticks(axis["ticks"], axis["tick_labels"], rotation=axis.get("rotation", 0))
+    if "scale" in axis:
+        lines.minorticks_off()
+    if axis.get("integer"):
+        lines.set_major_locator(MaxNLocator(integer=True))
+    if "limits" in axis:
+        getattr(ax, f"set_{name}lim")(*axis["limits"])
+    if not axis.get("grid", True):
+        ax.grid(axis=name, visible=False)
+    if axis["label"]:
+        lines.set_label_text(axis["label"])
 
 
 def plot_ranks(test: RankTest, titles: Mapping[str, str]) -> Axes:
@@ -348,7 +388,7 @@ def tradeoff_axes(ranking: Ranking) -> tuple[str, str, str, str]:
     return x, y, x_label, ERROR_RATE_LABELS[y]
 
 
-def plot_tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str, str]) -> Axes | None:
+def tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, Any] | None:
     """One point per setting of each method; None if there is no point to draw.
 
     Reference points are grey horizontal lines with a label, and a circle marks the best method at its chosen settings.
@@ -367,35 +407,21 @@ def plot_tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str,
     fits = with_error_rates(pd.concat([s.chosen for s in ranking.standings if not s.chosen.empty]))
     floor = error_floor(fits, y, values)
     settings[y] = np.maximum(settings[y], floor)
-    ax = plot_curves(settings, shown, x, y, x_label)
+    found = curves(settings, shown, x, y, x_label)
     for standing in references:
-        ax.axhline(
-            max(heights[standing.method], floor),
-            color=REFERENCE_COLOUR,
-            linewidth=1.2,
-            linestyle=REFERENCE_LINES[standing.method],
-            label=reference_label(ranking, standing),
-        )
+        style = {"color": REFERENCE_COLOUR, "linewidth": 1.2, "linestyle": REFERENCE_LINES[standing.method]}
+        height = max(heights[standing.method], floor)
+        found["levels"].append({"y": height, "label": reference_label(ranking, standing), **style})
     if best is not None and not best.reference:
-        ax.plot(
-            [best.figures[x]],
-            [max(heights[best.method], floor)],
-            "o",
-            markersize=15,
-            markerfacecolor="none",
-            markeredgecolor=method_styles([*shown])[best.method]["color"],
-            markeredgewidth=2.0,
-            label=f"best at lambda {ranking.lam:.4g}",
-        )
-        _spread(ax, best.figures[x], settings[x].max())
-    mark_inadmissible(ax, settings, x, y)
-    logarithmic_errors(ax, y, values, floor)
-    ax.set_ylabel(y_label)
-    handles, labels = ax.get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda k: (list(shown.values()) + labels).index(labels[k]))
-    handles, labels = [handles[k] for k in order], [fill(labels[k], LEGEND_LABEL) for k in order]
-    ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, -0.25), ncols=2, borderaxespad=0)
-    return ax
+        ring = {"markersize": 15, "markerfacecolor": "none", "markeredgewidth": 2.0}
+        ring |= {"markeredgecolor": method_styles([*shown])[best.method]["color"]}
+        place = {"x": [best.figures[x]], "y": [max(heights[best.method], floor)]}
+        found["points"].append(place | ring | {"label": f"best at lambda {ranking.lam:.4g}"})
+        found["x"] |= _spread(best.figures[x], settings[x].max())
+    found["points"] += inadmissible(settings, x, y)
+    found["y"] = {"label": y_label} | error_axis(y, values, floor)
+    place = {"loc": "upper left", "bbox_to_anchor": (0, -0.25), "ncols": 2, "borderaxespad": 0}
+    return found | {"legend": place | {"first": [*shown.values()], "characters": LEGEND_LABEL}}
 
 
 def _height(standing: Standing, figure: str) -> float:
@@ -416,14 +442,13 @@ def reference_label(ranking: Ranking, standing: Standing) -> str:
     return f"everything acquired ({paid if ranking.has_prices or ranking.has_error_costs else used}{breaks})"
 
 
-def _spread(ax: Axes, near: float, largest: float) -> None:
+def _spread(near: float, largest: float) -> dict[str, Any]:
     """A logarithmic axis beyond twice the best method's ``x``, if other settings use many times as much."""
     if near <= 0 or largest <= WIDE_RANGE * near:
-        return
+        return {}
     linear = 2 * near
-    ax.set_xscale("symlog", linthresh=linear, linscale=1.5)
     steps = [m * 10.0**k for k in range(-3, 7) for m in (1, 2, 5)]
     ticks = [0.0, *(v for v in steps if near / 2.5 <= v <= 1.3 * largest)]
-    ax.set_xticks(ticks, [f"{v:g}" for v in ticks])
-    ax.minorticks_off()
-    ax.set_xlim(-0.05 * linear, 1.25 * largest)
+    scale = {"value": "symlog", "linthresh": linear, "linscale": 1.5}
+    limits = (-0.05 * linear, 1.25 * largest)
+    return {"scale": scale, "ticks": ticks, "tick_labels": [f"{v:g}" for v in ticks], "limits": limits}

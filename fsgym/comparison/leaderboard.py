@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
-from numpy.typing import NDArray
 
-from fsgym.comparison.noise import is_mean_within_noise, standard_error
+from fsgym.comparison.noise import over_rows, rank_table, standard_error
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.evaluate import Evaluation
 from fsgym.evaluation.evaluate import evaluate as evaluate_policy
@@ -110,6 +109,7 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
         caution = _caution(policy, env_id)
     table = _ranked(rows)
     answer = _answer(table, env_id) + caution
+    table = table.drop(columns="verdict")
     table.attrs = {"env_id": env_id, "n_samples": n_samples, "note": note, "answer": answer}
     return table
 
@@ -150,12 +150,6 @@ def row_of(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
     row = {name: round(value, STORED_DIGITS) for name, value in row.items()}
     losses = by_row["loss"].round(STORED_DIGITS).tolist()
     return {**row, "loss_by_seed": [round(e.loss, STORED_DIGITS) for e in evaluations], "losses": losses}
-
-
-def _limits(name: str, values: NDArray[np.float64]) -> dict[str, float]:
-    """The 95 % interval of the mean of values (n_samples,), NaN for one value."""
-    interval = mean_interval(values)
-    return {f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
 def task_fingerprint(env_id: str) -> dict[str, str]:
@@ -251,31 +245,36 @@ def _caution(policy: Any, env_id: str) -> str:
 
 
 def _ranked(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """The table of the rows, by rank."""
+    """The table of the rows, by rank, with a column ``verdict`` on the difference."""
     import pandas as pd
 
-    own = [np.array(row["losses"]) for row in rows if row["mine"]]
+    mine = next((k for k, row in enumerate(rows) if row["mine"]), None)
+    ranks = rank_table(
+        pd.DataFrame({k: row["losses"] for k, row in enumerate(rows)}),
+        by=pd.Series([row["loss"] if row["admissible"] >= 1 else np.nan for row in rows]),
+        against=mine or 0,
+        test=over_rows,
+    )
+    differences = ranks.drop(columns=["rank", "difference_p"])
+    if mine is None:
+        differences[:] = np.nan
     records = []
-    for row in rows:
+    for k, row in enumerate(rows):
         record: dict[str, Any] = {"rank": None, "name": row["name"], "mine": row["mine"]}
         for figure in RANKED_FIGURES:
             record[figure] = row[figure]
             if figure in WITH_ERRORS:
                 record[f"{figure}_se"] = row[f"{figure}_se"]
-        losses = np.array(row["losses"])
-        record |= _limits("loss", losses)
-        gap = losses - own[0] if own else np.array([np.nan])
-        record |= {"difference": float(gap.mean()), "difference_se": standard_error(gap)} | _limits("difference", gap)
+        interval = mean_interval(row["losses"])
+        record |= {"loss_low": interval.low, "loss_high": interval.high} | differences.loc[k].to_dict()
         record |= {name: row.get(name, "") for name in DESCRIPTION}
         record["params"] = json.dumps(row["params"]) if "params" in row else ""
         record["seeds"] = ", ".join(map(str, row.get("seeds", [])))
         records.append(record)
     table = pd.DataFrame(records)
-    table["breaks"] = table["admissible"] < 1
-    table = table.sort_values(["breaks", "loss", "mine"], kind="stable", ignore_index=True)
-    ranks = table["loss"].where(~table.pop("breaks")).rank(method="min")
-    table["rank"] = ranks.astype("Int64")
-    return table
+    table["rank"] = ranks["rank"].astype("Int64")
+    order = table.assign(breaks=table["admissible"] < 1).sort_values(["breaks", "loss", "mine"], kind="stable")
+    return table.loc[order.index].reset_index(drop=True)
 
 
 def _answer(table: pd.DataFrame, env_id: str) -> str:
@@ -294,8 +293,7 @@ def _answer(table: pd.DataFrame, env_id: str) -> str:
     if best is None:
         return f"{begin}."
     low, high = -best["difference_high"], -best["difference_low"]
-    within = is_mean_within_noise(-best["difference"], best["difference_se"], low, high)
-    noise = "within noise" if within else "larger than noise"
+    noise = "within noise" if best["verdict"] == "noise" else "larger than noise"
     return (
         f"{begin}, rank {mine['rank']} of {table['rank'].notna().sum()}. The difference to the best stored row, "
         f"{best['name']}, is {-best['difference']:+.3g} (95 % interval {low:.3g} to {high:.3g}): {noise}."

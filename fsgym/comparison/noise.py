@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from fsgym.metrics import mean_interval
 from fsgym.text.messages import brief
 
 FEWEST_PAIRS = 3  # splits from which the spread of paired differences is used
@@ -28,67 +30,83 @@ def standard_error(values: ArrayLike) -> float:
     return float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else float("nan")
 
 
-class LossDifference(NamedTuple):
-    """A mean difference of losses, its 95 % interval and the two-sided p-value; NaN where there are too few splits."""
-
-    mean: float
-    low: float
-    high: float
-    p: float
+# Of a difference of two mean losses: its standard error, the ends of its 95 % interval, and the two-sided p-value.
+DIFFERENCE = ["difference", "difference_se", "difference_low", "difference_high", "difference_p", "verdict"]
+Tested = tuple[float, float, float, float, float, str]
 
 
-def difference_of_losses(first: pd.DataFrame, second: pd.DataFrame) -> LossDifference:
-    """The loss of the second method minus that of the first, over the splits that both have.
+def paired_t(differences: NDArray[np.float64], test_share: float = 0.0) -> Tested:
+    """The columns ``DIFFERENCE`` of paired differences of losses, by a t test from three on.
 
-    From three splits on, by a t test of the differences, paired by split, with the variance corrected for training
-    parts that overlap (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003). Both
-    tables have one row per split, with ``loss``, ``n_train`` and ``n_test``.
+    The pairs are splits or data sets. ``test_share``, the number of test rows over that of training rows, corrects the
+    variance where the pairs are splits of the same rows, whose training parts overlap (Nadeau and Bengio, Inference for
+    the generalization error, Machine Learning 52, 2003); 0 where they have no rows in common.
+
+    >>> mean, error, low, high, p, verdict = paired_t(np.array([0.1, 0.2, 0.3]))
+    >>> round(low, 3), round(high, 3), verdict
+    (-0.048, 0.448, 'noise')
     """
-    pairs = first.set_index("split")["loss"].to_frame("first").join(second.set_index("split")["loss"])
-    enough = len(pairs) >= FEWEST_PAIRS
-    share = float((first["n_test"] / first["n_train"]).mean()) if enough else 0.0
-    return mean_difference((pairs["loss"] - pairs["first"]).to_numpy(float), share)
-
-
-def mean_difference(difference: NDArray[np.float64], test_share: float = 0.0) -> LossDifference:
-    """The mean of paired differences, by a t test from three on.
-
-    ``test_share``, the number of test rows over that of training rows, corrects the variance where the pairs are splits
-    of the same rows, as in ``difference_of_losses``; 0 where they have no rows in common.
-
-    >>> from fsgym.comparison.noise import mean_difference
-    >>> low, high = mean_difference(np.array([0.1, 0.2, 0.3]))[1:3]
-    >>> round(low, 3), round(high, 3)
-    (-0.048, 0.448)
-    """
-    mean, n = float(difference.mean()), len(difference)
+    n = len(differences)
+    mean = float(differences.mean()) if n else np.nan
     if n < FEWEST_PAIRS:
-        return LossDifference(mean, np.nan, np.nan, np.nan)
-    error = float(np.sqrt(difference.var(ddof=1) * (1 / n + test_share)))
+        return mean, np.nan, np.nan, np.nan, np.nan, "unknown"
+    error = float(np.sqrt(differences.var(ddof=1) * (1 / n + test_share)))
     half = float(stats.t.ppf(0.975, n - 1)) * error
     p = float(2 * stats.t.sf(abs(mean) / error, n - 1)) if error > 0 else float(mean == 0)
-    return LossDifference(mean, mean - half, mean + half, p)
+    verdict = "higher" if mean - half > 0 else "lower" if mean + half < 0 else "noise"
+    return mean, error, mean - half, mean + half, p, verdict
 
 
-def is_within_noise(best: pd.DataFrame, other: pd.DataFrame) -> bool | None:
-    """Whether the losses of two methods differ by no more than noise; None if that is unknown.
+def over_rows(differences: NDArray[np.float64]) -> Tested:
+    """The columns ``DIFFERENCE`` of differences of losses over the test rows of one split.
 
-    By ``difference_of_losses`` at 95 %. With fewer splits than it needs, the 95 % intervals of the mean loss on the
-    test rows are used, as if they were independent; their limits are the columns ``loss_low`` and ``loss_high``.
+    Noise is a mean with 0 in its 95 % interval (``mean_interval``), or within ``NOISE_ERRORS`` standard errors of 0.
     """
-    difference = difference_of_losses(best, other)
-    if np.isfinite(difference.low):
-        return difference.low <= 0
-    limits = [rows.reindex(columns=["loss_low", "loss_high"]).astype(float).mean() for rows in (best, other)]
-    widths = [limit["loss_high"] - limit["loss_low"] for limit in limits]
-    if np.isnan(widths).any():
-        return None
-    return bool(difference.mean <= np.hypot(*widths) / 2)
+    mean, low, high = mean_interval(differences)
+    error = standard_error(differences)
+    is_noise = low <= 0 <= high or not abs(mean) > NOISE_ERRORS * error
+    return mean, error, low, high, np.nan, "noise" if is_noise else "higher" if mean > 0 else "lower"
 
 
-def is_mean_within_noise(mean: float, error: float, low: float, high: float) -> bool:
-    """Whether a mean difference over the test rows of one split is noise, by its standard error and 95 % interval."""
-    return low <= 0 <= high or not abs(mean) > NOISE_ERRORS * error
+def rank_table(
+    losses: pd.DataFrame,
+    by: pd.Series,
+    against: Any,
+    test: Callable[[NDArray[np.float64]], Tested] = paired_t,
+    widths: pd.Series | None = None,
+) -> pd.DataFrame:
+    """The ranks of methods, and whether each differs from one of them by more than noise.
+
+    Parameters
+    ----------
+    losses : DataFrame (n, n_methods), a row for each split, test row or data set; NaN where a method has none
+    by : Series by method, what is ranked, such as mean losses or mean ranks; NaN for no rank
+    against : a column, with which the others are compared
+    test : ``paired_t`` or ``over_rows``, of the differences where both have a loss
+    widths : Series by method, optional
+        Of the 95 % interval of each mean loss over test rows. They decide, as if the intervals were independent, where
+        there are too few rows for the test.
+
+    Returns
+    -------
+    DataFrame, a row for each method, by rank
+        ``rank``, from 1, equal values share the lowest; ``DIFFERENCE``, the loss minus that of ``against``, NaN where
+        it is unknown; the ``verdict`` is "higher", "lower", "noise" or "unknown".
+
+    Examples
+    --------
+    >>> losses = pd.DataFrame({"tree": [0.3, 0.2, 0.4], "panel": [0.2, 0.1, 0.31], "all": [0.5, 0.1, 0.6]})
+    >>> rank_table(losses, losses.mean(), "panel")[["rank", "difference", "verdict"]].round(2).T.to_dict("list")
+    {'panel': [1.0, 0.0, 'noise'], 'tree': [2.0, 0.1, 'higher'], 'all': [3.0, 0.2, 'noise']}
+    """
+    tested = {name: test((losses[name] - losses[against]).dropna().to_numpy(float)) for name in losses}
+    table = pd.DataFrame.from_dict(tested, orient="index", columns=DIFFERENCE)
+    if widths is not None:
+        half, few = np.hypot(widths, widths[against]) / 2, table["verdict"] == "unknown"
+        table.loc[few & (table["difference"] > half), "verdict"] = "higher"
+        table.loc[few & (table["difference"] <= half), "verdict"] = "noise"
+    table.insert(0, "rank", by.rank(method="min"))
+    return table.sort_values("rank", kind="stable")
 
 
 def critical_difference(n_methods: int, n_datasets: int, level: float = SIGNIFICANCE) -> float:

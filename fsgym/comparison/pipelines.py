@@ -311,6 +311,13 @@ class EstimatorMethod(WrappedPredictions, ClassifierMixin, BaseEstimator):
         table = columns.decode(np.asarray(X - columns.offsets, dtype=np.float32))
         return table.where(table.notna(), np.nan)
 
+    @property
+    def uses_same_columns(self) -> bool:
+        """Whether it uses the same columns for every row."""
+        if self.used is None:
+            return not hasattr(steps_in_order(self.estimator)[-1], "features_used")
+        return not callable(self.used)
+
     def _columns_used(self, X: NDArray) -> NDArray[np.bool_]:
         """What counts as used: bool (n_columns,), or one row per sample, of features or of columns of the table."""
         if self.used is None:
@@ -431,13 +438,6 @@ def settings_of(candidate: Any) -> dict[str, Any]:
         **{name: v for name, v in nested.items() if name not in wholes and not hasattr(v, "get_params")},
         **{name: type(v).__name__ for name, v in nested.items() if hasattr(v, "get_params")},
     }
-
-
-def uses_same_columns(candidate: Any) -> bool:
-    """Whether an estimator of the user uses the same columns for every row."""
-    if not isinstance(candidate, EstimatorMethod) or callable(candidate.used):
-        return False
-    return candidate.used is not None or not hasattr(steps_in_order(candidate.estimator)[-1], "features_used")
 
 
 def _plain_arrays(used: Any) -> list[Any]:

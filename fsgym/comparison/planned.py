@@ -39,61 +39,19 @@ class Where(NamedTuple):
     progress: bool
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A split, a method and one of its settings; splits and settings are counted from 0."""
-
-    split: int
-    method: ComparedMethod
-    setting: int
-
-    @property
-    def key(self) -> tuple[int, str, int]:
-        return self.split, self.method.name, self.setting
-
-    @property
-    def candidate(self) -> Any:
-        return self.method.candidates[self.setting]
-
-    @property
-    def params(self) -> dict[str, Any]:
-        return self.method.params[self.setting]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A cell's row in the table of results, and what the report needs besides.
-
-    Attributes
-    ----------
-    row : dict
-    histogram : list of int, the number of test rows predicted with 0, 1, ... acquisitions; None if the cell failed
-    usage : list of float, the share of test rows for which each acquisition was made; None if the cell failed
-    examples : list of dict, a few test rows with their acquisitions in order; None without an order
-    played, chart : what ``record_of`` returns; None without an order, and in folders written before it
-    """
-
-    row: dict[str, Any]
-    histogram: list[int] | None = None
-    usage: list[float] | None = None
-    examples: list[dict[str, Any]] | None = None
-    played: dict[str, list] | None = None
-    chart: str | None = None
+Cell = tuple[int, ComparedMethod, int]  # a split, a method and one of its settings; both are counted from 0
+Outcome = dict[str, Any]  # what ``run_cell`` returns of a cell, its row completed; of one that failed the row only
 
 
 def cells_of(protocol: Protocol, methods: Sequence[ComparedMethod]) -> list[Cell]:
     """All cells, split by split, so that an interrupted run has complete splits; ValueError for more than can end."""
-    n_cells = len(protocol.splits) * sum(len(m.candidates) for m in methods)
+    settings = [(method, setting) for method in methods for setting in range(len(method.candidates))]
+    n_cells = len(protocol.splits) * len(settings)
     if n_cells > MOST_FITS:
         raise ValueError(
             f"a comparison must have at most {MOST_FITS} fits, got {n_cells}; use fewer splits, methods or settings"
         )
-    return [
-        Cell(split, method, setting)
-        for split in range(len(protocol.splits))
-        for method in methods
-        for setting in range(len(method.candidates))
-    ]
+    return [(split, *own) for split in range(len(protocol.splits)) for own in settings]
 
 
 @dataclass(frozen=True)
@@ -101,8 +59,8 @@ class Comparison:
     """A comparison whose arguments are checked; nothing is fitted before ``run``.
 
     ``limits`` are the numbers of features of ``within``; ``folder`` is where its files go, None for nowhere. Once it
-    has been run, ``outcomes`` has one entry per split, method and setting, from which its report and figures are made;
-    ``results`` is what ``compare`` returns, and ``command`` the command or call that the report names.
+    has been run, ``outcomes`` has one entry per cell, from which its report and figures are made; ``results`` is what
+    ``compare`` returns, and ``command`` the command or call that the report names.
     """
 
     protocol: Protocol
@@ -122,17 +80,17 @@ class Comparison:
         return None if self.folder is None else self.folder.absolute() / "results.sqlite"
 
     @cached_property
-    def tasks(self) -> list[tuple[list[Cell], Task]]:
-        """The tasks that fit the cells, each with its cells; none for policies that are fitted.
+    def tasks(self) -> list[tuple[list[int], Task]]:
+        """The tasks that fit the cells, each with their places in ``cells``; none for policies that are fitted.
 
         A task fits all prices of a method that has a ``path``, otherwise one cell.
         """
-        groups: dict[tuple, list[Cell]] = {}
-        for cell in self.cells:
-            if not cell.method.fitted:
-                shared = hasattr(cell.candidate, "path") and set(cell.params) == {"lam"}
-                groups.setdefault((cell.split, cell.method.name, None if shared else cell.setting), []).append(cell)
-        return [(cells, _make_task(cells, self.protocol)) for cells in groups.values()]
+        groups: dict[tuple, list[int]] = {}
+        for place, (split, method, setting) in enumerate(self.cells):
+            if not method.fitted:
+                shared = hasattr(method.candidates[setting], "path") and set(method.params[setting]) == {"lam"}
+                groups.setdefault((split, method.name, None if shared else setting), []).append(place)
+        return [(places, _make_task([self.cells[k] for k in places], self.protocol)) for places in groups.values()]
 
     def run(self, where: Where, label: str) -> tuple[list[Outcome], bool]:
         """Outcomes of the cells in their order, and whether Ctrl-C came before the last one.
@@ -141,66 +99,68 @@ class Comparison:
         stored: they may hold objects that can neither be pickled nor identified by their content.
         """
         protocol, interrupted = self.protocol, False
-        outcomes: dict[tuple, Outcome] = {}
+        outcomes: dict[int, Outcome] = {}
         try:
-            for cell in self.cells:
-                if cell.method.fitted:
-                    data = protocol.dataset, protocol.rules, protocol.splits[cell.split]
+            for place, cell in enumerate(self.cells):
+                split, method, setting = cell
+                if method.fitted:
+                    data = protocol.dataset, protocol.rules, protocol.splits[split]
                     result, error = None, None
                     try:
-                        result = evaluate_trained(cell.candidate, *data, explained=cell.split == 0)
+                        result = evaluate_trained(method.candidates[setting], *data, explained=split == 0)
                     except Exception as raised:
                         error = error_with_line(raised)
-                    outcomes[cell.key] = _outcome_of(protocol, cell, result, error)
+                    outcomes[place] = _outcome_of(protocol, cell, result, error)
         except KeyboardInterrupt:
             interrupted = True
         if not interrupted:
             run = run_tasks([task for _, task in self.tasks], self.store, **where._asdict(), name=label)
             interrupted = run.interrupted
-            for (cells, _), result, error in zip(self.tasks, run.results, run.errors):
+            for (places, _), result, error in zip(self.tasks, run.results, run.errors):
                 if result or error is not None:
-                    found = [None] * len(cells) if result is None else result["cells"]
-                    outcomes |= {c.key: _outcome_of(protocol, c, own, error) for c, own in zip(cells, found)}
-        return [outcomes[cell.key] for cell in self.cells if cell.key in outcomes], interrupted
+                    found = [None] * len(places) if result is None else result["cells"]
+                    outcomes |= {k: _outcome_of(protocol, self.cells[k], own, error) for k, own in zip(places, found)}
+        return [outcome for _, outcome in sorted(outcomes.items(), key=lambda item: item[0])], interrupted
 
     def chosen(self, standing: Standing) -> dict[int, Outcome]:
         """The outcome of each split at the setting of a method that was chosen there."""
         settings = dict(zip(standing.chosen["split"], standing.chosen["setting"], strict=True))
-        own = (o for o in self.outcomes if o.row["method"] == standing.method)
-        return {o.row["split"]: o for o in own if settings.get(o.row["split"]) == o.row["setting"]}
+        own = (o for o in self.outcomes if o["row"]["method"] == standing.method)
+        return {o["row"]["split"]: o for o in own if settings.get(o["row"]["split"]) == o["row"]["setting"]}
 
 
 def _make_task(cells: list[Cell], protocol: Protocol) -> Task:
-    first = cells[0]
+    split, method, setting = cells[0]
     arguments = {
-        "candidate": first.candidate,
-        "lams": [cell.params["lam"] for cell in cells] if len(cells) > 1 else None,
-        "seed": seed_of(protocol.seed, first.split, first.method.name),
-        "split": protocol.splits[first.split],
-        "explained": first.split == 0,
+        "candidate": method.candidates[setting],
+        "lams": [method.params[k]["lam"] for *_, k in cells] if len(cells) > 1 else None,
+        "seed": seed_of(protocol.seed, split, method.name),
+        "split": protocol.splits[split],
+        "explained": split == 0,
     }
     return Task(CELL_FUNCTION, arguments, {"dataset": protocol.dataset, "rules": protocol.rules})
 
 
 def _outcome_of(protocol: Protocol, cell: Cell, result: dict[str, Any] | None, error: str | None) -> Outcome:
+    split, method, setting = cell
     row: dict[str, Any] = {
         "dataset": protocol.dataset.name,
-        "split": cell.split,
-        "method": cell.method.name,
-        "setting": cell.setting,
-        "params": json.dumps(cell.params),
+        "split": split,
+        "method": method.name,
+        "setting": setting,
+        "params": json.dumps(method.params[setting]),
         "price": protocol.rules.lam,
         "error": error,
-        "warning": cell.method.caution or None,
+        "warning": method.caution or None,
     }
     if result is None:
-        train, test = protocol.splits[cell.split].divide(protocol.dataset)
-        return Outcome(row | {"n_train": train.n_samples, "n_test": test.n_samples})
+        train, test = protocol.splits[split].divide(protocol.dataset)
+        return {"row": row | {"n_train": train.n_samples, "n_test": test.n_samples}}
     row |= result["row"] | {"usage": usage_as_json(result["usage"], protocol.rules.names)}
-    if cell.method.caution:
-        row["warning"] = f"{cell.method.name} {cell.method.caution}"
+    if method.caution:
+        row["warning"] = f"{method.name} {method.caution}"
     examples = None if result["examples"] is None else with_units(result["examples"], protocol.dataset)
-    return Outcome(**{**result, "row": row, "examples": examples})
+    return result | {"row": row, "examples": examples}
 
 
 # How long a comparison will take, said before a long run.
@@ -238,12 +198,12 @@ def expected_time(planned: Comparison) -> tuple[float, int, tuple[str, ...]]:
     train = planned.protocol.parts(0).train
     measured: dict[str, list[float]] = {}
     left: dict[str, list[int]] = {}
-    for cells, task in planned.tasks:
-        method = cells[0].method.name
+    for places, task in planned.tasks:
+        method = planned.cells[places[0]][1].name
         if task.key in timings:
-            measured.setdefault(method, []).append(timings[task.key] / len(cells))
+            measured.setdefault(method, []).append(timings[task.key] / len(places))
         if task.key not in finished:
-            left.setdefault(method, []).append(len(cells))
+            left.setdefault(method, []).append(len(places))
     each = {name: float(np.mean(measured[name])) if name in measured else seconds_of(name, train) for name in left}
     seconds = sum((s * sum(left[name]) for name, s in each.items() if s is not None), 0.0)
     unknown = tuple(name for name, s in each.items() if s is None)

@@ -46,7 +46,7 @@ class PolicyFactory:
                 "and environments inside the function"
             ) from None
 
-    def policy(self, dataset: Dataset, rules: Rules, seed: int) -> Any:
+    def trained_on(self, dataset: Dataset, rules: Rules, seed: int) -> Any:
         """The policy for the rows of ``dataset`` at the price; TypeError if the function returns none."""
         env = DatumWiseEnv(scaled_by(dataset, dataset), rules.replace(lam=self.lam))
         env.reset(seed=seed)
@@ -58,6 +58,10 @@ class PolicyFactory:
                 f"predict or a fitted estimator, got {type(policy).__name__}"
             )
         return policy
+
+    def shown(self, dataset: Dataset, train: Dataset) -> Dataset:
+        """Rows as the policy that was trained on ``train`` takes them."""
+        return scaled_by(dataset, train)
 
 
 def load_method(reference: str) -> Any:
@@ -180,16 +184,3 @@ def as_in_training(dataset: Dataset, origin: RowOrigin | None) -> Dataset:
         return dataset
     ratio = np.divide(wanted.scale, own.scale, out=np.zeros_like(own.scale), where=own.scale != 0)
     return dataset.scaled(Scaling((wanted.offset - own.offset) * own.scale, ratio))
-
-
-def caution_of(seen: float | None, policy: Any = None) -> str | None:
-    """What must be said of a policy of which this share of the test rows were training rows; None: unknown."""
-    if seen is not None:
-        return f"trained on {seen:.0%} of the test rows, which makes its figures optimistic" if seen > 0 else None
-    unknown = "training rows unknown: test rows may be among them, which would make its figures optimistic"
-    if hasattr(policy, "labelled_dataset"):  # an agent, which scales values itself
-        return unknown
-    return (
-        "its training environment is unknown, so it is shown the values of the data set as they are; set its attribute "
-        f"env, if it was trained on scaled values. {unknown[0].upper()}{unknown[1:]}"
-    )

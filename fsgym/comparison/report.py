@@ -25,11 +25,19 @@ from matplotlib.figure import Figure
 from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words, headline_table, losses_table
 from fsgym.comparison.examples import case_of, with_units
-from fsgym.comparison.figures import plot_tradeoff, tradeoff_axes
+from fsgym.comparison.figures import draw, tradeoff, tradeoff_axes
 from fsgym.comparison.planned import Comparison, Outcome
 from fsgym.comparison.protocol import TARGETS
-from fsgym.comparison.ranking import REFERENCES, Ranking, Standing, method_titles, rank_methods, titles_with_flags
-from fsgym.comparison.several import DatasetsResult, folder_name
+from fsgym.comparison.ranking import (
+    REFERENCES,
+    DatasetsResult,
+    Ranking,
+    Standing,
+    folder_name,
+    method_titles,
+    rank_methods,
+    titles_with_flags,
+)
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.data.dataset import Dataset
 from fsgym.methods import METHODS
@@ -61,11 +69,11 @@ def cards_of(comparison: Comparison, ranking: Ranking) -> list[dict[str, Any]]:
     shown = []
     for standing in ranking.standings:
         outcome = comparison.chosen(standing).get(0)
-        if standing.reference or outcome is None or outcome.row["n_acquisitions"] < OF_MOST_CASES:
+        if standing.reference or outcome is None or outcome["row"]["n_acquisitions"] < OF_MOST_CASES:
             continue
-        if outcome.examples:
-            cards = [card_of(example, comparison, ranking) for example in outcome.examples]
-            setting = settings_text(outcome.row["params"])
+        if outcome["examples"]:
+            cards = [card_of(example, comparison, ranking) for example in outcome["examples"]]
+            setting = settings_text(outcome["row"]["params"])
             shown.append({"title": standing.title, "flag": standing.flag, "setting": setting, "cards": cards})
     return shown
 
@@ -111,15 +119,15 @@ class Played:
     def __init__(self, comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]) -> None:
         self.standing, self._protocol = standing, comparison.protocol
         self.test = comparison.protocol.parts(0).test
-        given = [json.loads(outcome.row["params"]).get("lam") for outcome in outcomes]
+        given = [json.loads(outcome["row"]["params"]).get("lam") for outcome in outcomes]
         lams = [lam if isinstance(lam, int | float) else None for lam in given]
         by_lam = None not in lams
         order = np.argsort(
-            [-(lam or 0.0) if by_lam else o.row["spent"] for o, lam in zip(outcomes, lams)], kind="stable"
+            [-(lam or 0.0) if by_lam else o["row"]["spent"] for o, lam in zip(outcomes, lams)], kind="stable"
         )
         self.moves = len(order) > 1 and by_lam
         self.start = int(np.argmin([np.inf if (lam := lams[k]) is None else abs(lam - ranking.lam) for k in order]))
-        self.n_recorded = min(len(o.played["rows"]) for o in outcomes if o.played)
+        self.n_recorded = min(len(o["played"]["rows"]) for o in outcomes if o.get("played"))
         self.settings = [self._setting(comparison, ranking, outcomes[k], lams[k]) for k in order]
 
     @property
@@ -130,13 +138,13 @@ class Played:
 
     def _setting(self, comparison: Comparison, ranking: Ranking, outcome: Outcome, lam: float | None) -> dict[str, Any]:
         rules, cases = self._protocol.rules, []
-        setting: dict[str, Any] = {"label": settings_text(outcome.row["params"]), "answer": [], "note": ""}
+        setting: dict[str, Any] = {"label": settings_text(outcome["row"]["params"]), "answer": [], "note": ""}
         if lam is not None:
             at_lam = ranking if lam == ranking.lam else rank_methods(comparison.results, lam)
             note = "" if at_lam is None else _note_on_setting(comparison, at_lam, outcome)
             setting = {"label": f"lambda {lam:.4g}", "answer": answer_in_words(at_lam), "note": note}
         lam = rules.lam if lam is None else lam
-        played = outcome.played or {}
+        played = outcome.get("played") or {}
         columns = (played[name][: self.n_recorded] for name in ("rows", "order", "beliefs", "answers"))
         for i, order, beliefs, answer in zip(*columns, strict=True):
             example = case_of(rules, self.test, i, np.array(order, np.int32), answer) | {"beliefs": beliefs}
@@ -186,9 +194,9 @@ def played_of(comparison: Comparison, ranking: Ranking) -> Played | None:
 
     Results that were written before cases were recorded have none.
     """
-    recorded = [o for o in comparison.outcomes if o.row["split"] == 0 and o.played]
+    recorded = [o for o in comparison.outcomes if o["row"]["split"] == 0 and o.get("played")]
     for standing in ranking.standings:
-        own = [o for o in recorded if o.row["method"] == standing.method]
+        own = [o for o in recorded if o["row"]["method"] == standing.method]
         if own and not standing.reference and not standing.fixed:
             return Played(comparison, ranking, standing, own)
     return None
@@ -198,18 +206,18 @@ def chart_of(comparison: Comparison, ranking: Ranking) -> tuple[Standing, str] |
     """The chart of the best method that has one, as SVG, at its chosen setting in the first split."""
     for standing in ranking.standings:
         outcome = comparison.chosen(standing).get(0)
-        if outcome is not None and outcome.chart:
-            return standing, outcome.chart
+        if outcome is not None and outcome.get("chart"):
+            return standing, outcome["chart"]
     return None
 
 
 def _note_on_setting(comparison: Comparison, ranking: Ranking, outcome: Outcome) -> str:
     """Says so where another setting of the method was chosen at this lambda than the one that is played."""
-    (standing,) = (s for s in ranking.standings if s.method == outcome.row["method"])
+    (standing,) = (s for s in ranking.standings if s.method == outcome["row"]["method"])
     chosen = comparison.chosen(standing).get(0, outcome)
-    if chosen.row["setting"] == outcome.row["setting"]:
+    if chosen["row"]["setting"] == outcome["row"]["setting"]:
         return ""
-    played, other = (settings_text(o.row["params"]) for o in (outcome, chosen))
+    played, other = (settings_text(o["row"]["params"]) for o in (outcome, chosen))
     return f"The setting played is {played}; for the answer at this lambda, it is {other} here."
 
 
@@ -297,24 +305,22 @@ def _error_bar_caption(comparison: Comparison) -> str:
 
 def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
     *_, x_label, y_label = tradeoff_axes(ranking)
-    ax = plot_tradeoff(ranking, summary.settings, titles_with_flags(ranking))
-    if ax is None:
+    curves = tradeoff(ranking, summary.settings, titles_with_flags(ranking))
+    if curves is None:
         return []
     heading = f"{y_label[0].upper()}{y_label[1:]} against {x_label}"
     best = ranking.best
     ring = "" if best is None or best.reference else " The ring marks the best method at its chosen settings."
     n = len(comparison.protocol.splits)
     means = f"Means over {n} splits" if n > 1 else "One split"
-    zero = " The tick 0, for no error, stands where half an error would be." if _has_zero(ax) else ""
+    logarithmic = "scale" in curves["y"]
+    has_zero = logarithmic and "0" in curves["y"]["tick_labels"]
+    zero = " The tick 0, for no error, stands where half an error would be." if has_zero else ""
     caption = (
         f"Each point is one setting of a method; lower and further left is better.{ring} {means}, on "
-        f"{'a logarithmic' if ax.get_yscale() == 'log' else 'a linear'} vertical axis.{zero}"
+        f"{'a logarithmic' if logarithmic else 'a linear'} vertical axis.{zero}"
     )
-    return [Picture("curves", heading, caption, png_of(ax))]
-
-
-def _has_zero(ax: Axes) -> bool:
-    return ax.get_yscale() == "log" and "0" in [label.get_text() for label in ax.get_yticklabels()]
+    return [Picture("curves", heading, caption, png_of(draw(curves)))]
 
 
 def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
@@ -324,8 +330,8 @@ def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
     if not shown:
         return []
     outcomes = {s.method: comparison.chosen(s).values() for s in shown}
-    histograms = {name: np.sum([o.histogram or [] for o in found], axis=0) for name, found in outcomes.items()}
-    usages = {name: np.mean([o.usage or [] for o in found], axis=0) for name, found in outcomes.items()}
+    histograms = {name: np.sum([o["histogram"] for o in found], axis=0) for name, found in outcomes.items()}
+    usages = {name: np.mean([o["usage"] for o in found], axis=0) for name, found in outcomes.items()}
     counts = figures.used_counts(histograms, titles, protocol.unit)
     means = np.mean(list(usages.values()), axis=0)
     used = [j for j in np.argsort(-means, kind="stable") if means[j] > 0]
@@ -334,8 +340,8 @@ def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
     pooled = "test rows of one split" if len(protocol.splits) == 1 else "test rows of all splits are pooled"
     caption = f"Each method at its settings in the first table; {pooled}."
     return [
-        Picture("usage", f"Which {protocol.unit} are used", caption, png_of(shares)),
-        Picture("histogram", f"How many {protocol.unit} are used", "Same settings.", png_of(counts)),
+        Picture("usage", f"Which {protocol.unit} are used", caption, png_of(draw(shares))),
+        Picture("histogram", f"How many {protocol.unit} are used", "Same settings.", png_of(draw(counts))),
     ]
 
 
@@ -345,11 +351,11 @@ def _price_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) 
     settings = settings[~settings["method"].isin(REFERENCES)]
     if settings["lam"].nunique() < 2:
         return []
-    ax = figures.price_against_sparsity(settings, titles_with_flags(ranking), unit=_error_unit(comparison), y=counted)
-    ax.set_ylabel(f"mean number of {comparison.protocol.unit} used")
+    lines = figures.price_against_sparsity(settings, titles_with_flags(ranking), _error_unit(comparison), counted)
+    lines["y"]["label"] = f"mean number of {comparison.protocol.unit} used"
     heading = f"Number of {comparison.protocol.unit} used at each lambda"
     caption = f"Methods that take prices into account in training. {_error_bar_caption(comparison)}"
-    return [Picture("lambda", heading, caption, png_of(ax))]
+    return [Picture("lambda", heading, caption, png_of(draw(lines)))]
 
 
 def _error_unit(comparison: Comparison) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.noise import difference_of_losses
+from fsgym.comparison.noise import FEWEST_PAIRS, paired_t, rank_table
 from fsgym.comparison.protocol import PAPER_REPORTED
 from fsgym.metrics import FIGURE_LABELS
 from fsgym.text.html import HtmlTable, html_block
@@ -25,6 +26,7 @@ REPORTED_FIGURES = (
     "error_cost",
     "admissible",
 )
+DIFFERENCES = ["difference", "difference_low", "difference_high", "difference_p"]  # of ``rank_table``
 DIGITS = {"n_features": 1, "spent": 2}  # after the point; other figures have three
 
 
@@ -42,9 +44,8 @@ class Summary(NamedTuple):
     losses : DataFrame
         One row per (method, lam): the test figures at the setting that was trained at this lam, or nearest to it; of a
         method whose settings have no lam, at the one with the smallest validation loss ``error_cost + lam * spent``.
-        ``lowest`` is the method with the lowest mean loss at this lam, and
-        ``difference``, ``difference_low``, ``difference_high`` and ``difference_p`` are those of
-        ``difference_of_losses`` from it.
+        ``lowest`` is the method with the lowest mean loss at this lam, and ``difference``, ``difference_low``,
+        ``difference_high`` and ``difference_p`` are those of ``rank_table`` from it.
     """
 
     settings: pd.DataFrame
@@ -125,15 +126,19 @@ def summarise(
             limits.append({"method": name, "k": k, **mean_figures(chosen, n_splits)})
         for price in lam:
             chosen = chosen_at(allowed, price, counted)
-            losses.append({"method": name, "lam": price, **mean_figures(chosen, n_splits, "loss")})
-            at_prices.setdefault(price, {})[name] = chosen
+            row = {"method": name, "lam": price, **mean_figures(chosen, n_splits, "loss")}
+            losses.append(row)
+            if row["loss"] == row["loss"]:
+                at_prices.setdefault(price, {})[name] = chosen, row["loss"]
+    ranks = {}
+    for price, known in at_prices.items():
+        means = pd.Series({name: loss for name, (_, loss) in known.items()})
+        ranks[price] = rank_chosen({name: chosen for name, (chosen, _) in known.items()}, means, str(means.idxmin()))
     for row in losses:
-        means = {r["method"]: r["loss"] for r in losses if r["lam"] == row["lam"] and r["loss"] == r["loss"]}
-        row["lowest"] = min(means, key=means.__getitem__, default=None)
-        if row["method"] in means:
-            chosen = at_prices[row["lam"]]
-            found = difference_of_losses(chosen[row["lowest"]], chosen[row["method"]])
-            row |= {"difference" + (f"_{k}" if k != "mean" else ""): v for k, v in found._asdict().items()}
+        table = ranks.get(row["lam"], pd.DataFrame())
+        row["lowest"] = None if table.empty else table.index[0]
+        if row["method"] in table.index:
+            row |= table.loc[row["method"], DIFFERENCES].to_dict()
     return Summary(means_over_splits(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
 
 
@@ -173,6 +178,18 @@ def chosen_at(rows: pd.DataFrame, lam: float, counted: str) -> pd.DataFrame:
     chosen = best_per_split(rows, rows["validation_error_cost"] + lam * expected_use(rows, "spent"), counted)
     paid = lam * chosen["spent"]
     return chosen.assign(acquisition_cost=paid, loss=chosen["error_cost"] + paid)
+
+
+def rank_chosen(chosen: Mapping[str, pd.DataFrame], means: pd.Series, best: str) -> pd.DataFrame:
+    """``rank_table`` of methods at what ``chosen_at`` returned, a setting in each split, by their mean losses."""
+    first = chosen[best]
+    share = float((first["n_test"] / first["n_train"]).mean()) if len(first) >= FEWEST_PAIRS else 0.0
+    low, high = (
+        pd.Series({name: rows[end].astype(float).mean() if end in rows else np.nan for name, rows in chosen.items()})
+        for end in ("loss_low", "loss_high")
+    )
+    losses = pd.DataFrame({name: rows.set_index("split")["loss"] for name, rows in chosen.items()})
+    return rank_table(losses, means, best, partial(paired_t, test_share=share), high - low)
 
 
 def mean_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, float]:

@@ -106,12 +106,11 @@ def study_cells(protocol: Protocol, methods: Sequence[MethodSettings], first_spl
     Splits are counted from ``first_split``. Settings that are options of ``Rules`` change the rules of their cells.
     """
     data = protocol.dataset
-    for cell in cells_of(protocol, [method.at(protocol) for method in methods]):
-        split, number, key = protocol.splits[cell.split], first_split + cell.split, cell.method.name
-        priced = {k: v for k, v in cell.params.items() if k in RULE_SETTINGS and find_method(key).prices}
-        arguments = {"candidate": cell.candidate, "seed": seed_of((data.name, number, key))}
-        share, params = share_of(split, data), json.dumps(cell.params)
-        labels = cell_labels(data.name, share, number, cell.method.title, params, cell.setting)
+    for place, method, setting in cells_of(protocol, [method.at(protocol) for method in methods]):
+        split, number, own = protocol.splits[place], first_split + place, method.params[setting]
+        priced = {k: v for k, v in own.items() if k in RULE_SETTINGS and find_method(method.name).prices}
+        arguments = {"candidate": method.candidates[setting], "seed": seed_of((data.name, number, method.name))}
+        labels = cell_labels(data.name, share_of(split, data), number, method.title, json.dumps(own), setting)
         yield study_task(TESTED_CELL_FUNCTION, arguments, labels, data, split, rules=protocol.rules.replace(**priced))
 
 

@@ -363,8 +363,8 @@ def usage_pictures(table: pd.DataFrame, settings: pd.DataFrame) -> list[Picture]
     caption = f"Breast cancer with id (feature 1); the setting of each method nearest to sparsity .5: {sparsities}."
     which, how_many = "Which features are used (Fig. 4, left)", "How many features are used (Fig. 4, right)"
     return [
-        picture_of("usage", which, caption, figures.used_features, usages, names, titles),
-        picture_of("histogram", how_many, caption, figures.used_counts, counts, titles),
+        picture_of("usage", which, caption, figures.draw, figures.used_features(usages, names, titles)),
+        picture_of("histogram", how_many, caption, figures.draw, figures.used_counts(counts, titles)),
     ]
 
 

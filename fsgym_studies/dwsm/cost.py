@@ -145,7 +145,7 @@ def cost_picture(table: pd.DataFrame) -> Picture:
     def draw(figure: Figure) -> None:
         for panel, error in zip(figure.subplots(1, len(ERROR_COSTS)), ERROR_COSTS):
             rows = means[means["dataset"] == error_cost_label(error)]
-            figures.plot_curves(rows, titles, x="spent", y="error_cost", x_label="mean price of the tests", ax=panel)
+            figures.draw(figures.curves(rows, titles, "spent", "error_cost", "mean price of the tests"), panel)
             panel.set(title=f"error cost {error:g}", ylabel="mean cost of the answers")
 
     caption = (

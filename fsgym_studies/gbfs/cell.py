@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.comparison.fitting import first_warning
+from fsgym.comparison.cell import first_warning
 from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.data.dataset import Dataset
 from fsgym.data.grids import contiguous

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from fsgym.comparison.fitting import chance_accuracy
+from fsgym.comparison.cell import chance_accuracy
 from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.data.dataset import Dataset
 from fsgym.runner.results import count, list_of, record, returns, share, text

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.comparison.cell import evaluate_at_prices
 from fsgym.comparison.compared import candidates_at
-from fsgym.comparison.fitting import evaluate_at_prices
 from fsgym.comparison.splits import Split
 from fsgym.data.dataset import Dataset
 from fsgym.methods import find_method, load_class

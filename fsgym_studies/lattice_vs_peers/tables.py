@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 
 from fsgym.comparison import figures
-from fsgym.comparison.noise import standard_error
+from fsgym.comparison.noise import rank_table, standard_error
 from fsgym.comparison.report import Picture
 from fsgym_studies.common.curves import cells_with
 from fsgym_studies.common.difference import Difference, paired_difference
@@ -78,10 +78,12 @@ def best_peers(losses: pd.DataFrame) -> pd.DataFrame:
     """
     rows, table, names = [], loss_columns(losses), peers(losses)
     if "lattice" in table and names:
-        ahead = table[names].rsub(table["lattice"], axis=0).groupby(["dataset", "lam"]).mean().dropna(how="all")
-        best = ahead.idxmax(axis=1).reindex(losses["dataset"].unique(), level="dataset")
-        for place, peer in best.items():
-            rows.append((*place, *table.loc[place, ["lattice", peer]].dropna().mean(), peer))
+        for dataset in losses["dataset"].unique():
+            for lam, own in table.loc[[dataset]].groupby("lam"):
+                ahead = rank_table(own[["lattice", *names]], own.mean(), "lattice")["difference"].reindex(names)
+                if ahead.notna().any():
+                    peer = str(ahead.idxmin())
+                    rows.append((dataset, lam, *own[["lattice", peer]].dropna().mean(), peer))
     return pd.DataFrame(rows, columns=["dataset", "lam", "ours", "best", "peer"])
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agents.policy import Policy
-from fsgym.comparison.fitting import evaluate_at_prices
+from fsgym.comparison.cell import evaluate_at_prices
 from fsgym.comparison.policies import PolicyFactory, scaled_by
 from fsgym.data.dataset import Dataset
 from fsgym.datasets.generators import GENERATORS, NormalComponents, Syn

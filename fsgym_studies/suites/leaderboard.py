@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 
-from fsgym.comparison.noise import FEWEST_PAIRS
+from fsgym.comparison.noise import FEWEST_PAIRS, paired_t, rank_table
 from fsgym.comparison.report import provenance
 from fsgym.methods import find_method
 from fsgym.text.messages import listing
@@ -125,44 +126,47 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
     return Table("seconds", "Training time", caption, frame)
 
 
-def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.PairedScores) -> str:
+def standing(ranks: pd.Series, focus: str, score: str, means: pd.DataFrame, unit: str, test_share: float = 0.0) -> str:
     """Where a method stands among those that have all scores, and whether the lead is more than noise, in a sentence.
 
-    >>> paired = scoring.PairedScores(pd.DataFrame({"CART": [0.1, 0.2, 0.3], "mine": [0.2, 0.4, 0.3]}), "data set")
-    >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "mine", "loss", paired)
+    ``means``, ``unit`` and ``test_share`` are what ``paired_scores`` returns.
+
+    >>> means = pd.DataFrame({"CART": [0.1, 0.2, 0.3], "mine": [0.2, 0.4, 0.3]})
+    >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "mine", "loss", means, "data set")
     'mine is 2nd of 2 methods by loss (mean rank 2.00); the first is CART (1.00), ahead of it by no more than noise \
 (t tests over 3 data sets, 95 %).'
-    >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "CART", "loss", paired)
+    >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "CART", "loss", means, "data set")
     'CART has the best mean rank of 2 methods by loss (1.00); mine is not distinguishable from it \
 (t tests over 3 data sets, 95 %).'
     """
     if focus not in ranks.index:
         return f"{focus} has no place: its scores are not complete."
-    others, sign = ranks.drop(index=focus), 1.0 if scoring.SCORES[score].more_is_better else -1.0
+    others = ranks.drop(index=focus)
     if others.empty:
         return f"{focus} is the only method that has a rank."
     title, among = scoring.SCORES[score].title.lower(), counted(len(ranks), "method")
-    test = f"t tests over {counted(len(paired.means), paired.unit)}, 95 %"
+    test = f"t tests over {counted(len(means), unit)}, 95 %"
     unknown = f"whether this is more than noise is not known, which takes {FEWEST_PAIRS} data sets or runs"
+    losses = means[list(ranks.index)] * (-1.0 if scoring.SCORES[score].more_is_better else 1.0)
+    test_of_leads = partial(paired_t, test_share=test_share)
+    verdicts = rank_table(losses, ranks, focus, test_of_leads)["verdict"]
     place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
     if place > 1:
         first = others.idxmin()
-        lead = paired.is_ahead(str(first), focus, sign)
-        by = {True: f"by more than noise ({test})", False: f"by no more than noise ({test})", None: f"but {unknown}"}
+        by = {"lower": f"ahead of it by more than noise ({test})", "unknown": f"but {unknown}"}
         ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10 if place % 100 not in (11, 12, 13) else 0, "th")
         return (
             f"{focus} is {place}{ending} of {among} by {title} (mean rank {ranks[focus]:.2f}); the first is "
-            f"{first} ({others.min():.2f}), {'' if lead is None else 'ahead of it '}{by[lead]}."
+            f"{first} ({others.min():.2f}), {by.get(verdicts[first], f'ahead of it by no more than noise ({test})')}."
         )
-    leads = {str(other): paired.is_ahead(focus, str(other), sign) for other in others.index}
-    close = [other for other, lead in leads.items() if not lead or others[other] < ranks[focus] + 1e-9]
+    close = [m for m in others.index if verdicts[m] != "higher" or others[m] < ranks[focus] + 1e-9]
     if not close:
         return (
             f"{focus} is 1st of {among} by {title} (mean rank {ranks[focus]:.2f}), ahead of each other by more than "
             f"noise ({test}); the next is {others.idxmin()} ({others.min():.2f})."
         )
     best = f"{focus} has the best mean rank of {among} by {title} ({ranks[focus]:.2f})"
-    if None in leads.values():
+    if "unknown" in verdicts[others.index].tolist():
         return f"{best}; the next is {others.idxmin()} ({others.min():.2f}), but {unknown}."
     return f"{best}; {listing(close)} {'is' if len(close) == 1 else 'are'} not distinguishable from it ({test})."
 
@@ -189,7 +193,7 @@ def conclusion_of(
     cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]
     protocol = " ".join([suite.protocol(quick), *cut, METHODS_IN_WORDS])
     paired = scoring.paired_scores(scores, table, main)
-    notes = [standing(ranks, title, main, paired) for title in methods.own or [methods.focus]]
+    notes = [standing(ranks, title, main, *paired) for title in methods.own or [methods.focus]]
     notes += [
         f"{scoring.SCORES[s].title}: n/a for all methods (one of them: {refused[s]})." for s in dict.fromkeys(absent)
     ]

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import MixtureClassifier
-from fsgym.comparison.fitting import fit_on
+from fsgym.comparison.cell import fit_on
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.evaluate import evaluate
 from fsgym.rules import Rules

@@ -129,39 +129,22 @@ def mean_ranks(means: pd.DataFrame, more_is_better: bool | None, unranked: Colle
     return noise.mean_ranks(-rounded if more_is_better else rounded)
 
 
-class PairedScores(NamedTuple):
+def paired_scores(scores: pd.DataFrame, table: pd.DataFrame, score: str) -> tuple[pd.DataFrame, str, float]:
     """A score of the methods on what is independent, to test whether differences are more than noise.
 
-    Attributes
-    ----------
-    means : DataFrame, a row for each data set or run, and a column for each method: means over prices or budgets
+    Returns
+    -------
+    means : DataFrame, means over prices or budgets: a row for each data set where there are at least three, otherwise
+        for each run, and a column for each method
     unit : "data set" or "run", what a row is
-    test_share : float, test rows over training rows of the runs of a data set; 0 for data sets
+    test_share : float, test rows over training rows of the runs, from the ``table`` of cells; 0 for data sets
     """
-
-    means: pd.DataFrame
-    unit: str
-    test_share: float = 0.0
-
-    def is_ahead(self, first: str, second: str, sign: float) -> bool | None:
-        """Whether a method is better than another by more than noise; None with too few data sets and runs.
-
-        By the t test of ``fsgym.compare`` at 95 %; ``sign`` is 1 where more is better, and -1 where less is.
-        """
-        found = noise.mean_difference(
-            (sign * (self.means[first] - self.means[second])).dropna().to_numpy(), self.test_share
-        )
-        return None if np.isnan(found.low) else bool(found.low > 0)
-
-
-def paired_scores(scores: pd.DataFrame, table: pd.DataFrame, score: str) -> PairedScores:
-    """The score by data set where there are at least three, and by run otherwise; ``table`` has the cells."""
     own = scores[(scores["score"] == score) & (scores["split"] != "")]
     by_dataset = own["dataset"].nunique() >= noise.FEWEST_PAIRS
     keys = ["dataset"] if by_dataset else ["dataset", "split"]
     means = own.groupby([*keys, "method"], sort=False)["value"].mean().unstack("method", sort=False)
     share = 0.0 if by_dataset else float(pd.to_numeric(table["test_share"]).mean())
-    return PairedScores(means, "data set" if by_dataset else "run", share)
+    return means, "data set" if by_dataset else "run", share
 
 
 def long_table(suite: str, scores: pd.DataFrame, unranked: Collection[str]) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from fsgym.methods import find_method
 from fsgym_studies.suites import SUITES, find_suite
 from fsgym_studies.suites.leaderboard import score_table, standing
 from fsgym_studies.suites.methods import BENCHMARK_METHODS
-from fsgym_studies.suites.scores import SCORES, PairedScores, paired_scores
+from fsgym_studies.suites.scores import SCORES, paired_scores
 from fsgym_studies.suites.suite import TableOf
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
@@ -24,8 +24,8 @@ NOISE = np.random.default_rng(0).normal(0, 0.01, (10, 2))
 
 def words(first, second, ranks=(1.0, 2.0), score="loss", focus="mine", **options):
     """The sentence on ``mine`` and ``other`` with these scores by data set."""
-    paired = PairedScores(pd.DataFrame({"mine": first, "other": second}), "data set", **options)
-    return standing(pd.Series(dict(zip(("mine", "other"), ranks))).sort_values(), focus, score, paired)
+    means, ranks = pd.DataFrame({"mine": first, "other": second}), pd.Series(dict(zip(("mine", "other"), ranks)))
+    return standing(ranks.sort_values(), focus, score, means, "data set", **options)
 
 
 def test_the_first_place_needs_a_lead_over_each_other_that_is_more_than_noise():
@@ -60,8 +60,8 @@ def test_more_may_be_better():
 
 def test_a_method_without_a_rank_or_a_rival_has_no_place():
     assert words([0.1], [0.2], focus="third") == "third has no place: its scores are not complete."
-    alone = PairedScores(pd.DataFrame({"mine": [0.1]}), "run")
-    assert standing(pd.Series({"mine": 1.0}), "mine", "loss", alone) == "mine is the only method that has a rank."
+    ranks, alone = pd.Series({"mine": 1.0}), pd.DataFrame({"mine": [0.1]})
+    assert standing(ranks, "mine", "loss", alone, "run") == "mine is the only method that has a rank."
 
 
 def test_runs_of_the_same_rows_are_no_independent_runs():
@@ -71,9 +71,13 @@ def test_runs_of_the_same_rows_are_no_independent_runs():
     half = stats.t.ppf(0.975, 2) * gain.std(ddof=1)
     for share in (0.0, 0.5):
         corrected = gain.mean() - half * np.sqrt(1 / 3 + share)
-        assert PairedScores(losses, "run", share).is_ahead("mine", "other", -1.0) is bool(corrected > 0)
+        assert ahead(losses, share) is bool(corrected > 0)
     steady = pd.DataFrame({"mine": 0.2 - np.array([0.02, 0.03, 0.04]), "other": np.full(3, 0.2)})
-    assert [PairedScores(steady, "run", s).is_ahead("mine", "other", -1.0) for s in (0.0, 0.5)] == [True, False]
+    assert [ahead(steady, share) for share in (0.0, 0.5)] == [True, False]
+
+
+def ahead(losses, share):
+    return "1st" in standing(pd.Series({"mine": 1.0, "other": 2.0}), "mine", "loss", losses, "run", share)
 
 
 @pytest.mark.parametrize(("n_datasets", "unit", "n_rows", "share"), [(3, "data set", 3, 0.0), (2, "run", 8, 0.25)])
@@ -81,11 +85,11 @@ def test_scores_are_paired_by_data_set_or_by_run(n_datasets, unit, n_rows, share
     keys = [(f"d{d}", run, m, "loss", at) for d in range(n_datasets) for run in range(4) for m in "ab" for at in "12"]
     scores = pd.DataFrame(keys, columns=["dataset", "split", "method", "score", "at"])
     scores["value"] = np.random.default_rng(1).random(len(scores))
-    paired = paired_scores(scores, pd.DataFrame({"test_share": [0.25, None, 0.25]}), "loss")
-    assert (paired.unit, paired.means.shape, paired.test_share) == (unit, (n_rows, 2), share)
+    means, *more = paired_scores(scores, pd.DataFrame({"test_share": [0.25, None, 0.25]}), "loss")
+    assert (means.shape, *more) == ((n_rows, 2), unit, share)
     own = scores[(scores["dataset"] == "d0") & (scores["method"] == "a")]
     wanted = own if n_datasets == 3 else own[own["split"] == 0]
-    assert paired.means["a"].iloc[0] == pytest.approx(wanted["value"].mean())
+    assert means["a"].iloc[0] == pytest.approx(wanted["value"].mean())
 
 
 def test_a_score_that_a_method_has_on_some_data_sets_only_has_its_reason_in_the_caption():

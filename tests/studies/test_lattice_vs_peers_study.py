@@ -14,7 +14,7 @@ import fsgym
 from agents import LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Dataset, Rules
-from fsgym.comparison.fitting import evaluate_at_prices
+from fsgym.comparison.cell import evaluate_at_prices
 from fsgym.comparison.splits import Split
 from fsgym.runner.results import check_result
 from fsgym.support import extras

@@ -8,7 +8,7 @@ import pytest
 import support.tiny_suite.suite as tiny
 from agents import DatumWiseClassifier
 from fsgym import Dataset, Rules
-from fsgym.comparison.fitting import fit_settings
+from fsgym.comparison.cell import fit_settings
 from fsgym.methods import METHODS, find_method
 from fsgym_studies.dwsm import shared as dwsm
 from fsgym_studies.lattice_vs_peers import cell as lattice_cell

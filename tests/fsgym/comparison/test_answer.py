@@ -10,7 +10,6 @@ from scipy import stats
 
 from fsgym.cli.compare import show_comparison
 from fsgym.comparison.answer import answer_in_words, best_elsewhere
-from fsgym.comparison.noise import is_within_noise
 from fsgym.comparison.ranking import rank_methods
 from fsgym.comparison.summary import summarise
 from support.comparisons import recalls, results_of, row_of
@@ -151,12 +150,11 @@ def test_differences_are_paired_by_split():
     near, far = (common + rng.normal(shift, 0.01, 5) for shift in (0.005, 0.1))
     ranking = rank_methods(results_of(*splits_of("lattice", common), *splits_of("cart", near), *splits_of("lars", far)))
     best, cart, lars = (ranking.standing_of(name) for name in ("lattice", "cart", "lars"))
-    assert is_within_noise(best.chosen, cart.chosen)
-    assert not is_within_noise(best.chosen, lars.chosen)
+    assert (best.verdict, cart.verdict, lars.verdict) == ("", "noise", "higher")
     for other, losses in ((cart, near), (lars, far)):  # t(4) at 97.5 % is 2.776; equal parts for training and test
         difference = losses - common
         bound = 2.776 * np.std(difference, ddof=1) * np.sqrt(1 / 5 + 1)
-        assert is_within_noise(best.chosen, other.chosen) == (difference.mean() <= bound)
+        assert (other.verdict == "noise") == (difference.mean() <= bound)
     assert "The difference from CART is within the noise of the 5 splits." in answer_in_words(ranking)
     table = summarise(results_of(*splits_of("lattice", common), *splits_of("lars", far)), lam=[0.0]).losses
     assert table["lowest"].tolist() == ["lattice", "lattice"]
@@ -219,8 +217,7 @@ def test_few_splits_use_the_intervals_of_the_test_rows():
     assert "With one split it is unknown" in answer(*best, *near)
     known = [row | LOW_HIGH for row in (*best, *near, *far)]  # half widths of .05: together .0707
     ranking = rank_methods(results_of(*known))
-    assert is_within_noise(ranking.best.chosen, ranking.standing_of("cart").chosen)
-    assert not is_within_noise(ranking.best.chosen, ranking.standing_of("lars").chosen)
+    assert [ranking.standing_of(name).verdict for name in ("cart", "lars")] == ["noise", "higher"]
     assert "The difference from CART is within the noise of the test rows." in answer_in_words(ranking)
 
 

@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 import fsgym
 from agents import DatumWiseClassifier
+from fsgym.comparison.cell import with_seed
 from fsgym.comparison.compared import (
     ExpectedCostClassifier,
     candidates_at,
@@ -15,7 +16,6 @@ from fsgym.comparison.compared import (
     knows_error_costs,
     sparsity_settings,
 )
-from fsgym.comparison.fitting import with_seed
 from fsgym.comparison.protocol import make_protocol
 from fsgym.evaluation.evaluate import evaluate
 from fsgym.methods import METHODS, REFERENCES

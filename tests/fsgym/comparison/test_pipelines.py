@@ -19,7 +19,7 @@ from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 import fsgym
 from baselines import CARTClassifier
 from fsgym.comparison import cell as cells
-from fsgym.comparison.pipelines import accepts_missing_values, as_method, own_estimator, uses_same_columns
+from fsgym.comparison.pipelines import accepts_missing_values, as_method, own_estimator
 from fsgym.comparison.policies import load_method
 
 LOGISTIC = LogisticRegression(max_iter=200)
@@ -77,7 +77,7 @@ def test_a_last_step_that_says_what_it_uses_is_charged_by_row():
     assert (charged[:, selected] == inner).all()
     assert not charged[:, ~selected].any()
     assert len({tuple(row) for row in charged}) > 1
-    assert not uses_same_columns(method)
+    assert not method.uses_same_columns
 
 
 def test_columns_may_be_given():

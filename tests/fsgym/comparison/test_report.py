@@ -16,7 +16,7 @@ from baselines import CARTClassifier
 from fsgym import Dataset, compare, load_dataset
 from fsgym.comparison import figures
 from fsgym.comparison.answer import losses_table
-from fsgym.comparison.figures import plot_tradeoff, tradeoff_axes
+from fsgym.comparison.figures import draw, tradeoff, tradeoff_axes
 from fsgym.comparison.ranking import rank_methods, titles_with_flags
 from fsgym.comparison.summary import mean_text, settings_text, summarise
 from fsgym.methods import METHODS, REFERENCES
@@ -150,7 +150,7 @@ SETTINGS = pd.DataFrame({
 
 def test_curves_show_means_with_bars_both_ways():
     ax = Figure().add_subplot()
-    assert figures.plot_curves(SETTINGS, {"a": "A", "b": "B"}, chance=0.6, ax=ax) is ax
+    assert draw(figures.curves(SETTINGS, {"a": "A", "b": "B"}, chance=0.6), ax) is ax
     first, second = ax.containers
     np.testing.assert_allclose(first[0].get_xydata(), [[0.2, 0.9], [0.9, 0.7]])
     assert first.has_xerr
@@ -164,21 +164,21 @@ def test_curves_show_means_with_bars_both_ways():
 
 
 def test_price_figure_shows_swept_methods_only():
-    ax = figures.price_against_sparsity(SETTINGS, {"a": "A", "b": "B"})
+    ax = draw(figures.price_against_sparsity(SETTINGS, {"a": "A", "b": "B"}))
     (only,) = ax.containers
     np.testing.assert_allclose(only[0].get_xydata(), [[0.0, 0.2], [0.1, 0.9]])
     assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "0.1"]
 
 
 def test_histogram_shows_shares():
-    ax = figures.used_counts({"a": [1, 3, 0, 0], "b": [0, 0, 2, 0]}, {"a": "A", "b": "B"})
+    ax = draw(figures.used_counts({"a": [1, 3, 0, 0], "b": [0, 0, 2, 0]}, {"a": "A", "b": "B"}))
     heights = [[bar.get_height() for bar in container] for container in ax.containers]
     assert heights == [[0.25, 0.75, 0.0], [0.0, 0.0, 1.0]]
 
 
 def test_usage_shows_the_most_used_of_many_features():
     usage = np.linspace(0, 1, 50)
-    ax = figures.used_features({"a": usage}, [f"f{j}" for j in range(50)], {"a": "A"})
+    ax = draw(figures.used_features({"a": usage}, [f"f{j}" for j in range(50)], {"a": "A"}))
     names = [t.get_text() for t in ax.get_yticklabels()]
     assert names == [f"f{j}" for j in range(20, 50)]
     np.testing.assert_allclose([bar.get_width() for bar in ax.containers[0]], usage[20:])
@@ -242,7 +242,7 @@ def test_the_main_picture_has_features_or_money_and_reference_lines():
         ({"accuracy": 0.5}, "mean price paid per case", "mean cost of errors per case"),
     ):
         results = results_of(rows[0] | more, *rows[1:])
-        ax = plot_tradeoff(rank_methods(results), summarise(results).settings, titles)
+        ax = draw(tradeoff(rank_methods(results), summarise(results).settings, titles))
         assert (ax.get_xlabel(), ax.get_ylabel()) == (x_label, y)
         labels = [text.get_text() for text in ax.get_legend().get_texts()]
         assert labels[0] == "CART"
@@ -255,13 +255,15 @@ def test_the_main_picture_has_features_or_money_and_reference_lines():
         assert {(0.4,), (0.02,)} <= drawn
     balanced = results_of(*rows, headline=("accuracy", "balanced_accuracy", "auc"))
     assert tradeoff_axes(rank_methods(balanced))[1] == "balanced_error_rate"
-    assert plot_tradeoff(rank_methods(balanced), summarise(balanced).settings, titles).get_ylabel().endswith("classes")
+    figure = tradeoff(rank_methods(balanced), summarise(balanced).settings, titles)
+    assert [line["label"] for line in json.loads(json.dumps(figure))["lines"]] == ["CART"]  # plain values
+    assert figure["y"]["label"].endswith("classes")
 
 
 def test_the_main_picture_shows_a_method_without_errors():
     rows = [row_of("cart", error=0.0), row_of("lars"), row_of("constant", n=0.0, error=0.4)]
     results = results_of(*rows)
-    ax = plot_tradeoff(rank_methods(results), summarise(results).settings, {"cart": "CART", "lars": "LARS"})
+    ax = draw(tradeoff(rank_methods(results), summarise(results).settings, {"cart": "CART", "lars": "LARS"}))
     floor = 0.5 / 100  # half an error of the test rows
     assert ax.containers[0][0].get_ydata().tolist() == [floor]
     assert (ax.get_yticks()[0], ax.get_yticklabels()[0].get_text()) == (floor, "0")
@@ -278,7 +280,7 @@ def test_flags_are_visible_in_table_and_legend(tmp_path):
     assert text.count("trained on 100 % of the test rows") >= 2  # in the table, and above the single cases
     assert "own is best" not in text
     ranking = rank_methods(results)
-    ax = plot_tradeoff(ranking, summarise(results).settings, titles_with_flags(ranking))
+    ax = draw(tradeoff(ranking, summarise(results).settings, titles_with_flags(ranking)))
     legend = [entry.get_text() for entry in ax.get_legend().get_texts()]
     assert "own (trained on 100 % of the test\nrows)" in legend
 

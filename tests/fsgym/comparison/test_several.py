@@ -8,7 +8,7 @@ import fsgym
 from fsgym.comparison import cell as cells
 from fsgym.comparison import compare_datasets
 from fsgym.comparison.planned import Where, announce_time, duration_text, expected_time, seconds_of
-from fsgym.comparison.several import result_of
+from fsgym.comparison.ranking import result_of
 from fsgym.runner.run import progress_bar
 from support.comparisons import results_of, row_of
 
