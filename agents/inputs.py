@@ -131,7 +131,7 @@ def same_kind(labels: NDArray, classes: NDArray) -> NDArray:
 
 # Weights of the training rows, from ``sample_weight`` and ``class_weight``.
 
-SMALLEST_SHARE = 1e-30  # of the largest weight; smaller weights count as this, against overflow of their inverses
+MIN_SHARE = 1e-30  # of the largest weight; smaller weights count as this, against overflow of their inverses
 
 
 def row_weights(
@@ -209,7 +209,7 @@ def cheapest_constant_answer(
 
 def _relative(weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """Weights divided by the largest one; those above 0 stay above 0."""
-    return np.where(weight > 0, np.maximum(weight / (weight.max() or 1.0), SMALLEST_SHARE), 0.0)
+    return np.where(weight > 0, np.maximum(weight / (weight.max() or 1.0), MIN_SHARE), 0.0)
 
 
 def _class_weights(

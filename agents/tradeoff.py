@@ -29,7 +29,7 @@ ENOUGH_USE = 0.97  # share of the target from which a policy is accepted without
 MIN_PRICE_RATIO = 1.05  # the bisection stops when the two values of lam differ by less than this factor; by hand
 BRACKET_FACTOR = 4.0  # between values of lam while only one side of the target is known; by hand
 BEYOND_JUMP_FACTOR = 1.1  # between the values of lam tried above a jump of the usage; by hand
-LOWEST_PRICE_SHARE = 1e-3  # of an error: what all features together cost at the lowest lam; by hand
+MIN_PRICE_SHARE = 1e-3  # of an error: what all features together cost at the lowest lam; by hand
 INITIAL_COST_SHARE = 0.05  # of an error: what the target costs at the first lam that is tried; by hand
 MIN_TARGET = 1e-300  # a target of 0 counts as this for the first lam
 
@@ -141,7 +141,7 @@ def _price_range(rules: Rules) -> tuple[float, float]:
     total = float(np.maximum(rules.costs, rules.unrelated_costs).sum())
     if total == 0 or error == 0:
         return 1.0, 1.0
-    return LOWEST_PRICE_SHARE * error / total, error / float(prices[prices > 0].min())
+    return MIN_PRICE_SHARE * error / total, error / float(prices[prices > 0].min())
 
 
 def _initial_price(target: UsageTarget, rules: Rules, low: float, high: float) -> float:

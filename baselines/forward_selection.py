@@ -14,7 +14,7 @@ from baselines.subset_models import Assessment, SubsetModels
 # second. Below them, every candidate of every step is assessed.
 STEP_OPERATIONS = 2e9
 SELECTION_OPERATIONS = 1e11
-FEWEST_CANDIDATES = 2  # of a step, where not all can be assessed
+MIN_CANDIDATES = 2  # of a step, where not all can be assessed
 TIE = 1e-9  # losses that differ by less, relative to the error costs, are equal
 
 
@@ -89,7 +89,7 @@ def candidate_steps(models: SubsetModels, order: list[int], lam: float) -> list[
     operations = np.cumsum([models.operations([*order, *step]) for step in steps])
     if not steps or operations[-1] <= STEP_OPERATIONS:
         return steps
-    most = max(FEWEST_CANDIDATES, int(np.searchsorted(operations, STEP_OPERATIONS)))
+    most = max(MIN_CANDIDATES, int(np.searchsorted(operations, STEP_OPERATIONS)))
     gains = models.score_gains(order) * log_loss_rate(models)
     scores = [gains[step].sum() - lam * rules.costs[step].sum() for step in steps]
     return [steps[k] for k in sorted(np.argsort(scores)[::-1][:most])]

@@ -28,7 +28,7 @@ from fsgym.support.threads import one_blas_thread
 PENALTIES = (0.003, 0.03, 0.3, 3.0, 30.0)  # C of the logistic regression, on z-scores
 LEAF_SIZES = (1, 5)  # smallest leaves of the forest, in rows
 TUNING_FOLDS, N_TREES = 5, 100
-LEAST_FOREST_SHARE = 1e-3  # of a class in the forest, before calibration
+MIN_FOREST_SHARE = 1e-3  # of a class in the forest, before calibration
 
 
 class _ReferenceMixin(SettingsPathMixin):
@@ -280,5 +280,5 @@ def tuned_forest(
 
 def log_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Log-odds of the second of two classes (n_samples, 1), or the centred logarithms of all shares."""
-    logs = np.log(shares.clip(LEAST_FOREST_SHARE))
+    logs = np.log(shares.clip(MIN_FOREST_SHARE))
     return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs - logs.mean(axis=1, keepdims=True)

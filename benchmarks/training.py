@@ -20,7 +20,7 @@ from sklearn.model_selection import cross_val_predict, train_test_split
 from threadpoolctl import threadpool_limits
 
 from agents import RCPI
-from agents.anystate.mixture.constants import MOST_STEPS, N_STARTS, TOLERANCE
+from agents.anystate.mixture.constants import MAX_STEPS, N_STARTS, TOLERANCE
 from agents.anystate.mixture.em import TrainingDesign, fit_mixture
 from agents.anystate.mixture.variables import fit_variables
 from agents.lattice.subset_classifier import cross_fit
@@ -82,7 +82,7 @@ def mixture(data: Dataset) -> str:
     codes = variables.encode(data.X)
     design = TrainingDesign(variables.design(codes), data.y, np.ones(len(codes)), data.n_classes)
     peer = GaussianMixture(
-        N_COMPONENTS, covariance_type="diag", n_init=N_STARTS + 1, max_iter=MOST_STEPS, tol=TOLERANCE, random_state=0
+        N_COMPONENTS, covariance_type="diag", n_init=N_STARTS + 1, max_iter=MAX_STEPS, tol=TOLERANCE, random_state=0
     )
     ours, theirs = compare(
         lambda: fit_mixture(variables, design, N_COMPONENTS, seed=0),

@@ -14,7 +14,7 @@ from base64 import b64decode
 import numpy as np
 
 MOST_EMPTY = 2**20  # cells that the shape of an empty array may have beside its zeros
-MOST_CELLS = 64  # combinations of bins that have an indicator each
+MAX_CELLS = 64  # combinations of bins that have an indicator each
 
 
 class Case:
@@ -154,8 +154,8 @@ class Lattice(Policy):
         for first, child in ((self.child_first, self.child), (self.backup_first, self.backup_child)):
             if (sizes[child] <= np.repeat(sizes, np.diff(first))).any():
                 raise ValueError("each move must lead to a larger subset, so that each case ends")
-        if (self.node_child[inner] <= inner).any() or (self.cells > MOST_CELLS).any():
-            raise ValueError(f"nodes must lead to later ones, and a subset must have at most {MOST_CELLS} cells")
+        if (self.node_child[inner] <= inner).any() or (self.cells > MAX_CELLS).any():
+            raise ValueError(f"nodes must lead to later ones, and a subset must have at most {MAX_CELLS} cells")
 
     def part(self, name, v):
         """The entries of subset v of an array."""

@@ -10,7 +10,7 @@ import pandas as pd
 from rich.table import Column, Table
 
 from fsgym.cli.terminal import console, say
-from fsgym.comparison.planned import Where
+from fsgym.comparison.planned import ExecutionOptions
 from fsgym.runner import run_tasks
 from fsgym.support.writing import writable_folder
 from fsgym_studies import STUDIES, find_study
@@ -33,7 +33,7 @@ class Options:
     out : folder of all files; None for ``fsgym-results/NAME``
     doc : Markdown file in which the study's section is replaced, or None
     data_dir : folder of data sets; None for the one that the variable FSGYM_DATA names
-    where : Where, on which processes the cells run, and whether their progress is shown
+    where : ExecutionOptions, on which processes the cells run, and whether their progress is shown
     command : str, the command line that the report shows
     skip_missing : bool, whether data sets that are not there are left out; else they are an error
     """
@@ -42,7 +42,7 @@ class Options:
     out: Path | None
     doc: Path | None
     data_dir: Path | None
-    where: Where
+    where: ExecutionOptions
     command: str
     skip_missing: bool = False
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 # Roll-outs of the training rows (rollouts.py); by hand
-LONGEST_ROLLOUT = 25  # acquisitions of a row
-MOST_ROLLED_ROWS = 6000  # rows that are rolled out
-MOST_KNOWN = 3  # acquisitions that are known in advance where rows start in random states
-MOST_UNAVAILABLE = 0.3  # largest share of a row's acquisitions that are then unavailable
+MAX_ROLLOUT_LENGTH = 25  # acquisitions of a row
+MAX_ROLLED_ROWS = 6000  # rows that are rolled out
+MAX_KNOWN = 3  # acquisitions that are known in advance where rows start in random states
+MAX_UNAVAILABLE = 0.3  # largest share of a row's acquisitions that are then unavailable
 
 # The regression that decides whether to go on (stopping.py); by hand
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the quantiles that are knots of the hinges

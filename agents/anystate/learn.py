@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.anystate.constants import MOST_ROLLED_ROWS, N_FOLDS_BY_ROWS
+from agents.anystate.constants import MAX_ROLLED_ROWS, N_FOLDS_BY_ROWS
 from agents.anystate.rollouts import roll_out
 from agents.anystate.state_model import StateModel
 from agents.anystate.stop_rule import StopRule
@@ -95,7 +95,7 @@ def learn_policy(
     """
     rng = np.random.default_rng(seed)
     weight = np.ones(dataset.n_samples) if weight is None else weight
-    rows = np.sort(rng.permutation(dataset.n_samples)[:MOST_ROLLED_ROWS])
+    rows = np.sort(rng.permutation(dataset.n_samples)[:MAX_ROLLED_ROWS])
     learnt = []
     for models in candidates:
         visited = roll_out(models.by_fold, fold, dataset, rules, rows, skipped=skipped, given=given)

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.anystate.constants import LONGEST_ROLLOUT, MOST_KNOWN, MOST_UNAVAILABLE
+from agents.anystate.constants import MAX_KNOWN, MAX_ROLLOUT_LENGTH, MAX_UNAVAILABLE
 from agents.anystate.state_model import StateBatch, StateModel
 from agents.tradeoff import AcquisitionIndices
 from fsgym.data.dataset import Dataset
@@ -122,7 +122,7 @@ def _roll_out_with(
         _acquire_at_random(episodes, rules, rng)
     n, J = rules.n_features, rules.n_acquisitions
     steps = []
-    for _ in range(min(LONGEST_ROLLOUT, J) + 1):
+    for _ in range(min(MAX_ROLLOUT_LENGTH, J) + 1):
         active = np.flatnonzero(episodes.active)
         if not len(active):
             break
@@ -156,7 +156,7 @@ def _roll_out_with(
 
 def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator, given: AcquisitionIndices) -> Dataset:
     """The data with acquisitions that are unavailable at random, a different share of them in each row."""
-    share = MOST_UNAVAILABLE * rng.random((dataset.n_samples, 1))
+    share = MAX_UNAVAILABLE * rng.random((dataset.n_samples, 1))
     unavailable = rng.random((dataset.n_samples, rules.n_acquisitions)) < share
     unavailable[:, list(given)] = False
     X = dataset.X.copy()
@@ -166,9 +166,9 @@ def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator, 
 
 
 def _acquire_at_random(episodes: Episodes, rules: Rules, rng: np.random.Generator) -> None:
-    """Make up to ``MOST_KNOWN`` random legal acquisitions in each episode, as values that are known in advance."""
+    """Make up to ``MAX_KNOWN`` random legal acquisitions in each episode, as values that are known in advance."""
     J = rules.n_acquisitions
-    wanted = rng.integers(0, min(MOST_KNOWN, J) + 1, episodes.size)
+    wanted = rng.integers(0, min(MAX_KNOWN, J) + 1, episodes.size)
     reward, ended, outcomes = (
         np.zeros(episodes.size),
         np.zeros(episodes.size, bool),

@@ -128,7 +128,7 @@ MAX_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES, MIN_SAMPLE_ROWS = 50_000, 150_000, 20_000
 # at most so many values: where a class begins at one value, bins of equal shares are too coarse
 THRESHOLD_LEAVES, MAX_VALUES_OF_THRESHOLD_TREE = 100, 5_000_000
 # Bins of a column by number of rows, up to and including the key; and for tables of more values than MAX_FINE_VALUES
-MOST_BINS_BY_ROWS = {1000: 24, 3000: 64, np.inf: 255}
+MAX_BINS_BY_ROWS = {1000: 24, 3000: 64, np.inf: 255}
 MAX_FINE_VALUES, COARSE_BINS = 20_000_000, 24
 # Subsets with classifiers by number of rows, up to and including the key. Fewer on small data, where the best of many
 # estimated errors is the luckiest; by hand.

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-MOST_CODES = 256  # of a column
+MAX_CODES = 256  # of a column
 
 
 class BaggedTrees(NamedTuple):
@@ -145,7 +145,7 @@ def _grow_tree(codes, y, weight, n_classes, growth, rng):
     leaf_first, leaf_class = np.zeros(max_nodes // 2 + 2, np.int64), np.empty(n + 1, np.int32)
     leaf_share = np.empty(n + 1, np.float32)
     scratch = _Scratch(
-        np.arange(len(codes)), np.empty(MOST_CODES + 1, np.int32), np.empty(n_classes), np.empty(n_classes)
+        np.arange(len(codes)), np.empty(MAX_CODES + 1, np.int32), np.empty(n_classes), np.empty(n_classes)
     )
     first[0], last[0], n_nodes, n_leaves, n_entries, v = 0, n, 1, 0, 0, 0
     while v < n_nodes:
@@ -221,7 +221,7 @@ def _sum_classes(y, weight, rows, total):
 @njit(cache=True, nogil=True, _nrt=False)
 def _sort_by_code(codes, rows, buffer, start):
     """Write the rows of a node to ``buffer`` in the order of their codes; False where all have the same code."""
-    lowest, highest = MOST_CODES, -1
+    lowest, highest = MAX_CODES, -1
     for r in range(len(rows)):
         code = np.int64(codes[rows[r]])
         lowest, highest = min(lowest, code), max(highest, code)

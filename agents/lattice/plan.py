@@ -15,7 +15,7 @@ from agents.lattice.sweep import ADAPTIVE, STOP, n_belief_features, n_cells, n_v
 from agents.lattice.training_data import Basis
 from agents.parts import features_are_revealed, lengths_of_parts, moves_extend, numbers_of_features
 from fsgym.rules import Rules
-from fsgym.trees.boosting import MOST_BINS
+from fsgym.trees.boosting import MAX_BINS
 
 
 class Plan(NamedTuple):
@@ -176,7 +176,7 @@ def check_plan(taken: NDArray, plan: Plan, rules: Rules) -> None:
     _check_shapes(plan, n_subsets, rules)
     _require_consistent(taken.shape == (n_subsets, J) and taken.dtype == bool and not taken[0].any(), "subsets")
     _require_consistent(len(np.unique(taken, axis=0)) == n_subsets, "subsets")
-    _require_consistent(plan.thresholds.shape[1] < MOST_BINS, "bins")
+    _require_consistent(plan.thresholds.shape[1] < MAX_BINS, "bins")
     _require_consistent((plan.n_bins == np.isfinite(plan.thresholds).sum(axis=1) + 1).all(), "bins")
     ascending = (plan.thresholds[:, 1:] >= plan.thresholds[:, :-1]).all()  # ``bin_of`` halves them: infinities last
     _require_consistent(ascending, "bins")

@@ -17,7 +17,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.row_groups import grouped_folds
 from fsgym.rules import Rules
 from fsgym.support.arrays import read_only
-from fsgym.trees.boosting import MOST_BINS
+from fsgym.trees.boosting import MAX_BINS
 
 # Columns and bins of the raw values: z-scores and hinges at the quartiles for regressions, bins for trees.
 
@@ -349,7 +349,7 @@ class TrainingData:
 
         uint8 (n_features, n_samples) and float32 (n_features, n_bins, 4). Those of trees are too coarse on few rows.
         """
-        codes = bins_of(fit_basis(self.X, MOST_BINS), self.X) if self.is_small else self.codes
+        codes = bins_of(fit_basis(self.X, MAX_BINS), self.X) if self.is_small else self.codes
         return codes, mean_columns_of_bins(self.basis, self.X, codes)
 
     def columns(self, features: NDArray[np.int64], rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
@@ -470,7 +470,7 @@ def _most_bins(n_samples: int, n_features: int) -> int:
     """Bins of a column for a table of this size."""
     if n_samples * n_features > const.MAX_FINE_VALUES:
         return const.COARSE_BINS
-    return next(bins for limit, bins in const.MOST_BINS_BY_ROWS.items() if n_samples <= limit)
+    return next(bins for limit, bins in const.MAX_BINS_BY_ROWS.items() if n_samples <= limit)
 
 
 def _cuts(data: TrainingData) -> list[NDArray[np.float64]] | None:

@@ -70,7 +70,7 @@ def boosted(table: BinnedTable, targets: NDArray[np.float64]) -> list[Tree]:
 DESIGN_BYTES = 2**28  # memory for the design matrix; of more states, evenly spaced ones are used. By hand
 MAX_ITERATIONS = 100  # of L-BFGS; it starts from the coefficients of the iteration before
 TOLERANCE = 1e-5  # relative decrease of the loss at which it stops. By hand: that of other states is larger
-LEAST_CURVATURE = 1e-4  # added to the bound, in units of its diagonal: rounding may make it singular. By hand
+MIN_CURVATURE = 1e-4  # added to the bound, in units of its diagonal: rounding may make it singular. By hand
 
 
 def fit_logits(
@@ -100,7 +100,7 @@ def fit_logits(
     n, penalty = len(labels), ridge * design.penalty
     rows = np.arange(n)
     bound = (Phi.T @ Phi).astype(np.float64) / (2 * n)
-    root = np.linalg.cholesky(bound + np.diag(penalty + LEAST_CURVATURE * max(1.0, bound.max())))
+    root = np.linalg.cholesky(bound + np.diag(penalty + MIN_CURVATURE * max(1.0, bound.max())))
     inverse = lapack.dtrtri(root, lower=1)[0].T  # theta = inverse @ scaled
 
     def loss_and_gradient(scaled: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

@@ -102,7 +102,7 @@ def _advance_linear(t, state, rows, j, news, linear, arrays, actions):
 
 # Limits that keep scores far from EXCLUDED_SCORE and infinity: sums of products of these stay below 1e27.
 MAX_ABS_WEIGHT, MAX_ABS_SCALED_VALUE = np.float32(1e12), np.float32(1e9)
-LOWEST_SCORE = np.float32(-1e29)  # of an acquisition that was never legal in training; below all other scores
+MIN_SCORE = np.float32(-1e29)  # of an acquisition that was never legal in training; below all other scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +239,7 @@ class LinearPolicy(ScoredPolicy):
 
     @cached_property
     def _padded(self) -> Linear:
-        intercepts = np.maximum(self.intercepts, LOWEST_SCORE)  # above the padding, so that it may be chosen last
+        intercepts = np.maximum(self.intercepts, MIN_SCORE)  # above the padding, so that it may be chosen last
         linear = Linear.blank(self.rules).appended(ActionScores(self.weights, intercepts, self.logistic))
         return linear._replace(empty_answer=self.empty_answer)
 

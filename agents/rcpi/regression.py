@@ -20,7 +20,7 @@ from fsgym.rules import Rules
 ROWS_PER_SUM = 8192  # rows summed in float32 before they are added in float64; by hand, for accuracy
 SINGULAR = 1e-6  # share of the largest singular value below which one counts as 0; the precision of float32
 GRAM_BYTES = 2**28  # memory for the Gram matrices of acquisitions that are held at the same time; by hand
-LEAST_UNUSED = 0.25  # of the features; columns of fewer unused ones stay, since leaving them out saves little. By hand
+MIN_UNUSED = 0.25  # of the features; columns of fewer unused ones stay, since leaving them out saves little. By hand
 
 
 def fit_scores(
@@ -207,7 +207,7 @@ class Design:
         self.acquisitions: Any = slice(None)  # with a column of z for all features of the acquisition
         self.acquisition = self.all_acquisitions
         taken = np.asarray(states.taken.any(axis=0))
-        if taken[self.acquisition].mean() <= 1 - LEAST_UNUSED:
+        if taken[self.acquisition].mean() <= 1 - MIN_UNUSED:
             self._leave_out(taken)
         self.n_columns = len(self.penalty)
         self.n_z = self.n_columns - 1 - len(self.acquisition)

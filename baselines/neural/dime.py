@@ -17,7 +17,7 @@ from fsgym.rules import Rules
 if TYPE_CHECKING:
     from baselines.neural.training import JointTraining
 
-SMALLEST_PRICE = 1e-12  # lower prices count as this where values are divided by them
+MIN_PRICE = 1e-12  # lower prices count as this where values are divided by them
 # What a nat is worth, in units of its worth before any feature; the one of the lowest held-out loss is used
 WORTHS = tuple(np.geomspace(4.0, 1 / 32, 15).tolist())
 
@@ -31,7 +31,7 @@ class DIMEPolicy(MaskedInputPolicy):
         self, outputs: NDArray[np.float64], probabilities: NDArray[np.float64], prices: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
         values = expit(outputs) * entr(probabilities).sum(axis=1, keepdims=True)  # in nats
-        return values / np.maximum(prices, SMALLEST_PRICE), None
+        return values / np.maximum(prices, MIN_PRICE), None
 
 
 class DIMEClassifier(BaseNeuralClassifier):
@@ -97,4 +97,4 @@ class DIMEClassifier(BaseNeuralClassifier):
         return ValueRegressionTraining
 
     def _candidates(self, states: HeldOutStates, rules: Rules, nat: float) -> tuple[Sequence[float], Sequence[int]]:
-        return [rules.lam / max(nat * worth, SMALLEST_PRICE) for worth in WORTHS], [states.need.shape[1] - 1]
+        return [rules.lam / max(nat * worth, MIN_PRICE) for worth in WORTHS], [states.need.shape[1] - 1]

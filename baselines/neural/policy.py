@@ -23,7 +23,7 @@ from fsgym.support.threads import one_blas_thread
 
 # Small networks on masked inputs; inference needs NumPy only.
 
-LARGEST_OUTPUT = 1e30  # outputs are clipped at it, for networks of damaged files
+MAX_OUTPUT = 1e30  # outputs are clipped at it, for networks of damaged files
 
 
 class Layers(NamedTuple):
@@ -44,7 +44,7 @@ class Layers(NamedTuple):
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
             for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
                 signal = (np.maximum(signal, 0.0) if k else signal) @ weight.astype(np.float64) + bias
-        return np.nan_to_num(signal).clip(-LARGEST_OUTPUT, LARGEST_OUTPUT)
+        return np.nan_to_num(signal).clip(-MAX_OUTPUT, MAX_OUTPUT)
 
     def to_arrays(self, name: str) -> dict[str, NDArray]:
         """The arrays by name, for a model file."""

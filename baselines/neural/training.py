@@ -24,13 +24,13 @@ from fsgym.rules.states import legal_and_prices
 
 DROPOUT = 0.3
 BATCH_ROWS = 128  # by default, but fewer where a pass would have under 20 batches
-LEAST_BATCHES = 20
+MIN_BATCHES = 20
 N_LEVELS = 5  # of the joint training, with lower and lower temperature or exploration
 PATIENCE = 5  # passes without a lower held-out loss after which a round ends
 PRETRAINING_LENGTH = 4  # times the passes of a round, at most
 
 ROWS_OF_A_PASS = 10_000  # of a pass; larger tables are sampled anew in each
-LEAST_PRICE_SHARE = 0.05  # of the mean price: lower prices count as this where gains are divided by them; by hand
+MIN_PRICE_SHARE = 0.05  # of the mean price: lower prices count as this where gains are divided by them; by hand
 NEVER = -1e9  # the logit of an acquisition that is not legal
 
 _one_training = threading.Lock()  # PyTorch's number of threads and its random generator belong to the whole process
@@ -178,7 +178,7 @@ class JointTraining(ABC):
         with torch.no_grad(), without_dropout(self.networks):
             for _ in range(self.settings.longest):
                 legal, prices = self._legal_and_prices(rows, taken, spent)
-                relative = torch.from_numpy((prices / self.mean_price).clip(LEAST_PRICE_SHARE).astype(np.float32))
+                relative = torch.from_numpy((prices / self.mean_price).clip(MIN_PRICE_SHARE).astype(np.float32))
                 before, legal_now = torch.from_numpy(taken.astype(np.float32)), torch.from_numpy(legal)
                 ranks = rank(self.inputs(rows, before), relative)
                 choice = ranks.masked_fill(~legal_now, -torch.inf).argmax(dim=1)
@@ -259,7 +259,7 @@ class JointTraining(ABC):
 
     def _batches(self) -> Iterator[NDArray[np.int64]]:
         order = self.rng.permutation(len(self.rows.y))[:ROWS_OF_A_PASS]
-        size = self.settings.batch_size or min(BATCH_ROWS, max(len(order) // LEAST_BATCHES, 1))
+        size = self.settings.batch_size or min(BATCH_ROWS, max(len(order) // MIN_BATCHES, 1))
         n_batches = max(len(order) // size, 1)
         yield from np.array_split(order, n_batches)
 

@@ -31,7 +31,7 @@ def shortest_between(low: float, high: float) -> float:
 
 
 LEAF = -1
-MOST_SPLITS = 1000  # in model files, or the number of features where that is larger; more than any tree has
+MAX_SPLITS = 1000  # in model files, or the number of features where that is larger; more than any tree has
 ANY_NUMBER = float(np.finfo(np.float32).max)  # the threshold of a node that only asks whether there is a value
 
 
@@ -144,8 +144,8 @@ class ActionTree(NamedTuple):
             raise ValueError("the nodes of a choice must be a tree")
         if not np.isfinite(arrays["threshold"]).all() or (arrays["feature"] >= n_features).any():
             raise ValueError("the limits of a choice must be finite, and on features of the model")
-        if inner.sum() > max(MOST_SPLITS, n_features):
-            raise ValueError(f"a choice must have at most {max(MOST_SPLITS, n_features)} limits")
+        if inner.sum() > max(MAX_SPLITS, n_features):
+            raise ValueError(f"a choice must have at most {max(MAX_SPLITS, n_features)} limits")
         if (~inner & ~((arrays["action"] >= 0) & (arrays["action"] < n_actions))).any():
             raise ValueError("the leaves of a choice must be actions of the model")
         flags, agreement = {name: plain[name] for name in ("may_miss", "exact")}, plain["agreement"]

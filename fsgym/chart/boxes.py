@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from fsgym.chart.action_tree import ActionTree
 from fsgym.chart.asked import AskedCases
 from fsgym.chart.distil import PolicyInStates, choice_at
-from fsgym.chart.imitation import MOST_LEAVES
+from fsgym.chart.imitation import MAX_LEAVES
 from fsgym.data.columns import Columns
 from fsgym.session.asked_model import AskedModel
 
-MOST_BOXES = 60  # of a chart
+MAX_BOXES = 60  # of a chart
 LEAVES_OF_UNKNOWN = 3  # of the tree for an answer that is unknown in none of the cases
 MOST_IMITATED, FEWEST_IMITATED = 1200, 100  # cases from which a tree is grown
 FULL_SHARE = 0.2  # of all cases at a box, from which on it is grown from most cases
 LEAVES_PER_SHARE = 80  # of the tree of a box to which all cases come; by hand
-FEWEST_LEAVES_ALLOWED = 4
-MOST_BELIEFS = 50  # cases of a way on from a box, in which the policy is asked what it believes
-MOST_PROBED = 200  # cases of a box in which the policy is asked what it does if an answer is unknown
+MIN_LEAVES_ALLOWED = 4
+MAX_BELIEFS = 50  # cases of a way on from a box, in which the policy is asked what it believes
+MAX_PROBED = 200  # cases of a box in which the policy is asked what it does if an answer is unknown
 
 
 class Box(NamedTuple):
@@ -133,7 +133,7 @@ def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[tuple[int, 
     seen = {key for key, (step, _) in visits.items() if step == 0}
     queue = [rank(key) for key in seen]
     heapq.heapify(queue)
-    while queue and len(reached) < MOST_BOXES:
+    while queue and len(reached) < MAX_BOXES:
         *_, key = heapq.heappop(queue)
         reached.append(visits[key])
         for following in after[key] - seen:
@@ -155,12 +155,12 @@ def _make_box(
     after = PolicyInStates(model, [*known, question], unavailable)
     share = len(rows) / len(X)
     n_imitated = max(FEWEST_IMITATED, int(MOST_IMITATED * min(share / FULL_SHARE, 1)))
-    most_leaves = max(FEWEST_LEAVES_ALLOWED, min(MOST_LEAVES, int(LEAVES_PER_SHARE * share)))
+    most_leaves = max(MIN_LEAVES_ALLOWED, min(MAX_LEAVES, int(LEAVES_PER_SHARE * share)))
     leaves_of_unknown = most_leaves
     if len(without):
         unknown_rows, unknown_actions = without, actions[~has_value]
     else:
-        unknown_rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_PROBED)).astype(int)]
+        unknown_rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MAX_PROBED)).astype(int)]
         unknown_actions = before.actions(X[unknown_rows])
         leaves_of_unknown = LEAVES_OF_UNKNOWN
     unknown = choice_at(before, X[unknown_rows], unknown_actions, columns, leaves_of_unknown, n_imitated)
@@ -187,7 +187,7 @@ def _mean_beliefs(
     Of a leaf to which no case comes, the mean of all cases.
     """
     reached, leaves = choice.leaves(X), np.flatnonzero(choice.feature < 0)
-    some = np.concatenate([np.flatnonzero(reached == leaf)[:MOST_BELIEFS] for leaf in leaves])
+    some = np.concatenate([np.flatnonzero(reached == leaf)[:MAX_BELIEFS] for leaf in leaves])
     beliefs, reached = policy.beliefs(X[some]), reached[some]
     for leaf in leaves.tolist():
         here = reached == leaf

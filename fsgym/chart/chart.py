@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from fsgym.chart.boxes import MOST_BOXES, Structure
+from fsgym.chart.boxes import MAX_BOXES, Structure
 from fsgym.chart.drawing import draw_svg
 from fsgym.chart.views import BoxView, ChartTerms, views_of
 from fsgym.chart.ways import Way, figures_of
@@ -75,7 +75,7 @@ class Chart:
         shown = f"{len(self.boxes)} boxes"
         if len(self.boxes) < self.n_boxes_in_all:
             shown = f"the first {len(self.boxes)} of {self.n_boxes_in_all} boxes"
-        if self.n_boxes_in_all >= MOST_BOXES:
+        if self.n_boxes_in_all >= MAX_BOXES:
             shown += ", those that most cases come to; others are not looked for"
         if self._first_answer is not None:
             shown = f"nothing is asked, and the answer is always {self._first_answer}"

@@ -12,9 +12,9 @@ from fsgym.rules.states import legal_and_prices
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.step import Advice
 
-LEAST_INTERVAL = 0.01  # of the cases of a box, that an interval of one number must have
-MOST_INTERVALS = 12  # of the exact choice by one number
-MOST_PROBES = 1000  # states at which the policy is asked where its choice by one number changes
+MIN_INTERVAL = 0.01  # of the cases of a box, that an interval of one number must have
+MAX_INTERVALS = 12  # of the exact choice by one number
+MAX_PROBES = 1000  # states at which the policy is asked where its choice by one number changes
 
 
 class PolicyInStates:
@@ -95,7 +95,7 @@ def _exact_choice(
         rows[:, features[0]] = levels
         found = policy.actions(rows)
         changes = np.flatnonzero(found[1:] != found[:-1])
-        if len(changes) > MOST_INTERVALS:
+        if len(changes) > MAX_INTERVALS:
             return None
         return chain_of(features[0], (changes + 0.5).tolist(), found[np.append(changes, -1)].tolist())
     rows[:, features] = np.eye(len(features))
@@ -127,8 +127,8 @@ def _exact_thresholds(policy: PolicyInStates, feature: int, x: NDArray[np.float3
     seen = np.unique(x[~np.isnan(x)])
     if not len(seen):
         return None
-    if len(seen) > MOST_PROBES:
-        seen = seen[np.linspace(0, len(seen) - 1, MOST_PROBES).astype(int)]
+    if len(seen) > MAX_PROBES:
+        seen = seen[np.linspace(0, len(seen) - 1, MAX_PROBES).astype(int)]
 
     def act(values: NDArray[np.float32]) -> NDArray[np.int64]:
         rows = np.full((len(values), policy.rules.n_features), np.nan)
@@ -140,7 +140,7 @@ def _exact_thresholds(policy: PolicyInStates, feature: int, x: NDArray[np.float3
     counts = np.bincount(np.searchsorted(seen[changes], x[~np.isnan(x)]), minlength=len(changes) + 1)
     remaining = _without_slivers(counts.tolist(), found[np.append(changes, -1)].tolist())
     exact, chosen = len(remaining) == len(changes) + 1, [a for _, a in remaining]
-    if len(remaining) - 1 > MOST_INTERVALS:
+    if len(remaining) - 1 > MAX_INTERVALS:
         return None
     changes = changes[[k for k, _ in remaining[:-1]]]
     low, high = seen[changes], seen[changes + 1]
@@ -167,7 +167,7 @@ def _without_slivers(counts: list[int], actions: list[int]) -> list[tuple[int, i
     [(2, 1), (3, 3)]
     """
     parts = [[k, n, a] for k, (n, a) in enumerate(zip(counts, actions, strict=True))]
-    least = LEAST_INTERVAL * sum(counts)
+    least = MIN_INTERVAL * sum(counts)
     while len(parts) > 1:
         k = min(range(len(parts)), key=lambda k: parts[k][1])
         if parts[k][1] >= least:

@@ -37,11 +37,11 @@ def invented_rows(X: NDArray[np.float32], n: int, columns: Columns) -> NDArray[n
     return copies
 
 
-MOST_LEAVES = 32  # of a tree
-FEWEST_LEAVES = 2  # tried first, then twice as many until the tree agrees with the policy as often as is wanted
+MAX_LEAVES = 32  # of a tree
+MIN_LEAVES = 2  # tried first, then twice as many until the tree agrees with the policy as often as is wanted
 WANTED_AGREEMENT = 0.95
-LEAST_SHARE = 0.01  # of the cases of a box, that a leaf must have
-LEAST_CASES = 3  # likewise
+MIN_SHARE = 0.01  # of the cases of a box, that a leaf must have
+MIN_CASES = 3  # likewise
 
 
 def imitate(
@@ -49,7 +49,7 @@ def imitate(
     X: NDArray[np.float32],
     actions: NDArray[np.int64],
     offsets: NDArray[np.float64],
-    most_leaves: int = MOST_LEAVES,
+    most_leaves: int = MAX_LEAVES,
 ) -> ActionTree:
     """A tree on ``features`` that chooses as in the rows, as small as agrees with 95 % of them.
 
@@ -66,7 +66,7 @@ def imitate(
     if (actions == actions[0]).all():
         return ActionTree.always(int(actions[0]), exact=False)
     whole, splits = _grow(features, X, actions, offsets, most_leaves)
-    n_leaves = min(FEWEST_LEAVES, most_leaves)
+    n_leaves = min(MIN_LEAVES, most_leaves)
     while True:
         tree = _first_splits(whole, splits[: n_leaves - 1])
         tree = tree._replace(agreement=float((tree.actions(X) == actions).mean()))
@@ -85,7 +85,7 @@ def _grow(
     """A tree with the most frequent action at all nodes, and its splits, the most useful ones first."""
     from sklearn.tree import DecisionTreeClassifier
 
-    least = max(LEAST_CASES, int(LEAST_SHARE * len(X)))
+    least = max(MIN_CASES, int(MIN_SHARE * len(X)))
     known = X[:, features].astype(np.float32)
     tree = DecisionTreeClassifier(max_leaf_nodes=most_leaves, min_samples_leaf=least, random_state=0)
     grown = tree.fit(known, actions).tree_

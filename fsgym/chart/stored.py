@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from fsgym.chart.action_tree import ActionTree
 from fsgym.chart.asked import follow_policy
-from fsgym.chart.boxes import MOST_BOXES, Box, Structure
+from fsgym.chart.boxes import MAX_BOXES, Box, Structure
 from fsgym.chart.imitation import invented_rows
-from fsgym.chart.ways import MOST_CASES_OF_WAY, Way, ways_of
+from fsgym.chart.ways import MAX_CASES_OF_WAY, Way, ways_of
 from fsgym.rules import Rules
 from fsgym.session.asked_model import AskedModel
 
-MOST_CHART_ROWS = 4000  # of the training rows, from which a chart is made
-MOST_CELLS = 4_000_000  # likewise
-LEAST_USED = 2500  # rows from which boxes are made; some are invented if there are less
+MAX_CHART_ROWS = 4000  # of the training rows, from which a chart is made
+MAX_CELLS = 4_000_000  # likewise
+MIN_USED = 2500  # rows from which boxes are made; some are invented if there are less
 SHARE_TOLERANCE = 1e-6  # of the sum of shares in a model file
 MEASURED_SHARE = 0.25  # of these rows, by which it is measured
 
@@ -39,7 +39,7 @@ class MeasuredChart(NamedTuple):
 
 def some_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> ChartRows:
     """A random sample of the rows, always the same."""
-    most = min(MOST_CHART_ROWS, max(MOST_CELLS // X.shape[1], 1))
+    most = min(MAX_CHART_ROWS, max(MAX_CELLS // X.shape[1], 1))
     if len(X) > most:
         chosen = np.sort(np.random.default_rng(0).choice(len(X), most, replace=False, shuffle=False))
         return ChartRows(X[chosen], y[chosen])
@@ -51,7 +51,7 @@ def measured_chart(model: AskedModel, rows: ChartRows) -> MeasuredChart:
     columns, measured = model.acquisitions_.columns, np.zeros(len(rows.X), bool)
     n_measured = int(MEASURED_SHARE * len(rows.X))
     measured[np.random.default_rng(1).choice(len(rows.X), n_measured, replace=False)] = True
-    n_invented = max(LEAST_USED - int((~measured).sum()), 0)
+    n_invented = max(MIN_USED - int((~measured).sum()), 0)
     used, codes = rows.X[~measured], rows.y[~measured]
     if n_invented and len(used):
         used = np.concatenate([used, invented_rows(used, n_invented, columns)])
@@ -77,8 +77,8 @@ def chart_from_json(plain: Mapping[str, Any], rules: Rules) -> MeasuredChart:
     first = plain["first"]
     if type(first) is not int or not 0 <= first < rules.n_actions:
         raise ValueError("the chart must begin with an action of the model")
-    if len(plain["boxes"]) > MOST_BOXES:
-        raise ValueError(f"a chart must have at most {MOST_BOXES} boxes, got {len(plain['boxes'])}")
+    if len(plain["boxes"]) > MAX_BOXES:
+        raise ValueError(f"a chart must have at most {MAX_BOXES} boxes, got {len(plain['boxes'])}")
     structure = Structure([_read_box(entry, rules) for entry in plain["boxes"]], first, rules.n_acquisitions)
     if (first < rules.n_acquisitions) != bool(structure.boxes):
         raise ValueError("a chart that begins with a question must have boxes")
@@ -95,8 +95,8 @@ def _read_box(plain: Mapping[str, Any], rules: Rules) -> Box:
     everything = [*known, *unavailable, question]
     if not all(type(j) is int and 0 <= j < J for j in everything) or len(set(everything)) != len(everything):
         raise ValueError("a box must have different acquisitions of the model")
-    if type(n_cases) is not int or not 0 <= n_cases <= MOST_CASES_OF_WAY:
-        raise ValueError(f"a box must say from how many cases it was made, at most {MOST_CASES_OF_WAY}")
+    if type(n_cases) is not int or not 0 <= n_cases <= MAX_CASES_OF_WAY:
+        raise ValueError(f"a box must say from how many cases it was made, at most {MAX_CASES_OF_WAY}")
     answered, unknown = (ActionTree.from_json(plain[k], n_features, rules.n_actions) for k in ("answered", "unknown"))
     shares: dict[tuple[bool, int], tuple[float, ...]] = {}
     for flag, leaf, values in plain["shares"]:

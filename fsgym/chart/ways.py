@@ -15,8 +15,8 @@ from fsgym.envs.trajectories import price_orders, price_steps
 from fsgym.rules import Rules
 from fsgym.rules.labels import cheapest_answers
 
-MOST_CASES_OF_WAY = 2**31  # that go one way, in a model file; more than any chart was made from
-MOST_PAID = 1e200  # by one case, in a model file, so that sums are finite
+MAX_CASES_OF_WAY = 2**31  # that go one way, in a model file; more than any chart was made from
+MAX_PAID = 1e200  # by one case, in a model file, so that sums are finite
 NO_CLASS = -1  # of a case whose class is not given
 
 
@@ -67,8 +67,8 @@ class Way(NamedTuple):
         _check_passages(read, structure)
         if not all(type(v) is int for v in (code, answer, n, *acquired)) or not _is_price(paid):
             raise ValueError("a way must have whole numbers and a price")
-        if not 1 <= n <= MOST_CASES_OF_WAY:
-            raise ValueError(f"a way must have from 1 to {MOST_CASES_OF_WAY} cases")
+        if not 1 <= n <= MAX_CASES_OF_WAY:
+            raise ValueError(f"a way must have from 1 to {MAX_CASES_OF_WAY} cases")
         if not -1 <= code < rules.n_classes or not 0 <= answer < rules.n_classes:
             raise ValueError("a way must have classes of the model")
         if not all(0 <= j < rules.n_acquisitions for j in acquired):
@@ -88,7 +88,7 @@ def _check_passages(passages: tuple[Passage, ...], structure: Structure) -> None
 
 
 def _is_price(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value <= MOST_PAID
+    return type(value) in (int, float) and 0 <= value <= MAX_PAID
 
 
 def ways_of(

@@ -18,7 +18,7 @@ from fsgym.session.values import allowed_text, check_value, number_or_text, valu
 from fsgym.text.messages import listing, visible
 from fsgym.text.sentences import answer_now_text, price_text, probability_text, unused_text
 
-LONGEST_BAR = 40  # characters, by hand
+MAX_BAR_LENGTH = 40  # characters, by hand
 SHORTEST_BAR = 4  # characters: a shorter one is left out
 PERCENT_WIDTH = len("above 99 %")
 PLAIN_WIDTH = 100  # characters of a line where the output is no terminal
@@ -376,7 +376,7 @@ def belief_lines(
     ranked = words.ranked_beliefs(probabilities)
     texts = [printable(str(label)) for label, _ in ranked]
     label_width = min(max(map(cell_len, texts)), max(width // 3, 1))
-    length = min(width - label_width - PERCENT_WIDTH - 2, LONGEST_BAR)
+    length = min(width - label_width - PERCENT_WIDTH - 2, MAX_BAR_LENGTH)
     lines = []
     for text, (label, share) in zip(texts, ranked, strict=True):
         n = round(share * length)

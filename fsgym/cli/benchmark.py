@@ -86,14 +86,14 @@ def benchmark(
     given = [f"--runs {runs}"] * (runs is not None) + [f"--methods {methods}"] * (methods is not None)
     given += [f"--first-run {first_run}"] * (first_run is not None)
     given += [f"--mine {shlex.quote(m)}" for m in mine or ()]
-    from fsgym.comparison.planned import Where
+    from fsgym.comparison.planned import ExecutionOptions
 
     run_options = suites.Options(
         full=not quick,
         out=out,
         doc=doc,
         data_dir=data_dir,
-        where=Where(jobs, backend, scheduler, progress=True),
+        where=ExecutionOptions(jobs, backend, scheduler, progress=True),
         command=" ".join(["fsgym benchmark", suite, *["--quick"] * quick, *given]),
         skip_missing=skip_missing,
     )

@@ -12,7 +12,7 @@ from fsgym.cli.mistakes import check_data, check_model, refuse_folder, whole_num
 from fsgym.cli.terminal import opened_output, say, show
 from fsgym.text.messages import visible
 
-MOST_CHART_BOXES = 1000  # of a chart: more than anybody reads
+MAX_CHART_BOXES = 1000  # of a chart: more than anybody reads
 CHART_SUFFIXES = (".svg", ".md", ".txt", ".json")
 
 
@@ -35,7 +35,7 @@ def chart(
     max_boxes: Annotated[
         int,
         typer.Option(
-            callback=whole_number(1, MOST_CHART_BOXES),
+            callback=whole_number(1, MAX_CHART_BOXES),
             help="The chart is cut after so many boxes; at most 60 are found.",
         ),
     ] = 30,

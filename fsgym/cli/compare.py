@@ -14,7 +14,7 @@ import typer
 
 import fsgym
 from fsgym.cli import options
-from fsgym.cli.mistakes import MOST_SEED, RESULT_FILES, refuse_file, whole_number
+from fsgym.cli.mistakes import MAX_SEED, RESULT_FILES, refuse_file, whole_number
 from fsgym.cli.terminal import console, say, show, wrapped
 from fsgym.methods import DEFAULT_METHODS, method_names
 from fsgym.support.checks import MAX_SPLITS
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fsgym.comparison.ranking import DatasetsResult, Ranking
     from fsgym.data.dataset import Dataset
 
-MOST_NAMES = 40  # that are listed
+MAX_NAMES = 40  # that are listed
 TABLE_WIDTH = 80  # columns into which a table fits
 UNLIMITED = 1000  # columns for the measure of a table
 
@@ -98,7 +98,7 @@ def compare(
     data_dir: options.DataDirOption = None,
     seed: Annotated[
         int,
-        typer.Option(callback=whole_number(0, MOST_SEED), help="The same seed gives the same table."),
+        typer.Option(callback=whole_number(0, MAX_SEED), help="The same seed gives the same table."),
     ] = 0,
     out: Annotated[
         Path | None,
@@ -172,7 +172,7 @@ def _check_comparison(methods: Sequence[str], train_share: float, backend: str, 
     """ValueError for a name of no method, a share or a backend that cannot be used."""
     known = method_names()
     if not methods:
-        raise ValueError(f"--methods must name at least one of {listing(known, MOST_NAMES)}")
+        raise ValueError(f"--methods must name at least one of {listing(known, MAX_NAMES)}")
     for name in methods:
         if name not in known:
             raise ValueError(explain_unknown("method", name, known))
@@ -298,10 +298,10 @@ def _headline(ranking: Ranking, left_out: str = "") -> Table:
     from rich.markup import escape
 
     from fsgym.comparison.answer import headline_table
-    from fsgym.comparison.noise import FEWEST_PAIRS
+    from fsgym.comparison.noise import MIN_PAIRS
 
     columns = {heading: cells for heading, cells in headline_table(ranking, short=True).items() if heading != left_out}
-    few = f" (better {FEWEST_PAIRS} or more)" if ranking.splits < FEWEST_PAIRS else ""
+    few = f" (better {MIN_PAIRS} or more)" if ranking.splits < MIN_PAIRS else ""
     title = f"Methods at lambda {ranking.lam:.4g}, over {ranking.splits} split{'s' * (ranking.splits > 1)}{few}"
     shown = _table(title, *map(_two_lines, columns))
     best = ranking.best
@@ -350,13 +350,13 @@ def _choice_within(ranking: Ranking) -> str:
 
 def _verdict_in_words(ranking: Ranking) -> str:
     """The test that says whether a difference from the best method is noise."""
-    from fsgym.comparison.noise import FEWEST_PAIRS
+    from fsgym.comparison.noise import MIN_PAIRS
 
-    if ranking.splits >= FEWEST_PAIRS:
+    if ranking.splits >= MIN_PAIRS:
         return f"Noise: by a t test at 95 % of the differences from the best, paired over the {ranking.splits} splits."
     return (
         "Noise: by the 95 % intervals of the mean losses on the test rows; from "
-        f"{FEWEST_PAIRS} splits on, by a t test paired over the splits."
+        f"{MIN_PAIRS} splits on, by a t test paired over the splits."
     )
 
 

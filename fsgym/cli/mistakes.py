@@ -16,8 +16,8 @@ from fsgym.text.messages import brief, explain_unknown
 FILE_FORMS = ("pairs", "needs", "errors", "groups")  # of options of the rules whose value is a file
 HEADER_LENGTH_BYTES = 8  # at the start of a model file
 ZIP_STARTS = (b"PK\3\4", b"PK\5\6")  # of a zip file, and of an empty one
-LONGEST_TRAINING = 10**9  # of a training: weeks
-MOST_SEED = 2**31 - 1
+MAX_TRAINING_SECONDS = 10**9  # of a training: weeks
+MAX_SEED = 2**31 - 1
 RESULT_FILES = ("results.csv", "report.html", "results.sqlite", "timings.sqlite")
 
 

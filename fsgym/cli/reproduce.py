@@ -49,14 +49,14 @@ def reproduce(
     if name is None:
         studies.list_studies(data_dir)
         return
-    from fsgym.comparison.planned import Where
+    from fsgym.comparison.planned import ExecutionOptions
 
     run_options = studies.Options(
         full=full,
         out=out,
         doc=doc,
         data_dir=data_dir,
-        where=Where(jobs, backend, scheduler, progress=True),
+        where=ExecutionOptions(jobs, backend, scheduler, progress=True),
         command=shlex.join(["fsgym", *(context.obj or [])]),
         skip_missing=skip_missing,
     )

@@ -15,14 +15,14 @@ from fsgym.text.messages import shortened, visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-LONGEST_SENTENCE = 380  # characters on stderr; what is longer, such as a list of names, is cut in its middle
-LONGEST_WORD = 160  # of these characters
+MAX_SENTENCE_LENGTH = 380  # characters on stderr; what is longer, such as a list of names, is cut in its middle
+MAX_WORD_LENGTH = 160  # of these characters
 
 
 def say(sentence: str) -> None:
     """Print one line on stderr, without characters that a terminal obeys, and not longer than can be read."""
-    words = " ".join(shortened(visible(word), LONGEST_WORD) for word in sentence.split())
-    print(f"fsgym: {shortened(words, LONGEST_SENTENCE)}", file=sys.stderr)
+    words = " ".join(shortened(visible(word), MAX_WORD_LENGTH) for word in sentence.split())
+    print(f"fsgym: {shortened(words, MAX_SENTENCE_LENGTH)}", file=sys.stderr)
 
 
 def show(text: str = "", end: str = "\n") -> None:

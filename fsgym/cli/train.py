@@ -69,7 +69,7 @@ def train(
     steps: Annotated[
         int | None,
         typer.Option(
-            callback=mistakes.whole_number(1, mistakes.LONGEST_TRAINING),
+            callback=mistakes.whole_number(1, mistakes.MAX_TRAINING_SECONDS),
             help="Length of the training: iterations of rcpi, environment steps of maskable_ppo and dqn, "
             "passes through the rows of gdfs and dime.",
         ),
@@ -87,7 +87,7 @@ def train(
     data_dir: options.DataDirOption = None,
     seed: Annotated[
         int,
-        typer.Option(callback=mistakes.whole_number(0, mistakes.MOST_SEED), help="The same seed gives the same model."),
+        typer.Option(callback=mistakes.whole_number(0, mistakes.MAX_SEED), help="The same seed gives the same model."),
     ] = 0,
     as_json: JsonOption = False,
     **rules: Any,

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from fsgym.comparison.noise import FEWEST_PAIRS
-from fsgym.comparison.ranking import Ranking, Standing, rank_methods
+from fsgym.comparison.noise import MIN_PAIRS
+from fsgym.comparison.ranking import RankedMethod, Ranking, rank_methods
 from fsgym.comparison.summary import lambdas_of, mean_text
 from fsgym.methods import CONSTANT
 from fsgym.metrics import ALL_LABELS
 from fsgym.text.messages import listing
 
-MOST_CLASSES = 3  # with which the recall of each class is shown
+MAX_CLASSES = 3  # with which the recall of each class is shown
 SHOWN = 3  # names in a list of a sentence
 FROM_BEST = "from best"  # the column that says whether a difference is more than noise
 
@@ -53,7 +53,7 @@ def cost_text(ranking: Ranking, value: float) -> str:
     return f"{value:,.{min(max(2 - math.floor(math.log10(scale)), 0), 4)}f}"
 
 
-def interval_text(ranking: Ranking, standing: Standing, between: str = " to ") -> str:
+def interval_text(ranking: Ranking, standing: RankedMethod, between: str = " to ") -> str:
     """The 95 % interval of the mean loss; "" if it is unknown."""
     low, high = (standing.figures.get(f"loss_{end}", math.nan) for end in ("low", "high"))
     return "" if math.isnan(low + high) else f"{cost_text(ranking, low)}{between}{cost_text(ranking, high)}"
@@ -75,14 +75,14 @@ def constant_answer(ranking: Ranking) -> str:
     return ""
 
 
-def reference_in_words(ranking: Ranking, standing: Standing) -> str:
+def reference_in_words(ranking: Ranking, standing: RankedMethod) -> str:
     """What a reference point, or a method that acquires nothing, does."""
     if standing.acquires:
         return "acquiring everything"
     return " ".join(f"answering {constant_answer(ranking)} without acquiring anything".split())
 
 
-def _best_sentence(ranking: Ranking, best: Standing) -> str:
+def _best_sentence(ranking: Ranking, best: RankedMethod) -> str:
     other = ranking.best_of(best.method, fixed=not best.fixed, reference=False, acquires=True)
     kind = "method that chooses for each case" if best.fixed else f"fixed set of {ranking.unit}"
     role = f"the best {kind}"
@@ -121,7 +121,7 @@ def _best_sentence(ranking: Ranking, best: Standing) -> str:
     return _capitalised(f"{unclear}{_at_lambda(ranking)}{first}{second}.")
 
 
-def _no_clear_winner(ranking: Ranking, best: Standing) -> str:
+def _no_clear_winner(ranking: Ranking, best: RankedMethod) -> str:
     """How the answer begins where no method, reference points apart, is worse than the best by more than noise."""
     others = [s for s in ranking.standings if s.eligible and not s.reference and s.method != best.method]
     return "no clear winner: " if others and all(s.verdict == "noise" for s in others) else ""
@@ -137,7 +137,7 @@ def best_elsewhere(results: pd.DataFrame) -> str:
     return f"This answer is for the first lambda, {lam:.4g}; the lowest loss is that of {', '.join(found)}."
 
 
-def _reference_sentence(ranking: Ranking, best: Standing) -> str:
+def _reference_sentence(ranking: Ranking, best: RankedMethod) -> str:
     what = reference_in_words(ranking, best)
     if ranking.has_error_costs:
         costs = f"costs least, {_cost_of(ranking, best, parts=best.acquires)}"
@@ -149,7 +149,7 @@ def _reference_sentence(ranking: Ranking, best: Standing) -> str:
     return _capitalised(f"{_at_lambda(ranking)}{what} {costs}{f': {end} at these prices' if lowest else ''}.")
 
 
-def _runner_up(ranking: Ranking, best: Standing) -> list[str]:
+def _runner_up(ranking: Ranking, best: RankedMethod) -> list[str]:
     """The best method that acquires something, where a reference point is the best."""
     other = ranking.best_of(best.method, reference=False, acquires=True)
     if other is None or (best.acquires and not ranking.pays(other)):
@@ -169,7 +169,7 @@ def _at_lambda(ranking: Ranking) -> str:
     return f"at {ranking.lam:.4g} {'a feature' if ranking.counted == 'n_features' else 'an acquisition'}, "
 
 
-def _cost_of(ranking: Ranking, standing: Standing, parts: bool = True) -> str:
+def _cost_of(ranking: Ranking, standing: RankedMethod, parts: bool = True) -> str:
     """Such as "29.8 per case (95 % interval 26.1 to 33.9): 9.1 for prices, 20.7 for errors"."""
     figures, interval = standing.figures, interval_text(ranking, standing)
     text = f"{cost_text(ranking, figures['loss'])} per case" + (f" (95 % interval {interval})" if interval else "")
@@ -179,17 +179,17 @@ def _cost_of(ranking: Ranking, standing: Standing, parts: bool = True) -> str:
     return f"{text}: {spent} for prices, {errors} for errors"
 
 
-def _recalls(standing: Standing) -> str:
+def _recalls(standing: RankedMethod) -> str:
     """How many cases of each class are found, and of 1,000 cases missed."""
     recall, wrong = standing.shares["recall"], standing.shares["wrong"]
-    if not 0 < len(recall) <= MOST_CLASSES:
+    if not 0 < len(recall) <= MAX_CLASSES:
         return ""
     found = _names_of([f"{100 * share:.0f} % of {label}" for label, share in recall.items()])
     missed = _names_of([f"{1000 * wrong[label]:.0f} {label}" for label in recall])
     return f"; it finds {found}; of 1,000 cases, {missed} get a wrong answer"
 
 
-def _needs(ranking: Ranking, standing: Standing, full: bool = False) -> str:
+def _needs(ranking: Ranking, standing: RankedMethod, full: bool = False) -> str:
     """How much a method acquires and how often it is correct."""
     figures = standing.figures
     amount = f"{figures[ranking.counted]:.1f}{' ' + ranking.unit if full else ''}"
@@ -204,7 +204,7 @@ def _needs(ranking: Ranking, standing: Standing, full: bool = False) -> str:
     return text
 
 
-def _first_acquisition(best: Standing) -> list[str]:
+def _first_acquisition(best: RankedMethod) -> list[str]:
     """What the best method acquires first and for how many cases; what it acquires, if that has no order."""
     first, paid = best.shares["first"], best.shares["first_paid"]
     if first:
@@ -236,9 +236,9 @@ def _noise(ranking: Ranking) -> list[str]:
     verdicts = {s.title: s.verdict for s in ranking.standings if s.verdict}
     if "unknown" in verdicts.values():
         few = "one split" if ranking.splits == 1 else f"{ranking.splits} splits"
-        return [f"With {few} it is unknown whether these differences are noise; use at least {FEWEST_PAIRS} splits."]
+        return [f"With {few} it is unknown whether these differences are noise; use at least {MIN_PAIRS} splits."]
     close = [title for title, verdict in verdicts.items() if verdict == "noise"]
-    source = f"{ranking.splits} splits" if ranking.splits >= FEWEST_PAIRS else "test rows"
+    source = f"{ranking.splits} splits" if ranking.splits >= MIN_PAIRS else "test rows"
     if not close:
         return []
     difference, verb = ("differences from", "are") if len(close) > 1 else ("difference from", "is")
@@ -261,7 +261,7 @@ def _failed(ranking: Ranking) -> list[str]:
     return [f"{_names_of(names)} could not be compared: all {'their' if len(names) > 1 else 'its'} fits failed."]
 
 
-def _flagged(ranking: Ranking, best: Standing) -> list[str]:
+def _flagged(ranking: Ranking, best: RankedMethod) -> list[str]:
     """Methods with a lower loss that cannot be the best because of their training rows."""
     sentences = []
     for standing in ranking.standings:
@@ -294,7 +294,7 @@ def headline_table(ranking: Ranking, short: bool = False) -> dict[str, list[str]
 
 def losses_table(
     results: pd.DataFrame, lam: Sequence[float] | None = None
-) -> tuple[list[tuple[Ranking, Standing]], dict[str, list[str]]]:
+) -> tuple[list[tuple[Ranking, RankedMethod]], dict[str, list[str]]]:
     """``headline_table`` at each ``lam``, one below the other; by default at those that ``compare`` reports.
 
     Returns the ranking and the standing of each row, and by heading the cells of all rows.
@@ -331,7 +331,7 @@ def _cost_columns(ranking: Ranking) -> dict[str, list[str]]:
         **{
             f"finds {label}": [f"{100 * recall[label]:.0f} %" if label in recall else "–" for recall in recalls]
             for label in labels
-            if len(labels) <= MOST_CLASSES
+            if len(labels) <= MAX_CLASSES
         },
     }
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.cell import REFIT_FIGURES, caution_of
 from fsgym.comparison.compared import compared_methods
-from fsgym.comparison.planned import Comparison, Where, announce_time
+from fsgym.comparison.planned import Comparison, ExecutionOptions, announce_time
 from fsgym.comparison.protocol import TARGETS, make_protocol
 from fsgym.comparison.ranking import DatasetsResult, fixed_methods, folder_name, rank_methods, result_of
 from fsgym.comparison.summary import WITHIN, summarise
@@ -196,7 +196,7 @@ def compare(
     asked |= {"target": target, "target_cost": target_cost, "target_features": target_features}
     check_backend(backend, scheduler, n_jobs)
     planned = plan_comparison(dataset, asked, out)
-    where = Where(n_jobs, backend, scheduler, checked_progress(progress))
+    where = ExecutionOptions(n_jobs, backend, scheduler, checked_progress(progress))
     if progress:
         announce_time([planned], where)
     return run_planned(planned, where, command)
@@ -217,7 +217,7 @@ def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLi
     return Comparison(protocol, methods, limits, None if out is None else writable_folder(out))
 
 
-def run_planned(planned: Comparison, where: Where, command: str | None, label: str = "") -> pd.DataFrame:
+def run_planned(planned: Comparison, where: ExecutionOptions, command: str | None, label: str = "") -> pd.DataFrame:
     """Run a comparison and write its files; returns what ``compare`` returns. ``label`` is that of the progress bar."""
     protocol, compared, folder = planned.protocol, planned.methods, planned.folder
     outcomes, interrupted = planned.run(where, label or protocol.dataset.name)
@@ -361,7 +361,7 @@ def compare_datasets(
         if name not in names:
             raise ValueError(f"by_dataset: {explain_unknown('data set', name, names)}")
     asked = _arguments_of_compare(methods, arguments)
-    where = Where(asked["n_jobs"], asked["backend"], asked["scheduler"], checked_progress(progress))
+    where = ExecutionOptions(asked["n_jobs"], asked["backend"], asked["scheduler"], checked_progress(progress))
     check_backend(where.backend, where.scheduler, where.n_jobs)
     folder = None if out is None else writable_folder(out)
     planned: dict[str, Comparison] = {}

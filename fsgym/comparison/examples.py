@@ -23,7 +23,7 @@ from fsgym.rules import Rules
 N_EXAMPLES = 6  # test rows that the report shows of each method, apart from those of classes and errors
 FEW_CLASSES = 3  # of each of which a correctly classified row is shown
 ROWS_PLAYED = 50  # test rows of each setting
-MOST_PROBABILITIES = 50_000  # of one setting in a file of results, about half a megabyte
+MAX_PROBABILITIES = 50_000  # of one setting in a file of results, about half a megabyte
 BOXES_DRAWN = 12  # of a chart in a report
 
 
@@ -153,7 +153,7 @@ def played_rows(result: Evaluation, model: Any) -> dict[str, list] | None:
     """Trajectories of test rows drawn at random, the same for all models; None without order or class probabilities.
 
     ``rows`` has at most ``ROWS_PLAYED`` indices of test rows, fewer where there would be more than
-    ``MOST_PROBABILITIES``; and for each of them ``order`` has its acquisitions, ``beliefs`` the class probabilities
+    ``MAX_PROBABILITIES``; and for each of them ``order`` has its acquisitions, ``beliefs`` the class probabilities
     before the first and after each, and ``answers`` its class code.
     """
     if result.trajectories is None:
@@ -164,7 +164,7 @@ def played_rows(result: Evaluation, model: Any) -> dict[str, list] | None:
         order = result.trajectories.order[i]
         order = order[order >= 0]
         n_probabilities += (len(order) + 1) * result.dataset.n_classes
-        if n_probabilities > MOST_PROBABILITIES:
+        if n_probabilities > MAX_PROBABILITIES:
             break
         beliefs = beliefs_of_row(model, result, order, i)
         if beliefs is None or np.shape(beliefs)[1] != result.dataset.n_classes or not np.isfinite(beliefs).all():

@@ -26,7 +26,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.comparison.answer import constant_answer
-from fsgym.comparison.ranking import Ranking, Standing
+from fsgym.comparison.ranking import RankedMethod, Ranking
 from fsgym.comparison.splits import VALIDATION_SHARE
 from fsgym.methods import REFERENCES
 from fsgym.metrics import ERROR_RATE_LABELS, ERROR_RATES
@@ -59,7 +59,7 @@ TWO_COLUMNS = 20  # characters of a title with which a legend has two columns
 BREAKS_RULES = "breaks the rules on some rows"  # in legends
 MAX_BARS = 30  # features in one figure; more would be too small to read
 VALIDATION = "validation_"  # start of the names of figures that were measured on the validation part
-FEWEST_TICKS = 4  # on a logarithmic axis
+MIN_TICKS = 4  # on a logarithmic axis
 TICKS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))  # times powers of ten
 
 
@@ -138,7 +138,7 @@ def error_axis(figure: str, values: ArrayLike, floor: float) -> dict[str, Any]:
     bottom, low, high = np.maximum([drawn.min(), drawn[drawn > 0].min(), drawn.max()], floor) * [0.87, 0.87, 1.15]
     for multiples in TICKS:
         ticks = [m * 10.0**k for k in range(-9, 10) for m in multiples if low <= m * 10.0**k <= high]
-        if len(ticks) >= FEWEST_TICKS:
+        if len(ticks) >= MIN_TICKS:
             break
     else:
         ticks = [float(tick) for tick in MaxNLocator(5).tick_values(low, high) if low <= tick <= high]
@@ -424,14 +424,14 @@ def tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str, str]
     return found | {"legend": place | {"first": [*shown.values()], "characters": LEGEND_LABEL}}
 
 
-def _height(standing: Standing, figure: str) -> float:
+def _height(standing: RankedMethod, figure: str) -> float:
     """A mean of a standing, or 1 minus it for an error rate."""
     if figure in ERROR_RATES:
         return 1.0 - float(standing.figures[ERROR_RATES[figure]])
     return float(standing.figures[figure])
 
 
-def reference_label(ranking: Ranking, standing: Standing) -> str:
+def reference_label(ranking: Ranking, standing: RankedMethod) -> str:
     """What a reference point does, and what that costs where prices are given."""
     if not standing.acquires:
         answer = constant_answer(ranking)

@@ -14,9 +14,9 @@ from scipy import stats
 from fsgym.metrics import mean_interval
 from fsgym.text.messages import brief
 
-FEWEST_PAIRS = 3  # splits from which the spread of paired differences is used
+MIN_PAIRS = 3  # splits from which the spread of paired differences is used
 NOISE_ERRORS = 1.96  # standard errors within which a mean over rows is noise, even if its interval excludes 0
-FEWEST_DATASETS = 3
+MIN_DATASETS = 3
 SIGNIFICANCE = 0.05
 
 
@@ -48,7 +48,7 @@ def paired_t(differences: NDArray[np.float64], test_share: float = 0.0) -> Teste
     """
     n = len(differences)
     mean = float(differences.mean()) if n else np.nan
-    if n < FEWEST_PAIRS:
+    if n < MIN_PAIRS:
         return mean, np.nan, np.nan, np.nan, np.nan, "unknown"
     error = float(np.sqrt(differences.var(ddof=1) * (1 / n + test_share)))
     half = float(stats.t.ppf(0.975, n - 1)) * error
@@ -221,9 +221,9 @@ def rank_test(losses: pd.DataFrame, level: float = SIGNIFICANCE) -> RankTest:
     comparisons of classifiers over multiple data sets. JMLR 7, 2006.
     """
     n_datasets, n_methods = losses.shape
-    if n_datasets < FEWEST_DATASETS or n_methods < 2:
+    if n_datasets < MIN_DATASETS or n_methods < 2:
         raise ValueError(
-            f"a rank test needs at least {FEWEST_DATASETS} data sets and 2 methods, got {n_datasets} and {n_methods}"
+            f"a rank test needs at least {MIN_DATASETS} data sets and 2 methods, got {n_datasets} and {n_methods}"
         )
     values = losses.to_numpy(float).round(9)
     if not np.isfinite(values).all():

@@ -242,7 +242,7 @@ class ImputedMean(WrappedPredictions, ClassifierMixin, BaseEstimator):
         return self.imputer_.transform(X)
 
 
-MOST_CHECKED_ROWS = 1000  # training rows whose values take the place of those that do not count as used
+MAX_CHECKED_ROWS = 1000  # training rows whose values take the place of those that do not count as used
 
 
 class EstimatorMethod(WrappedPredictions, ClassifierMixin, BaseEstimator):
@@ -281,7 +281,7 @@ class EstimatorMethod(WrappedPredictions, ClassifierMixin, BaseEstimator):
         """Fit on ``X`` (n_samples, n_features) and labels ``y`` (n_samples,)."""
         self.estimator_ = clone(self.estimator).fit(self._shown(X), y)
         self.classes_ = self.estimator_.classes_
-        self.values_ = np.array(X[:MOST_CHECKED_ROWS])
+        self.values_ = np.array(X[:MAX_CHECKED_ROWS])
         return self
 
     def features_used(self, X: NDArray) -> NDArray[np.bool_]:

@@ -18,7 +18,7 @@ from fsgym.comparison.cell import CELL_FUNCTION, evaluate_trained
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.examples import with_units
 from fsgym.comparison.protocol import Protocol, seed_of
-from fsgym.comparison.ranking import Standing
+from fsgym.comparison.ranking import RankedMethod
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.usage import usage_as_json
 from fsgym.runner.local_code import error_with_line
@@ -27,10 +27,10 @@ from fsgym.runner.store import read_timings
 from fsgym.support.threads import n_threads
 from fsgym.text.messages import listing
 
-MOST_FITS = 100_000  # fits of a comparison; in one second each, they take a day
+MAX_FITS = 100_000  # fits of a comparison; in one second each, they take a day
 
 
-class Where(NamedTuple):
+class ExecutionOptions(NamedTuple):
     """Where the fits of a comparison run, and whether their progress is shown."""
 
     n_jobs: int | None
@@ -47,9 +47,9 @@ def cells_of(protocol: Protocol, methods: Sequence[ComparedMethod]) -> list[Cell
     """All cells, split by split, so that an interrupted run has complete splits; ValueError for more than can end."""
     settings = [(method, setting) for method in methods for setting in range(len(method.candidates))]
     n_cells = len(protocol.splits) * len(settings)
-    if n_cells > MOST_FITS:
+    if n_cells > MAX_FITS:
         raise ValueError(
-            f"a comparison must have at most {MOST_FITS} fits, got {n_cells}; use fewer splits, methods or settings"
+            f"a comparison must have at most {MAX_FITS} fits, got {n_cells}; use fewer splits, methods or settings"
         )
     return [(split, *own) for split in range(len(protocol.splits)) for own in settings]
 
@@ -92,7 +92,7 @@ class Comparison:
                 groups.setdefault((split, method.name, None if shared else setting), []).append(place)
         return [(places, _make_task([self.cells[k] for k in places], self.protocol)) for places in groups.values()]
 
-    def run(self, where: Where, label: str) -> tuple[list[Outcome], bool]:
+    def run(self, where: ExecutionOptions, label: str) -> tuple[list[Outcome], bool]:
         """Outcomes of the cells in their order, and whether Ctrl-C came before the last one.
 
         ``label`` is that of the progress bar. Policies that are already fitted are evaluated in this process and not
@@ -122,7 +122,7 @@ class Comparison:
                     outcomes |= {k: _outcome_of(protocol, self.cells[k], own, error) for k, own in zip(places, found)}
         return [outcome for _, outcome in sorted(outcomes.items(), key=lambda item: item[0])], interrupted
 
-    def chosen(self, standing: Standing) -> dict[int, Outcome]:
+    def chosen(self, standing: RankedMethod) -> dict[int, Outcome]:
         """The outcome of each split at the setting of a method that was chosen there."""
         settings = dict(zip(standing.chosen["split"], standing.chosen["setting"], strict=True))
         own = (o for o in self.outcomes if o["row"]["method"] == standing.method)
@@ -173,7 +173,7 @@ LONG_SECONDS = 60.0  # from which the time is said
 SIZES = ("n_samples", "n_features", "n_classes")
 
 
-def announce_time(planned: Sequence[Comparison], where: Where) -> None:
+def announce_time(planned: Sequence[Comparison], where: ExecutionOptions) -> None:
     """Say on one line of stderr how long the comparisons will take, if it is over a minute.
 
     Nothing is said of a cluster, whose number of workers is unknown.

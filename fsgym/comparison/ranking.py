@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fsgym.comparison.compared import ComparedMethod
-from fsgym.comparison.noise import FEWEST_DATASETS, RankTest, rank_test
+from fsgym.comparison.noise import MIN_DATASETS, RankTest, rank_test
 from fsgym.comparison.summary import chosen_at, mean_figures, rank_chosen
 from fsgym.methods import METHODS, REFERENCES
 from fsgym.text.html import HtmlTable, html_block
@@ -23,7 +23,7 @@ OPTIONAL_FIGURES = ("illegal", "auc", "log_loss", "brier", "calibration_error", 
 SHARES = ("usage", "first", "first_paid")  # columns of JSON objects: acquisition -> share of the test rows
 
 
-class Standing(NamedTuple):
+class RankedMethod(NamedTuple):
     """A method at its chosen settings.
 
     Attributes
@@ -82,7 +82,7 @@ class Ranking(NamedTuple):
     Attributes
     ----------
     lam : float
-    standings : tuple of Standing
+    standings : tuple of RankedMethod
     counted : {"n_features", "n_acquisitions"}
     has_error_costs : bool, whether a wrong answer costs anything other than 1
     has_prices : bool, whether an acquisition costs anything other than 1
@@ -91,7 +91,7 @@ class Ranking(NamedTuple):
     """
 
     lam: float
-    standings: tuple[Standing, ...]
+    standings: tuple[RankedMethod, ...]
     counted: str
     has_error_costs: bool
     has_prices: bool
@@ -103,12 +103,12 @@ class Ranking(NamedTuple):
         return "features" if self.counted == "n_features" else "acquisitions"
 
     @property
-    def best(self) -> Standing | None:
+    def best(self) -> RankedMethod | None:
         """The standing with the lowest loss among those that can be the best; a reference point only without ties."""
         eligible = [s for s in self.standings if s.eligible]
         return min(eligible, key=lambda s: (round(s.figures["loss"], 9), s.reference), default=None)
 
-    def best_of(self, *excluded: str, **wanted: bool) -> Standing | None:
+    def best_of(self, *excluded: str, **wanted: bool) -> RankedMethod | None:
         """The best of those with these attributes, such as ``fixed=True``, apart from some names."""
         rest = [
             s
@@ -118,16 +118,16 @@ class Ranking(NamedTuple):
         return self._replace(standings=tuple(rest)).best
 
     @property
-    def without_acquiring(self) -> Standing | None:
+    def without_acquiring(self) -> RankedMethod | None:
         """The best of those that acquire nothing, reference point or not; None if there is none."""
         return self.best_of(acquires=False)
 
-    def pays(self, standing: Standing) -> bool:
+    def pays(self, standing: RankedMethod) -> bool:
         """Whether a method is at least as good as answering without acquiring anything, if that was compared."""
         other = self.without_acquiring
         return other is None or round(standing.figures["loss"], 9) <= round(other.figures["loss"], 9)
 
-    def standing_of(self, method: str) -> Standing | None:
+    def standing_of(self, method: str) -> RankedMethod | None:
         """The standing of a method that has figures, or None."""
         return next((s for s in self.standings if s.method == method and not np.isnan(s.figures["loss"])), None)
 
@@ -201,7 +201,7 @@ def fixed_methods(methods: Iterable[ComparedMethod]) -> list[str]:
     return names
 
 
-def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: str, fixed: bool) -> Standing:
+def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: str, fixed: bool) -> RankedMethod:
     n_splits = int(rows["split"].nunique())
     succeeded = rows[rows["error"].isna()]
     allowed = succeeded[succeeded["validation_admissible"] == 1.0]
@@ -215,7 +215,7 @@ def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: st
     flag = _reason_against(figures, chosen, int(broken))
     shares, by_class = {c: _mean_shares(_objects_of(chosen, c)) for c in SHARES}, _objects_of(chosen, "by_class")
     shares |= {"recall": _mean_recalls(by_class), "wrong": _mean_shares([_wrong_shares(split) for split in by_class])}
-    return Standing(name, title, figures, shares, name in REFERENCES, fixed, flag, int(broken), chosen)
+    return RankedMethod(name, title, figures, shares, name in REFERENCES, fixed, flag, int(broken), chosen)
 
 
 def _reason_against(figures: Mapping[str, float], chosen: pd.DataFrame, n_broken: int) -> str:
@@ -329,8 +329,8 @@ def result_of(results: Mapping[str, pd.DataFrame]) -> DatasetsResult:
         sentences.append(f"{titles[method]} is left out, as it cannot be ranked on {absent}.")
     n_datasets, n_methods = whole.shape
     test = None
-    if n_datasets < FEWEST_DATASETS:
-        sentences.append(f"No rank test: it needs at least {FEWEST_DATASETS} data sets, got {n_datasets}.")
+    if n_datasets < MIN_DATASETS:
+        sentences.append(f"No rank test: it needs at least {MIN_DATASETS} data sets, got {n_datasets}.")
     elif n_methods < 2:
         sentences.append(f"No rank test: it needs at least 2 methods with a loss on every data set, got {n_methods}.")
     else:

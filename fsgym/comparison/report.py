@@ -31,8 +31,8 @@ from fsgym.comparison.protocol import TARGETS
 from fsgym.comparison.ranking import (
     REFERENCES,
     DatasetsResult,
+    RankedMethod,
     Ranking,
-    Standing,
     folder_name,
     method_titles,
     rank_methods,
@@ -49,7 +49,7 @@ from fsgym.text.sentences import belief_text, beliefs_in_words, price_text, prob
 # Single cases in a report: as cards, and those of the best agent that the reader plays, at each of its lambdas.
 
 OF_MOST_CASES = 0.5  # acquisitions per row, below which a setting's cases are not shown
-MOST_REPORT_BYTES = 3_000_000  # of a report; cases are left out, and then the chart, where it would be larger
+MAX_REPORT_BYTES = 3_000_000  # of a report; cases are left out, and then the chart, where it would be larger
 # What ``probability_text`` writes, from the lowest to the highest, with the length of the bar in per cent.
 BAR_LENGTHS = {
     "0 %": 0.0,
@@ -103,7 +103,7 @@ def _costs_in_words(example: dict[str, Any], ranking: Ranking) -> str:
     return text if ranking.lam == 1 or not ranking.has_prices else f"{text}; {example['paid']:.6g} paid"
 
 
-class Played:
+class ReplayedCase:
     """The recorded cases of the best agent, which has this ``standing``.
 
     ``settings`` are in the order of their lambda, from the highest to the lowest, that is from the cheapest to the
@@ -116,7 +116,9 @@ class Played:
     step its ``question``, ``asked_price`` and ``paid``. A setting that is no lambda has neither answer nor note.
     """
 
-    def __init__(self, comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]) -> None:
+    def __init__(
+        self, comparison: Comparison, ranking: Ranking, standing: RankedMethod, outcomes: list[Outcome]
+    ) -> None:
         self.standing, self._protocol = standing, comparison.protocol
         self.test = comparison.protocol.parts(0).test
         given = [json.loads(outcome["row"]["params"]).get("lam") for outcome in outcomes]
@@ -189,7 +191,7 @@ class Played:
         }
 
 
-def played_of(comparison: Comparison, ranking: Ranking) -> Played | None:
+def played_of(comparison: Comparison, ranking: Ranking) -> ReplayedCase | None:
     """The recorded cases of the best method that asks case by case and was recorded; None if there is none.
 
     Results that were written before cases were recorded have none.
@@ -198,11 +200,11 @@ def played_of(comparison: Comparison, ranking: Ranking) -> Played | None:
     for standing in ranking.standings:
         own = [o for o in recorded if o["row"]["method"] == standing.method]
         if own and not standing.reference and not standing.fixed:
-            return Played(comparison, ranking, standing, own)
+            return ReplayedCase(comparison, ranking, standing, own)
     return None
 
 
-def chart_of(comparison: Comparison, ranking: Ranking) -> tuple[Standing, str] | None:
+def chart_of(comparison: Comparison, ranking: Ranking) -> tuple[RankedMethod, str] | None:
     """The chart of the best method that has one, as SVG, at its chosen setting in the first split."""
     for standing in ranking.standings:
         outcome = comparison.chosen(standing).get(0)
@@ -235,7 +237,7 @@ def _compact_case(case: dict[str, Any], place: Callable[[str], int]) -> list[Any
     return [int(case["correct"]), place(verdict), place(case["costs"]), place(case["prior"]), steps, beliefs]
 
 
-MOST_CLASSES_LISTED = 5
+MAX_CLASSES_LISTED = 5
 PAGE_RESERVE = 1_000  # bytes for sentences on the chart and on cases that are left out
 REPORTED_PACKAGES = ("numpy", "scipy", "scikit-learn", "gymnasium", "numba", "pandas", "matplotlib")
 
@@ -406,7 +408,7 @@ def provenance() -> dict[str, Any]:
 def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pictures: list[Picture]) -> str:
     """The report as HTML; names and values of the data are escaped.
 
-    Of the cases to play it has as many as fit into ``MOST_REPORT_BYTES``, and the chart if that fits.
+    Of the cases to play it has as many as fit into ``MAX_REPORT_BYTES``, and the chart if that fits.
     """
     template = template_environment().get_template("report.html.j2")
     played = None if ranking is None else played_of(comparison, ranking)
@@ -414,7 +416,7 @@ def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pi
     most = 0 if played is None else played.n_recorded
     parts = {"played": played, "played_data": "", "n_played": most, "chart": None, "chart_fits": True}
     described = _described(comparison, summary, ranking, pictures)
-    room = MOST_REPORT_BYTES - len(template.render(**described, **parts).encode()) - PAGE_RESERVE
+    room = MAX_REPORT_BYTES - len(template.render(**described, **parts).encode()) - PAGE_RESERVE
     if chart is not None:
         fits = len(chart[1].encode()) <= room
         parts |= {"chart": chart, "chart_fits": fits}
@@ -477,7 +479,7 @@ def _described(
 
 def _class_shares(dataset: Dataset) -> str:
     """Such as "acs 9 %, other 91 %"; "" for many classes."""
-    if dataset.n_classes > MOST_CLASSES_LISTED:
+    if dataset.n_classes > MAX_CLASSES_LISTED:
         return ""
     shares = np.bincount(dataset.y, minlength=dataset.n_classes) / dataset.n_samples
     return ", ".join(f"{label} {100 * share:.3g} %" for label, share in zip(dataset.classes, shares))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.noise import FEWEST_PAIRS, paired_t, rank_table
+from fsgym.comparison.noise import MIN_PAIRS, paired_t, rank_table
 from fsgym.comparison.protocol import PAPER_REPORTED
 from fsgym.metrics import FIGURE_LABELS
 from fsgym.text.html import HtmlTable, html_block
@@ -183,7 +183,7 @@ def chosen_at(rows: pd.DataFrame, lam: float, counted: str) -> pd.DataFrame:
 def rank_chosen(chosen: Mapping[str, pd.DataFrame], means: pd.Series, best: str) -> pd.DataFrame:
     """``rank_table`` of methods at what ``chosen_at`` returned, a setting in each split, by their mean losses."""
     first = chosen[best]
-    share = float((first["n_test"] / first["n_train"]).mean()) if len(first) >= FEWEST_PAIRS else 0.0
+    share = float((first["n_test"] / first["n_train"]).mean()) if len(first) >= MIN_PAIRS else 0.0
     low, high = (
         pd.Series({name: rows[end].astype(float).mean() if end in rows else np.nan for name, rows in chosen.items()})
         for end in ("loss_low", "loss_high")

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NOT_A_CLASS = {*MISSING_WORDS, "NULL", "NAN", "<NA>", "NaT", "n/a", "#N/A"}
-MOST_LEVELS = 50  # of a text column
-LONGEST_NAME = 80  # characters of a column's name that a message repeats in full
+MAX_LEVELS = 50  # of a text column
+MAX_NAME_LENGTH = 80  # characters of a column's name that a message repeats in full
 FEWEST_TEXTS, FEWEST_INTEGERS, FEWEST_IDS = 10, 100, 20  # rows from which distinct texts, integers, ids are identifiers
 ID_WORDS = {"id", "pid", "mrn", "uuid", "nr", "number", "index"}  # words of a name that announce an identifier
-MOST_MERGED = 0.5  # share of the distinct decimal numbers that may become equal in float32
+MAX_MERGED = 0.5  # share of the distinct decimal numbers that may become equal in float32
 
 _YEAR, _MM, _DD = r"(1[6-9]|2[01])\d\d", r"(0?[1-9]|1[0-2])", r"(0?[1-9]|[12]\d|3[01])"
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -215,7 +215,7 @@ def check_numeric(column: pd.Series) -> None:
 
 def _option(option: str, name: str) -> str:
     """How an option is given for a column, in Python and on the command line."""
-    if len(name) > LONGEST_NAME:
+    if len(name) > MAX_NAME_LENGTH:
         return f"{option}=[its whole name] (--{option})"
     return f"{option}=[{name!r}] (--{option} {shlex.quote(name)})"
 
@@ -255,7 +255,7 @@ def _check_numbers(values: Any, whole: bool, name: str, n_rows: int) -> Suspicio
     with np.errstate(over="ignore"):
         single = np.unique((wide - float32_offsets(wide)).astype(np.float32))
     lost = len(distinct) - len(single)
-    if np.isfinite(single).all() and lost > (0 if integers else MOST_MERGED * len(distinct)):
+    if np.isfinite(single).all() and lost > (0 if integers else MAX_MERGED * len(distinct)):
         said = f"has {len(distinct):,} distinct values, of which float32 keeps {len(single):,} apart"
         return Suspicion("precision", said, f"check its extreme values, or {_pass(name, 'drop', 'numeric')}")
     return None
@@ -304,7 +304,7 @@ def _check_texts(present: Any, name: str) -> Suspicion | None:
     n_rows = int(cells.counts.sum())
     if len(cells.texts) == n_rows >= FEWEST_TEXTS:
         return Suspicion("identifier", "is unique in each row", _pass(name, "drop", "category"))
-    if len(cells.texts) > MOST_LEVELS:
+    if len(cells.texts) > MAX_LEVELS:
         said = f"has {len(cells.texts)} levels"
         return Suspicion("many levels", said, f"merge rare levels, or {_pass(name, 'category', 'drop')}")
     return _alike(cells, name, cased=True)

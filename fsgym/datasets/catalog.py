@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-LONGEST_HEADER = 10_000_000  # characters of the header line of a table
+MAX_HEADER_LENGTH = 10_000_000  # characters of the header line of a table
 
 
 def list_datasets(data_dir: str | os.PathLike | None = None) -> pd.DataFrame:
@@ -116,6 +116,6 @@ def _n_feature_columns(path: Path) -> Any:
     open_text: Any = gzip.open if path.suffix == ".gz" else open
     try:
         with open_text(path, "rt", encoding="utf-8-sig", newline="") as file:
-            return max(len(next(csv.reader(iter(lambda: file.readline(LONGEST_HEADER), "")))) - 1, 0)
+            return max(len(next(csv.reader(iter(lambda: file.readline(MAX_HEADER_LENGTH), "")))) - 1, 0)
     except (OSError, EOFError, ValueError, StopIteration, csv.Error):
         return pd.NA

@@ -62,7 +62,7 @@ N_BITS = 3
 N_CUBE_CLASSES = 2**N_BITS
 BLOCK_SIZE = N_CUBE_CLASSES + N_BITS - 1
 INFORMATIVE_SD, NOISE_MEAN, NOISE_SD = 0.1, 0.5, 0.3
-SMALLEST_CONTEXT_NOISE = 1e-4  # below this, rounding of float64 would change log densities by more than 1e-7
+MIN_CONTEXT_NOISE = 1e-4  # below this, rounding of float64 would change log densities by more than 1e-7
 
 
 class SyntheticData(ABC):
@@ -336,7 +336,7 @@ class CubeNM(NormalComponents):
     def __post_init__(self) -> None:
         if not is_integer(self.n_contexts) or not 2 <= self.n_contexts <= 100:
             raise ValueError(f"n_contexts must be a whole number, 2 to 100, got {brief(self.n_contexts)}")
-        check_number(self.context_noise, "context_noise", SMALLEST_CONTEXT_NOISE)
+        check_number(self.context_noise, "context_noise", MIN_CONTEXT_NOISE)
 
     @property
     def n_features(self) -> int:  # type: ignore[override]

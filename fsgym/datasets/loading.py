@@ -22,7 +22,7 @@ from fsgym.text.messages import brief, explain_unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-LONGEST_NAME = 200  # characters, at OpenML
+MAX_NAME_LENGTH = 200  # characters, at OpenML
 SPLIT_NAMES = ("all", "train", "test")
 
 
@@ -208,7 +208,7 @@ def find_source(name: str | bytes, data_dir: Any = None) -> FoundDataset:
         return FoundDataset("embedded", name)
     if name.startswith("openml:"):
         which = name.removeprefix("openml:").strip()
-        if not re.fullmatch(r"[\w.()+,&'-]+", which) or len(which) > LONGEST_NAME:
+        if not re.fullmatch(r"[\w.()+,&'-]+", which) or len(which) > MAX_NAME_LENGTH:
             raise ValueError(f"openml: must be followed by a plain name or a number, got {brief(which)}")
         return FoundDataset("openml", which)
     if is_path(name):

@@ -23,7 +23,7 @@ FOOT_TOP, FOOT_BOTTOM = 512, HEIGHT - EDGE
 PRICE_WIDTH = 110
 MAX_ROWS = (LIST_BOTTOM - LIST_TOP) // LIST_STEP
 MAX_CLASSES = (LIST_BOTTOM - CLASS_TOP) // CLASS_HEIGHT
-LONGEST_MEASURED = 300  # characters that are measured
+MAX_MEASURED_LENGTH = 300  # characters that are measured
 
 # Colours are RGB, 0 to 255.
 PAPER, INK, SOFT, RULE = (255, 255, 255), (29, 39, 51), (85, 97, 110), (206, 213, 220)
@@ -135,7 +135,7 @@ def _write_line(
 ) -> None:
     """Text on one line; its middle is left out where it is wider than ``width``."""
     line = " ".join(visible(text).split())
-    lengths = range(4, min(len(line), LONGEST_MEASURED) + 1)
+    lengths = range(4, min(len(line), MAX_MEASURED_LENGTH) + 1)
     longest = 3 + bisect_right(lengths, width, key=lambda length: font.getlength(shortened(line, length)))
     draw.text(place, shortened(line, longest), ink, font, anchor=anchor)
 

@@ -22,9 +22,9 @@ from fsgym.datasets import generators
 from fsgym.support.checks import check_number, is_integer
 from fsgym.text.messages import brief
 
-SMALLEST_ERROR = 1e-5  # a row is followed until the probability of an error is below this
-SMALLEST_GAIN = 1e-9  # nats per unit of price; below this, a feature is uninformative
-THRESHOLDS = np.append(np.geomspace(SMALLEST_ERROR, 0.8, 150), 1.0)  # probabilities of an error at which to answer
+MIN_ERROR = 1e-5  # a row is followed until the probability of an error is below this
+MIN_GAIN = 1e-9  # nats per unit of price; below this, a feature is uninformative
+THRESHOLDS = np.append(np.geomspace(MIN_ERROR, 0.8, 150), 1.0)  # probabilities of an error at which to answer
 # Values of a feature; half a standard deviation apart where it is informative.
 VALUES = np.arange(-0.9, 1.9, generators.INFORMATIVE_SD / 2)
 
@@ -197,7 +197,7 @@ def _greedy_paths(generator: generators.NormalComponents, n_samples: int, seed: 
     for _ in range(candidates.shape[1]):
         gains = _information(components, components.weights(log_densities[active]), candidates[active])
         gains = np.where(available[active], gains / prices[candidates[active]], 0.0)
-        best, informative = gains.argmax(axis=1), gains.max(axis=1) > SMALLEST_GAIN
+        best, informative = gains.argmax(axis=1), gains.max(axis=1) > MIN_GAIN
         active, best = active[informative], best[informative]
         if not len(active):
             break
@@ -209,7 +209,7 @@ def _greedy_paths(generator: generators.NormalComponents, n_samples: int, seed: 
         errors = path[-1][0].copy()
         errors[active] = _errors(components, log_densities[active])
         path.append((errors, spent))
-        active = active[errors[active] > SMALLEST_ERROR]
+        active = active[errors[active] > MIN_ERROR]
     return GreedyPaths(*(np.stack(values, axis=1) for values in zip(*path)))
 
 

@@ -17,7 +17,7 @@ from fsgym.text.messages import brief
 
 # What a person says in a session, as plain records that can be written and replayed.
 
-MOST_EVENTS_EACH = 20  # events of a session, for each acquisition and each column
+MAX_EVENTS_EACH = 20  # events of a session, for each acquisition and each column
 EVENT_KINDS = ("answer", "unknown", "later")
 FIRST_FORMAT_ALONE = ("serial", "refilled")  # fields of events in texts of version 0.2.0
 
@@ -61,7 +61,7 @@ def plain_value(value: Any) -> Any:
 
 def most_events(acquisitions: Acquisitions) -> int:
     """How many events a session may have, so that it can be read again in bounded time."""
-    return MOST_EVENTS_EACH * (len(acquisitions.index) + len(acquisitions.column_index))
+    return MAX_EVENTS_EACH * (len(acquisitions.index) + len(acquisitions.column_index))
 
 
 def events_from_json(values: Any, acquisitions: Acquisitions) -> list[Event]:
@@ -469,7 +469,7 @@ class Session:
         if event.kind == "later":
             later |= {j}
         elif event.kind == "unknown":
-            case.close(features)
+            case.mark_unavailable(features)
             if pays:
                 case.charge(price)
         else:
@@ -488,7 +488,7 @@ class Session:
         """Why acquisition j cannot be made now."""
         rules, known = case.rules, case.paid | case.rules.acquisitions_of(case.acquired[None])[0]
         advice = "pass paid=False if its value is known without acquiring it"
-        if case.closed[list(rules.groups[j])].all():
+        if case.unavailable[list(rules.groups[j])].all():
             return f"{name!r} is unavailable or unknown for this case; {advice}"
         if rules.budget is not None and case.n_paid >= rules.budget:
             return f"{name!r} cannot be acquired: the budget of {rules.budget} acquisitions is used up; {advice}"

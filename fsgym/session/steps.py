@@ -30,7 +30,7 @@ class Case:
     ----------
     rules : Rules
     values : float64 (F,), NaN where a value is not known
-    closed : bool (F,), the features that cannot be obtained (any more)
+    unavailable : bool (F,), the features that cannot be obtained (any more)
     paid : bool (J,), the acquisitions that were made
     spent : float, their total price, in the unit of ``costs``
     n_paid : int, how many acquisitions count for ``budget``
@@ -40,7 +40,7 @@ class Case:
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self.values = np.full(rules.n_features, np.nan)
-        self.closed = np.zeros(rules.n_features, bool)
+        self.unavailable = np.zeros(rules.n_features, bool)
         self.paid = np.zeros(rules.n_acquisitions, bool)
         self.spent, self.n_paid = 0.0, 0
         self.missing: NDArray[np.bool_] | None = None
@@ -48,7 +48,7 @@ class Case:
     def copy(self) -> Self:
         """An independent copy."""
         other = type(self)(self.rules)
-        other.values, other.closed, other.paid = self.values.copy(), self.closed.copy(), self.paid.copy()
+        other.values, other.unavailable, other.paid = self.values.copy(), self.unavailable.copy(), self.paid.copy()
         other.spent, other.n_paid, other.missing = self.spent, self.n_paid, self.missing
         return other
 
@@ -58,18 +58,18 @@ class Case:
         return ~np.isnan(self.values)
 
     def know(self, features: list[int], numbers: NDArray[np.float64]) -> None:
-        """Set values; a feature that is known to have none (NaN) is closed."""
+        """Set values; a feature that is known to have none (NaN) is unavailable."""
         self.values[features] = numbers
-        self.closed[features] = np.isnan(numbers)
+        self.unavailable[features] = np.isnan(numbers)
 
-    def close(self, features: list[int]) -> None:
+    def mark_unavailable(self, features: list[int]) -> None:
         """Mark features as impossible to obtain, unless they are known."""
-        self.closed[features] = np.isnan(self.values[features])
+        self.unavailable[features] = np.isnan(self.values[features])
 
     @property
     def open(self) -> NDArray[np.bool_]:
         """The features that are not known and can be obtained, bool (F,)."""
-        return np.isnan(self.values) & ~self.closed
+        return np.isnan(self.values) & ~self.unavailable
 
     def affords(self, price: float) -> bool:
         """Whether the budgets leave room for one more acquisition at a price."""
@@ -85,7 +85,7 @@ class Case:
         """Make acquisition j: what it does not bring cannot be obtained any more."""
         self.charge(price)
         self.paid[j] = True
-        self.close(list(self.rules.groups[j]))
+        self.mark_unavailable(list(self.rules.groups[j]))
 
     def legal_and_prices(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """The legal actions, bool (n_actions,), and the prices of the acquisitions, float64 (J,)."""
@@ -123,7 +123,7 @@ def start_case(
         lacking = _features_without_value(acquisitions, missing, "missing", given)
         case.missing = np.isin(np.arange(acquisitions.rules.n_features), lacking)
         absent += lacking
-    case.close(absent)
+    case.mark_unavailable(absent)
     features, numbers, _ = acquisitions.encode(given, accept)
     case.know(features, numbers)
     return case
@@ -147,7 +147,7 @@ def _features_without_value(
 
 
 RUNNERS_UP = 2  # other acquisitions that are mentioned
-MOST_ACQUIRED = 1_000_000  # acquisitions before a step; more than any model has
+MAX_ACQUIRED = 1_000_000  # acquisitions before a step; more than any model has
 
 
 def explain_step(step: Step, lam: float) -> str:
@@ -225,12 +225,12 @@ def step_of(
     acquisitions = model.acquisitions_
     case = start_case(acquisitions, known, unavailable, accept, missing)
     for name in name_list(unknown, "unknown"):
-        case.close(acquisitions.features_of(acquisitions.find(name)[1]))
+        case.mark_unavailable(acquisitions.features_of(acquisitions.find(name)[1]))
     if spent is not None:
         case.spent = check_number(spent, "spent", 0.0)
     if n_paid is not None:
-        if not is_integer(n_paid) or not 0 <= n_paid <= MOST_ACQUIRED:
-            raise ValueError(f"n_paid must be a whole number from 0 to {MOST_ACQUIRED:,}, got {brief(n_paid)}")
+        if not is_integer(n_paid) or not 0 <= n_paid <= MAX_ACQUIRED:
+            raise ValueError(f"n_paid must be a whole number from 0 to {MAX_ACQUIRED:,}, got {brief(n_paid)}")
         case.n_paid = int(n_paid)
     elif spent is not None:
         case.n_paid = int(acquisitions.rules.acquisitions_of(case.acquired[None]).sum())

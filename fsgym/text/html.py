@@ -16,7 +16,7 @@ import numpy as np
 from fsgym.text.messages import listing, one_line, visible
 
 ROWS_SHOWN = 20
-LONGEST_TEXT = 60  # characters of a cell
+MAX_TEXT_LENGTH = 60  # characters of a cell
 LEVELS_SHOWN = 6  # of a category
 CLASSES_SHOWN = 10  # in a matrix of error costs
 
@@ -44,7 +44,7 @@ def html_block(title: str, *parts: str | HtmlTable) -> str:
     title : str
     *parts : str or HtmlTable
         Plain text becomes a paragraph. Nothing is taken as HTML: titles, sentences and cells are escaped. Cells are cut
-        to ``LONGEST_TEXT`` characters, and tables to ``ROWS_SHOWN`` rows.
+        to ``MAX_TEXT_LENGTH`` characters, and tables to ``ROWS_SHOWN`` rows.
 
     Examples
     --------
@@ -67,8 +67,8 @@ def _table_html(table: HtmlTable) -> str:
 
 
 def _cell_html(value: object, tag: str, side: str) -> str:
-    text = visible(one_line(_plain_text(value), LONGEST_TEXT + 1))
-    text = text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+    text = visible(one_line(_plain_text(value), MAX_TEXT_LENGTH + 1))
+    text = text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1]}…"
     return f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'
 
 

@@ -67,7 +67,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 LONGEST_NAME_LISTED, MOST_NAMES_LISTED = 60, 40  # characters of a name, and names, in a message
-LONGEST_NAME_COMPARED = 1000  # characters of a misspelt name
+MAX_COMPARED_NAME_LENGTH = 1000  # characters of a misspelt name
 # What other packages call a parameter of this one.
 OTHER_WORDS = {"price": "costs", "prices": "costs", "max_cost": "budget_cost", "lambda_": "lam", "seed": "random_state"}
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -111,7 +111,7 @@ def closest(name: Any, known: Iterable[str]) -> str | None:
     """
     plain = {k.lower().replace("-", "_"): k for k in known}
     wanted = str(name).lower().replace("-", "_")
-    if len(wanted) > LONGEST_NAME_COMPARED:
+    if len(wanted) > MAX_COMPARED_NAME_LENGTH:
         return None
     bare = wanted.lstrip("_")  # the name of an option without its dashes
     said = wanted.removesuffix(bare) + OTHER_WORDS.get(bare, bare)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fsgym.support.arrays import read_only
 
-MOST_BINS = 256  # of a column
+MAX_BINS = 256  # of a column
 MAX_DEPTH = 7  # the numbers of all nodes and leaves of a tree are below 256
 MAX_COLUMNS = 256  # of a tree: the numbers of all their bins are below 65536
 

@@ -9,7 +9,7 @@ from fsgym.data.columns import Column, Columns
 from fsgym.session.values import allowed_text, check_value, value_of_text
 from fsgym.session.words import accepting
 
-MOST_CHOICES = 10  # levels of a column that are shown side by side, by hand; of more, they are suggested as text
+MAX_CHOICES = 10  # levels of a column that are shown side by side, by hand; of more, they are suggested as text
 ANOTHER = "another"  # the choice of a level that is typed
 
 
@@ -60,7 +60,7 @@ def blank_entry(k: int, column: Column) -> FieldEntry:
     """A field in which nothing was typed yet."""
     if column.kind == "bool":
         return FieldEntry(k, column, (("yes", "yes"), ("no", "no")))
-    if 0 < len(column.levels) <= MOST_CHOICES:
+    if 0 < len(column.levels) <= MAX_CHOICES:
         return FieldEntry(k, column, tuple((str(place), level.strip()) for place, level in enumerate(column.levels)))
     return FieldEntry(k, column)
 

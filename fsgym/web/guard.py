@@ -33,9 +33,9 @@ HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",
 }
-MOST_BODY_BYTES = 64 * 1024  # of the body of a request
-MOST_SECONDS = 10.0  # until the body must be here
-MOST_FIELDS = 20_000  # of a form
+MAX_BODY_BYTES = 64 * 1024  # of the body of a request
+MAX_SECONDS = 10.0  # until the body must be here
+MAX_FIELDS = 20_000  # of a form
 OPEN_PATHS = ("/start", "/static/")  # which need no token
 API = "/api/"
 FAILED = "Something failed in the server; its log says where."
@@ -248,18 +248,18 @@ def route_of(scope: Scope) -> str:
 
 async def read_body(headers: Headers, receive: Receive) -> bytes:
     """The body of a request, whether it says its length or not; Refused where it is too long or too slow."""
-    too_long = Refused(413, f"A request may have at most {MOST_BODY_BYTES // 1024} KiB.")
+    too_long = Refused(413, f"A request may have at most {MAX_BODY_BYTES // 1024} KiB.")
     length = headers.get("content-length", "0")
-    if not length.isdecimal() or int(length[:20]) > MOST_BODY_BYTES:
+    if not length.isdecimal() or int(length[:20]) > MAX_BODY_BYTES:
         raise too_long
     body = bytearray()
-    with anyio.move_on_after(MOST_SECONDS):
+    with anyio.move_on_after(MAX_SECONDS):
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise Refused(400, "The request ended before its body.")
             body += message.get("body", b"")
-            if len(body) > MOST_BODY_BYTES:
+            if len(body) > MAX_BODY_BYTES:
                 raise too_long
             if not message.get("more_body", False):
                 return bytes(body)
@@ -272,9 +272,9 @@ def parse_form(headers: Headers, body: bytes) -> dict[str, str]:
         raise Refused(415, "A form must be sent as application/x-www-form-urlencoded.")
     try:
         text = body.decode("utf-8", "replace")
-        fields = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="replace")
+        fields = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="replace")
     except ValueError:
-        raise Refused(413, f"A form may have at most {MOST_FIELDS} fields.") from None
+        raise Refused(413, f"A form may have at most {MAX_FIELDS} fields.") from None
     form: dict[str, str] = {}
     for name, value in fields:
         form.setdefault(name, value)

@@ -33,7 +33,7 @@ from fsgym.web.pages import CasePages
 
 # The application: pages and the interface for programs, behind the checks of each request.
 
-MOST_CASES = 1000
+MAX_CASES = 1000
 THREADS = 4  # that work at a time, each on one request; more only contend for the interpreter
 SENTENCES = {
     404: "There is no such page.",
@@ -49,7 +49,7 @@ def case_app(
     hosts: HostNames,
     *,
     cookie: str = "fsgym",
-    most_cases: int = MOST_CASES,
+    most_cases: int = MAX_CASES,
     log: Callable[[str], object] = lambda line: None,
 ) -> ASGIApp:
     """The application that asks about cases with a model.
@@ -89,8 +89,8 @@ def case_app(
     return Guard(app, access, hosts, cookie, refuse, log)
 
 
-MOST_CONNECTIONS = 500
-MOST_IDLE_SECONDS = 10.0  # until the head of a request is here
+MAX_CONNECTIONS = 500
+MAX_IDLE_SECONDS = 10.0  # until the head of a request is here
 BACKLOG = 100  # connections that wait to be accepted
 
 
@@ -105,7 +105,7 @@ class BoundedConnection(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
+        if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()
         else:
             self._watch()
@@ -128,7 +128,7 @@ class BoundedConnection(H11Protocol):
         if not awaited:
             self._forget_deadline()
         elif self._deadline is None:
-            self._deadline = self.loop.call_later(MOST_IDLE_SECONDS, self.transport.close)
+            self._deadline = self.loop.call_later(MAX_IDLE_SECONDS, self.transport.close)
 
     def _forget_deadline(self) -> None:
         if self._deadline is not None:
@@ -149,7 +149,7 @@ def serve(
     *,
     token_file: Path | None = None,
     names: Sequence[str] = (),
-    most_cases: int = MOST_CASES,
+    most_cases: int = MAX_CASES,
     browser: bool = False,
 ) -> None:
     """Serve a model until Ctrl-C.

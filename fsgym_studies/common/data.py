@@ -9,7 +9,7 @@ from fsgym.datasets import list_datasets, load_dataset
 from fsgym.text.messages import listing
 from fsgym_studies.common.study import Study
 
-MOST_LISTED = 30  # names of data sets in a sentence
+MAX_LISTED = 30  # names of data sets in a sentence
 
 
 def missing_datasets(names: Sequence[str], data_dir: str | os.PathLike | None = None) -> list[str]:
@@ -45,7 +45,7 @@ def require_datasets(names: Sequence[str], study: str, data_dir: str | os.PathLi
     missing_names = missing_datasets(names, data_dir)
     if missing_names:
         raise ValueError(
-            f"study {study!r} needs the data sets {listing(missing_names, MOST_LISTED)}, which are not there: download "
+            f"study {study!r} needs the data sets {listing(missing_names, MAX_LISTED)}, which are not there: download "
             f"them with `fsgym datasets fetch {study} --data-dir FOLDER` and name that folder with --data-dir or the "
             "variable FSGYM_DATA, or leave them out with --skip-missing"
         )
@@ -58,7 +58,7 @@ def skipped_datasets(study: Study, full: bool, data_dir: str | os.PathLike | Non
     skip = [n for n in needed if n not in sources or (sources[n] == "openml" and not _can_be_loaded(n, data_dir))]
     if len(skip) == len(needed):
         raise ValueError(
-            f"study {study.name!r} has none of its data sets ({listing(skip, MOST_LISTED)}); download them with "
+            f"study {study.name!r} has none of its data sets ({listing(skip, MAX_LISTED)}); download them with "
             f"`fsgym datasets fetch {study.name} --data-dir FOLDER`"
         )
     return skip

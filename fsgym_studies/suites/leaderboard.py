@@ -7,7 +7,7 @@ from functools import partial
 
 import pandas as pd
 
-from fsgym.comparison.noise import FEWEST_PAIRS, paired_t, rank_table
+from fsgym.comparison.noise import MIN_PAIRS, paired_t, rank_table
 from fsgym.comparison.report import provenance
 from fsgym.methods import find_method
 from fsgym.text.messages import listing
@@ -146,7 +146,7 @@ def standing(ranks: pd.Series, focus: str, score: str, means: pd.DataFrame, unit
         return f"{focus} is the only method that has a rank."
     title, among = scoring.SCORES[score].title.lower(), counted(len(ranks), "method")
     test = f"t tests over {counted(len(means), unit)}, 95 %"
-    unknown = f"whether this is more than noise is not known, which takes {FEWEST_PAIRS} data sets or runs"
+    unknown = f"whether this is more than noise is not known, which takes {MIN_PAIRS} data sets or runs"
     losses = means[list(ranks.index)] * (-1.0 if scoring.SCORES[score].more_is_better else 1.0)
     test_of_leads = partial(paired_t, test_share=test_share)
     verdicts = rank_table(losses, ranks, focus, test_of_leads)["verdict"]

@@ -140,7 +140,7 @@ def paired_scores(scores: pd.DataFrame, table: pd.DataFrame, score: str) -> tupl
     test_share : float, test rows over training rows of the runs, from the ``table`` of cells; 0 for data sets
     """
     own = scores[(scores["score"] == score) & (scores["split"] != "")]
-    by_dataset = own["dataset"].nunique() >= noise.FEWEST_PAIRS
+    by_dataset = own["dataset"].nunique() >= noise.MIN_PAIRS
     keys = ["dataset"] if by_dataset else ["dataset", "split"]
     means = own.groupby([*keys, "method"], sort=False)["value"].mean().unstack("method", sort=False)
     share = 0.0 if by_dataset else float(pd.to_numeric(table["test_share"]).mean())

@@ -7,14 +7,14 @@ ionosphere, by the log-loss of the class over random subsets or by the loss of w
 
 # Variables (variables.py)
 
-MOST_CATEGORY_LEVELS = 12  # distinct values up to which a feature is a category; by hand
+MAX_CATEGORY_LEVELS = 12  # distinct values up to which a feature is a category; by hand
 ROWS_OF_LEVEL = 5.0  # least mean number of rows with each of them; by hand
 COLUMNS_OF_NUMBER = 3  # sufficient statistics of a number: z, its square and 1
 MAX_ABS_Z = 6.0  # standard deviations at which numbers are clipped; by hand, against outliers
 CLIP_QUANTILES = (0.02, 0.98)  # of a number, for its mean and standard deviation; by hand
 CLIP_MARGIN = 1.0  # distances of these quantiles by which values may lie outside; by hand
 N_KNOTS = 65  # most values at which the normal score of a number is computed; by hand
-LEAST_KNOTS = 3
+MIN_KNOTS = 3
 MIN_SCALE = 1e-12  # standard deviations up to this count as constant
 INDICATED = 0.5  # an indicator above this is on
 
@@ -29,7 +29,7 @@ COMPONENT_ROWS = 1.0  # rows added to each component's share
 MIN_VARIANCE = 1e-4  # of a z-score, against components of one value
 N_STARTS = 4  # random starts of each class, beside the common one; by hand
 START_STEPS = 8  # EM steps before the best start is chosen; by hand
-MOST_STEPS = 60  # EM steps; by hand
+MAX_STEPS = 60  # EM steps; by hand
 TOLERANCE = 1e-5  # gain of the mean log-likelihood at which EM stops, in nats per row
 COMMON_STEPS = 20  # EM steps of the components of all classes; by hand
 WHOLE_ROWS = (1e-9, 1e-9)  # the same of the whole, which is not shrunk, against division by 0
@@ -59,11 +59,11 @@ ADAM_OFFSET = 1e-8
 # Choice of the number of components and steps (fitting.py)
 
 ROWS_OF_COMPARISON = 4000  # rows on which encodings are compared; by hand
-MOST_ROWS = 24_000  # a stratified sample of so many rows is used of a larger table
-MOST_VALUES = 4_000_000  # the same, of rows times columns of the design
-MOST_ROWS_OF_ALL_FOLDS = 3_000  # up to so many rows, all folds choose; of more, the first fold
+MAX_ROWS = 24_000  # a stratified sample of so many rows is used of a larger table
+MAX_VALUES = 4_000_000  # the same, of rows times columns of the design
+MAX_ROWS_OF_ALL_FOLDS = 3_000  # up to so many rows, all folds choose; of more, the first fold
 CHECKED_ROWS = 8_000  # random subsets on which the candidates are compared
-MOST_SUBSETS = 8  # of a row
+MAX_SUBSETS = 8  # of a row
 # Standard errors by which normal scores must be better than z-scores. Measured gains in this unit: segment 5.1 to 6.8,
 # vehicle 0 to 1.3, Pima diabetes 1.2 to 1.9, wine -.8 to .9, cube_nm -7 to -3.6, with 7 contexts -3.4 to -1.3.
 MIN_GAIN_OF_SCORES = 1.0
@@ -90,14 +90,14 @@ CLUSTER_STEPS = 8  # of k-means
 # Preference of acquisitions (kernels.py, model.py)
 
 COMPONENT_WEIGHT = 0.1  # weight of the information about the component beside the expected reduction of the error cost
-SMALLEST_PRICE_SHARE = 0.01  # of the mean legal price: cheaper acquisitions count as so expensive; by hand
+MIN_PRICE_SHARE = 0.01  # of the mean legal price: cheaper acquisitions count as so expensive; by hand
 NEGLIGIBLE = 1e-3  # components with less of the posterior are left out of expectations
 N_INPUTS = 11  # of the regression on returns
 MIN_COST = 1e-3  # expected error costs are at least so large where something is divided by them
 
 # Bounds of numbers in model files
 
-MOST_COEFFICIENT = 1e12
-MOST_COUNT_POWER = 20.0
-MOST_WEIGHT = 1e6
+MAX_COEFFICIENT = 1e12
+MAX_COUNT_POWER = 20.0
+MAX_WEIGHT = 1e6
 MASS_TOLERANCE = 1e-6  # of sums of probabilities that must be 1

@@ -207,7 +207,7 @@ def _fit_class(
         return own.theta, np.ones(1)
     prior = prior._replace(means=own.moments[0])
     starts = starts + [rows.random_start(k, prior, rng) for _ in range(const.N_STARTS)]
-    found = rows.best(starts, prior, const.MOST_STEPS).components
+    found = rows.best(starts, prior, const.MAX_STEPS).components
     return found.theta, found.share
 
 

@@ -62,7 +62,7 @@ def fit_mixtures(
     """
     with one_blas_thread():
         plain, absent = fit_variables(dataset, weight), np.bincount(dataset.y, minlength=dataset.n_classes) == 0
-        most = min(const.MOST_ROWS, const.MOST_VALUES // int(plain.first_column[-1]))
+        most = min(const.MAX_ROWS, const.MAX_VALUES // int(plain.first_column[-1]))
         scored = with_normal_scores(plain, dataset, weight)
         if dataset.n_samples > most:
             rows = np.sort(np.random.default_rng(seed).choice(dataset.n_samples, most, replace=False))
@@ -115,7 +115,7 @@ class _Fit:
         given = variables.design(codes), dataset.y, weights, dataset.n_classes
         self.data = TrainingDesign(*given, lacking if len(telling) else None)
         self.fold, self.n_folds = fold, int(fold.max()) + 1
-        self.choosing = list(range(self.n_folds if len(codes) <= const.MOST_ROWS_OF_ALL_FOLDS else 1))
+        self.choosing = list(range(self.n_folds if len(codes) <= const.MAX_ROWS_OF_ALL_FOLDS else 1))
         self.checked = [self._checked_rows(f) for f in self.choosing]
         self.fitted: dict[tuple[int, ...], ClassMixture] = {}
         counts = np.bincount(dataset.y, minlength=dataset.n_classes)
@@ -131,7 +131,7 @@ class _Fit:
         rows = np.flatnonzero((self.fold == f) & (self.data.weight > 0))
         most = const.CHECKED_ROWS // len(self.choosing)
         rows = self.rng.permutation(rows)[:most]
-        rows = np.tile(rows, int(np.clip(most // max(len(rows), 1), 1, const.MOST_SUBSETS)))
+        rows = np.tile(rows, int(np.clip(most // max(len(rows), 1), 1, const.MAX_SUBSETS)))
         return self.data.rows(rows).with_known(draw_known(len(rows), len(self.variables.center), self.rng))
 
     def run(self, numbers: tuple[int, ...], steps_to_try: tuple[int, ...]) -> FittedMixtures:

@@ -309,7 +309,7 @@ def _least_price(legal, prices):
         if legal[j]:
             total += prices[j]
             n_legal += 1
-    return const.SMALLEST_PRICE_SHARE * total / n_legal if total > 0.0 else 1.0
+    return const.MIN_PRICE_SHARE * total / n_legal if total > 0.0 else 1.0
 
 
 @njit(cache=True, nogil=True, _nrt=False)

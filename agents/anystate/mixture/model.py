@@ -336,9 +336,9 @@ class MixtureModel(StateModel):
             variables,
             densities,
             _checked(arrays, "theta", np.float64, shape),
-            _finite(header["count_power"], -const.MOST_COUNT_POWER, const.MOST_COUNT_POWER),
+            _finite(header["count_power"], -const.MAX_COUNT_POWER, const.MAX_COUNT_POWER),
         )
-        weights = [_finite(w, 0.0, const.MOST_WEIGHT) for w in header["weights"]]
+        weights = [_finite(w, 0.0, const.MAX_WEIGHT) for w in header["weights"]]
         if len(weights) != 3:
             raise ValueError("weights must be three numbers")
         points = _checked_points(arrays, rules.n_acquisitions, n)
@@ -356,8 +356,8 @@ def _checked(arrays: Mapping[str, NDArray], name: str, dtype: Any, shape: tuple[
     array = arrays[name]
     if array.dtype != dtype or array.ndim != len(shape) or any(m not in (-1, k) for m, k in zip(shape, array.shape)):
         raise ValueError(f"{name} must be {np.dtype(dtype)} of shape {shape}, got {array.dtype} {array.shape}")
-    if not (np.abs(array) <= const.MOST_COEFFICIENT).all():
-        raise ValueError(f"{name} must be finite and at most {const.MOST_COEFFICIENT:g}")
+    if not (np.abs(array) <= const.MAX_COEFFICIENT).all():
+        raise ValueError(f"{name} must be finite and at most {const.MAX_COEFFICIENT:g}")
     return np.ascontiguousarray(array)
 
 

@@ -172,7 +172,7 @@ def fit_variables(dataset: Dataset, weight: NDArray[np.float64] | None) -> Varia
             levels.append(np.arange(len(members), dtype=np.float64))
         elif codes is not None and codes.kind == "codes" and codes.levels:
             levels.append(np.arange(len(codes.levels), dtype=np.float64))
-        elif codes is not None or len(distinct) <= min(const.MOST_CATEGORY_LEVELS, len(x) / const.ROWS_OF_LEVEL):
+        elif codes is not None or len(distinct) <= min(const.MAX_CATEGORY_LEVELS, len(x) / const.ROWS_OF_LEVEL):
             levels.append(distinct if len(distinct) else np.zeros(1))
         else:
             levels.append(np.zeros(0))
@@ -211,7 +211,7 @@ def _normal_scores(x: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple
     values, place = np.unique(x, return_inverse=True)
     counts = np.bincount(place, weight)
     values, counts = values[counts > 0], counts[counts > 0]
-    if len(values) < const.LEAST_KNOTS:
+    if len(values) < const.MIN_KNOTS:
         return np.empty(0), np.empty(0)
     middle = (np.cumsum(counts) - counts / 2) / counts.sum()  # shares of rows below, with half of the ties
     wanted = ndtr(np.linspace(ndtri(middle[0]), ndtri(middle[-1]), const.N_KNOTS))

@@ -6,7 +6,7 @@ import numpy as np
 MAX_ABS_INPUT = 5.0  # standard deviations; by hand
 MANY_KNOTS, FEW_KNOTS = (0.25, 0.5, 0.75), (0.5,)  # quantiles of the hinges; trial
 MAX_FEATURES_MANY_KNOTS = 30  # features; trial: three hinges help on 20 features, and harm on 55
-SMALLEST_SPREAD = 1e-3  # standard deviations of the feature; against division by 0
+MIN_SPREAD = 1e-3  # standard deviations of the feature; against division by 0
 MAX_ACQUISITIONS = 128  # acquisitions that the networks use; by hand: time grows with them
 SCREENING_BINS = 8  # bins of a feature for its relevance; by hand
 MAX_CORRELATION = 0.75  # between chosen acquisitions; trial on images
@@ -51,7 +51,7 @@ SHARE_RESTARTS = 0.8  # of the episodes where answering looks best
 SHARE_CHAIN_ROWS = 0.6  # of the rows of a step of fine-tuning that come from episodes
 N_RECENT_STEPS = 150  # steps whose states the fine-tuning uses
 MAX_PRICE = 1e6  # largest error costs; nothing is worth more, and float32 could overflow
-SMALLEST_DIVISOR = 1e-3  # largest error costs; against division by 0
+MIN_DIVISOR = 1e-3  # largest error costs; against division by 0
 OUTSIDE_PREFERENCE = 1e6  # largest error costs; minus the preference of acquisitions that the networks do not use
 
 N_FITS_BY_ROWS = {30_000: 1, np.inf: 2}  # rankings that are trained, by number of rows

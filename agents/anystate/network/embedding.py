@@ -95,7 +95,7 @@ def fit_embedding(X: NDArray[np.float32], features: NDArray[np.int64]) -> Embedd
         z = np.clip((column - center[i]) / scale[i], -const.MAX_ABS_INPUT, const.MAX_ABS_INPUT)
         knots[:, i] = np.quantile(z, quantiles)
         hinges = np.maximum(z - knots[:, i : i + 1], 0)
-        shift[:, i], spread[:, i] = hinges.mean(axis=1), hinges.std(axis=1) + const.SMALLEST_SPREAD
+        shift[:, i], spread[:, i] = hinges.mean(axis=1), hinges.std(axis=1) + const.MIN_SPREAD
     return Embedding(features, center, scale, knots, shift, spread)
 
 

@@ -171,7 +171,7 @@ def write_network_estimate(t, b, acquired, values, legal, prices, outputs):
         else:
             second = min(second, np.float64(advantage))
     gain = error * min(max(scores[len(t.candidates)], np.float32(0)), np.float32(1))
-    floor = error + const.SMALLEST_DIVISOR
+    floor = error + const.MIN_DIVISOR
     inputs[0] = np.log(floor)
     inputs[1] = reduction / floor
     inputs[2] = (best_price - gain) / floor if best < np.inf else 0.0

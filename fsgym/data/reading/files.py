@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # Reading compressed files: never more than their size on disk makes plausible, and nothing is unpickled.
 
 FREE_BYTES = 50_000_000  # that any file may have unpacked
-MOST_TIMES = 100  # a larger one may have so many times its size on disk; tables have 3 to 30 times
+MAX_TIMES = 100  # a larger one may have so many times its size on disk; tables have 3 to 30 times
 MAX_FILE_BYTES = 8_000_000_000  # of a table as text or arrays: about 4 GB in memory
 LAST_CHARACTER, HALVES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode; the halves of characters in UTF-16 are none
 PACKING_ERRORS = (OSError, EOFError, NotImplementedError, zlib.error, zipfile.BadZipFile, struct.error, RuntimeError)
@@ -45,7 +45,7 @@ def most_bytes(path: Path) -> int:
 
 def most_unpacked(n_bytes: int) -> int:
     """How large the content of so many compressed bytes may be."""
-    return min(max(FREE_BYTES, MOST_TIMES * n_bytes), MAX_FILE_BYTES)
+    return min(max(FREE_BYTES, MAX_TIMES * n_bytes), MAX_FILE_BYTES)
 
 
 def content_of(path: Path) -> bytes:
@@ -165,7 +165,7 @@ def gigabytes(n_bytes: int) -> str:
 
 UTF8_REMEDY = "save it as UTF-8 (in Excel: CSV UTF-8), or convert it: iconv -f LATIN1 -t UTF-8"
 MAX_TEXT_BYTES = 256_000_000  # of a file of names, prices or a session
-LONGEST_PATH = 300  # characters of a path that a message repeats in full
+MAX_PATH_LENGTH = 300  # characters of a path that a message repeats in full
 CSR_ARRAYS = ("data", "indices", "indptr", "shape")
 PART_ARRAYS = ("X_train", "X_test", "y_train", "y_test")
 ARRAYS_READ = (*CSR_ARRAYS, *PART_ARRAYS, "X", "y", "feature_names", "groups", "group_names")
@@ -218,7 +218,7 @@ def check_file(path: Path) -> None:
 
 def _unreadable(path: Path, error: Exception) -> OSError:
     kind = type(error) if isinstance(error, OSError) else OSError
-    name = str(path) if len(str(path)) <= LONGEST_PATH else f"{str(path)[:100]}...{str(path)[-20:]}"
+    name = str(path) if len(str(path)) <= MAX_PATH_LENGTH else f"{str(path)[:100]}...{str(path)[-20:]}"
     return kind(f"{name} cannot be read: {getattr(error, 'strerror', None) or first_line(error)}")
 
 

@@ -10,7 +10,7 @@ import urllib.request
 
 from fsgym.data.reading.files import PACKING_ERRORS, first_line, most_unpacked
 
-MOST_DOWNLOADED = 100_000_000  # bytes; the largest download has 14 MB
+MAX_DOWNLOADED_BYTES = 100_000_000  # bytes; the largest download has 14 MB
 WAIT_SECONDS = 30.0  # for a connection, and for each answer of a server
 BY_HAND = "try again later, or download it yourself and name its folder with --from"
 
@@ -28,7 +28,7 @@ def download(address: str) -> bytes:
     try:
         with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as response:
             expected = response.headers.get("Content-Length")
-            content = response.read(MOST_DOWNLOADED + 1)
+            content = response.read(MAX_DOWNLOADED_BYTES + 1)
     except urllib.error.HTTPError as error:
         error.close()
         raise OSError(f"{address} cannot be downloaded: HTTP status {error.code}; {BY_HAND}") from None
@@ -37,8 +37,8 @@ def download(address: str) -> bytes:
     except (OSError, http.client.HTTPException) as error:
         reason = first_line(getattr(error, "reason", None) or error)
         raise OSError(f"{address} cannot be downloaded: {reason}; check the network, or {BY_HAND}") from None
-    if len(content) > MOST_DOWNLOADED:
-        raise OSError(f"{address} has more than {MOST_DOWNLOADED // 10**6} MB, and is not the expected file")
+    if len(content) > MAX_DOWNLOADED_BYTES:
+        raise OSError(f"{address} has more than {MAX_DOWNLOADED_BYTES // 10**6} MB, and is not the expected file")
     if expected is not None and expected.isdecimal() and len(content) != int(expected):
         raise OSError(f"the download from {address} ended after {len(content)} of {expected} bytes; {BY_HAND}")
     if not content:

@@ -14,7 +14,7 @@ from fsgym.data.reading.files import check_file
 from fsgym.datasets.folder import EMBEDDED, read_manifest
 from fsgym.datasets.public.canonical import canonical_file
 from fsgym.datasets.public.convert import converted
-from fsgym.datasets.public.download import MOST_DOWNLOADED, download
+from fsgym.datasets.public.download import MAX_DOWNLOADED_BYTES, download
 from fsgym.datasets.public.record import Download, PublicSet, public_sets
 from fsgym.support.writing import opened_whole, writable_folder, write_whole
 from fsgym.text.messages import explain_unknown
@@ -119,8 +119,8 @@ def _content(public: PublicSet, wanted: Download, given: Path | None) -> bytes:
     if given is not None and (given / wanted.file).exists():
         path = given / wanted.file
         check_file(path)
-        if path.stat().st_size > MOST_DOWNLOADED:
-            raise ValueError(f"{path} has more than {MOST_DOWNLOADED // 10**6} MB, and is not the expected file")
+        if path.stat().st_size > MAX_DOWNLOADED_BYTES:
+            raise ValueError(f"{path} has more than {MAX_DOWNLOADED_BYTES // 10**6} MB, and is not the expected file")
         return path.read_bytes()
     assert wanted.address is not None  # by ``_obtainable``
     try:

@@ -323,7 +323,7 @@ def test_compiled_estimates_are_those_of_the_networks(learnt):
     estimates = final.estimate(states)
     np.testing.assert_allclose(estimates.probabilities, p, atol=1e-5)
     np.testing.assert_allclose(estimates.preference / task.unit, -now.advantages, atol=1e-4)
-    floor = error + const.SMALLEST_DIVISOR
+    floor = error + const.MIN_DIVISOR
     value = np.where(states.legal.any(axis=1), now.value, 0)
     np.testing.assert_allclose(estimates.inputs[:, 0], np.log(floor), atol=1e-4)
     np.testing.assert_allclose(estimates.inputs[:, 2], value / floor, atol=1e-3)

@@ -59,7 +59,7 @@ KINDS = [("linear", "linear"), ("logistic", "linear"), ("linear", "incremental")
 def test_weights_without_unused_columns_are_those_of_all_columns(kind, missing, intercept, monkeypatch):
     task = sampled(kind, missing, intercept)
     few = [fitted(kinds, None, *task) for kinds in KINDS]
-    monkeypatch.setattr(agents.rcpi.regression, "LEAST_UNUSED", 2.0)
+    monkeypatch.setattr(agents.rcpi.regression, "MIN_UNUSED", 2.0)
     every = [fitted(kinds, None, *task) for kinds in KINDS]
     for (small, scores), (full, expected) in zip(few, every):
         assert small.n_columns < full.n_columns

@@ -65,7 +65,7 @@ def test_other_counts_have_bounds(capsys, case_model):
 
 
 def test_a_comparison_of_too_many_fits_is_refused_before_they_are_listed(monkeypatch):
-    monkeypatch.setattr("fsgym.comparison.planned.MOST_FITS", 20)
+    monkeypatch.setattr("fsgym.comparison.planned.MAX_FITS", 20)
     with pytest.raises(ValueError, match=r"at most 20 fits, got \d+; use fewer splits"):
         fsgym.compare("wine", ["cart"], splits=5)
 

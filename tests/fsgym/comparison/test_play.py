@@ -256,7 +256,7 @@ def test_a_wide_table_at_many_prices_stays_below_three_megabytes(wide, tmp_path)
 @pytest.mark.usefixtures("no_pictures")
 def test_cases_and_then_the_chart_are_left_out_of_a_file_that_would_be_too_large(wide, tmp_path, monkeypatch):
     def run(limit, letters):
-        monkeypatch.setattr(report, "MOST_REPORT_BYTES", limit)
+        monkeypatch.setattr(report, "MAX_REPORT_BYTES", limit)
         monkeypatch.setattr(Charted, "letters", letters)
         folder = tmp_path / f"{limit}-{letters}"
         methods = {"mine": [Charted(lam) for lam in (1e-5, 0.01)]}
@@ -281,11 +281,11 @@ def test_cases_and_then_the_chart_are_left_out_of_a_file_that_would_be_too_large
 def test_a_file_of_results_has_few_probabilities(clinic, monkeypatch):
     _, model, result = clinic
     every = played_rows(result, model)
-    monkeypatch.setattr(examples, "MOST_PROBABILITIES", 100)
+    monkeypatch.setattr(examples, "MAX_PROBABILITIES", 100)
     few = played_rows(result, model)
     n = len(few["rows"])
     assert 0 < n < ROWS_PLAYED
     assert few == {name: values[:n] for name, values in every.items()}
     assert sum(len(row) for beliefs in few["beliefs"] for row in beliefs) <= 100
-    monkeypatch.setattr(examples, "MOST_PROBABILITIES", 1)
+    monkeypatch.setattr(examples, "MAX_PROBABILITIES", 1)
     assert played_rows(result, model) is None

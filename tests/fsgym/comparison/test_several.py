@@ -7,7 +7,7 @@ import pytest
 import fsgym
 from fsgym.comparison import cell as cells
 from fsgym.comparison import compare_datasets
-from fsgym.comparison.planned import Where, announce_time, duration_text, expected_time, seconds_of
+from fsgym.comparison.planned import ExecutionOptions, announce_time, duration_text, expected_time, seconds_of
 from fsgym.comparison.ranking import result_of
 from fsgym.runner.run import progress_bar
 from support.comparisons import results_of, row_of
@@ -135,9 +135,9 @@ def test_the_expected_time_is_that_of_the_fits_that_are_left(tmp_path, monkeypat
     longer = planned_of(table_of("other", 1), None)
     n = len(longer.cells)
     for progress in (True, False):  # also where no bar is shown, as in a file
-        announce_time([longer], Where(2, "loky", None, progress))
+        announce_time([longer], ExecutionOptions(2, "loky", None, progress))
         assert capsys.readouterr().err == f"fsgym: expected to take about {duration_text(300 * n)}\n"
-    announce_time([longer], Where(2, "dask", "tcp://nowhere", True))
+    announce_time([longer], ExecutionOptions(2, "dask", "tcp://nowhere", True))
     assert capsys.readouterr().err == ""
 
 

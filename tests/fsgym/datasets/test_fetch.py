@@ -119,7 +119,7 @@ def test_a_download_that_fails_is_one_sentence_and_leaves_nothing(server, tmp_pa
 
 
 def test_a_download_that_is_too_large_is_stopped(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "MOST_DOWNLOADED", 10)
+    monkeypatch.setattr(download, "MAX_DOWNLOADED_BYTES", 10)
     with pytest.raises(OSError, match="is not the expected file"):
         fetch_dataset("fever", tmp_path)
 

@@ -150,8 +150,8 @@ def test_the_browser_is_given_a_code_that_counts_once_and_not_the_token(model_fi
 
 
 def test_connections_that_say_nothing_are_closed_and_there_is_a_most_of_them(monkeypatch):
-    monkeypatch.setattr(serving, "MOST_CONNECTIONS", 12)
-    monkeypatch.setattr(serving, "MOST_IDLE_SECONDS", 0.3)
+    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 12)
+    monkeypatch.setattr(serving, "MAX_IDLE_SECONDS", 0.3)
     with running(clinic_model()) as server:
         silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
         for each in silent[::2]:
