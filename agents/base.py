@@ -162,6 +162,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     policy_ : Policy
         The policy, trained on the columns in alphabetical order where they have names; see ``arrangement_``.
     arrangement_ : Arrangement
+    promise_ : Promise, or None for a model that is not calibrated
+        What ``calibrate`` promised, in words when printed.
     training_origin_ : fsgym.data.origin.RowOrigin, or None for a model from a file
         Which rows of which table the classifier was fitted on.
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import re
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import train_test_split
 
 from agents import (
     AdaptiveClassifier,
@@ -20,6 +23,7 @@ from agents import (
 )
 from agents.certain import CertainPolicy, record_paths
 from fsgym import Dataset, evaluate
+from support.patients import RULES, features_and_labels, patients
 from tests.fsgym.cli.test_cli import call
 
 NAMES = list("abcdefgh")
@@ -366,3 +370,49 @@ def test_the_command_line_follows(fitted, rows, tmp_path, capsys):
     code, _, errors = call(capsys, "predict", tmp_path / "model", tmp_path / "rows.csv", "-o", tmp_path / "out.csv")
     assert code == 0, errors
     assert (pd.read_csv(tmp_path / "out.csv").answer == model.predict(X)).all()
+
+
+def halves_of_patients(rows):
+    X, y = features_and_labels(patients(rows))
+    return train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
+
+
+def test_few_patients_are_refused_with_how_many_are_needed():
+    train, mine, train_y, mine_y = halves_of_patients(1500)
+    model = MixtureClassifier(random_state=0, **RULES).fit(train, train_y)
+    with pytest.raises(
+        ValueError, match=r"a recall of acs of 0.98 at confidence 0.8 needs at least 80 rows of acs"
+    ) as no:
+        model.calibrate(mine, mine_y, target_recall={"acs": 0.98}, confidence=0.8)
+    assert f"these are {(mine_y == 'acs').sum()}" in str(no.value)
+    assert (mine_y == "acs").sum() < 80
+
+
+@pytest.mark.slow  # fits a lattice on 3,000 rows
+@pytest.mark.filterwarnings("ignore:.*lattice reached its limit")
+def test_a_recall_of_patients_is_promised_at_a_price():
+    train, mine, train_y, mine_y = halves_of_patients(6000)
+    model = LatticeClassifier(random_state=0, **RULES).fit(train, train_y)
+    promise = model.calibrate(mine, mine_y, target_recall={"acs": 0.95}, confidence=0.8).promise_
+    assert promise.tests[0].n == 270
+    assert promise.tests[0].loss <= 9
+    assert promise.spent_without < promise.spent < 20  # of 130 for everything
+
+
+def test_promises_are_kept_on_a_population_as_often_as_they_say():
+    """As ``benchmarks/promises.py`` does it, on 1,500 rows with 400 draws; the limits are where a promise can fail."""
+    script = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "promises.py"))
+    model = MixtureClassifier(lam=0.06, random_state=0).fit(*cases(300, 0))
+    found = script["tables"](model, model.labelled_dataset(*cases(1500, 5)))
+    kept, broken = [], []
+    for table in found.values():
+        draws = script["stages"](1500, 400, table.two_stages, np.random.default_rng(1))
+        for limit in script["limits_of"](table)[2:]:
+            for delta in (0.1, 0.2):
+                outcome = script["outcome"](table, limit, delta, draws)
+                broken.append(outcome.broken)
+                kept.append(1 - outcome.refused)
+                assert outcome.broken <= delta + 3 * np.sqrt(delta * (1 - delta) / 400)
+    assert len(broken) == 18
+    assert max(broken) > 0.02  # the limits are within reach of a failure
+    assert max(kept) > 0.5

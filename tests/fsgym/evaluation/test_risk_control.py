@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from fsgym.evaluation import risk_control as rc
 
@@ -63,6 +65,21 @@ def test_no_rows_show_nothing():
 def test_fewest_rows(limit, delta):
     assert tuple(rc.fewest_rows(limit, delta, errors) for errors in (0, 1, 2, 5)) == FEWEST[limit, delta]
     assert rc.fewest_rows(limit, delta) == int(np.ceil(np.log(delta) / np.log(1 - limit)))
+
+
+def test_the_guide_has_the_fewest_rows():
+    guide = (Path(__file__).parents[3] / "docs" / "guide" / "certain_enough.md").read_text()
+    for limit in (0.01, 0.02, 0.05, 0.1, 0.2):
+        cells = [
+            ", ".join(str(rc.fewest_rows(limit, delta, errors)) for errors in (0, 1, 2, 5))
+            for delta in (0.05, 0.1, 0.2)
+        ]
+        assert f"| {limit:.2f} | {' | '.join(cells)} |".replace("| 0.", "| .") in guide
+    for limit, half, three_quarters in ((0.02, 948, 4810), (0.05, 406, 1808), (0.1, 187, 892)):
+        for n, risk in ((half, limit / 2), (three_quarters, 0.75 * limit)):
+            passing = rc.binomial_p_value(np.arange(n + 1), n, limit) <= 0.1
+            assert binom.pmf(np.arange(n + 1), n, risk)[passing].sum() >= 0.9
+            assert f"{n:,}" in guide
 
 
 @pytest.mark.parametrize("name", list(TESTS))
