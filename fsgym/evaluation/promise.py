@@ -46,6 +46,7 @@ class Risk(NamedTuple):
         for the lowest entry of the error costs and 1 for the highest.
     label : int, the class code of a recall, else -1
     name : str, the label of that class, else ""
+    low, high : float, the lowest and the highest error cost, for a cost
     """
 
     kind: str
@@ -53,6 +54,8 @@ class Risk(NamedTuple):
     limit: float
     label: int = -1
     name: str = ""
+    low: float = 0.0
+    high: float = 1.0
 
     def __str__(self) -> str:
         if self.kind == "recall":
@@ -72,7 +75,7 @@ class Risk(NamedTuple):
         elif self.kind == "error":
             doubts = 1 - probabilities[np.arange(len(answers)), answers]
         else:
-            doubts = _mapped((probabilities * error_costs[answers]).sum(axis=1), error_costs)
+            doubts = self._mapped((probabilities * error_costs[answers]).sum(axis=1))
         return doubts.clip(0.0, 1.0)
 
     def losses(
@@ -81,18 +84,16 @@ class Risk(NamedTuple):
         """The losses of answers (n, ...) to rows of the classes ``y`` (n,), between 0 and 1."""
         y = y.reshape(-1, *[1] * (answers.ndim - 1))
         if self.kind == "cost":
-            return _mapped(error_costs[answers, y], error_costs)
+            return self._mapped(error_costs[answers, y])
         return (answers != y).astype(np.float64)
+
+    def _mapped(self, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Error costs, mapped to 0 for the lowest and 1 for the highest."""
+        return (costs - self.low) / (self.high - self.low)
 
     def counted(self, y: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which rows count, bool (n,): those of the class for a recall, else all."""
         return y == self.label if self.kind == "recall" else np.ones(len(y), bool)
-
-
-def _mapped(costs: Any, error_costs: NDArray[np.float64]) -> Any:
-    """Costs, mapped to 0 for the lowest entry of the error costs and 1 for the highest."""
-    low, high = error_costs.min(), error_costs.max()
-    return (costs - low) / (high - low)
 
 
 def promised_risks(
@@ -121,7 +122,7 @@ def promised_risks(
                 f"target_error_cost must be above {low:g} and below {high:g}, the lowest and the highest error cost, "
                 f"got {cost:g}"
             )
-        risks.append(Risk("cost", cost, float(_mapped(cost, error_costs))))
+        risks.append(Risk("cost", cost, (cost - low) / (high - low), low=low, high=high))
     return tuple(risks)
 
 
@@ -349,7 +350,7 @@ class Promise:
         risks = tuple(Risk(**_typed(risk, Risk)) for risk in plain["risks"])
         for risk in risks:
             codes = range(n_classes) if risk.kind == "recall" else (-1,)
-            if risk.kind not in KINDS or not 0 < risk.limit < 1 or risk.label not in codes:
+            if risk.kind not in KINDS or not 0 < risk.limit < 1 or risk.label not in codes or risk.low >= risk.high:
                 raise ValueError("a risk of the promise is damaged")
         tests = []
         for test in plain["tests"]:
@@ -430,7 +431,7 @@ def _shown(test: RiskTest, by: str, grouped: bool) -> str:
     risk, mean = test.risk, test.loss / test.n
     units = f"{test.n:,} {_units(risk, grouped)}{_where(by, test.group)}"
     if risk.kind == "cost":
-        return f"Shown by {units}: their mean loss is {mean:.4g} on a scale where the limit is {risk.limit:.4g}."
+        return f"Shown by {units}: their mean error cost is {risk.low + mean * (risk.high - risk.low):.4g}."
     wrong = "missed" if risk.kind == "recall" else "answered wrongly"
     if grouped:
         return f"Shown by {units}: on average {100 * mean:.3g} % of the rows of a group are {wrong}."
@@ -528,7 +529,7 @@ def choose_limit(
     place = risk_control.last_of_sequence(p_values.max(axis=0), delta)
     if place < 0:
         failed = [one for one, p in zip(tested, p_values[:, NEVER], strict=True) if p > delta]
-        could = [_could(one, delta, of_means, rows, error_costs) for one in failed]
+        could = [_could(one, delta, of_means, rows) for one in failed]
         raise ValueError(
             f"{_joined(str(one.risk) + _where(rows.by, one.group) for one in failed)} cannot be promised at confidence "
             f"{confidence:g}: with everything acquired these rows could promise at best {_joined(could)}"
@@ -564,16 +565,10 @@ def _tested(
     return _Tested(risk, name, means / sizes[:, None], risk.kind != "cost" and bool((sizes == 1).all()))
 
 
-def _could(
-    one: _Tested,
-    delta: float,
-    test: risk_control.MeanTest,
-    rows: CalibrationRows,
-    error_costs: NDArray[np.float64],
-) -> str:
+def _could(one: _Tested, delta: float, test: risk_control.MeanTest, rows: CalibrationRows) -> str:
     """What these rows could promise of a risk where everything is acquired, rounded to what they would pass."""
     up = min(float(np.ceil(one.bound(delta, test) * 1e4) / 1e4), 1.0)
-    low, high = float(error_costs.min()), float(error_costs.max())
+    low, high = one.risk.low, one.risk.high
     best = {"error": up, "recall": round(1 - up, 4), "cost": low + up * (high - low)}[one.risk.kind]
     return f"{one.risk._replace(target=best)}{_where(rows.by, one.group)}"
 

@@ -188,6 +188,7 @@ def test_mean_error_costs_are_promised_in_their_own_unit(fitted, rows, test):
     assert result.error_cost < plain
     assert model.promise_.tests[0].loss / len(y) * 10 == pytest.approx(result.error_cost)
     assert "the mean error cost is at most 0.33" in str(model.promise_)
+    assert f"their mean error cost is {result.error_cost:.4g}" in str(model.promise_)
 
 
 def test_stricter_targets_stop_later(lattice, rows):

@@ -54,7 +54,7 @@ def test_doubts_are_expected_losses():
     answers = np.array([0, 1, 1])
     assert ERROR.doubts(answers, BOTH, ZERO_ONE) == pytest.approx([0.3, 0.4, 0.9])  # of the answer, not the likeliest
     assert RECALL.doubts(answers, BOTH, ZERO_ONE) == pytest.approx([0.3, 0.0, 0.0])
-    cost = Risk("cost", 1.0, 0.1)
+    cost = Risk("cost", 1.0, 0.1, low=0.0, high=10.0)
     assert cost.doubts(answers, BOTH, COSTS) == pytest.approx([0.3, 0.08, 0.18])
     assert cost.losses(answers, np.array([1, 0, 1]), COSTS) == pytest.approx([1.0, 0.2, 0.0])
 
@@ -261,6 +261,8 @@ def test_json_gives_the_promise_back_and_damage_is_refused():
         {"risks": []},
         {"risks": [plain["risks"][1] | {"label": 2}]},
         {"risks": [plain["risks"][0] | {"kind": "luck"}]},
+        {"risks": [plain["risks"][0] | {"low": 1.0}]},
+        {"risks": [{"kind": "error"}]},
         {"test": "t"},
         {"tests": [{"risk": 3, "group": "", "n": 1, "loss": 0.0, "p_value": 0.0}]},
         {"tests": [{"risk": 0, "group": "", "n": 0, "loss": 0.0, "p_value": 0.0}]},

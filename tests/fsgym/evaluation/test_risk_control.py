@@ -116,6 +116,19 @@ def test_level_of_tests_of_means(name, limit):
         assert (TESTS[name](losses, limit) <= delta).mean() <= delta + 3 * np.sqrt(delta * (1 - delta) / 1000)
 
 
+@pytest.mark.parametrize("correlation", [0.05, 0.7])
+def test_rows_of_patients_count_as_one_number_each(correlation):
+    """150 patients with 1 to 8 rows, at the limit: rows that count as independent break the level, means do not."""
+    rng = np.random.default_rng(5)
+    limit, delta, spread = 0.1, 0.1, 1 / correlation - 1
+    sizes = rng.integers(1, 9, (150, 1000))
+    errors = rng.binomial(sizes, rng.beta(limit * spread, (1 - limit) * spread, sizes.shape))
+    of_patients = (rc.betting_p_value(errors / sizes, limit) <= delta).mean()
+    of_rows = (rc.binomial_p_value(errors.sum(axis=0), sizes.sum(axis=0), limit) <= delta).mean()
+    assert of_patients <= delta + 3 * np.sqrt(delta * (1 - delta) / 1000)
+    assert correlation < 0.5 or of_rows > 0.2
+
+
 def test_betting_passes_more_often_than_hoeffding_bentkus():
     draws = np.random.default_rng(3).random((500, 400))
     losses = np.where(draws < 0.01, 1.0, np.where(draws < 0.05, 0.01, 0.0))  # rare and costly: of mean .0104
