@@ -639,7 +639,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
 
     def _read_promise(self, plain: Any) -> None:
         """Take the promise from a model file; one of ``DAMAGE_ERRORS`` if it is damaged or of another policy."""
-        promise, rules = Promise.from_json(plain, len(self.classes_)), self.policy_.rules
+        promise, rules = Promise.from_json(plain, self.classes_.tolist()), self.policy_.rules
         if promise.policy != model_file.digest(self.policy_, self._labels()):
             raise ValueError("its promise is of another policy")
         check_probabilities(self.policy_, type(self).__name__)

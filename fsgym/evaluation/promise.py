@@ -343,14 +343,15 @@ class Promise:
         return plain
 
     @classmethod
-    def from_json(cls, plain: Any, n_classes: int) -> Self:
-        """What ``as_json`` wrote; ValueError, TypeError or KeyError where it is damaged."""
+    def from_json(cls, plain: Any, classes: Sequence[Any]) -> Self:
+        """What ``as_json`` wrote for a model with these classes; ValueError, TypeError or KeyError if it is damaged."""
         if not isinstance(plain, dict) or set(plain) != {field.name for field in fields(cls)}:
             raise ValueError("a promise must have its fields")
         risks = tuple(Risk(**_typed(risk, Risk)) for risk in plain["risks"])
         for risk in risks:
-            codes = range(n_classes) if risk.kind == "recall" else (-1,)
-            if risk.kind not in KINDS or not 0 < risk.limit < 1 or risk.label not in codes or risk.low >= risk.high:
+            known = risk.kind in KINDS and 0 < risk.limit < 1 and risk.low < risk.high
+            of_class = 0 <= risk.label < len(classes) and risk.name == str(classes[risk.label])
+            if not known or not (of_class if risk.kind == "recall" else (risk.label, risk.name) == (-1, "")):
                 raise ValueError("a risk of the promise is damaged")
         tests = []
         for test in plain["tests"]:
@@ -371,6 +372,7 @@ class Promise:
         return promise
 
 
+LARGEST = {int: 2**53, float: 1e300}  # numbers in a file, so that nothing overflows
 PLAIN_TYPES = {
     "float": (float, int),
     "float | None": (float, int, type(None)),
@@ -391,8 +393,8 @@ def _typed(plain: Any, record: Any) -> dict[str, Any]:
         allowed = PLAIN_TYPES.get(declared)
         if allowed is not None and type(value) not in allowed:
             raise ValueError(f"{name} of the promise must be {declared}, got {brief(value)}")
-        if isinstance(value, float) and not np.isfinite(value):
-            raise ValueError(f"{name} of the promise must be finite")
+        if type(value) in LARGEST and not abs(value) <= LARGEST[type(value)]:
+            raise ValueError(f"{name} of the promise must be finite and at most {LARGEST[type(value)]:g}")
         typed[name] = float(value) if allowed == PLAIN_TYPES["float"] else value
     return typed
 

@@ -24,6 +24,7 @@ from fsgym.evaluation.promise import (
 
 COSTS = np.array([[0.0, 10.0], [2.0, 0.0]])  # a missed class 1 costs 10
 ZERO_ONE = 1 - np.eye(2)
+CLASSES = ["well", "sick"]
 ERROR = Risk("error", 0.1, 0.1)
 RECALL = Risk("recall", 0.8, 0.2, 1, "sick")
 BOTH = np.array([[0.7, 0.3], [0.4, 0.6], [0.9, 0.1]])
@@ -251,7 +252,7 @@ def test_a_promise_in_words():
 
 def test_json_gives_the_promise_back_and_damage_is_refused():
     plain = json.loads(json.dumps(PROMISE.as_json()))
-    assert Promise.from_json(plain, 2) == PROMISE
+    assert Promise.from_json(plain, CLASSES) == PROMISE
     changes = [
         {"limit": 2.0},
         {"limit": True},
@@ -263,6 +264,9 @@ def test_json_gives_the_promise_back_and_damage_is_refused():
         {"risks": [plain["risks"][0] | {"kind": "luck"}]},
         {"risks": [plain["risks"][0] | {"low": 1.0}]},
         {"risks": [{"kind": "error"}]},
+        {"risks": [plain["risks"][1] | {"name": "well"}]},
+        {"n_rows": 10**400},
+        {"spent": 1e301},
         {"test": "t"},
         {"tests": [{"risk": 3, "group": "", "n": 1, "loss": 0.0, "p_value": 0.0}]},
         {"tests": [{"risk": 0, "group": "", "n": 0, "loss": 0.0, "p_value": 0.0}]},
@@ -273,4 +277,4 @@ def test_json_gives_the_promise_back_and_damage_is_refused():
         if change == {"risks": []}:
             damaged["min_confidence"] = None
         with pytest.raises((ValueError, TypeError, KeyError)):
-            Promise.from_json(damaged, 2)
+            Promise.from_json(damaged, CLASSES)
