@@ -16,15 +16,25 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from agents import model_file
 from agents.arrangement import Arrangement
+from agents.certain import CertainPolicy, check_probabilities, record_paths
 from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, plain_labels, same_kind
 from agents.loss_estimate import LossEstimate, estimate_loss
-from agents.policy import Policy
+from agents.policy import Policy, check_rows
 from agents.stepwise import AskingAgent
 from fsgym.data.checks import check_groups, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.groups import default_names
 from fsgym.envs.trajectories import EpisodeTable, Trajectories
+from fsgym.evaluation.promise import (
+    CalibrationRows,
+    Promise,
+    calibration_rows,
+    check_targets,
+    digest_of_rows,
+    make_promise,
+    without_rows,
+)
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS, set_rule_options
@@ -71,6 +81,8 @@ def model_html(model: Any) -> str:
         *_expectation(model),
         *(model.report_.html_parts() if hasattr(model, "report_") else ()),
     ]
+    if model.promise_ is not None:
+        parts += model.promise_.sentences()
     if model._n_training_rows is not None:  # a model file has no parameters of the training
         parts.append(f"Trained on {model._n_training_rows:,} rows with {type(model)(**others)!r}.")
     title = f"{type(model).__name__}: {len(columns)} columns, {len(classes)} classes, lambda {rules.lam:g}"
@@ -149,6 +161,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     policy_ : Policy
         The policy, trained on the columns in alphabetical order where they have names; see ``arrangement_``.
     arrangement_ : Arrangement
+    promise_ : Promise, or None for a model that is not calibrated
+        What ``calibrate`` promised, in words when printed.
     training_origin_ : fsgym.data.dataset.RowOrigin, or None for a model from a file
         Which rows of which table the classifier was fitted on.
 
@@ -211,6 +225,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     def _set_policy(self, policy: Any) -> None:
         """Set the trained policy, and its rules in the order of the user."""
         self.policy_ = policy
+        self.__dict__.pop("_calibrations", None)
         self.rules_ = self.arrangement_.rules_of_user(policy.rules)
 
     def _rules(self, dataset: Dataset, **changes: Any) -> Rules:
@@ -408,6 +423,136 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         acquired = self._act(X, missing_columns)[1].acquired
         return self.columns_.of_features(acquired)
 
+    @property
+    def promise_(self) -> Promise | None:
+        """What ``calibrate`` promised, in words when printed; None for a model that is not calibrated."""
+        check_is_fitted(self, "policy_")
+        policy = self.policy_
+        return policy.promise if isinstance(policy, CertainPolicy) else None
+
+    def calibrate(
+        self,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        *,
+        target_error: float | None = None,
+        target_recall: Mapping[Any, float] | None = None,
+        target_error_cost: float | None = None,
+        min_confidence: float | None = None,
+        confidence: float = 0.9,
+        by: Any = None,
+        groups: ArrayLike | None = None,
+        test: str = "betting",
+    ) -> Self:
+        """Make the model stop only where it is certain enough for what is promised, tested on rows of your own.
+
+        Where the model would stop and is not certain enough, it goes on in its order, within its budgets, and answers
+        where nothing is left that could change the answer. Predictions, sessions, charts and evaluations follow. Each
+        call replaces the promise of the last one; a call that raises an error leaves the model as it was.
+
+        Parameters
+        ----------
+        X : array, DataFrame or Dataset, as in ``predict``
+            Rows that had no part in the training, nor in choosing the model, and come as the cases will come, with as
+            many missing values. Rows that were chosen by class only do for ``target_recall``. Left out if only
+            ``min_confidence`` is given.
+        y : array-like of shape (n_samples,), the labels; left out for a ``Dataset``
+        target_error : float, optional
+            At most this share of all answers is wrong.
+        target_recall : mapping label -> float, optional
+            At least this share of the rows of each of these classes is found.
+        target_error_cost : float, optional
+            The mean error cost is at most this, in units of ``error_costs``.
+        min_confidence : float, optional
+            Stop only where the probability of the answer is at least this, as the model sees it. Nothing is tested.
+        confidence : float, default 0.9
+            In at least this share of calibrations, all that is promised holds together.
+        by : str or array-like of shape (n_samples,), optional
+            A column of ``X``, or a label for each row: what is promised holds in each of these parts of the rows. One
+            threshold serves them all, so that a case need not say its part.
+        groups : array-like of shape (n_samples,), optional
+            Labels of rows that belong together, such as those of a patient. What is promised is the mean over groups of
+            the share in each group. By default the ``row_groups`` of a ``Dataset``.
+        test : {"betting", "hoeffding-bentkus"}, default "betting"
+            How mean costs, and means over groups of several rows, are tested. Shares of rows are tested exactly.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            If nothing can be promised: there are too few rows, with how many are needed; or no threshold passes, with
+            what the rows could promise where everything is acquired. If rows trained the model, as far as their
+            ``Dataset`` or whole table tells, or the agent has no class probabilities. If a parameter is invalid.
+
+        Notes
+        -----
+        Learn then Test (Angelopoulos et al., 2021): 80 thresholds of the certainty are tested in a fixed order, from
+        "never stop early" on, and the last one before the first that fails is used. Errors and recalls have exact
+        binomial p-values (Clopper and Pearson, 1934), mean costs those of betting (Waudby-Smith and Ramdas, 2024) or of
+        Hoeffding and Bentkus (Bates et al., 2021).
+
+        References
+        ----------
+        See ``fsgym.evaluation.risk_control``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from agents import LatticeClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = LatticeClassifier(lam=0.01, random_state=0).fit(X[:300], y[:300])
+        >>> promise = model.calibrate(X[300:], y[300:], target_error=0.1).promise_
+        >>> print(promise.sentences()[0])
+        Promised with confidence 90 %: at most 10 % of the answers are wrong.
+        """
+        check_is_fitted(self, "policy_")
+        policy = self.policy_.policy if isinstance(self.policy_, CertainPolicy) else self.policy_
+        check_probabilities(policy, type(self).__name__)
+        wanted = check_targets(
+            target_error,
+            target_recall,
+            target_error_cost,
+            min_confidence,
+            confidence,
+            test,
+            self.classes_.tolist(),
+            policy.rules.error_costs,
+        )
+        if X is None:
+            if wanted.risks or y is not None or by is not None or groups is not None:
+                raise ValueError("calibrate needs X, the rows to calibrate on; only min_confidence does without")
+            promise = without_rows(wanted, model_file.digest(policy, self._labels()))
+        else:
+            features, rows = self._calibration_rows(X, y, by, groups)
+            features = check_rows(policy.rules, features, policy.rules)
+            counts = self.__dict__.setdefault("_calibrations", {})
+            counted = digest_of_rows(features, rows.y)
+            counts[counted] = counts.get(counted, 0) + 1
+            promise = make_promise(
+                record_paths(policy, features),
+                features,
+                rows,
+                wanted,
+                policy.rules,
+                n_calibrations=counts[counted],
+                policy=model_file.digest(policy, self._labels()),
+            )
+        self.policy_, self._chart = CertainPolicy(policy, promise, policy.rules), None
+        return self
+
+    def _calibration_rows(self, X: Any, y: Any, by: Any, groups: Any) -> tuple[NDArray[np.float32], CalibrationRows]:
+        """The features of the rows, in the order of the policy, and their labels; ValueError if they trained it."""
+        X = as_frame(X)
+        dataset = self.labelled_dataset(X, y)
+        share = None if self.training_origin_ is None else dataset.origin.share_in(self.training_origin_)
+        if share:
+            raise ValueError(f"calibrate needs rows that did not train the model, but {share:.0%} of these did")
+        rows = calibration_rows(dataset.y, X, by, dataset.row_groups if groups is None else groups)
+        return self.arrangement_.rows(dataset.X), rows
+
     def estimate_loss(
         self,
         X: Any,
@@ -460,7 +605,10 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         Raises OSError if the file cannot be written, TypeError for class labels other than numbers and text.
         """
         check_is_fitted(self, "policy_")
-        model_file.save(path, self.policy_, model_file.labels_as_json(self._labels()) | {"chart": self._chart_json()})
+        policy, header = self.policy_, model_file.labels_as_json(self._labels()) | {"chart": self._chart_json()}
+        if isinstance(policy, CertainPolicy):
+            policy, header = policy.policy, header | {model_file.PROMISE: policy.promise.as_json()}
+        model_file.save(path, policy, header)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
@@ -481,10 +629,20 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             labels = model_file.read_labels(header, policy.rules)
             model = cls(**model_file.rule_parameters(labels.arrangement.rules_of_user(policy.rules), labels))
             model._restore(policy, header, labels)
+            if model_file.PROMISE in header:
+                model._read_promise(header[model_file.PROMISE])
             model._read_chart(header["chart"])
         except model_file.DAMAGE_ERRORS as error:
             raise model_file.damage_error(path, error) from None
         return model
+
+    def _read_promise(self, plain: Any) -> None:
+        """Take the promise from a model file; one of ``DAMAGE_ERRORS`` if it is damaged or of another policy."""
+        promise, rules = Promise.from_json(plain, self.classes_.tolist()), self.policy_.rules
+        if promise.policy != model_file.digest(self.policy_, self._labels()):
+            raise ValueError("its promise is of another policy")
+        check_probabilities(self.policy_, type(self).__name__)
+        self.policy_ = CertainPolicy(self.policy_, promise, rules)
 
     def _labels(self) -> model_file.Labels:
         """Everything in user terms, for the header of a model file."""

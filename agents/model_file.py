@@ -23,6 +23,8 @@ from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.writing import write_whole
 
 MODEL_FORMAT = "fsgym-model-2"
+FORMAT_WITH_PROMISE = "fsgym-model-3"  # of models that were calibrated; fsgym 0.2.0 refuses it, which has no such rule
+PROMISE = "promise"  # its entry of the header
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
 # Exceptions that damaged content can raise while objects are built from it.
 DAMAGE_ERRORS = (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
@@ -69,7 +71,8 @@ def write(path: str | os.PathLike, kind: str, arrays: Mapping[str, NDArray], hea
     from safetensors.numpy import save
 
     text = json.dumps({"kind": kind, **header})  # in one entry, since safetensors does not keep the order of several
-    data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {MODEL_FORMAT: text})
+    written = FORMAT_WITH_PROMISE if PROMISE in header else MODEL_FORMAT
+    data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {written: text})
     write_whole(path, data)
 
 
@@ -111,16 +114,19 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
         raise ValueError(f"{path} is not a model file, or is damaged: {_one_line(error)}") from None
     if FORMAT_OF_0_1 in metadata:
         raise ValueError(f"{path} was written by fsgym 0.1 and must be trained and saved again with this version")
-    if MODEL_FORMAT not in metadata:
+    found = next((name for name in (MODEL_FORMAT, FORMAT_WITH_PROMISE) if name in metadata), None)
+    if found is None:
         raise ValueError(
             f"{path} is not a model file of fsgym ({MODEL_FORMAT}); save the model again with this version"
         )
     try:
-        header = json.loads(metadata[MODEL_FORMAT])
+        header = json.loads(metadata[found])
     except (ValueError, RecursionError):
         raise ValueError(f"{path} is damaged: its header is not JSON") from None
     if not isinstance(header, dict):
         raise ValueError(f"{path} is damaged: its header is not a JSON object")
+    if (PROMISE in header) != (found == FORMAT_WITH_PROMISE):
+        raise ValueError(f"{path} is damaged: a file has a promise exactly if it is {FORMAT_WITH_PROMISE}")
     return arrays, header
 
 

@@ -134,6 +134,20 @@ class Policy(ABC):
             return advice.actions
         return np.where(advice.beyond >= 0, advice.beyond, self.rules.n_acquisitions + advice.answers)
 
+    def can_change(
+        self,
+        acquired: NDArray[np.bool_],
+        legal: NDArray[np.bool_],
+        advice: Advice,
+        missing: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.bool_]:
+        """Whether to go on after a stop where it is not certain enough, bool (n,): wherever an acquisition is legal.
+
+        A subclass may exclude states from which on no answer changes. Parameters are as for ``advise``, with what it
+        returned for them.
+        """
+        return advice.beyond >= 0
+
     def state_probabilities(
         self,
         acquired: NDArray[np.bool_],

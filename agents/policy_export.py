@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.certain import CertainPolicy
 from agents.model_file import Labels, digest, labels_to_json
 from agents.policy import Policy
 from fsgym.data.columns import Columns
@@ -30,11 +31,14 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If no interpreter knows this kind of policy, or an acquisition reveals a part of a column only.
+        If no interpreter knows this kind of policy, or the model is calibrated, or an acquisition reveals a part of a
+        column only.
     TypeError
         For class labels other than numbers and text.
     """
     acting = policy.acting
+    if isinstance(acting, CertainPolicy):
+        raise ValueError("a calibrated model cannot be exported: no interpreter follows its promise yet")
     if acting.kind not in EXPORTED_KINDS:
         raise ValueError(f"a policy of kind {acting.kind!r} cannot be exported; use one of {', '.join(EXPORTED_KINDS)}")
     arrays, parameters = acting.to_arrays()

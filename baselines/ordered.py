@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from baselines.acquisition_order import follow_order
 from baselines.linear import class_codes, validate_data
@@ -17,10 +17,20 @@ from baselines.subset_models import SubsetModel, SubsetModels, available_acquisi
 from fsgym.data.columns import Columns
 from fsgym.data.groups import default_names, resolve_groups
 from fsgym.envs.trajectories import Trajectories
+from fsgym.evaluation.promise import (
+    PathRecord,
+    Promise,
+    calibration_rows,
+    check_targets,
+    digest_of_rows,
+    make_promise,
+    without_rows,
+)
 from fsgym.rules import Rules
 from fsgym.rules.labels import cheapest_answers
 from fsgym.rules.options import OPTIONS
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, check_parameters, checks_parameters
+from fsgym.text.messages import listing
 
 PRICES: list[Any] = [None, "array-like", Interval(Real, 0, None, closed="left"), HasMethods("keys")]
 
@@ -39,6 +49,9 @@ class OrderedAcquisitionsMixin:
     rules_: Rules
     order_: NDArray[np.int64]
     models_: list[SubsetModel]
+    promise_: Promise | None
+    _trained_on: str  # the digest of the rows
+    _calibrations: dict[str, int]  # how many there were by the same rows, by their digest
     _models_beyond: list[SubsetModel]  # those of the prefixes of ``order_`` that are longer than all of ``models_``
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -101,6 +114,7 @@ class OrderedAcquisitionsMixin:
         self.classes_, codes = class_codes(labels)
         self.rules_ = self._make_rules(table.shape[1])
         self._refuse_missing(table)
+        self.promise_, self._trained_on, self._calibrations = None, digest_of_rows(table, codes), {}
         models = SubsetModels(table, codes, self.rules_, self.cv, self.random_state) if shared is None else shared
         self._fit_shared(models)
         return models
@@ -144,17 +158,21 @@ class OrderedAcquisitionsMixin:
             shares[rows] = models[k].proba(table[rows], known[rows])
         return shares
 
+    def _order_of(self, taken: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """The acquisitions ``taken`` (n_samples, n_order) of each row, (n_samples, longest), then -1."""
+        order = np.full((len(taken), int(taken.sum(axis=1).max(initial=0))), -1, np.int32)
+        row, position = np.nonzero(taken)
+        order[row, (taken.cumsum(axis=1) - 1)[row, position]] = self.order_[position]
+        return order
+
     def _trajectories(
         self, table: NDArray[np.float64], taken: NDArray[np.bool_], lengths: NDArray[np.int64]
     ) -> Trajectories:
         """The acquisitions ``taken`` (n_samples, n_order), and the answers of the models of these ``lengths``."""
         known = self._known_from(table, taken)
         shares = self._proba_at(table, known, lengths)
-        order = np.full((len(table), int(taken.sum(axis=1).max(initial=0))), -1, np.int32)
-        row, position = np.nonzero(taken)
-        order[row, (taken.cumsum(axis=1) - 1)[row, position]] = self.order_[position]
         answers = cheapest_answers(shares, self.rules_.error_costs)
-        return Trajectories(order, known, answers, np.zeros(len(table), bool), probabilities=shares)
+        return Trajectories(self._order_of(taken), known, answers, np.zeros(len(table), bool), probabilities=shares)
 
     def continue_after_stop(self, X: ArrayLike, rules: Rules | None = None) -> Trajectories:
         """The acquisitions for each row to the end of ``order_``, past the stop, and the answers then.
@@ -177,9 +195,113 @@ class OrderedAcquisitionsMixin:
         lengths = np.where(taken, np.arange(1, len(self.order_) + 1), 0).max(axis=1, initial=0)
         return self._trajectories(table, taken, lengths)
 
-    def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The number of acquisitions of the order after which each row is answered, unavailable ones included."""
+    def _decides(self, k: int, open_next: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether rows may be answered after k of the acquisitions, bool (n,): by default where the next one is open.
+
+        ``open_next`` is bool (n,). An acquisition that is not legal is passed over.
+        """
+        return open_next
+
+    def _stops(self, k: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether rows with these class probabilities are answered after k acquisitions, bool (n,), without promise."""
         raise NotImplementedError
+
+    def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The number of acquisitions of the order after which each row is answered, with those that are passed over."""
+        lengths, costs = np.full(len(table), len(self.order_)), self.rules_.error_costs
+        open_next, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
+        unanswered, models = np.ones(len(table), bool), [*self.models_, *self._models_beyond]
+        for k in range(len(self.order_)):
+            deciding = np.flatnonzero(unanswered & self._decides(k, open_next[:, k]))
+            if len(deciding):
+                rows = table[deciding]
+                shares = models[k].proba(rows, self._known_after(rows, np.full(len(rows), k)))
+                stops = self._stops(k, shares)
+                if self.promise_ is not None:
+                    stops &= self.promise_.is_certain(cheapest_answers(shares, costs), shares, costs)
+                lengths[deciding[stops]], unanswered[deciding[stops]] = k, False
+        return lengths
+
+    def _record(self, table: NDArray[np.float64]) -> PathRecord:
+        """What is said of each row at each step to the end of ``order_``, past the stop."""
+        last, models = len(self.order_), [*self.models_, *self._models_beyond]
+        taken, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
+        parts, n_steps = [], np.zeros(len(table), np.int64)
+        for k in range(last + 1):
+            decides = self._decides(k, taken[:, k]) if k < last else np.ones(len(table), bool)
+            index = np.flatnonzero(decides)
+            if not len(index):
+                continue
+            rows, made = table[index], taken[index] & (np.arange(last) < k)
+            shares = models[k].proba(rows, self._known_from(rows, made))
+            stops = self._stops(k, shares) if k < last else np.ones(len(rows), bool)
+            parts.append((index, n_steps[index], stops, shares, made.sum(axis=1)))
+            n_steps[index] += 1
+        index, step, stops, shares, lengths = (np.concatenate(p) for p in zip(*parts, strict=True))
+        order = np.lexsort((step, index))
+        answers = cheapest_answers(shares, self.rules_.error_costs)
+        first = np.concatenate([[0], np.cumsum(n_steps)])
+        return PathRecord(first, stops[order], answers[order], shares[order], lengths[order], self._order_of(taken))
+
+    def calibrate(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        target_error: float | None = None,
+        target_recall: Mapping[Any, float] | None = None,
+        target_error_cost: float | None = None,
+        min_confidence: float | None = None,
+        confidence: float = 0.9,
+        by: Any = None,
+        groups: ArrayLike | None = None,
+        test: str = "betting",
+    ) -> Self:
+        """Stop only where the answer is certain enough for what is promised, tested on rows of your own.
+
+        As ``agents.BaseAgentClassifier.calibrate``, with its parameters and errors. Rows go on to the end of ``order_``
+        at most. Rows that trained the model are refused if they are the whole table. ``promise_`` has what is promised,
+        None before.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from baselines import StoppingClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> model = StoppingClassifier(lam=0.02, random_state=0).fit(X[:300], y[:300])
+        >>> print(model.calibrate(X[300:], y[300:], target_error=0.1).promise_.sentences()[0])
+        Promised with confidence 90 %: at most 10 % of the answers are wrong.
+        """
+        check_is_fitted(self, "models_")
+        targets = (target_error, target_recall, target_error_cost, min_confidence, confidence, test)
+        wanted = check_targets(*targets, self.classes_.tolist(), self.rules_.error_costs)
+        if X is None:
+            if wanted.risks or y is not None or by is not None or groups is not None:
+                raise ValueError("calibrate needs X, the rows to calibrate on; only min_confidence does without")
+            self.promise_ = without_rows(wanted, "")
+            return self
+        table, codes = self._validate_table(X), self._codes_of(y)
+        check_consistent_length(table, codes)
+        counted = digest_of_rows(table, codes)
+        if counted == self._trained_on:
+            raise ValueError("calibrate needs rows that did not train the model, but 100% of these did")
+        self._calibrations[counted] = self._calibrations.get(counted, 0) + 1
+        rows, numbers = calibration_rows(codes, X, by, groups), table.astype(np.float32)
+        n_calibrations = self._calibrations[counted]
+        record = self._record(table)
+        self.promise_ = make_promise(record, numbers, rows, wanted, self.rules_, n_calibrations=n_calibrations)
+        return self
+
+    def _codes_of(self, y: Any) -> NDArray[np.int64]:
+        """The class codes of labels (n_samples,); ValueError for others than ``classes_``."""
+        if y is None:
+            raise ValueError("y must have the labels of the rows, got None")
+        labels = column_or_1d(y)
+        unknown = ~np.isin(labels, self.classes_)
+        if unknown.any():
+            known = listing(self.classes_.tolist())
+            raise ValueError(f"y must have labels of the training, {known}, got {labels[unknown][0]!s}")
+        return np.searchsorted(self.classes_, labels).astype(np.int64)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the class probabilities at the answer, (n_samples, n_classes)."""

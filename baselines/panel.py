@@ -117,8 +117,14 @@ class PanelClassifier(OrderedAcquisitionsMixin, ColumnSelectorMixin, ClassifierM
         self.models_ = [models.model(order[:k]) for k in range(size + 1)]
         self._models_beyond = [models.model(order[:k]) for k in range(size + 1, len(order) + 1)]
 
+    def _decides(self, k: int, open_next: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return open_next | (k == len(self.panel_))  # the panel ends there, whatever comes next
+
+    def _stops(self, k: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
+        return np.full(len(shares), k >= len(self.panel_))
+
     def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
-        return np.full(len(table), len(self.panel_))
+        return np.full(len(table), len(self.panel_)) if self.promise_ is None else super()._lengths(table)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "models_")

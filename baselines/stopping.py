@@ -233,19 +233,8 @@ class StoppingClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimato
         self.models_ = [models.model(order[:k]) for k in range(len(order) + 1)]
         self._models_beyond = []
 
-    def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The number of acquisitions after which each row is answered, with unavailable ones, which are passed over."""
-        lengths = np.full(len(table), len(self.order_))
-        open_next, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
-        unanswered = np.ones(len(table), bool)
-        for k in range(len(self.order_)):
-            deciding = np.flatnonzero(unanswered & open_next[:, k])
-            if len(deciding):
-                rows = table[deciding]
-                shares = self.models_[k].proba(rows, self._known_after(rows, np.full(len(rows), k)))
-                stops = deciding[self.rule_.stops(k, belief_inputs(shares, self.rules_.error_costs))]
-                lengths[stops], unanswered[stops] = k, False
-        return lengths
+    def _stops(self, k: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
+        return self.rule_.stops(k, belief_inputs(shares, self.rules_.error_costs))
 
     def trajectories(self, X: ArrayLike) -> Trajectories:
         """The acquisitions for each row in their order, and the answers as indices into ``classes_``."""

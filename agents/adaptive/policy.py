@@ -78,6 +78,18 @@ class ChosenPolicy(Policy):
             return self.policy.advise(acquired, values, legal)
         return self.informed.advise(acquired, values, legal, missing)
 
+    def can_change(
+        self,
+        acquired: NDArray[np.bool_],
+        legal: NDArray[np.bool_],
+        advice: Advice,
+        missing: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.bool_]:
+        """As that of the chosen policy; where it is known what is missing, wherever an acquisition is legal."""
+        if missing is None or self.informed is None:
+            return self.policy.can_change(acquired, legal, advice)
+        return super().can_change(acquired, legal, advice)
+
     def walk(self, state: State, missing: NDArray[np.bool_] | None = None) -> Walk:
         if missing is None or self.informed is None:
             return self.policy.walk(state)

@@ -87,6 +87,16 @@ class AnyStatePolicy(Policy):
         advice.expected[rows, found.preferred] = np.where(estimated, go_on, np.nan)
         return advice
 
+    def can_change(
+        self,
+        acquired: NDArray[np.bool_],
+        legal: NDArray[np.bool_],
+        advice: Advice,
+        missing: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.bool_]:
+        """As ``Policy.can_change``, but not where only ``skipped`` acquisitions are left."""
+        return (advice.beyond >= 0) & ~self._is_skipped[advice.beyond]
+
     def _look_ahead(self, states: StateBatch) -> _LookAhead:
         rows = np.arange(len(states.legal))
         skipped = states.legal & self._is_skipped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from agents.lattice import inference
+from agents.lattice.constants import TIE_TOLERANCE
 from agents.lattice.inference import KnownStates, outlook_in_states
 from agents.lattice.plan import Continuation, Plan, check_continuation, check_plan
 from agents.policy import Policy, acquisition_of_features, complete_advice, known_acquisitions
@@ -159,6 +161,35 @@ class LatticePolicy(Policy):
         advice = complete_advice(found.actions, beyond, found.answers, legal, ranked, self.rules, found.proba)
         used = self.taken[found.places][:, acquisition_of_features(self.rules)]
         return advice._replace(expected=found.expected, unused=acquired & ~used)
+
+    def can_change(
+        self,
+        acquired: NDArray[np.bool_],
+        legal: NDArray[np.bool_],
+        advice: Advice,
+        missing: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.bool_]:
+        """As ``Policy.can_change``, but only where a held subset can be reached at which answers cost less.
+
+        Acquisitions beyond these subsets change nothing. What still lacks a prerequisite counts as obtainable.
+        """
+        known, rules = self.rules.acquisitions_of(acquired), self.rules
+        obtainable = known | np.asarray(legal[:, : rules.n_acquisitions], bool)
+        if rules.prerequisites is not None:
+            obtainable |= ~known @ rules.prerequisites.T
+        if rules.forbids_unrelated:
+            obtainable[:] = True
+        used = np.packbits(rules.acquisitions_of(acquired & ~advice.unused), axis=1)
+        cost = np.array([self._cost_of_subset[mask.tobytes()] for mask in used])
+        out_of_reach = (~obtainable).astype(np.float32) @ self.taken.T.astype(np.float32) > 0
+        lowest = np.where(out_of_reach, np.inf, self.continuation.answer_cost).min(axis=1)
+        return (advice.beyond >= 0) & (lowest < cost - TIE_TOLERANCE)
+
+    @cached_property
+    def _cost_of_subset(self) -> dict[bytes, float]:
+        """The mean cost of answers at each held subset, by its mask in bits."""
+        masks = (mask.tobytes() for mask in np.packbits(self.taken, axis=1))
+        return dict(zip(masks, self.continuation.answer_cost.tolist(), strict=True))
 
     def walk(self, state: State) -> Walk:
         return LatticeWalk(self.plan, self.continuation, self.rules, state)

@@ -98,6 +98,13 @@ def as_actor(policy: Any) -> Callable[[NDArray, NDArray], ArrayLike]:
 
 def play(actor: Callable[[NDArray, NDArray], ArrayLike], dataset: Dataset, rules: Rules) -> Trajectories:
     """Run ``actor(observations, action_masks) -> actions`` on every row; each call gets unfinished rows only."""
+    return play_rows(lambda _, observations, masks: actor(observations, masks), dataset, rules)
+
+
+def play_rows(
+    actor: Callable[[NDArray[np.int64], NDArray, NDArray], ArrayLike], dataset: Dataset, rules: Rules
+) -> Trajectories:
+    """As ``play``, where the first argument of ``actor`` are the numbers of the rows."""
     parts = []
     for first in range(0, dataset.n_samples, ROWS_PER_BATCH):
         rows = np.arange(first, min(first + ROWS_PER_BATCH, dataset.n_samples))
@@ -110,7 +117,8 @@ def play(actor: Callable[[NDArray, NDArray], ArrayLike], dataset: Dataset, rules
             unfinished = np.flatnonzero(episodes.active)
             if not len(unfinished):
                 break
-            chosen = np.asarray(actor(episodes.observation[unfinished], episodes.state.legal[unfinished].astype(bool)))
+            legal = episodes.state.legal[unfinished].astype(bool)
+            chosen = np.asarray(actor(rows[unfinished], episodes.observation[unfinished], legal))
             if chosen.shape != (len(unfinished),) or chosen.dtype.kind not in "iu":
                 raise ValueError(
                     f"the policy must return {len(unfinished)} whole numbers, got {chosen.dtype} {chosen.shape}"

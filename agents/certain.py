@@ -1,0 +1,189 @@
+"""A policy that stops only where its answer is certain enough for what is promised, and how it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from agents.policy import Policy, check_rows, legal_from
+from fsgym.data.dataset import Dataset
+from fsgym.envs.trajectories import Trajectories
+from fsgym.evaluation.evaluate import play_rows
+from fsgym.evaluation.promise import PathRecord, Promise
+from fsgym.rules import Rules, State
+from fsgym.session.step import Advice
+from fsgym.session.walk import ActingWalk, Walk
+
+# (numbers of the rows, acquired, legal, advice, missing) -> actions
+ActOnAdvice = Callable[
+    [NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_], Advice, NDArray[np.bool_] | None], NDArray[np.int64]
+]
+
+
+@dataclass(frozen=True, eq=False)
+class CertainPolicy(Policy):
+    """A policy that goes on in the order of another one where that would stop, and is not certain enough.
+
+    Only actions differ from those of the other policy: answers, probabilities and the order are the same.
+
+    Attributes
+    ----------
+    policy : Policy, one with class probabilities
+    promise : Promise
+    rules : Rules, those of ``policy``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from agents import LatticeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LatticeClassifier(lam=0.01, random_state=0).fit(X[:300, :4], y[:300])
+    >>> policy = model.calibrate(min_confidence=0.9).policy_
+    >>> type(policy.policy).__name__, policy.promise.min_confidence
+    ('LatticePolicy', 0.9)
+    """
+
+    kind = "certain"
+
+    policy: Policy
+    promise: Promise
+    rules: Rules
+
+    @property
+    def telling(self) -> NDArray[np.int64]:
+        return self.policy.telling
+
+    def advise(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        missing: NDArray[np.bool_] | None = None,
+    ) -> Advice:
+        """The advice of the policy, with its next acquisition where it would stop and is not certain enough."""
+        advice = self.policy._informed_advice(acquired, values, legal, missing)
+        assert advice.probabilities is not None
+        stops = advice.actions >= self.rules.n_acquisitions
+        certain = self.promise.is_certain(advice.answers, advice.probabilities, self.rules.error_costs)
+        goes_on = stops & ~certain & self.policy.can_change(acquired, legal, advice, missing)
+        return advice._replace(actions=np.where(goes_on, advice.beyond, advice.actions))
+
+    def can_change(
+        self,
+        acquired: NDArray[np.bool_],
+        legal: NDArray[np.bool_],
+        advice: Advice,
+        missing: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.bool_]:
+        return self.policy.can_change(acquired, legal, advice, missing)
+
+    def state_probabilities(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        missing: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.float64] | None:
+        if missing is None:
+            return self.policy.state_probabilities(acquired, values)
+        return self.policy.state_probabilities(acquired, values, missing)
+
+    def walk(self, state: State, missing: NDArray[np.bool_] | None = None) -> Walk:
+        return CertainWalk(self, state, missing)
+
+    @property
+    def acting(self) -> CertainPolicy:
+        """This policy without evidence; the promise is not about it."""
+        acting = self.policy.acting
+        return self if acting is self.policy else CertainPolicy(acting, self.promise, acting.rules)
+
+    def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        """Those of the policy, and the promise. Model files have the kind of the policy."""
+        arrays, header = self.policy.to_arrays()
+        return arrays, {"kind_of_policy": self.policy.kind, "policy": header, "promise": self.promise.as_json()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> CertainPolicy:
+        raise ValueError("a policy with a promise is loaded by its classifier")
+
+    def trajectories(
+        self, X: ArrayLike, rules: Rules | None = None, *, continue_after_stop: bool = False
+    ) -> Trajectories:
+        """As ``Policy.trajectories``; under other rules the threshold stays, and the promise does not hold."""
+        if continue_after_stop:
+            return self.policy.trajectories(X, rules, continue_after_stop=True)
+        rules = rules or self.rules
+        rows = check_rows(rules, X, trained_with=self.rules)
+        probabilities = np.empty((len(rows), rules.n_classes))
+
+        def act(index: Any, acquired: Any, legal: Any, advice: Advice, missing: Any) -> NDArray[np.int64]:
+            probabilities[index] = advice.probabilities
+            return advice.actions
+
+        return replace(_played(self, rows, rules, act), probabilities=probabilities)
+
+
+class CertainWalk(ActingWalk):
+    """The walk of a ``CertainPolicy``; ``missing`` is as for ``Policy.advise``, of all cases."""
+
+    def __init__(self, policy: CertainPolicy, state: State, missing: NDArray[np.bool_] | None) -> None:
+        super().__init__(lambda *_: np.empty(0, np.int64), policy.rules, state)
+        self.policy, self.missing = policy, missing
+
+    def _actions(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        values, legal = self.values[rows], self.state.legal[rows].astype(bool)
+        missing = None if self.missing is None else self.missing[rows]
+        return self.policy.advise(~np.isnan(values), values.astype(np.float32), legal, missing).actions
+
+
+def _played(policy: Policy, X: NDArray[np.float32], rules: Rules, act: ActOnAdvice) -> Trajectories:
+    """The trajectories of checked rows, with the actions that ``act`` makes of the policy's advice.
+
+    Where it is evidence that a value is missing, NaN is missing.
+    """
+    n = rules.n_features
+    rows = Dataset(X, np.zeros(len(X), np.int64), classes=np.arange(rules.n_classes))
+    lacking = np.isnan(X) if len(policy.telling) else None
+
+    def choose(index: NDArray[np.int64], observations: NDArray, legal: NDArray) -> NDArray[np.int64]:
+        acquired, missing = observations[:, :n] > 0.5, None if lacking is None else lacking[index]
+        advice = policy._informed_advice(acquired, observations[:, n:], legal, missing)
+        return act(index, acquired, legal, advice, missing)
+
+    return play_rows(choose, rows, rules)
+
+
+def record_paths(policy: Policy, X: NDArray[np.float32]) -> PathRecord:
+    """What a policy says about checked rows (n, n_features) at each step, where it goes on past its stops.
+
+    A row ends where the policy stops and nothing can change any more.
+    """
+    J = policy.rules.n_acquisitions
+    parts: list[tuple[NDArray, ...]] = []
+    n_steps = np.zeros(len(X), np.int64)
+
+    def act(index: Any, acquired: Any, legal: Any, advice: Advice, missing: Any) -> NDArray[np.int64]:
+        assert advice.probabilities is not None
+        stops = advice.actions >= J
+        parts.append((index, n_steps[index], stops, advice.answers, advice.probabilities))
+        n_steps[index] += 1
+        return np.where(stops & policy.can_change(acquired, legal, advice, missing), advice.beyond, advice.actions)
+
+    done = _played(policy, X, policy.rules, act)
+    rows, lengths, stops, answers, probabilities = (np.concatenate(p) for p in zip(*parts, strict=True))
+    order = np.lexsort((lengths, rows))
+    first = np.concatenate([[0], np.cumsum(n_steps)])
+    return PathRecord(first, stops[order], answers[order], probabilities[order], lengths[order], done.order)
+
+
+WITH_PROBABILITIES = "LatticeClassifier, MixtureClassifier, AnyStateNetworkClassifier and AdaptiveClassifier"
+
+
+def check_probabilities(policy: Policy, name: str) -> None:
+    """ValueError where a policy, that of a classifier of this name, has no class probabilities."""
+    nothing, rules = np.zeros((1, policy.rules.n_features), bool), policy.rules
+    if policy.advise(nothing, nothing.astype(np.float32), legal_from(nothing, rules)).probabilities is None:
+        raise ValueError(f"calibrate needs class probabilities, which {WITH_PROBABILITIES} have, and {name} has not")

@@ -1,0 +1,280 @@
+"""Promises on recorded paths made by hand: certainties, where rows end, what is counted, refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from fsgym.evaluation import risk_control as rc
+from fsgym.evaluation.promise import (
+    LIMITS,
+    NEVER,
+    CalibrationRows,
+    PathRecord,
+    Promise,
+    Risk,
+    check_targets,
+    choose_limit,
+    combined_doubts,
+    promised_risks,
+)
+
+COSTS = np.array([[0.0, 10.0], [2.0, 0.0]])  # a missed class 1 costs 10
+ZERO_ONE = 1 - np.eye(2)
+CLASSES = ["well", "sick"]
+ERROR = Risk("error", 0.1, 0.1)
+RECALL = Risk("recall", 0.8, 0.2, 1, "sick")
+BOTH = np.array([[0.7, 0.3], [0.4, 0.6], [0.9, 0.1]])
+
+
+def two_steps(doubt_first, answer_first, answer_end):
+    """Rows that stop after one acquisition with some doubt, or go on to a second one."""
+    n = len(doubt_first)
+    answers = np.stack([np.zeros(n, int), answer_first, answer_end], axis=1).ravel()
+    doubts = np.stack([np.full(n, 0.5), doubt_first, np.zeros(n)], axis=1).ravel()
+    proba = np.empty((3 * n, 2))
+    proba[np.arange(3 * n), answers] = 1 - doubts
+    proba[np.arange(3 * n), 1 - answers] = doubts
+    stops, order = np.tile([False, True, False], n), np.tile(np.int32([0, 1]), (n, 1))
+    return PathRecord(3 * np.arange(n + 1), stops, answers, proba, np.tile([0, 1, 2], n), order)
+
+
+@pytest.fixture(scope="module")
+def sure_or_not():
+    """400 rows: one in five has a doubt of .3 after the first acquisition; a third of them is wrong, none later."""
+    y = np.arange(400) % 2
+    doubtful = np.arange(400) % 5 == 0
+    wrong_first = doubtful & (np.arange(400) % 3 > 0) & (np.arange(400) % 2 == 1)
+    return two_steps(np.where(doubtful, 0.3, 1e-3), np.where(wrong_first, 1 - y, y), y), y
+
+
+def test_doubts_are_expected_losses():
+    answers = np.array([0, 1, 1])
+    assert ERROR.doubts(answers, BOTH, ZERO_ONE) == pytest.approx([0.3, 0.4, 0.9])  # of the answer, not the likeliest
+    assert RECALL.doubts(answers, BOTH, ZERO_ONE) == pytest.approx([0.3, 0.0, 0.0])
+    cost = Risk("cost", 1.0, 0.1, low=0.0, high=10.0)
+    assert cost.doubts(answers, BOTH, COSTS) == pytest.approx([0.3, 0.08, 0.18])
+    assert cost.losses(answers, np.array([1, 0, 1]), COSTS) == pytest.approx([1.0, 0.2, 0.0])
+
+
+def test_joint_doubts_are_in_proportion_to_the_limits():
+    answers = np.array([0, 1, 0])
+    joint = combined_doubts([ERROR, RECALL], answers, BOTH, ZERO_ONE)
+    assert joint == pytest.approx([0.3, 0.4, 0.1])
+    for s in (0.05, 0.16, 0.35):
+        each = (ERROR.doubts(answers, BOTH, ZERO_ONE) <= s) & (RECALL.doubts(answers, BOTH, ZERO_ONE) <= 2 * s)
+        assert ((joint <= s) == each).all()
+
+
+def test_rows_end_at_their_first_certain_stop():
+    record = PathRecord(
+        np.array([0, 3, 4]),
+        np.array([False, True, True, False]),
+        np.zeros(4, int),
+        np.array([[0.9, 0.1], [0.6, 0.4], [0.95, 0.05], [0.5, 0.5]]),
+        np.array([0, 1, 2, 0]),
+        np.array([[4, 2], [-1, -1]], np.int32),
+    )
+    assert record.ends(record.stops).tolist() == [1, 3]
+    assert record.ends(record.confident(0.9)).tolist() == [2, 3]
+    ends = record.ends_at_limits(1 - record.probabilities[:, 0], record.stops)
+    assert ends[0, NEVER] == 2  # the last step, whatever the certainty
+    assert (np.diff(ends, axis=1) <= 0).all()
+    assert record.order_until(np.array([1, 3])).tolist() == [[4, -1], [-1, -1]]
+
+
+def test_the_grid_begins_with_never_and_ends_with_always():
+    assert (np.diff(LIMITS) > 0).all()
+    assert LIMITS[NEVER] < 0
+    assert LIMITS[-1] == 1.0
+    assert len(LIMITS) == 80
+
+
+def test_the_laxest_threshold_before_the_first_failure(sure_or_not):
+    record, y = sure_or_not
+    place, (test,) = choose_limit(record, CalibrationRows(y), [ERROR._replace(limit=0.05)], ZERO_ONE)
+    assert LIMITS[place] < 0.3 <= LIMITS[place + 1]
+    assert (test.n, test.loss) == (400, 0)
+    assert test.p_value == rc.binomial_p_value(0, 400, 0.05)
+    place, (test,) = choose_limit(record, CalibrationRows(y), [ERROR], ZERO_ONE)
+    assert LIMITS[place] == 1.0
+    assert 0 < test.loss < 40
+
+
+def test_recall_counts_the_rows_of_the_class_alone(sure_or_not):
+    record, y = sure_or_not
+    place, (test,) = choose_limit(record, CalibrationRows(y), [RECALL], ZERO_ONE)
+    sick = record.answers.reshape(-1, 3)[y == 1, 1]
+    assert test.n == (y == 1).sum() == 200
+    assert LIMITS[place] == 1.0
+    assert test.loss == (sick == 0).sum() > 0
+    more = two_steps(np.full(5000, 1e-3), np.zeros(5000, int), np.zeros(5000, int))
+    both = joined(record, more)
+    again = choose_limit(both, CalibrationRows(np.append(y, np.zeros(5000, int))), [RECALL], ZERO_ONE)
+    assert again == (place, (test,))  # rows of other classes change nothing
+
+
+def joined(one, other):
+    first = np.append(one.first, one.first[-1] + other.first[1:])
+    return PathRecord(first, *(np.concatenate(pair) for pair in zip(one[1:], other[1:], strict=True)))
+
+
+def test_joint_promises_hold_each_at_the_whole_confidence(sure_or_not):
+    record, y = sure_or_not
+    rows = CalibrationRows(y)
+    strict = ERROR._replace(limit=0.05)
+    place, tests = choose_limit(record, rows, [strict, RECALL], ZERO_ONE)
+    assert [t.risk for t in tests] == [strict, RECALL]
+    assert max(t.p_value for t in tests) <= 0.1
+    assert place <= choose_limit(record, rows, [strict], ZERO_ONE)[0]
+
+
+def test_parts_are_tested_each_and_share_one_threshold(sure_or_not):
+    record, y = sure_or_not
+    doubtful = (record.probabilities.reshape(-1, 3, 2)[:, 1].max(axis=1) < 0.8).astype(int)
+    names = CalibrationRows(y, None, doubtful, ["easy", "hard"], "ward")
+    place, tests = choose_limit(record, names, [Risk("error", 0.1, 0.1)], ZERO_ONE)
+    assert [(t.group, t.n) for t in tests] == [("easy", 320), ("hard", 80)]
+    assert LIMITS[place] < 0.3  # together all thresholds pass, and the hard ward alone does not
+    with pytest.raises(ValueError, match="at least 114 rows where ward is hard for the calibration, these are 80"):
+        choose_limit(record, names, [Risk("error", 0.02, 0.02)], ZERO_ONE)
+
+
+def test_groups_of_one_row_are_tested_exactly(sure_or_not):
+    record, y = sure_or_not
+    alone = choose_limit(record, CalibrationRows(y), [ERROR], ZERO_ONE)
+    assert choose_limit(record, CalibrationRows(y, np.arange(400)), [ERROR], ZERO_ONE) == alone
+
+
+@pytest.mark.parametrize("name", ["betting", "hoeffding-bentkus"])
+def test_groups_of_rows_are_tested_by_their_means(sure_or_not, name):
+    record, y = sure_or_not
+    patients = np.arange(400) // 4
+    place, (test,) = choose_limit(record, CalibrationRows(y, patients), [RECALL], ZERO_ONE, test=name)
+    ends = record.ends_at_limits(RECALL.doubts(record.answers, record.probabilities, ZERO_ONE), record.stops)
+    missed = record.answers[ends[:, place]] == 0
+    means = np.array([missed[(patients == p) & (y == 1)].mean() for p in range(100)])
+    assert test.n == 100
+    assert test.loss == pytest.approx(means.sum())
+    tested = {"betting": rc.betting_p_value, "hoeffding-bentkus": rc.hoeffding_bentkus_p_value}[name]
+    assert test.p_value == pytest.approx(tested(means, 0.2))
+
+
+def refused(match, *arguments, **options):
+    with pytest.raises(ValueError, match=match) as raised:
+        choose_limit(*arguments, **options)
+    return str(raised.value)
+
+
+def test_too_few_rows_are_refused_with_how_many_are_needed(sure_or_not):
+    record, y = sure_or_not
+    text = refused("needs at least", record, CalibrationRows(y), [RECALL._replace(target=0.99, limit=0.01)], ZERO_ONE)
+    assert "a recall of sick of 0.99 at confidence 0.9 needs at least 230 rows of sick" in text
+    assert "these are 200" in text
+    nobody = CalibrationRows(np.zeros_like(y))
+    assert "these are 0" in refused("rows of sick", record, nobody, [RECALL], ZERO_ONE)
+
+
+@pytest.mark.parametrize("kind", ["error", "recall", "cost", "patients"])
+def test_what_a_refusal_says_could_be_promised_can_be_promised(kind):
+    """And it is the bound where everything is acquired, not the lowest over thresholds."""
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 2
+    answers_end = np.where(rng.random(600) < 0.2, 1 - y, y)
+    record = two_steps(np.full(600, 0.01), y, answers_end)  # the early answers are all right
+    costs = COSTS if kind == "cost" else ZERO_ONE
+    rows = CalibrationRows(y, np.arange(600) // 3 if kind == "patients" else None)
+    targets = {"error": (0.1, None, None), "recall": (None, {"sick": 0.9}, None), "cost": (None, None, 0.6)}
+    given = targets.get(kind, targets["error"])
+    text = refused("could promise", record, rows, promised_risks(*given, ["well", "sick"], costs), costs)
+    best = float(re.findall(r"of ([0-9.]+)$", text)[0])
+    again = {"recall": (None, {"sick": best}, None), "cost": (None, None, best)}.get(kind, (best, None, None))
+    place, _ = choose_limit(record, rows, promised_risks(*again, ["well", "sick"], costs), costs)
+    assert place >= 0
+    if kind == "error":
+        assert best - 1e-4 < rc.binomial_upper_bound((answers_end != y).sum(), 600, 0.1) <= best
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({}, "give a target"),
+        ({"target_error": 0}, "target_error must be above 0 and below 1"),
+        ({"target_error": 0.1, "confidence": 1}, "confidence must be above 0 and below 1"),
+        ({"target_recall": {"dead": 0.9}}, "target_recall.*dead"),
+        ({"target_recall": {"sick": 1.5}}, "target_recall of 'sick'"),
+        ({"target_error_cost": 10}, "above 0 and below 10"),
+        ({"min_confidence": 2}, "min_confidence"),
+        ({"target_error": 0.1, "test": "t"}, "test must be 'betting' or"),
+    ],
+)
+def test_targets_are_checked(options, match):
+    defaults = dict.fromkeys(("target_error", "target_recall", "target_error_cost", "min_confidence"))
+    given = defaults | {"confidence": 0.9, "test": "betting"} | options
+    with pytest.raises(ValueError, match=match):
+        check_targets(**given, classes=["well", "sick"], error_costs=COSTS)
+    with pytest.raises(TypeError, match="must map classes to recalls"):
+        promised_risks(None, 0.9, None, ["well", "sick"], COSTS)
+
+
+PROMISE = Promise(
+    risks=(ERROR, RECALL),
+    confidence=0.9,
+    limit=0.125,
+    min_confidence=0.6,
+    by="",
+    test="betting",
+    tests=(),
+    n_rows=400,
+    grouped=False,
+    n_acquisitions=2.5,
+    n_acquisitions_without=2.0,
+    spent=2.5,
+    spent_without=2.0,
+    n_calibrations=2,
+    rows="a",
+    policy="b",
+)
+
+
+def test_a_promise_in_words():
+    text = str(PROMISE)
+    assert "at most 10 % of the answers are wrong and at least 80 % of the sick are found" in text
+    assert "probability of at least 0.6" in text
+    assert "at least 87.5 % certain that its answer is right" in text
+    assert "at least 75 % certain that it misses no sick" in text
+    assert "0.50 more than without" in text
+    assert "calibration 2 of this model by the same rows" in text
+
+
+def test_json_gives_the_promise_back_and_damage_is_refused():
+    plain = json.loads(json.dumps(PROMISE.as_json()))
+    assert Promise.from_json(plain, CLASSES) == PROMISE
+    changes = [
+        {"limit": 2.0},
+        {"limit": True},
+        {"confidence": 1.0},
+        {"confidence": "0.9"},
+        {"min_confidence": float("nan")},
+        {"risks": []},
+        {"risks": [plain["risks"][1] | {"label": 2}]},
+        {"risks": [plain["risks"][0] | {"kind": "luck"}]},
+        {"risks": [plain["risks"][0] | {"low": 1.0}]},
+        {"risks": [{"kind": "error"}]},
+        {"risks": [plain["risks"][1] | {"name": "well"}]},
+        {"n_rows": 10**400},
+        {"spent": 1e301},
+        {"test": "t"},
+        {"tests": [{"risk": 3, "group": "", "n": 1, "loss": 0.0, "p_value": 0.0}]},
+        {"tests": [{"risk": 0, "group": "", "n": 0, "loss": 0.0, "p_value": 0.0}]},
+        {"extra": 1},
+    ]
+    for change in changes:
+        damaged = plain | change
+        if change == {"risks": []}:
+            damaged["min_confidence"] = None
+        with pytest.raises((ValueError, TypeError, KeyError)):
+            Promise.from_json(damaged, CLASSES)
