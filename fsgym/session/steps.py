@@ -191,6 +191,11 @@ def _decision(step: Step, lam: float) -> list[str]:
             f"It stops because an answer now is expected to cost {stop:.3g}, and acquiring {first.name} "
             f"({price_text(first.price)}{value}) first {go_on:.3g}."
         ]
+    if go_on > stop:  # only a rule of ``calibrate`` goes on at a loss
+        return [
+            f"It acquires {first.name} ({price_text(first.price)}{value}) because the answer is not certain enough "
+            f"yet, although an answer now is expected to cost {stop:.3g}, and going on {go_on:.3g}."
+        ]
     return [
         f"It acquires {first.name} ({price_text(first.price)}{value}) because the case is then expected to cost "
         f"{go_on:.3g}, prices included, and an answer now {stop:.3g}."

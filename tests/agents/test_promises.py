@@ -363,6 +363,21 @@ def test_charts_and_notebooks_follow(lattice, rows):
     assert "at most 11 % of the answers are wrong" in lattice._repr_html_()
 
 
+def test_a_session_says_why_it_goes_on(fitted, rows):
+    X, _ = rows
+    plain, model = fitted["mixture"], copy.deepcopy(fitted["mixture"]).calibrate(min_confidence=0.95)
+    at_a_loss = 0
+    for i in range(20):
+        done = plain.trajectories(X[i : i + 1]).order[0]
+        known = {NAMES[j]: float(X.iloc[i, j]) for j in done if j >= 0}
+        session = model.session(known)
+        if session.next() is not None:
+            at_a_loss += 1
+            assert plain.step(known).should_stop
+            assert "because the answer is not certain enough yet, although an answer now" in session.why()
+    assert at_a_loss > 3
+
+
 def test_the_command_line_follows(fitted, rows, tmp_path, capsys):
     X, y = rows
     model = copy.deepcopy(fitted["lattice"]).calibrate(X, y, target_error=0.11)
