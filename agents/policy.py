@@ -156,7 +156,8 @@ class Policy(ABC):
     ) -> NDArray[np.float64] | None:
         """Class probabilities given the acquired values of n states, float64 (n, n_classes); None without a model.
 
-        They are those of ``advise`` where nothing can be acquired; parameters are as there.
+        By default those of ``advise`` where nothing can be acquired, with parameters as there; a policy with a
+        classifier for each subset has those of the acquired one.
         """
         if type(self).advise is Policy.advise:
             return None

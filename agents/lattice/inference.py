@@ -19,6 +19,7 @@ from agents.lattice.training_data import bin_of, write_columns
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
+from fsgym.rules.states import next_prices
 
 
 class RowBuffers(NamedTuple):
@@ -277,11 +278,11 @@ def follow_plan(plan: Plan, continuation: Continuation, X: NDArray[np.float32], 
 def _follow_plan(p, c, b, t, state, X, error_costs, outputs):
     for row in range(len(X)):
         mdp.start(t, state, mdp.FIRST, X, row)
-        v = 0
+        v = mdp.FIRST  # the empty subset
         if len(c.base) > 0:
             v = _acquire_base(p, c, b, t, state, X, row, outputs)
         while True:
-            j, v = choose_move(p, c, b, v, state.legal, 0, error_costs)
+            j, v = choose_move(p, c, b, v, state.legal, mdp.FIRST, error_costs)
             if j < 0:
                 break
             _acquire(p, b, t, state, X, row, j, outputs)
@@ -400,20 +401,19 @@ def outlook_in_states(plan: Plan, continuation: Continuation, states: KnownState
         np.empty((n, rules.n_classes)),
         np.empty(n, np.int64),
     )
+    first_prices = rules.lam * next_prices(rules, np.zeros((1, rules.n_features), bool))[0]
     buffers = row_buffers(plan, rules.n_classes)
-    _outlook_in_states(
-        plan, continuation, buffers, rules.tables, states, rules.error_costs, rules.lam * rules.costs, outlook
-    )
+    _outlook_in_states(plan, continuation, buffers, rules.tables, states, rules.error_costs, first_prices, outlook)
     return outlook
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _outlook_in_states(p, c, b, t, s, error_costs, prices, o):
+def _outlook_in_states(p, c, b, t, s, error_costs, first_prices, o):
     J = s.known.shape[1]
     for row in range(len(s.X)):
         j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
         o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, error_costs)
-        w = v if its_own else _best_contained(p, c, s, row, v, c.answer_cost, False)
+        w = v if its_own else _best_contained(p, c, s, row, v, c.answer_cost, 0.0)
         o.places[row] = w
         encode_values_of(p, b, s.X, row, w)
         predict_proba_at(p, b, w)
@@ -431,7 +431,7 @@ def _outlook_in_states(p, c, b, t, s, error_costs, prices, o):
         _write_expected(p, c, b, v, (s.usable[row], j), (error_costs, stop_cost), o.expected[row])
         if p.feature_first[v + 1] == p.feature_first[v]:  # nothing is known there: the means of training hold
             for m in range(p.child_first[v], p.child_first[v + 1]):
-                o.expected[row, p.acquisition[m]] = prices[p.acquisition[m]] + c.start_value[p.child[m]]
+                o.expected[row, p.acquisition[m]] = first_prices[p.acquisition[m]] + c.start_value[p.child[m]]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -476,7 +476,7 @@ def _next_acquisition(p, c, b, t, s, row, error_costs):
 
     The acquisition is -1 to answer there.
     """
-    n_known, n_base, root = 0, 0, 0
+    n_known, n_base, root = 0, 0, np.int64(0)
     for j in range(s.known.shape[1]):
         n_known += s.known[row, j]
     if len(c.base) > 0:
@@ -495,7 +495,7 @@ def _next_acquisition(p, c, b, t, s, row, error_costs):
     j, v, n_free = _replay(p, c, b, t, s, row, root, error_costs)
     if n_base + n_free == n_known:  # a state of the policy itself
         return j, v, True
-    start = _best_contained(p, c, s, row, root, c.start_value, True)
+    start = _best_contained(p, c, s, row, root, c.start_value, 1.0)
     if start == root:
         return j, v, False
     encode_values_of(p, b, s.X, row, start)

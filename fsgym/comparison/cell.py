@@ -111,7 +111,7 @@ def run_tested_cell(
         warnings.simplefilter("always")
         train, test = split.divide(dataset)
         model = fit_on(train, candidate, rules, seed)
-        result = evaluate(model, test, rules)
+        result = evaluate(model, test, rules=rules)
     figures = _test_figures(result, train) | acquisition_figures(result) | curve_figures(result, model, train)
     return figures | {"warning": first_warning(caught)}
 
@@ -132,13 +132,13 @@ def _fit_and_validate(
         warnings.simplefilter("always")
         train, part, validation, test = split.parts(dataset)
         held_out = shown(validation, part)
-        validated = [evaluate(model, held_out, rules) for model in fit(part)]
+        validated = [evaluate(model, held_out, rules=rules) for model in fit(part)]
         shown_test, models = shown(test, train), fit(train)
-        tested = [evaluate(model, shown_test, rules) for model in models]
+        tested = [evaluate(model, shown_test, rules=rules) for model in models]
         cells = []
         for before, model, result in zip(validated, models, tested, strict=True):
             row = {f"validation_{k}": v for k, v in before.figures().items()}
-            refit = evaluate(model, shown(validation, train), rules)
+            refit = evaluate(model, shown(validation, train), rules=rules)
             row |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
             row |= _test_figures(result, train) | first_columns(result) | {"by_class": _by_class_as_json(result)}
             ordered = explained and result.trajectories is not None
@@ -231,7 +231,7 @@ def evaluate_at_prices(
             shares = np.array([validation.n_samples for _, validation in held_out], float)
             shares /= shares.sum()
             tried = [
-                [evaluate(m, validation, rules[0]) for m in fit_settings(fit, candidates, rules[0], seed)]
+                [evaluate(m, validation, rules=rules[0]) for m in fit_settings(fit, candidates, rules[0], seed)]
                 for fit, validation in held_out
             ]
             errors, spent = (shares @ [[getattr(r, name) for r in part] for part in tried] for name in LOSS_PARTS)
@@ -240,7 +240,7 @@ def evaluate_at_prices(
         fitted = dict(zip(chosen, fit_settings(train, [candidates[k] for k in chosen], rules[0], seed)))
         models = [fitted[k] for k in best]
     seconds = time.process_time() - start
-    return models, [evaluate(m, test, r) for m, r in zip(models, rules, strict=True)], seconds
+    return models, [evaluate(m, test, rules=r) for m, r in zip(models, rules, strict=True)], seconds
 
 
 def with_seed(candidate: Any, seed: int) -> Any:

@@ -20,9 +20,6 @@ from fsgym.text.html import HtmlTable, html_block, rules_html
 if TYPE_CHECKING:
     import pandas as pd
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:

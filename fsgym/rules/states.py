@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -11,10 +9,6 @@ from numpy.typing import NDArray
 from fsgym.rules import kernels as mdp
 from fsgym.rules.rules import Rules
 from fsgym.support.arrays import read_only
-
-if TYPE_CHECKING:
-    from fsgym.rules.rules import Rules
-
 
 # Which acquisitions can ever be made for a row: their values and those of all their prerequisites are available.
 

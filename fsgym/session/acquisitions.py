@@ -45,7 +45,6 @@ class Acquisitions:
         self.index = {name: j for j, name in enumerate(rules.names)}
         self.column_index = {name: k for k, name in enumerate(columns.names)}
         self.acquisition_of_column = {k: j for j, members in enumerate(self.columns_of) for k in members}
-        self.member, self.first = rules.tables.member, rules.tables.member_first[:-1]
 
     def find(self, name: Any) -> tuple[int, tuple[int, ...]]:
         """The acquisition that a name means, and its columns: all of them, or the one column of that name."""

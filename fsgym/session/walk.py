@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
+from fsgym.support.arrays import read_only
 
 # (acquired, values, legal) -> actions, each as in ``AskedModel.advise``
 ActInStates = Callable[[NDArray[np.bool_], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.int64]]
@@ -90,7 +91,7 @@ class ActingWalk:
 def started_state(rules: Rules, obtainable: NDArray[np.bool_]) -> State:
     """The states of n cases with nothing acquired; ``obtainable`` is bool (n, n_features)."""
     state = rules.blank_state(len(obtainable))
-    _start_rows(rules.tables, state, np.where(obtainable, np.float32(0), np.float32(np.nan)))
+    _start_rows(rules.tables, state, read_only(np.where(obtainable, 0.0, np.nan), np.float32))
     return state
 
 

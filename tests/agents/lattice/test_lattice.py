@@ -283,3 +283,25 @@ def test_an_unfitted_classifier_raises_not_fitted(tmp_path):
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+def test_the_first_acquisition_is_expected_to_cost_what_it_costs_where_nothing_is_related_yet():
+    X, y = load_wine(return_X_y=True)
+    prices = {"costs": [1.0] * 4, "unrelated_costs": [5.0] * 4, "related": [[0, 1], [2, 3]], "lam": 0.01}
+    first = {}
+    for empty_is_related in (True, False):
+        options = {**prices, "related": _pairs(4, prices["related"]), "empty_is_related": empty_is_related}
+        model = LatticeClassifier(random_state=0, effort=0.1, **options).fit(X[:, [0, 6, 9, 10]], y)
+        held = model.policy_.continuation.start_value[model.policy_.plan.child[: model.policy_.plan.child_first[1]]]
+        step = model.step({})
+        expected = [a.expected_cost for a in step.alternatives if a.expected_cost is not None]
+        first[empty_is_related] = [a.price for a in step.alternatives][0]
+        assert expected and min(expected) == pytest.approx(0.01 * first[empty_is_related] + held.min())
+    assert first == {True: 1.0, False: 5.0}
+
+
+def _pairs(n, pairs):
+    related = np.eye(n, dtype=bool)
+    for i, j in pairs:
+        related[i, j] = related[j, i] = True
+    return related
