@@ -100,6 +100,25 @@ def test_calibration_error_detects_too_much_and_too_little_confidence():
     assert metrics.expected_calibration_error(np.array([0, 0, 0, 1]), exact) == 0
 
 
+def test_the_excess_calibration_error_is_0_on_average_where_the_labels_are_drawn_from_the_probabilities():
+    rng = np.random.default_rng(0)
+    scores = 2 * rng.normal(size=(300, 3))
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    drawn = [(rng.random((300, 1)) > probabilities.cumsum(axis=1)).sum(axis=1) for _ in range(40)]
+    excess = [metrics.excess_calibration_error(y, probabilities, n_draws=50) for y in drawn]
+    assert abs(np.mean(excess)) < 0.003
+    sharper = probabilities**3 / (probabilities**3).sum(axis=1, keepdims=True)
+    assert min(metrics.excess_calibration_error(y, sharper, n_draws=50) for y in drawn) > 0.05
+
+
+def test_the_excess_calibration_error_is_the_error_less_that_of_chance():
+    y, probabilities = np.array([0, 1]), np.array([[0.5, 0.5], [0.5, 0.5]])
+    # labels 0, 0 and 1, 1 have the error .5, the two others 0: the mean is .25
+    assert metrics.excess_calibration_error(y, probabilities, n_draws=4000) == pytest.approx(-0.25, abs=0.02)
+    again = metrics.excess_calibration_error(y, probabilities, random_state=np.random.default_rng(0))
+    assert again == metrics.excess_calibration_error(y, probabilities)
+
+
 def _two_columns(share):
     return np.column_stack([1 - share, share])
 
