@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.arrangement import Arrangement
+from agents.calibration import read_policy
 from agents.policy import Policy
 from fsgym.data.columns import Columns
 from fsgym.data.groups import groups_by_column, groups_by_name
@@ -23,6 +24,7 @@ from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.writing import write_whole
 
 MODEL_FORMAT = "fsgym-model-2"
+CALIBRATED_FORMAT = "fsgym-model-3"  # of calibrated models, which readers must refuse that do not know temperatures
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
 # Exceptions that damaged content can raise while objects are built from it.
 DAMAGE_ERRORS = (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
@@ -35,7 +37,8 @@ def save(path: str | os.PathLike, policy: Policy, labels: Mapping[str, Any]) -> 
     arrays, header = policy.to_arrays()
     rule_arrays, rule_options = policy.rules.state()
     arrays |= {f"rules.{name}": array for name, array in rule_arrays.items()}
-    write(path, policy.kind, arrays, {"rules": rule_options, **header, **labels})
+    model_format = CALIBRATED_FORMAT if policy.is_calibrated else MODEL_FORMAT
+    write(path, policy.kind, arrays, {"rules": rule_options, **header, **labels}, model_format)
 
 
 def digest(policy: Policy, labels: Labels) -> str:
@@ -56,12 +59,18 @@ def load(path: str | os.PathLike, policy_class: type[SomePolicy]) -> tuple[SomeP
     arrays, header = read(path, policy_class.kind)
     try:
         rules = _pop_rules(arrays, header)
-        return policy_class.from_arrays(arrays, header, rules), header
+        return read_policy(policy_class, arrays, header, rules), header
     except DAMAGE_ERRORS as error:
         raise damage_error(path, error) from None
 
 
-def write(path: str | os.PathLike, kind: str, arrays: Mapping[str, NDArray], header: Mapping[str, Any]) -> None:
+def write(
+    path: str | os.PathLike,
+    kind: str,
+    arrays: Mapping[str, NDArray],
+    header: Mapping[str, Any],
+    model_format: str = MODEL_FORMAT,
+) -> None:
     """Write a model file atomically: if it fails, an existing file stays as it was.
 
     Raises OSError if the file cannot be written, TypeError if the header is not plain JSON.
@@ -69,7 +78,7 @@ def write(path: str | os.PathLike, kind: str, arrays: Mapping[str, NDArray], hea
     from safetensors.numpy import save
 
     text = json.dumps({"kind": kind, **header})  # in one entry, since safetensors does not keep the order of several
-    data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {MODEL_FORMAT: text})
+    data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {model_format: text})
     write_whole(path, data)
 
 
@@ -111,12 +120,13 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
         raise ValueError(f"{path} is not a model file, or is damaged: {_one_line(error)}") from None
     if FORMAT_OF_0_1 in metadata:
         raise ValueError(f"{path} was written by fsgym 0.1 and must be trained and saved again with this version")
-    if MODEL_FORMAT not in metadata:
+    found = [name for name in (MODEL_FORMAT, CALIBRATED_FORMAT) if name in metadata]
+    if not found:
         raise ValueError(
             f"{path} is not a model file of fsgym ({MODEL_FORMAT}); save the model again with this version"
         )
     try:
-        header = json.loads(metadata[MODEL_FORMAT])
+        header = json.loads(metadata[found[0]])
     except (ValueError, RecursionError):
         raise ValueError(f"{path} is damaged: its header is not JSON") from None
     if not isinstance(header, dict):

@@ -227,11 +227,12 @@ def area_under_roc(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> 
 def mean_log_loss(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
     """Mean of minus the natural logarithm of the probability of the true class, as ``sklearn.metrics.log_loss``.
 
-    Probabilities below the smallest distance between floats, 2e-16, count as that.
+    Probabilities below the smallest distance between floats, 2e-16, count as that; above 1, as rounding can make them,
+    they count as 1.
     """
     from sklearn.metrics import log_loss
 
-    return float(log_loss(y, probabilities, labels=np.arange(probabilities.shape[1])))
+    return float(log_loss(y, np.minimum(probabilities, 1.0), labels=np.arange(probabilities.shape[1])))
 
 
 def brier_score(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:

@@ -65,6 +65,12 @@ def test_figures_of_probabilities_are_those_of_scikit_learn(problem):
     assert metrics.mean_log_loss(y, certain) == pytest.approx(-np.log(np.finfo(float).eps), rel=1e-6)
 
 
+def test_a_probability_that_rounding_made_larger_than_1_counts_as_1():
+    rounded = np.array([[1 + 2e-16, 0.0], [0.5, 0.5]])
+    assert rounded[0, 0] > 1
+    assert metrics.mean_log_loss(np.array([0, 1]), rounded) == pytest.approx(np.log(2) / 2)
+
+
 def test_the_brier_score_of_several_classes_is_that_of_scikit_learn():
     y, _, probabilities = scored_rows(4)
     try:
