@@ -192,7 +192,7 @@ class CalibratedPolicy(Policy):
     >>> X, y = load_wine(return_X_y=True)
     >>> model = MixtureClassifier(lam=0.05, calibration="temperature", random_state=0).fit(X[:, [6, 10]], y)
     >>> model.policy_.temperatures.round(1).tolist()  # with no value known, one, both; and the common one
-    [1.0, 1.0, 1.0, 1.0]
+    [0.9, 0.8, 0.8, 0.8]
     """
 
     policy: Policy

@@ -29,7 +29,10 @@ VALIDATION_CHECKS = {f"validation_{name}": check for name, check in fitting.FIGU
 TEST_CHECKS = {**fitting.FIGURE_CHECKS, "n_train": count, "n_test": count}
 ACQUISITION_CHECKS = {"histogram": list_of(count), "usage": list_of(share)}
 CELL_RESULT = record(
-    row=record(**TEST_CHECKS, **VALIDATION_CHECKS), **ACQUISITION_CHECKS, examples=optional(list_of(record()))
+    row=record(**TEST_CHECKS, **VALIDATION_CHECKS),
+    **ACQUISITION_CHECKS,
+    examples=optional(list_of(record())),
+    reliability=list_of(record(certainty=share, correct=share, rows=count)),
 )
 
 
@@ -66,8 +69,8 @@ def run_cell(
     Returns
     -------
     dict with ``cells``, for each setting a dict of JSON values: ``row``, figures by name; ``histogram``, ``usage``,
-    ``examples`` and, if the cell is ``explained`` and its method has an order, ``played`` and ``chart`` as in
-    ``Outcome``
+    ``reliability``, ``examples`` and, if the cell is ``explained`` and its method has an order, ``played`` and
+    ``chart`` as in ``Outcome``
     """
 
     def fit(part: Dataset) -> Sequence[Any]:
@@ -127,6 +130,7 @@ def _fit_and_validate(
                 {
                     "row": fitting.finite_or_none(row) | {"seen": 0.0, "warning": None},
                     **fitting.acquisition_figures(result),
+                    "reliability": result.reliability.to_dict("records"),
                     "examples": examples_of_rows(result, test, model) if ordered else None,
                     **(record_of(result, model, test) if ordered else {}),
                 }

@@ -70,6 +70,7 @@ class Outcome:
     histogram : list of int, the number of test rows predicted with 0, 1, ... acquisitions; None if the cell failed
     usage : list of float, the share of test rows for which each acquisition was made; None if the cell failed
     examples : list of dict, a few test rows with their acquisitions in order; None without an order
+    reliability : list of dict, the lines of ``Evaluation.reliability``; None if the cell failed
     played, chart : what ``record_of`` returns; None without an order, and in folders written before it
     """
 
@@ -79,6 +80,7 @@ class Outcome:
     examples: list[dict[str, Any]] | None = None
     played: dict[str, list] | None = None
     chart: str | None = None
+    reliability: list[dict[str, Any]] | None = None
 
 
 def cells_of(protocol: Protocol, methods: Sequence[ComparedMethod]) -> list[Cell]:

@@ -29,9 +29,11 @@ from fsgym.comparison.figures import plot_tradeoff, tradeoff_axes
 from fsgym.comparison.planned import Comparison, Outcome
 from fsgym.comparison.protocol import TARGETS
 from fsgym.comparison.ranking import REFERENCES, Ranking, Standing, method_titles, rank_methods, titles_with_flags
+from fsgym.comparison.reliability import RELIABILITY_CAPTION, plot_reliability
 from fsgym.comparison.several import DatasetsResult, folder_name
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.data.dataset import Dataset
+from fsgym.evaluation.result import RELIABILITY_HEADING
 from fsgym.methods import METHODS
 from fsgym.rules import Rules
 from fsgym.support.writing import write_whole
@@ -286,6 +288,9 @@ def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | N
     # Matplotlib warns of characters that its font lacks, and draws boxes.
     with matplotlib.rc_context(figures.STYLE), warnings.catch_warnings(action="ignore"):
         pictures = _tradeoff_pictures(comparison, summary, ranking) + _usage_pictures(comparison, ranking)
+        certainty = plot_reliability(comparison, ranking)
+        if certainty is not None:
+            pictures.append(Picture("reliability", RELIABILITY_HEADING, RELIABILITY_CAPTION, png_of(certainty)))
         return pictures + _price_pictures(comparison, summary, ranking)
 
 
