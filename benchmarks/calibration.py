@@ -3,6 +3,7 @@
 python benchmarks/calibration.py                            # the default agent, 14 small sets, split 100
 python benchmarks/calibration.py --classes LatticeClassifier,MixtureClassifier --seeds 100,101
 python benchmarks/calibration.py --classes MixtureClassifier --calibration none,auto
+python benchmarks/calibration.py --calibration none,auto --miss 5   # answers follow the probabilities
 
 For each set and price: the expected calibration error of the answers on test rows, less its mean over 200 label vectors
 that are drawn from the model's own probabilities, for which it is calibrated; the log-loss and the loss. With several
@@ -21,6 +22,7 @@ from pathlib import Path
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
+import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 import agents  # noqa: E402
@@ -36,6 +38,7 @@ def main() -> int:
     parser.add_argument("--calibration", default="none", help="values of the parameter, separated by commas")
     parser.add_argument("--seeds", default="100")
     parser.add_argument("--sets", default="", help="names of data sets, separated by commas; all without it")
+    parser.add_argument("--miss", type=float, default=1.0, help="what a miss of the rarest class costs")
     given = parser.parse_args()
     lines, kinds = [], [(n, c) for n in given.classes.split(",") for c in given.calibration.split(",")]
     for case in SMALL_SETS:
@@ -45,7 +48,10 @@ def main() -> int:
         for seed in map(int, given.seeds.split(",")):
             train, test = Split(seed, SMALL_TRAIN_SHARE).divide(data)
             for name, calibration in kinds:
-                agent, begun = getattr(agents, name)(calibration=calibration, random_state=seed), time.process_time()
+                costs = 1 - np.eye(data.n_classes)
+                costs[:, np.bincount(train.y).argmin()] *= given.miss
+                agent = getattr(agents, name)(error_costs=costs, calibration=calibration, random_state=seed)
+                begun = time.process_time()
                 with warnings.catch_warnings(action="ignore"):
                     models = agent.path(train, None, SMALL_PRICES)
                 seconds = (time.process_time() - begun) / len(models)
