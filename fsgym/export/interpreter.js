@@ -844,10 +844,12 @@ const FsgymPolicy = (() => {
   // Temperatures, one for each number of acquisitions of which something is known, the last one for larger numbers. They
   // change probabilities and expected costs, and the answer where another one then costs less.
   function calibrate(policy, temperatures) {
-    mustHold(temperatures.length > 0 && temperatures.every((t) => t >= 0.01 && t <= 100), "a temperature is out of range");
+    const inRange = (t) => typeof t === "number" && t >= 0.01 && t <= 100;
+    mustHold(Array.isArray(temperatures) && temperatures.length > 0 && temperatures.every(inRange), "a temperature is out of range");
     const advise = policy.advise.bind(policy);
     policy.advise = (acquired, values, legal) => {
       const advice = advise(acquired, values, legal), before = advice.stopCost;
+      mustHold(advice.probabilities !== null, "there are temperatures and no probabilities");
       const size = policy.groups.filter((group) => group.some((i) => acquired[i])).length;
       const power = 1 / temperatures[Math.min(size, temperatures.length - 1)];
       const raised = advice.probabilities.map((p) => p ** power), total = sum(raised);

@@ -1,6 +1,7 @@
 """Temperatures are fitted by their definition, on out-of-fold states; a calibrated policy is the same everywhere."""
 
 import json
+import subprocess
 from functools import cache
 
 import numpy as np
@@ -27,7 +28,7 @@ from agents.calibration import (
 from agents.lattice.classifier import LatticeLearner
 from fsgym.metrics import mean_log_loss
 from support.asked_models import asked_table, values_in
-from support.exported_policies import cases_of, check_interpreters, import_document, needs_node
+from support.exported_policies import SCRIPTS, cases_of, check_interpreters, import_document, needs_node
 
 pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit:UserWarning")
 
@@ -208,6 +209,19 @@ def test_interpreters_apply_temperatures(agent, costs):
     model = with_temperatures(models(agent, costs)[1], [1.0, 3.0, 2.0, 0.5])
     assert json.loads(model.policy_json())["format"] == "fsgym-policy-3"
     check_interpreters(model, cases_of(model, asked_table("base")[0], 25))
+
+
+@needs_node
+@pytest.mark.parametrize("wrong", [[], None, [0.0], ["1"], 1.0])
+def test_the_page_refuses_temperatures_out_of_range(wrong):
+    plain = json.loads(models("mixture")[1].policy_json())
+    plain["parameters"]["temperatures"] = wrong
+    script = (
+        f"const {{ read }} = require({json.dumps(str(SCRIPTS / 'interpreter.js'))});"
+        "try { read(JSON.parse(require('fs').readFileSync(0, 'utf8'))); } catch (error) { console.log(error.message); }"
+    )
+    done = subprocess.run(["node", "-e", script], input=json.dumps(plain), capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "the policy is damaged: a temperature is out of range"
 
 
 def test_the_reference_interpreter_refuses_temperatures_out_of_range():
