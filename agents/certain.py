@@ -91,6 +91,10 @@ class CertainPolicy(Policy):
             return self.policy.state_probabilities(acquired, values)
         return self.policy.state_probabilities(acquired, values, missing)
 
+    @property
+    def is_tempered(self) -> bool:
+        return self.policy.is_tempered
+
     def walk(self, state: State, missing: NDArray[np.bool_] | None = None) -> Walk:
         return CertainWalk(self, state, missing)
 

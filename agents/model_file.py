@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.arrangement import Arrangement
+from agents.calibration import read_policy
 from agents.policy import Policy
 from fsgym.data.columns import Columns
 from fsgym.data.groups import groups_by_column, groups_by_name
@@ -23,7 +24,7 @@ from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.writing import write_whole
 
 MODEL_FORMAT = "fsgym-model-2"
-FORMAT_WITH_PROMISE = "fsgym-model-3"  # of models that were calibrated; fsgym 0.2.0 refuses it, which has no such rule
+NEWER_FORMAT = "fsgym-model-3"  # with a promise or temperatures, of which fsgym 0.2.0 knows nothing: it refuses it
 PROMISE = "promise"  # its entry of the header
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
 # Exceptions that damaged content can raise while objects are built from it.
@@ -37,7 +38,7 @@ def save(path: str | os.PathLike, policy: Policy, labels: Mapping[str, Any]) -> 
     arrays, header = policy.to_arrays()
     rule_arrays, rule_options = policy.rules.state()
     arrays |= {f"rules.{name}": array for name, array in rule_arrays.items()}
-    write(path, policy.kind, arrays, {"rules": rule_options, **header, **labels})
+    write(path, policy.kind, arrays, {"rules": rule_options, **header, **labels}, tempered=policy.is_tempered)
 
 
 def digest(policy: Policy, labels: Labels) -> str:
@@ -58,12 +59,19 @@ def load(path: str | os.PathLike, policy_class: type[SomePolicy]) -> tuple[SomeP
     arrays, header = read(path, policy_class.kind)
     try:
         rules = _pop_rules(arrays, header)
-        return policy_class.from_arrays(arrays, header, rules), header
+        return read_policy(policy_class, arrays, header, rules), header
     except DAMAGE_ERRORS as error:
         raise damage_error(path, error) from None
 
 
-def write(path: str | os.PathLike, kind: str, arrays: Mapping[str, NDArray], header: Mapping[str, Any]) -> None:
+def write(
+    path: str | os.PathLike,
+    kind: str,
+    arrays: Mapping[str, NDArray],
+    header: Mapping[str, Any],
+    *,
+    tempered: bool = False,
+) -> None:
     """Write a model file atomically: if it fails, an existing file stays as it was.
 
     Raises OSError if the file cannot be written, TypeError if the header is not plain JSON.
@@ -71,7 +79,7 @@ def write(path: str | os.PathLike, kind: str, arrays: Mapping[str, NDArray], hea
     from safetensors.numpy import save
 
     text = json.dumps({"kind": kind, **header})  # in one entry, since safetensors does not keep the order of several
-    written = FORMAT_WITH_PROMISE if PROMISE in header else MODEL_FORMAT
+    written = NEWER_FORMAT if tempered or PROMISE in header else MODEL_FORMAT
     data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {written: text})
     write_whole(path, data)
 
@@ -114,7 +122,7 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
         raise ValueError(f"{path} is not a model file, or is damaged: {_one_line(error)}") from None
     if FORMAT_OF_0_1 in metadata:
         raise ValueError(f"{path} was written by fsgym 0.1 and must be trained and saved again with this version")
-    found = next((name for name in (MODEL_FORMAT, FORMAT_WITH_PROMISE) if name in metadata), None)
+    found = next((name for name in (MODEL_FORMAT, NEWER_FORMAT) if name in metadata), None)
     if found is None:
         raise ValueError(
             f"{path} is not a model file of fsgym ({MODEL_FORMAT}); save the model again with this version"
@@ -125,8 +133,8 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
         raise ValueError(f"{path} is damaged: its header is not JSON") from None
     if not isinstance(header, dict):
         raise ValueError(f"{path} is damaged: its header is not a JSON object")
-    if (PROMISE in header) != (found == FORMAT_WITH_PROMISE):
-        raise ValueError(f"{path} is damaged: a file has a promise exactly if it is {FORMAT_WITH_PROMISE}")
+    if PROMISE in header and found != NEWER_FORMAT:
+        raise ValueError(f"{path} is damaged: a file with a promise must be {NEWER_FORMAT}")
     return arrays, header
 
 

@@ -187,6 +187,11 @@ class Policy(ABC):
         """The policy that decides: this one, or the one that it delegates to."""
         return self
 
+    @property
+    def is_tempered(self) -> bool:
+        """Whether temperatures are applied to the class probabilities, see ``agents.calibration``; no by default."""
+        return False
+
     @abstractmethod
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """Everything except the rules: arrays by name, and other values as plain JSON."""

@@ -1,4 +1,4 @@
-"""A policy as plain JSON in the format ``fsgym-policy-2`` (docs/policy-format.md), for interpreters without fsgym."""
+"""A policy as plain JSON in the format of docs/policy-format.md, for interpreters without fsgym."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agents.arrangement import Arrangement
 
 POLICY_FORMAT = "fsgym-policy-2"
+TEMPERED_FORMAT = "fsgym-policy-3"  # of calibrated policies, which interpreters must refuse without temperatures
 WHOLE_NUMBERS = ("uint8", "int16", "int32")
 EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
 
@@ -47,7 +48,7 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     arrangement, rules = labels.arrangement, acting.rules
     Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
     return {
-        "format": POLICY_FORMAT,
+        "format": TEMPERED_FORMAT if acting.is_tempered else POLICY_FORMAT,
         "digest": digest(policy, labels),
         "kind": acting.kind,
         "classes": labels_to_json(labels.classes),

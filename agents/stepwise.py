@@ -59,7 +59,7 @@ class AskingAgent(AskingMixin):
         return model_file.digest(self.policy_, self._labels())
 
     def policy_json(self) -> str:
-        """The policy with its rules and names as JSON text, in the format ``fsgym-policy-2`` (docs/policy-format.md).
+        """The policy with its rules and names as JSON text, in the format of docs/policy-format.md.
 
         An interpreter without fsgym can ask with it, such as that of ``save_page``.
 

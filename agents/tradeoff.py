@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from agents.base import BaseAgentClassifier
+from agents.calibration import TemperedPolicy
 from agents.inputs import training_rows
 from agents.model_file import Labels
 from agents.policy import Policy
@@ -376,6 +377,11 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         probabilities = self._act(X, missing_columns)[1].probabilities
         assert probabilities is not None
         return probabilities
+
+    @property
+    def calibration_(self) -> str:
+        """ "temperature" if the class probabilities are tempered, else "none"."""
+        return "temperature" if isinstance(self.policy_.acting, TemperedPolicy) else "none"
 
     def _restore(self, policy: Any, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)

@@ -336,6 +336,33 @@ class Lattice(Policy):
         return design @ self.part(name, v).reshape(len(design), -1)
 
 
+class Calibrated:
+    """A policy with a temperature for each number of known acquisitions; the last one is that of larger numbers."""
+
+    def __init__(self, policy):
+        self.policy, self.temperatures = policy, policy.parameters["temperatures"]
+        if not self.temperatures or min(self.temperatures) < 0.01 or max(self.temperatures) > 100:
+            raise ValueError("a temperature must be from 0.01 to 100")
+
+    def __getattr__(self, name):
+        return getattr(self.policy, name)
+
+    def advise(self, acquired, values, legal):
+        advice = self.policy.advise(acquired, values, legal)
+        size = sum(acquired[group].any() for group in self.groups)
+        raised = advice["probabilities"] ** (1 / self.temperatures[min(size, len(self.temperatures) - 1)])
+        proba = raised / raised.sum()
+        costs, before = self.error_costs @ proba, advice["stop_cost"]
+        if costs[advice["answer"]] > costs.min() + 1e-12:
+            advice["answer"] = costs.argmin()
+        stop_cost = float(costs[advice["answer"]])
+        return advice | {
+            "probabilities": proba,
+            "stop_cost": stop_cost,
+            "expected": advice["expected"] + stop_cost - before,
+        }
+
+
 def softmax(scores):
     shares = np.exp(scores - scores.max())
     return shares / shares.sum()
@@ -344,11 +371,12 @@ def softmax(scores):
 def read_policy(text, kinds={"lattice": Lattice}):  # noqa: B006
     """The policy in a JSON text, as one of the classes in ``kinds``; ValueError if it is of another format or kind."""
     plain = json.loads(text)
-    if plain.get("format") not in ("fsgym-policy-1", "fsgym-policy-2"):
-        raise ValueError(f"the policy must be of the format fsgym-policy-2 or -1, got {plain.get('format')!r}")
+    if plain.get("format") not in ("fsgym-policy-1", "fsgym-policy-2", "fsgym-policy-3"):
+        raise ValueError(f"the policy must be of the format fsgym-policy-1 to -3, got {plain.get('format')!r}")
     if plain["kind"] not in kinds:
         raise ValueError(f"the policy is of the kind {plain['kind']!r}; interpret_other_policies.py reads all kinds")
-    return kinds[plain["kind"]](plain)
+    policy = kinds[plain["kind"]](plain)
+    return Calibrated(policy) if "temperatures" in policy.parameters else policy
 
 
 def main(path, known="{}", kinds={"lattice": Lattice}):  # noqa: B006

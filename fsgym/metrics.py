@@ -7,7 +7,7 @@ NaN, without a warning.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +46,7 @@ DIAGNOSTIC_LABELS = {"sensitivity": "sensitivity", "specificity": "specificity",
 PROBABILITY_FIGURES = ("auc", "log_loss", "brier", "calibration_error")
 IMBALANCE = 3.0  # rows of the largest class over those of the smallest, from which accuracy alone misleads
 CALIBRATION_BINS = 10  # as in Naeini, Cooper and Hauskrecht (2015)
+CALIBRATION_DRAWS = 200  # of labels, for the calibration error that chance makes; measured: its mean is exact to .0014
 LEVEL = 0.95  # of intervals
 
 
@@ -177,7 +178,7 @@ def diagnostic_figures(y: NDArray[np.int64], answers: NDArray[np.int64], positiv
     }
 
 
-def _shares(parts: NDArray[np.int64], wholes: NDArray[np.int64]) -> NDArray[np.float64]:
+def _shares(parts: NDArray[Any], wholes: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.divide(parts, wholes, out=np.full(len(wholes), np.nan), where=wholes > 0)
 
 
@@ -226,11 +227,12 @@ def area_under_roc(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> 
 def mean_log_loss(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
     """Mean of minus the natural logarithm of the probability of the true class, as ``sklearn.metrics.log_loss``.
 
-    Probabilities below the smallest distance between floats, 2e-16, count as that.
+    Probabilities below the smallest distance between floats, 2e-16, count as that; above 1, as rounding can make them,
+    they count as 1.
     """
     from sklearn.metrics import log_loss
 
-    return float(log_loss(y, probabilities, labels=np.arange(probabilities.shape[1])))
+    return float(log_loss(y, np.minimum(probabilities, 1.0), labels=np.arange(probabilities.shape[1])))
 
 
 def brier_score(y: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
@@ -260,12 +262,159 @@ def expected_calibration_error(y: NDArray[np.int64], probabilities: NDArray[np.f
     well-calibrated multi-class probabilities with Dirichlet calibration. Naeini, Cooper and Hauskrecht (2015),
     Obtaining well calibrated probabilities using Bayesian binning.
     """
-    edges = np.linspace(0.0, 1.0, CALIBRATION_BINS + 1)[1:-1]
     gaps = []
     for k, share in enumerate(probabilities.T):
-        difference = np.bincount(np.searchsorted(edges, share), weights=share - (y == k), minlength=CALIBRATION_BINS)
+        difference = np.bincount(_bins_of(share), weights=share - (y == k), minlength=CALIBRATION_BINS)
         gaps.append(np.abs(difference).sum() / len(y))
     return float(np.mean(gaps))
+
+
+def _bins_of(shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The bin of each share, int64 (n_samples,): 0 from 0 to 0.1, 1 above 0.1 to 0.2, and so on."""
+    return np.searchsorted(np.linspace(0.0, 1.0, CALIBRATION_BINS + 1)[1:-1], shares)
+
+
+def excess_calibration_error(
+    y: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    n_draws: int = CALIBRATION_DRAWS,
+    random_state: int | np.random.Generator | None = 0,
+) -> float:
+    """The expected calibration error beyond what chance alone makes of calibrated probabilities.
+
+    It is ``expected_calibration_error`` minus its mean over label vectors that are drawn from the probabilities
+    themselves, for which these are calibrated. With calibrated probabilities it is 0 on average, and can be negative;
+    its standard deviation is then about 0.01 for 300 rows of two classes.
+
+    Parameters
+    ----------
+    y : int64 (n_samples,)
+    probabilities : float64 (n_samples, n_classes)
+    n_draws : int, default 200
+        Label vectors; with 200 of them the mean is exact to about 0.001.
+    random_state : int, numpy Generator or None, default 0
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> share = rng.random(1000)
+    >>> y = (rng.random(1000) < share).astype(int)  # drawn from the probabilities
+    >>> sharper = share**3 / (share**3 + (1 - share)**3)
+    >>> [round(excess_calibration_error(y, np.column_stack([1 - p, p])), 2) for p in (share, sharper)]
+    [-0.0, 0.12]
+    """
+    rng, below = np.random.default_rng(random_state), probabilities.cumsum(axis=1)
+    by_chance = []
+    for _ in range(n_draws):
+        drawn = (rng.random((len(y), 1)) * below[:, -1:] > below).sum(axis=1)
+        by_chance.append(expected_calibration_error(drawn, probabilities))
+    return expected_calibration_error(y, probabilities) - float(np.mean(by_chance))
+
+
+class CertaintyBin(NamedTuple):
+    """Rows whose answers have about the same probability.
+
+    Attributes
+    ----------
+    certainty : float, mean probability of the answers
+    correct : float, share of right answers
+    rows : int
+    """
+
+    certainty: float
+    correct: float
+    rows: int
+
+
+def certainty_bins(
+    y: NDArray[np.int64], answers: NDArray[np.int64], probabilities: NDArray[np.float64]
+) -> list[CertaintyBin]:
+    """What a reliability plot shows: of calibrated probabilities, ``correct`` is ``certainty`` up to chance.
+
+    Rows are put into ten bins by the probability of their answer, which need not be the likeliest class where errors
+    have costs; bins without rows are left out.
+
+    Parameters
+    ----------
+    y, answers : int64 (n_samples,)
+    probabilities : float64 (n_samples, n_classes)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> probabilities = np.array([[0.9, 0.1], [0.15, 0.85], [0.4, 0.6]])
+    >>> [tuple(b) for b in certainty_bins(np.array([0, 0, 1]), np.array([0, 1, 1]), probabilities)]
+    [(0.6, 1.0, 1), (0.875, 0.5, 2)]
+    """
+    certainty = np.minimum(probabilities[np.arange(len(y)), answers], 1.0)
+    place = _bins_of(certainty)
+    rows = np.bincount(place, minlength=CALIBRATION_BINS)
+    sums = [np.bincount(place, weights, CALIBRATION_BINS) for weights in (certainty, y == answers)]
+    means = (_shares(total, rows) for total in sums)
+    return [CertaintyBin(*line) for line in zip(*(m.tolist() for m in means), rows.tolist(), strict=True) if line[2]]
+
+
+def venn_abers_intervals(scores: ArrayLike, labels: ArrayLike, new_scores: ArrayLike) -> NDArray[np.float64]:
+    """Intervals of the probability of class 1 of two classes, by inductive Venn-Abers prediction.
+
+    For each new score s and each label b, ``p_b`` is the value at s of the isotonic regression of the labels on the
+    scores, with the row (s, b) among them; the interval is from ``p_0`` to ``p_1``. It is wide where few rows have
+    about such a score, and it shows this: it decides nothing.
+
+    What is guaranteed is small. Where the rows are exchangeable with the new case, each row at the stop of the same
+    policy, ``p_b`` of its true label b is calibrated on average over all cases. This does not hold for one case, for a
+    group of cases, or for a number in between such as ``p_1 / (1 - p_0 + p_1)``; the interval is no confidence
+    interval. Rows by which the policy was trained, or a threshold was chosen, must not be among these.
+
+    Parameters
+    ----------
+    scores : float64 (n_samples,)
+        Such as ``model.predict_proba(X)[:, 1]`` of rows that the model was not trained on.
+    labels : (n_samples,), 0 or 1 or bool
+    new_scores : float64 (n_new,)
+
+    Returns
+    -------
+    float64 (n_new, 2), ``p_0`` and ``p_1``
+
+    Raises
+    ------
+    ValueError
+        If there are no scores, scores are not finite, or labels are others than 0 and 1.
+
+    References
+    ----------
+    Vovk and Petej (2014), Venn-Abers predictors, section 2.
+
+    Examples
+    --------
+    >>> venn_abers_intervals([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1], [0.5, 0.9]).round(3).tolist()
+    [[0.0, 1.0], [0.667, 1.0]]
+    """
+    from sklearn.isotonic import IsotonicRegression
+
+    s, y, new = (np.asarray(v, dtype=np.float64) for v in (scores, labels, new_scores))
+    if s.ndim != 1 or not len(s) or s.shape != y.shape or new.ndim != 1:
+        raise ValueError(
+            "scores and labels must have the same shape (n_samples,), with at least one row, and new_scores (n_new,), "
+            f"got {s.shape}, {y.shape} and {new.shape}"
+        )
+    if not (np.isfinite(s).all() and np.isfinite(new).all()):
+        raise ValueError("scores must be finite; leave rows without a probability out")
+    if not np.isin(y, (0, 1)).all():
+        raise ValueError("labels must be 0 or 1; pass y == label, with the probability of that label as the score")
+    # The value depends only on the place of the new score among the others: one regression for each place.
+    known = np.unique(s)
+    places, first, place = np.unique(
+        np.searchsorted(known, new) + np.searchsorted(known, new, side="right"), return_index=True, return_inverse=True
+    )
+    found = np.empty((len(places), 2))
+    for k, x in enumerate(new[first]):
+        for b in (0.0, 1.0):
+            regression = IsotonicRegression().fit(np.append(s, x), np.append(y, b))
+            found[k, int(b)] = regression.predict([x])[0]
+    return found[place]
 
 
 def probability_figures(y: NDArray[np.int64], probabilities: NDArray[np.float64] | None) -> dict[str, float]:

@@ -18,6 +18,7 @@ from agents.adaptive.evidence import (
 )
 from agents.adaptive.policy import LEARNERS, ChosenPolicy
 from agents.adaptive.report import LearnerReport, LearnerTrial, ReferencePoint
+from agents.calibration import Calibration, check_calibration
 from agents.lattice.sweep import standard_error
 from agents.model_file import Labels
 from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask, UsageTarget, find_price
@@ -260,6 +261,8 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
         neural network for all subsets.
     target_cost, target_features : float, optional
         Instead of ``lam``, as in ``LatticeClassifier``.
+    calibration : {"none", "auto", "temperature"}, default "none"
+        Whether the class probabilities are calibrated on the training rows, as in ``LatticeClassifier``.
     known : list of names or positions of columns, optional
         Columns that are available for every row at no cost, as in ``LatticeClassifier``.
     class_weight : None, "balanced" or mapping label -> weight, default None
@@ -277,7 +280,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
     evidence_ : tuple of str
         Columns for which it goes with the class whether a value is missing. For rows of a table, and cases of which it
         is declared (``session(missing=...)``), the model knows this from the start, at no price; otherwise nothing.
-    lam_, expected_cost_, expected_n_features_
+    lam_, expected_cost_, expected_n_features_, calibration_
         As in ``LatticeClassifier``.
     policy_ : ChosenPolicy
 
@@ -310,6 +313,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
         learner: Literal["auto", "lattice", "mixture", "network"] = "auto",
         target_cost: float | None = None,
         target_features: float | None = None,
+        calibration: Calibration = "none",
         known: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -320,6 +324,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
         self.learner = learner
         self.target_cost = target_cost
         self.target_features = target_features
+        self.calibration = calibration
         self.known = known
         self.class_weight = class_weight
         self.n_jobs = n_jobs
@@ -331,7 +336,10 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
             raise ValueError(explain_unknown("learner", self.learner, ["auto", *LEARNERS]))
         names = list(LEARNERS) if self.learner == "auto" else [self.learner]
         with ExitStack() as stack:
-            learners = {name: LEARNERS[name](n_jobs=self.n_jobs)._learner for name in names}
+            calibration = check_calibration(self.calibration)
+            learners = {
+                name: LEARNERS[name](n_jobs=self.n_jobs).set_params(calibration=calibration)._learner for name in names
+            }
             features = telling_features(task.dataset)
             if not len(features) or self.related is not None:
                 yield ChoosingLearner(task, learners, stack)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from agents.adaptive.evidence import InformedPolicy, InformedWalk, rules_with_indicators
 from agents.adaptive.report import LearnerReport
 from agents.anystate import AnyStateNetworkClassifier, MixtureClassifier
+from agents.calibration import read_policy
 from agents.lattice import LatticeClassifier
 from agents.policy import Policy, check_rows
 from agents.tradeoff import BaseTradeoffClassifier
@@ -99,6 +100,10 @@ class ChosenPolicy(Policy):
     def acting(self) -> Policy:
         return self.policy
 
+    @property
+    def is_tempered(self) -> bool:
+        return self.policy.is_tempered or (self.informed is not None and self.informed.policy.is_tempered)
+
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays, policy = self.policy.to_arrays()
         header: dict[str, Any] = {"learner": self.learner, "report": self.report.as_json(), "policy": policy}
@@ -138,4 +143,4 @@ def _policy_from(header: Mapping[str, Any], arrays: Mapping[str, NDArray], rules
     learner = header["learner"]
     if learner not in LEARNERS:
         raise ValueError(f"the learner of a model must be one of {', '.join(LEARNERS)}, got {learner!r}")
-    return LEARNERS[learner].policy_class.from_arrays(arrays, header["policy"], rules)
+    return read_policy(LEARNERS[learner].policy_class, arrays, header["policy"], rules)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from agents.anystate.learn import CrossFittedModels, LearntPolicy, learn_policy, training_folds
 from agents.anystate.policy import AnyStatePolicy
+from agents.calibration import Calibration, TemperedPolicy, calibrated, check_calibration
 from agents.model_file import Labels
-from agents.policy import MAX_LOSS
+from agents.policy import MAX_LOSS, Policy
 from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
 from fsgym.rules import Rules
 from fsgym.support.threads import one_blas_thread
@@ -34,7 +35,8 @@ class BaseAnyStateClassifier(BaseTradeoffClassifier):
 
     policy_class: ClassVar[type[AnyStatePolicy]]
 
-    policy_: AnyStatePolicy
+    calibration: Calibration
+    policy_: AnyStatePolicy | TemperedPolicy
     training_loss_: float | None
 
     @abstractmethod
@@ -44,10 +46,12 @@ class BaseAnyStateClassifier(BaseTradeoffClassifier):
     @contextmanager
     def _learner(self, task: TrainingTask) -> Iterator[AnyStateLearner]:
         fold, seed = training_folds(task.dataset, task.rng), int(task.rng.integers(2**31))
+        calibration = check_calibration(self.calibration)
         with one_blas_thread():
-            yield AnyStateLearner(task, fold, seed, self._candidates(task, fold, seed), self.policy_class)
+            candidates = self._candidates(task, fold, seed)
+            yield AnyStateLearner(task, fold, seed, candidates, self.policy_class, calibration)
 
-    def _restore(self, policy: AnyStatePolicy, header: dict[str, Any], labels: Labels) -> None:
+    def _restore(self, policy: Policy, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)
         self.training_loss_ = None
 
@@ -62,9 +66,11 @@ class AnyStateLearner(Learner):
         seed: int,
         candidates: Candidates,
         policy_class: type[AnyStatePolicy],
+        calibration: Calibration,
     ) -> None:
         self.task, self.fold, self.seed, self.candidates = task, fold, seed, candidates
         self.policy_class = policy_class
+        self.calibration: Calibration = calibration
 
     def learn_at(self, rules: Rules) -> LearntPolicy:
         """Learn the policy at the prices of these rules."""
@@ -73,7 +79,8 @@ class AnyStateLearner(Learner):
         candidates, skipped, given = self.candidates(rules), self.task.skipped, self.task.given
         return learn_policy(candidates, data, self.fold, weight, rules, self.seed, skipped, given)
 
-    def finish(self, model: BaseAnyStateClassifier, result: LearntPolicy) -> AnyStatePolicy:
+    def finish(self, model: BaseAnyStateClassifier, result: LearntPolicy) -> Policy:
         """The policy; sets ``training_loss_``."""
         model.training_loss_ = result.loss
-        return self.policy_class(result.model, result.stop, result.model.rules, self.task.skipped)
+        policy = self.policy_class(result.model, result.stop, result.model.rules, self.task.skipped)
+        return calibrated(policy, result.path, self.calibration)

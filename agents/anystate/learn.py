@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.constants import MAX_ROLLED_ROWS, N_FOLDS_BY_ROWS
-from agents.anystate.rollouts import roll_out
+from agents.anystate.rollouts import RolloutStates, roll_out
 from agents.anystate.state_model import StateModel
 from agents.anystate.stop_rule import StopRule
 from agents.anystate.stopping import learn_stop
+from agents.calibration import PathStates
 from agents.lattice.training_data import stratified_folds
 from agents.tradeoff import AcquisitionIndices
 from fsgym.data.dataset import Dataset
@@ -43,6 +44,7 @@ class LearntPolicy(NamedTuple):
     losses : float64 (n_samples,), realised; NaN for rows that were not rolled out
     loss, n_features, cost : float
         ``cost`` is in the unit of ``costs``.
+    path : PathStates
     """
 
     model: StateModel
@@ -51,6 +53,7 @@ class LearntPolicy(NamedTuple):
     loss: float
     n_features: float
     cost: float
+    path: PathStates
 
     def usage(self) -> dict[str, float]:
         """The means that a target limits, by name."""
@@ -101,10 +104,26 @@ def learn_policy(
         visited = roll_out(models.by_fold, fold, dataset, rules, rows, skipped=skipped, given=given)
         rng = np.random.default_rng(seed + 1)
         starts = roll_out(models.by_fold, fold, dataset, rules, rows[::2], rng, skipped, given)
-        stop, losses, last = learn_stop(visited, starts, dataset.y, fold, weight, rules)
+        stop, losses, last, reached = learn_stop(visited, starts, dataset.y, fold, weight, rules)
         share = weight[rows] / weight[rows].sum()
         means = (float(share @ v) for v in (losses, visited.n_features[last], visited.cost[last]))
         of_all = np.full(dataset.n_samples, np.nan)
         of_all[rows] = losses
-        learnt.append(LearntPolicy(models.final, stop, of_all, *means))
+        path = _path_of(visited, reached, last, dataset.y, fold, weight)
+        learnt.append(LearntPolicy(models.final, stop, of_all, *means, path=path))
     return min(learnt, key=lambda policy: policy.loss)
+
+
+def _path_of(
+    visited: RolloutStates,
+    reached: NDArray[np.bool_],
+    last: NDArray[np.int64],
+    y: NDArray[np.int64],
+    fold: NDArray[np.int64],
+    weight: NDArray[np.float64],
+) -> PathStates:
+    """The states of the rows up to their last ones, row by row of those that are reached."""
+    ends = np.zeros(len(reached), bool)
+    ends[last] = True
+    row = visited.row
+    return PathStates(visited.probabilities, y[row], visited.size, ends, fold[row], weight[row]).select(reached)

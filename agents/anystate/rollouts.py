@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from agents.anystate.constants import MAX_KNOWN, MAX_ROLLOUT_LENGTH, MAX_UNAVAILABLE
 from agents.anystate.state_model import StateBatch, StateModel
+from agents.calibration import known_sizes
 from agents.tradeoff import AcquisitionIndices
 from fsgym.data.dataset import Dataset
 from fsgym.envs.episodes import EpisodeOutcomes, Episodes
@@ -33,6 +34,7 @@ class RolloutStates(NamedTuple):
     inputs : float64 (n_states, n_inputs), see ``StateEstimates``
     n_features, cost : float64 (n_states,)
         Features acquired so far and what they cost, in the unit of ``costs``.
+    size : int64 (n_states,), the number of acquisitions of which something is known
     """
 
     row: NDArray[np.int64]
@@ -45,6 +47,7 @@ class RolloutStates(NamedTuple):
     inputs: NDArray[np.float64]
     n_features: NDArray[np.float64]
     cost: NDArray[np.float64]
+    size: NDArray[np.int64]
 
 
 def roll_out(
@@ -147,6 +150,7 @@ def _roll_out_with(
                 estimates.inputs,
                 acquired.sum(axis=1).astype(np.float64),
                 episodes.state.spent[active],
+                known_sizes(acquired, rules),
             )
         )
         actions[active] = np.where(goes_on, preferred, J + answer)

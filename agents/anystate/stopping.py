@@ -34,11 +34,13 @@ class LearntStop(NamedTuple):
     rule : StopRule
     losses : float64 (n_rows,), the realised loss of each row from the empty state, by the rule of the other folds
     last : int64 (n_rows,), the state in which each row is answered
+    reached : bool (n_states,), whether the row comes to the state before it is answered, or is answered there
     """
 
     rule: StopRule
     losses: NDArray[np.float64]
     last: NDArray[np.int64]
+    reached: NDArray[np.bool_]
 
 
 def learn_stop(
@@ -92,11 +94,12 @@ def learn_stop(
         if loss < best[0]:
             best = loss, of_all, stops[0]
     _, theta, stop = best
-    last = np.flatnonzero(reached_states(visited, stop) & (stop | (visited.following < 0)))
+    reached = reached_states(visited, stop)
+    last = np.flatnonzero(reached & (stop | (visited.following < 0)))
     last = last[np.argsort(visited.row[last], kind="stable")]
     losses = values_of(visited, stop, realised[0])[visited.first]
     losses = losses[np.argsort(visited.row[visited.first], kind="stable")]
-    return LearntStop(basis._replace(theta=theta), losses, last)
+    return LearntStop(basis._replace(theta=theta), losses, last, reached)
 
 
 def values_of(visited: RolloutStates, stop: NDArray[np.bool_], cost: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.calibration import Calibration, TemperedPolicy, calibrated, check_calibration
 from agents.lattice import constants as const
 from agents.lattice import growth
 from agents.lattice.constants import DEFAULT_KAPPA, DEFAULT_UNKNOWN
@@ -22,7 +23,7 @@ from agents.lattice.sweep import ADAPTIVE, STOP, SweepPolicy, state_features
 from agents.lattice.training_data import TrainingData, limits_of, prepare_data
 from agents.model_file import Labels
 from agents.parallel import TaskRunner, task_runner
-from agents.policy import MAX_LOSS
+from agents.policy import MAX_LOSS, Policy
 from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_bool
@@ -177,6 +178,11 @@ class LatticeClassifier(BaseTradeoffClassifier):
         as possible without exceeding the target. On new rows the mean may be slightly above or below. The lowest value
         that is tried makes all features together cost a thousandth of an error; if its policy stays below the target,
         that policy is the result. The search takes as long as a ``path`` of about ten to fourteen values.
+    calibration : {"none", "auto", "temperature"}, default "none"
+        "temperature": the class probabilities are tempered (Guo et al., 2017), with one temperature for each number of
+        known acquisitions, so that they are right for the rows that the policy stops at. It is fitted on the
+        out-of-fold probabilities of the training rows on the policy's own paths. "auto": only where that lowers the
+        cross-fitted log-loss clearly. With error costs the answers follow the calibrated probabilities.
     kappa : float, default 0.3
         A row-dependent decision replaces a fixed one only if it is better by more than this many standard errors of
         their paired difference. Acquiring anything at all must pay by one standard error.
@@ -219,8 +225,10 @@ class LatticeClassifier(BaseTradeoffClassifier):
     expected_cost_, expected_n_features_ : float
         Means over the training rows, out of fold: the cost of a row's acquisitions, in the unit of ``costs``, and the
         number of features used. They are what a target limits.
+    calibration_ : str
+        "temperature" if ``policy_`` has tempered probabilities, else "none".
     rules_ : Rules
-    policy_ : LatticePolicy
+    policy_ : LatticePolicy, or TemperedPolicy around one
     limited_by_ : str or None
         "subsets" or "operations", the limit of the lattice that stopped its growth while the loss was still falling; a
         warning says so, too. None if there was none, and for a loaded classifier.
@@ -238,7 +246,8 @@ class LatticeClassifier(BaseTradeoffClassifier):
     References
     ----------
     Dulac-Arnold, Denoyer, Preux and Gallinari (2012), Sequential approaches for learning datum-wise sparse
-    representations. Dimitrakakis and Lagoudakis (2008), Rollout sampling approximate policy iteration.
+    representations. Dimitrakakis and Lagoudakis (2008), Rollout sampling approximate policy iteration. Guo, Pleiss, Sun
+    and Weinberger (2017), On calibration of modern neural networks.
 
     Examples
     --------
@@ -253,7 +262,7 @@ class LatticeClassifier(BaseTradeoffClassifier):
 
     policy_class = LatticePolicy
 
-    policy_: LatticePolicy
+    policy_: LatticePolicy | TemperedPolicy
     limited_by_: str | None
 
     @takes_rule_options
@@ -263,6 +272,7 @@ class LatticeClassifier(BaseTradeoffClassifier):
         *,
         target_cost: float | None = None,
         target_features: float | None = None,
+        calibration: Calibration = "none",
         kappa: float = DEFAULT_KAPPA,
         beta: float | None = None,
         effort: float = 1.0,
@@ -277,6 +287,7 @@ class LatticeClassifier(BaseTradeoffClassifier):
         self._set_rule_options(lam=lam, **rule_options)
         self.target_cost = target_cost
         self.target_features = target_features
+        self.calibration = calibration
         self.kappa = kappa
         self.beta = beta
         self.effort = effort
@@ -299,13 +310,13 @@ class LatticeClassifier(BaseTradeoffClassifier):
         unknown = check_number(self.unknown, "unknown", 0.0)
         if unknown >= 1:
             raise ValueError(f"unknown must be at least 0 and below 1, got {unknown:g}")
-        free_first = check_bool(self.free_first, "free_first")
+        free_first, calibration = check_bool(self.free_first, "free_first"), check_calibration(self.calibration)
         data = prepare_data(task.dataset, task.rng, task.weight)
         with task_runner(self.n_jobs, shared_memory=False) as run:
             settings = LearningSettings(kappa, beta, effort)
-            yield LatticeLearner(data, settings, task.known, free_first, unknown, run, task.skipped)
+            yield LatticeLearner(data, settings, task.known, free_first, unknown, run, task.skipped, calibration)
 
-    def _restore(self, policy: LatticePolicy, header: dict[str, Any], labels: Labels) -> None:
+    def _restore(self, policy: Policy, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)
         self.history_, self.limited_by_ = [], None
 
@@ -322,7 +333,9 @@ class LatticeLearner(Learner):
         unknown: float,
         run: TaskRunner,
         skipped: Subset = (),
+        calibration: Calibration = "none",
     ) -> None:
+        self.calibration: Calibration = calibration
         self.data, self.settings, self.known, self.free_first = data, settings, known, free_first
         self.unknown, self.run, self.skipped = unknown, run, skipped
         self.classifiers: dict[Subset, CrossFit] = {}
@@ -345,9 +358,11 @@ class LatticeLearner(Learner):
 
         return learn_after_base(learn_from, self.data, rules, self.known, self.free_first, self.skipped)
 
-    def finish(self, model: LatticeClassifier, result: TrainingResult) -> LatticePolicy:
+    def finish(self, model: LatticeClassifier, result: TrainingResult) -> Policy:
         """Fit the final classifiers; set ``history_`` and ``limited_by_``, with a warning where there is a limit."""
         model.history_, model.limited_by_ = result.history, result.limited_by
         if result.limited_by is not None:
             warn_caller(limit_warning(result, self.settings.effort))
-        return refit(result.policies, self.run, self.unknown, self.final)
+        path = None if self.calibration == "none" else result.path()  # before back-up moves change the result
+        policy = refit(result.policies, self.run, self.unknown, self.final)
+        return policy if path is None else calibrated(policy, path, self.calibration)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.calibration import PathStates
 from agents.lattice import constants as const
 from agents.lattice.growth import add_branches, add_children, add_initial_subsets, add_smaller_subsets, has_context
 from agents.lattice.nodes import Lattice, Subset
@@ -68,6 +69,24 @@ class TrainingResult(NamedTuple):
             best = min(panels, key=lambda z: (data.mean(panels[z]), z))
             found["best fixed panel"] = best, panels[best]
         return {name: (self._of_table(v), z) for name, (z, v) in found.items() if np.isfinite(v).all()}
+
+    def path(self) -> PathStates:
+        """The states of the training rows on the paths of the policy, from the first one to the stop, out of fold.
+
+        Without those of subsets that have no classifier, since each row passes through them.
+        """
+        policy, lattice = self.policy, self.policy.lattice
+        data, root, parts = lattice.data, lattice.nodes[()].cross_fit, []
+        weight = data.weighted(np.ones(len(data.y)))
+        for z, choice in policy.choices.items():
+            fitted, rows = lattice.nodes[z].cross_fit, np.flatnonzero(policy.arrivals[z])
+            ends = choice.next_child[rows] < 0
+            if fitted is None:  # rows that cannot obtain the next acquisition are answered as at the empty subset
+                rows, ends = rows[ends], ends[ends]
+            proba = (fitted or root).proba[rows].astype(np.float64)  # type: ignore[union-attr]
+            size = np.full(len(rows), len(z) + len(lattice.base))
+            parts.append(PathStates(proba, data.y[rows], size, ends, data.fold[rows], weight[rows]))
+        return PathStates(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def _of_table(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
         data = self.policy.lattice.data

@@ -11,7 +11,7 @@ import typer
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, check_rule_files
 from fsgym.cli.terminal import show
-from fsgym.evaluation.result import sentence_case
+from fsgym.evaluation.result import RELIABILITY_HEADING, sentence_case
 from fsgym.metrics import ALL_LABELS, DIAGNOSTIC_LABELS, FIGURE_LABELS, PROBABILITY_FIGURES, short_number
 from fsgym.text.messages import listing, one_line, visible_json
 
@@ -25,6 +25,11 @@ JsonOption = Annotated[
 SHOWN_FIGURES = (*FIGURE_LABELS, "loss_low", "loss_high", *PROBABILITY_FIGURES)
 CLASSES_PRINTED = 8  # of more than two, with recall and precision; --json has all
 LABEL_WIDTH, CELL_WIDTH = 28, 10
+RELIABILITY_LINES = (
+    ("certainty", "probability of the answer", "{:.2f}"),
+    ("correct", "share of right answers", "{:.2f}"),
+    ("rows", "rows", "{:,}"),
+)
 
 
 def evaluate(
@@ -58,7 +63,9 @@ def evaluate(
     evaluation. An evaluation has: dataset, rows, headline (names of the figures to decide by), figures (by name),
     cost_per_case and cost_per_1000 (mean, low and high: the 95 % interval), classes, by_class (class, rows, recall,
     precision), positive_class, diagnostics (sensitivity, specificity, ppv, npv; empty for more than two classes) and
-    confusion (rows by true class, then by answer). What is not defined is null.
+    confusion (rows by true class, then by answer), excess_calibration_error (the calibration error beyond that of
+    chance) and reliability (certainty, the mean probability of the answers, correct, the share that is right, and rows,
+    by certainty). What is not defined is null.
 
     Example: fsgym evaluate model.safetensors patients.csv
     """
@@ -134,6 +141,7 @@ def print_evaluations(results: Mapping[str, Evaluation]) -> None:
             _print_row(label, [f"{value:.4f}" if value == value else "-" for value in values])
         else:
             undefined.append(label)
+    print_reliability(last)
     rules = last.rules
     if rules.lam not in (0.0, 1.0) and (rules.costs != 1.0).any():
         per_case = short_number(last.loss / rules.lam)
@@ -144,6 +152,18 @@ def print_evaluations(results: Mapping[str, Evaluation]) -> None:
     n_classes = last.dataset.n_classes
     if n_classes > max(2, CLASSES_PRINTED):
         show(f"  Recall and precision of the other {n_classes - CLASSES_PRINTED} classes: --json")
+
+
+def print_reliability(result: Evaluation) -> None:
+    """Print the share of right answers by their certainty; nothing without probabilities."""
+    bins = result.reliability
+    if not len(bins):
+        return
+    error = result.excess_calibration_error
+    show(f"  {RELIABILITY_HEADING} (calibration error beyond chance {error:.4f}):")
+    for name, label, form in RELIABILITY_LINES:
+        cells = [form.format(value) for value in bins[name]]
+        show(f"    {label:<{LABEL_WIDTH - 2}}" + "".join(f"{cell:>7}" for cell in cells))
 
 
 def headline_sentence(result: Evaluation) -> str:

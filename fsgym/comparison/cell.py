@@ -35,7 +35,10 @@ VALIDATION_CHECKS = {f"validation_{name}": check for name, check in FIGURE_CHECK
 TEST_CHECKS = {**FIGURE_CHECKS, "n_train": count, "n_test": count}
 ACQUISITION_CHECKS = {"histogram": list_of(count), "usage": list_of(share)}
 CELL_RESULT = record(
-    row=record(**TEST_CHECKS, **VALIDATION_CHECKS), **ACQUISITION_CHECKS, examples=optional(list_of(record()))
+    row=record(**TEST_CHECKS, **VALIDATION_CHECKS),
+    **ACQUISITION_CHECKS,
+    examples=optional(list_of(record())),
+    reliability=list_of(record(certainty=share, correct=share, rows=count)),
 )
 
 
@@ -87,8 +90,9 @@ def run_cell(
     Returns
     -------
     dict with ``cells``, for each setting a dict of JSON values: ``row``, figures by name; ``histogram`` and ``usage``
-    of ``acquisition_figures``; ``examples``, a few test rows with their acquisitions in order; and ``played`` and
-    ``chart`` of ``record_of``. The last three only if the cell is ``explained`` and its method has an order.
+    of ``acquisition_figures``; ``reliability``, the lines of ``Evaluation.reliability``; ``examples``, a few test rows
+    with their acquisitions in order; and ``played`` and ``chart`` of ``record_of``. The last three only if the cell is
+    ``explained`` and its method has an order.
     """
 
     def fit(part: Dataset) -> Sequence[Any]:
@@ -146,6 +150,7 @@ def _fit_and_validate(
                 {
                     "row": finite_or_none(row) | {"seen": 0.0, "warning": None},
                     **acquisition_figures(result),
+                    "reliability": result.reliability.to_dict("records"),
                     "examples": examples_of_rows(result, test, model) if ordered else None,
                     **(record_of(result, model, test) if ordered else {}),
                 }

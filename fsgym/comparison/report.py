@@ -38,8 +38,10 @@ from fsgym.comparison.ranking import (
     rank_methods,
     titles_with_flags,
 )
+from fsgym.comparison.reliability import RELIABILITY_CAPTION, plot_reliability
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.data.dataset import Dataset
+from fsgym.evaluation.result import RELIABILITY_HEADING
 from fsgym.methods import METHODS
 from fsgym.rules import Rules
 from fsgym.support.writing import write_whole
@@ -296,6 +298,9 @@ def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | N
     # Matplotlib warns of characters that its font lacks, and draws boxes.
     with matplotlib.rc_context(figures.STYLE), warnings.catch_warnings(action="ignore"):
         pictures = _tradeoff_pictures(comparison, summary, ranking) + _usage_pictures(comparison, ranking)
+        certainty = plot_reliability(comparison, ranking)
+        if certainty is not None:
+            pictures.append(Picture("reliability", RELIABILITY_HEADING, RELIABILITY_CAPTION, png_of(certainty)))
         return pictures + _price_pictures(comparison, summary, ranking)
 
 

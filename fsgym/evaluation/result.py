@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+RELIABILITY_HEADING = "How often answers of a certainty are right"
+
+
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Result of evaluating a policy on a data set under given rules.
@@ -124,6 +127,27 @@ class Evaluation:
         return metrics.expected_calibration_error(self.dataset.y, self.probabilities)
 
     @cached_property
+    def excess_calibration_error(self) -> float:
+        """The calibration error beyond what chance makes of calibrated probabilities, see ``fsgym.metrics``."""
+        if self.probabilities is None:
+            return np.nan
+        return metrics.excess_calibration_error(self.dataset.y, self.probabilities)
+
+    @property
+    def reliability(self) -> pd.DataFrame:
+        """How often answers of a certainty are right, see ``fsgym.metrics.certainty_bins``.
+
+        One line per bin: ``certainty``, the mean probability of the answers; ``correct``, their share that is right;
+        ``rows``. Empty without probabilities.
+        """
+        import pandas as pd
+
+        bins = []
+        if self.probabilities is not None:
+            bins = metrics.certainty_bins(self.dataset.y, self.answers, self.probabilities)
+        return pd.DataFrame(bins, columns=pd.Index(metrics.CertaintyBin._fields))
+
+    @cached_property
     def cost_per_case(self) -> MeanInterval:
         """Mean loss and its 95 % interval, in the unit of ``error_costs``; rows of one row group are dependent.
 
@@ -200,7 +224,8 @@ class Evaluation:
             ``dataset``, its name; ``rows``; ``headline``, names of the figures to decide by; ``figures``, those of
             ``FIGURES`` by name; ``cost_per_case`` and ``cost_per_1000``, each with ``mean``, ``low`` and ``high``;
             ``classes``, their labels; ``by_class``, a list of ``class``, ``rows``, ``recall`` and ``precision``;
-            ``positive_class``, a label or None, and ``diagnostics``; ``confusion``, rows of the table by true class.
+            ``positive_class``, a label or None, and ``diagnostics``; ``confusion``, rows of the table by true class;
+            ``excess_calibration_error``, and ``reliability``, a list of ``certainty``, ``correct`` and ``rows``.
         """
         classes = self.dataset.classes.tolist()
         positive = self.positive_class
@@ -216,6 +241,8 @@ class Evaluation:
             "positive_class": None if positive is None else classes[positive],
             "diagnostics": _without_nan(self.diagnostics),
             "confusion": self.confusion.tolist(),
+            **_without_nan({"excess_calibration_error": self.excess_calibration_error}),
+            "reliability": self.reliability.to_dict("records"),
         }
 
     def __repr__(self) -> str:
@@ -238,6 +265,9 @@ class Evaluation:
         table = self.by_class
         lines = [list(_without_nan(line).values()) for line in table.to_dict("records")]
         parts.append(HtmlTable(list(table.columns), lines, len(lines)))
+        if len(reliability := self.reliability):
+            parts.append(f"{RELIABILITY_HEADING}:")
+            parts.append(HtmlTable(list(reliability.columns), reliability.to_numpy().tolist(), len(reliability)))
         if self.diagnostics:
             parts.append(f"{self.diagnostics_text()}.")
         rules = rules_html(self.rules, self.dataset.classes.tolist(), self.dataset.columns)

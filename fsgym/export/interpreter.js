@@ -1,10 +1,10 @@
-// Policies of the formats fsgym-policy-1 and -2 (docs/policy-format.md), asked one case at a time. No dependencies; a browser
+// Policies of the formats fsgym-policy-1 to -3 (docs/policy-format.md), asked one case at a time. No dependencies; a browser
 // has the global FsgymPolicy, Node has module.exports. Acquisitions and features are places in the order of the policy;
 // an acquisition of -1 is none. Numbers are float64, rounded with Math.fround where the policy computes in float32.
 "use strict";
 
 const FsgymPolicy = (() => {
-  const FORMAT = "fsgym-policy-2", FORMATS = ["fsgym-policy-1", FORMAT];
+  const FORMAT = "fsgym-policy-3", FORMATS = ["fsgym-policy-1", "fsgym-policy-2", FORMAT];
   const round32 = Math.fround;
   const TIE = 1e-12; // costs that differ by less count as equal
 
@@ -841,6 +841,28 @@ const FsgymPolicy = (() => {
     return { one, later, log };
   }
 
+  // Temperatures, one for each number of acquisitions of which something is known, the last one for larger numbers. They
+  // change probabilities and expected costs, and the answer where another one then costs less.
+  function calibrate(policy, temperatures) {
+    const inRange = (t) => typeof t === "number" && t >= 0.01 && t <= 100;
+    mustHold(Array.isArray(temperatures) && temperatures.length > 0 && temperatures.every(inRange), "a temperature is out of range");
+    const advise = policy.advise.bind(policy);
+    policy.advise = (acquired, values, legal) => {
+      const advice = advise(acquired, values, legal), before = advice.stopCost;
+      mustHold(advice.probabilities !== null, "there are temperatures and no probabilities");
+      const size = policy.groups.filter((group) => group.some((i) => acquired[i])).length;
+      const power = 1 / temperatures[Math.min(size, temperatures.length - 1)];
+      const raised = advice.probabilities.map((p) => p ** power), total = sum(raised);
+      advice.probabilities = raised.map((p) => p / total);
+      const costs = policy.costsOfAnswers(advice.probabilities), best = argmin(costs);
+      if (costs[advice.answer] > costs[best] + TIE) advice.answer = best;
+      advice.stopCost = costs[advice.answer];
+      advice.expected = advice.expected.map((cost) => cost + advice.stopCost - before);
+      return advice;
+    };
+    return policy;
+  }
+
   const KINDS = { lattice: Lattice, linear: Linear, network: Network, mixture: Mixture, any_network: AnyStateNetwork };
 
   // The policy of a parsed JSON text; an Error with a sentence if it is of another format.
@@ -848,7 +870,8 @@ const FsgymPolicy = (() => {
     if (!plain || !FORMATS.includes(plain.format) || !Object.hasOwn(KINDS, plain.kind)) {
       throw new Error(`the policy must be in the format ${FORMAT}`);
     }
-    return new KINDS[plain.kind](plain);
+    const policy = new KINDS[plain.kind](plain), { temperatures } = plain.parameters;
+    return temperatures === undefined ? policy : calibrate(policy, temperatures);
   }
 
   return { FORMAT, read, Case, encode, replay };

@@ -310,7 +310,7 @@ def test_a_model_file_keeps_the_promise(model, rows, tmp_path):
     assert model_file.MODEL_FORMAT.encode() in before
     model.calibrate(X, y, min_confidence=0.9)
     again = bytes_of(model, tmp_path)
-    assert model_file.FORMAT_WITH_PROMISE.encode() in again
+    assert model_file.NEWER_FORMAT.encode() in again
     assert model_file.MODEL_FORMAT.encode() not in again
     loaded = load_classifier(tmp_path / "model")
     assert loaded.promise_ == model.promise_

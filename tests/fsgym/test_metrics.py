@@ -65,6 +65,12 @@ def test_figures_of_probabilities_are_those_of_scikit_learn(problem):
     assert metrics.mean_log_loss(y, certain) == pytest.approx(-np.log(np.finfo(float).eps), rel=1e-6)
 
 
+def test_a_probability_that_rounding_made_larger_than_1_counts_as_1():
+    rounded = np.array([[1 + 2e-16, 0.0], [0.5, 0.5]])
+    assert rounded[0, 0] > 1
+    assert metrics.mean_log_loss(np.array([0, 1]), rounded) == pytest.approx(np.log(2) / 2)
+
+
 def test_the_brier_score_of_several_classes_is_that_of_scikit_learn():
     y, _, probabilities = scored_rows(4)
     try:
@@ -98,6 +104,91 @@ def test_calibration_error_detects_too_much_and_too_little_confidence():
     assert min(error[0.5], error[2.0]) > 0.07
     exact = np.repeat([[0.75, 0.25]], 4, axis=0)
     assert metrics.expected_calibration_error(np.array([0, 0, 0, 1]), exact) == 0
+
+
+def test_the_excess_calibration_error_is_0_on_average_where_the_labels_are_drawn_from_the_probabilities():
+    rng = np.random.default_rng(0)
+    scores = 2 * rng.normal(size=(300, 3))
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    drawn = [(rng.random((300, 1)) > probabilities.cumsum(axis=1)).sum(axis=1) for _ in range(40)]
+    excess = [metrics.excess_calibration_error(y, probabilities, n_draws=50) for y in drawn]
+    assert abs(np.mean(excess)) < 0.003
+    sharper = probabilities**3 / (probabilities**3).sum(axis=1, keepdims=True)
+    assert min(metrics.excess_calibration_error(y, sharper, n_draws=50) for y in drawn) > 0.05
+
+
+def test_the_excess_calibration_error_is_the_error_less_that_of_chance():
+    y, probabilities = np.array([0, 1]), np.array([[0.5, 0.5], [0.5, 0.5]])
+    # labels 0, 0 and 1, 1 have the error .5, the two others 0: the mean is .25
+    assert metrics.excess_calibration_error(y, probabilities, n_draws=4000) == pytest.approx(-0.25, abs=0.02)
+    again = metrics.excess_calibration_error(y, probabilities, random_state=np.random.default_rng(0))
+    assert again == metrics.excess_calibration_error(y, probabilities)
+
+
+def test_certainty_bins_hold_the_probability_of_the_answer():
+    rng = np.random.default_rng(0)
+    scores = 2 * rng.normal(size=(500, 3))
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    y, answers = rng.integers(0, 3, 500), rng.integers(0, 3, 500)
+    certainty = probabilities[np.arange(500), answers]
+    bins = metrics.certainty_bins(y, answers, probabilities)
+    assert sum(b.rows for b in bins) == 500
+    assert sum(b.rows * b.certainty for b in bins) == pytest.approx(certainty.sum())
+    assert sum(b.rows * b.correct for b in bins) == pytest.approx((y == answers).sum())
+    seen, believed = calibration_curve(y == answers, certainty, n_bins=10, strategy="uniform")
+    np.testing.assert_allclose([b.certainty for b in bins], believed)
+    np.testing.assert_allclose([b.correct for b in bins], seen)
+
+
+def isotonic_value(scores, labels, x):
+    """The value at a point by the formula of minima and maxima (Barlow et al., 1972)."""
+    points = np.unique(scores)
+    return max(
+        min(labels[(scores >= a) & (scores <= b)].mean() for b in points[points >= x]) for a in points[points <= x]
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_venn_abers_intervals_agree_with_a_direct_computation(seed):
+    rng = np.random.default_rng(seed)
+    scores, labels = rng.integers(0, 12, 25) / 10, rng.integers(0, 2, 25)  # with ties
+    new = np.concatenate([rng.random(20) * 1.4 - 0.1, scores[:5]])
+    found = metrics.venn_abers_intervals(scores, labels, new)
+    for x, interval in zip(new, found, strict=True):
+        for b in (0, 1):
+            expected = isotonic_value(np.append(scores, x), np.append(labels, b), x)
+            assert interval[b] == pytest.approx(expected, abs=1e-12)
+    assert (found[:, 0] <= found[:, 1]).all()
+    assert (np.diff(found[np.argsort(new)], axis=0) >= -1e-12).all()
+
+
+def test_the_entry_of_the_true_label_is_calibrated_on_average():
+    rng, entries, truths = np.random.default_rng(0), [], []
+    for _ in range(1500):
+        share = rng.random(41)
+        y = (rng.random(41) < share**2).astype(int)  # the scores are not calibrated
+        interval = metrics.venn_abers_intervals(share[:40], y[:40], share[40:])[0]
+        entries.append(interval[y[40]])
+        truths.append(y[40])
+    entries, truths = np.array(entries), np.array(truths)
+    for low in (0.0, 0.2, 0.4, 0.6, 0.8):
+        here = (entries >= low) & (entries <= low + 0.2)
+        gap, error = (truths - entries)[here].mean(), np.sqrt((entries * (1 - entries))[here].mean() / here.sum())
+        assert abs(gap) < 3.5 * error, low
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.1, 0.2], [0], [0.1]), "the same shape"),
+        (([], [], [0.1]), "the same shape"),
+        (([0.1, float("nan")], [0, 1], [0.1]), "must be finite"),
+        (([0.1, 0.2], [1, 2], [0.1]), "labels must be 0 or 1"),
+    ],
+)
+def test_venn_abers_needs_scores_and_labels_of_two_classes(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.venn_abers_intervals(*arguments)
 
 
 def _two_columns(share):

@@ -11,6 +11,7 @@ from agents.anystate.learn import CrossFittedModels
 from agents.anystate.mixture.fitting import fit_mixtures
 from agents.anystate.mixture.model import MixtureModel, model_of
 from agents.anystate.policy import AnyStatePolicy
+from agents.calibration import Calibration
 from agents.tradeoff import TrainingTask
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
@@ -58,6 +59,8 @@ class MixtureClassifier(BaseAnyStateClassifier):
     target_cost, target_features : float, optional
         Instead of ``lam``: the upper limit of the mean cost of a row's acquisitions, or of the number of features used
         per row, as in ``LatticeClassifier``.
+    calibration : {"none", "auto", "temperature"}, default "none"
+        Whether the class probabilities are calibrated on the training rows, as in ``LatticeClassifier``.
     known : list of names or positions of columns, optional
         Columns that are available for every row at no cost, as in ``LatticeClassifier``.
     class_weight : None, "balanced" or mapping label -> weight, default None
@@ -71,7 +74,7 @@ class MixtureClassifier(BaseAnyStateClassifier):
     ----------
     training_loss_ : float, or None for a loaded classifier
         Mean loss of the training rows, out of fold.
-    lam_, expected_cost_, expected_n_features_
+    lam_, expected_cost_, expected_n_features_, calibration_
         As in ``LatticeClassifier``.
     policy_ : MixturePolicy
 
@@ -106,6 +109,7 @@ class MixtureClassifier(BaseAnyStateClassifier):
         n_steps: int | None = None,
         target_cost: float | None = None,
         target_features: float | None = None,
+        calibration: Calibration = "none",
         known: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -117,6 +121,7 @@ class MixtureClassifier(BaseAnyStateClassifier):
         self.n_steps = n_steps
         self.target_cost = target_cost
         self.target_features = target_features
+        self.calibration = calibration
         self.known = known
         self.class_weight = class_weight
         self.n_jobs = n_jobs

@@ -30,6 +30,7 @@ from agents.anystate.network.task import CandidateTask, scaled_regrets
 from agents.anystate.policy import AnyStatePolicy
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
 from agents.anystate.stop_rule import StopRule
+from agents.calibration import Calibration
 from agents.tradeoff import TrainingTask
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
@@ -218,6 +219,8 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
     target_cost, target_features : float, optional
         Instead of ``lam``: the upper limit of the mean cost of a row's acquisitions, or of the number of features used
         per row, as in ``LatticeClassifier``.
+    calibration : {"none", "auto", "temperature"}, default "none"
+        Whether the class probabilities are calibrated on the training rows, as in ``LatticeClassifier``.
     known : list of names or positions of columns, optional
         Columns that are available for every row at no cost, as in ``LatticeClassifier``.
     class_weight : None, "balanced" or mapping label -> weight, default None
@@ -231,7 +234,7 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
     ----------
     training_loss_ : float, or None for a loaded classifier
         Mean loss of the training rows, out of fold.
-    lam_, expected_cost_, expected_n_features_
+    lam_, expected_cost_, expected_n_features_, calibration_
         As in ``LatticeClassifier``.
     policy_ : AnyStateNetworkPolicy
 
@@ -262,6 +265,7 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
         n_steps: int | None = None,
         target_cost: float | None = None,
         target_features: float | None = None,
+        calibration: Calibration = "none",
         known: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -272,6 +276,7 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
         self.n_steps = n_steps
         self.target_cost = target_cost
         self.target_features = target_features
+        self.calibration = calibration
         self.known = known
         self.class_weight = class_weight
         self.n_jobs = n_jobs

@@ -295,8 +295,9 @@ def test_the_first_acquisition_is_expected_to_cost_what_it_costs_where_nothing_i
         held = model.policy_.continuation.start_value[model.policy_.plan.child[: model.policy_.plan.child_first[1]]]
         step = model.step({})
         expected = [a.expected_cost for a in step.alternatives if a.expected_cost is not None]
-        first[empty_is_related] = [a.price for a in step.alternatives][0]
-        assert expected and min(expected) == pytest.approx(0.01 * first[empty_is_related] + held.min())
+        first[empty_is_related] = step.alternatives[0].price
+        assert expected
+        assert min(expected) == pytest.approx(0.01 * first[empty_is_related] + held.min())
     assert first == {True: 1.0, False: 5.0}
 
 

@@ -11,7 +11,7 @@ import pytest
 from test_cli import call
 
 import fsgym
-from agents import DatumWiseClassifier, SB3Classifier, load_classifier, model_file
+from agents import DatumWiseClassifier, LatticeClassifier, SB3Classifier, load_classifier, model_file
 from fsgym.datasets import load_costs
 
 
@@ -225,6 +225,21 @@ def test_figures_of_train_and_evaluate_as_json(capsys, tmp_path):
     assert sum(map(sum, evaluated["evaluation"]["confusion"])) == evaluated["evaluation"]["rows"] == len(result.losses)
     code, output, _ = call(capsys, "train", "wine", "-o", path, *arguments, "--split", "all")
     assert json.loads(output)["held_out"] is None
+
+
+def test_evaluate_prints_how_often_answers_of_a_certainty_are_right(capsys, tmp_path):
+    LatticeClassifier(lam=0.02, random_state=0).fit(fsgym.load_dataset("wine", "train")).save(tmp_path / "model")
+    code, output, _ = call(capsys, "evaluate", tmp_path / "model", "wine", "--split", "test")
+    assert code == 0
+    result = fsgym.evaluate(load_classifier(tmp_path / "model"), fsgym.load_dataset("wine", "test"))
+    lines = iter(output.splitlines())
+    heading = next(line for line in lines if "How often answers of a certainty are right" in line)
+    assert f"beyond chance {result.excess_calibration_error:.4f}" in heading
+    for name, label in (("certainty", "probability of the answer"), ("correct", "share of right answers")):
+        printed = next(lines)
+        assert label in printed
+        assert [float(v) for v in re.findall(r"\d\.\d+", printed)] == result.reliability[name].round(2).tolist()
+    assert sum(map(int, re.findall(r"\d+", next(lines)))) == result.dataset.n_samples
 
 
 def test_the_headline_comes_first_and_figures_by_class_are_shown(capsys, tmp_path):

@@ -18,6 +18,7 @@ from fsgym.comparison import figures
 from fsgym.comparison.answer import losses_table
 from fsgym.comparison.figures import draw, tradeoff, tradeoff_axes
 from fsgym.comparison.ranking import rank_methods, titles_with_flags
+from fsgym.comparison.reliability import pooled_bins
 from fsgym.comparison.summary import mean_text, settings_text, summarise
 from fsgym.methods import METHODS, REFERENCES
 from support.comparisons import results_of, row_of
@@ -54,7 +55,7 @@ def test_files_are_written_and_the_table_is_the_one_returned(report):
     numbers = results.columns.drop(["error", "warning"])
     pd.testing.assert_frame_equal(read_again[numbers], results[numbers], check_dtype=False)
     assert results["error"].isna().all()
-    for stem in ("curves", "histogram", "usage", "lambda"):
+    for stem in ("curves", "histogram", "usage", "lambda", "reliability"):
         assert (folder / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -81,7 +82,7 @@ def test_report_is_self_contained(report):
     markup, _ = read(folder / "report.html")
     assert "script" not in markup.tags
     assert "link" not in markup.tags
-    assert len(markup.links) == 4
+    assert len(markup.links) == 5
     for link in markup.links:
         kind, data = link.split(",")
         assert kind == "data:image/png;base64"
@@ -168,6 +169,15 @@ def test_price_figure_shows_swept_methods_only():
     (only,) = ax.containers
     np.testing.assert_allclose(only[0].get_xydata(), [[0.0, 0.2], [0.1, 0.9]])
     assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "0.1"]
+
+
+def test_bins_of_several_splits_are_pooled():
+    def outcome(*bins):
+        return {"row": {}, "reliability": [dict(zip(("certainty", "correct", "rows"), line)) for line in bins]}
+
+    pooled = pooled_bins([outcome((0.62, 0.5, 10), (0.95, 1.0, 20)), outcome((0.66, 1.0, 30)), {"row": {}}])
+    np.testing.assert_allclose(pooled, [[0.65, 0.875, 40], [0.95, 1.0, 20]])
+    assert pooled_bins([{"row": {}}, outcome()]).shape == (0, 3)
 
 
 def test_histogram_shows_shares():

@@ -247,6 +247,29 @@ def test_figures_by_class_are_those_of_scikit_learn(data):
     assert result.diagnostics_of(0)["sensitivity"] == 0
 
 
+def test_reliability_is_that_of_the_answers_and_empty_without_probabilities(data):
+    class Certain(PrefixClassifier):
+        def predict_proba(self, X):
+            return np.repeat([[0.75, 0.25]], len(X), axis=0)
+
+    result = evaluate(Certain().fit(X, Y), data)
+    table = result.reliability
+    assert result.probabilities is not None
+    certainty = result.probabilities[np.arange(len(result.answers)), result.answers]
+    assert list(table.columns) == ["certainty", "correct", "rows"]
+    assert table["rows"].sum() == len(Y)
+    assert (table["rows"] * table["certainty"]).sum() == pytest.approx(certainty.sum())
+    assert (table["rows"] * table["correct"]).sum() == pytest.approx(result.accuracy * len(Y))
+    assert result.to_json()["reliability"] == table.to_dict("records")
+    assert result.excess_calibration_error < result.calibration_error
+    assert "How often answers of a certainty are right" in result._repr_html_()
+    without = evaluate(script(0, answer=1), data)
+    assert len(without.reliability) == 0
+    assert without.to_json()["reliability"] == []
+    assert without.to_json()["excess_calibration_error"] is None
+    assert "certainty" not in without._repr_html_()
+
+
 def test_the_repr_begins_with_the_figures_to_decide_by(data):
     costly = Rules(3, 2, lam=1.0, costs=[1, 2, 4], error_costs=[[0, 1000], [40, 0]])
     result = evaluate(script(0, answer=1), data, costly)
