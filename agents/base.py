@@ -29,6 +29,7 @@ from fsgym.envs.trajectories import EpisodeTable, Trajectories
 from fsgym.evaluation.promise import (
     CalibrationRows,
     Promise,
+    TrainedRows,
     calibration_rows,
     check_targets,
     digest_of_rows,
@@ -193,6 +194,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     arrangement_: Arrangement
     _n_training_rows: int | None = None  # not in model files
     training_origin_: RowOrigin | None = None
+    _trained_rows: TrainedRows | None = None  # not in model files
     training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
 
     def __sklearn_tags__(self):
@@ -216,6 +218,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         self.__dict__.pop("training_data_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns.with_ranges(dataset.X)
         self._n_training_rows, self.training_origin_ = dataset.n_samples, dataset.origin
+        self._trained_rows = TrainedRows(dataset.X, dataset.y)
         self._chart = self._chart_rows = None
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
         described = describe_error_costs(rules.error_costs, self.classes_.tolist())
@@ -484,8 +487,9 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         ------
         ValueError, TypeError
             If nothing can be promised: there are too few rows, with how many are needed; or no threshold passes, with
-            what the rows could promise where everything is acquired. If rows trained the model, as far as their
-            ``Dataset`` or whole table tells, or the agent has no class probabilities. If a parameter is invalid.
+            what the rows could promise where everything is acquired. If more of the rows trained the model than equal
+            rows would by chance (a model from a file does not know its rows), or the agent has no class probabilities.
+            If a parameter is invalid.
 
         Notes
         -----
@@ -550,6 +554,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         share = None if self.training_origin_ is None else dataset.origin.share_in(self.training_origin_)
         if share:
             raise ValueError(f"calibrate needs rows that did not train the model, but {share:.0%} of these did")
+        if self._trained_rows is not None:
+            self._trained_rows.refuse(dataset.X, dataset.y)
         rows = calibration_rows(dataset.y, X, by, dataset.row_groups if groups is None else groups)
         return self.arrangement_.rows(dataset.X), rows
 

@@ -20,6 +20,7 @@ from fsgym.envs.trajectories import Trajectories
 from fsgym.evaluation.promise import (
     PathRecord,
     Promise,
+    TrainedRows,
     calibration_rows,
     check_targets,
     digest_of_rows,
@@ -50,7 +51,7 @@ class OrderedAcquisitionsMixin:
     order_: NDArray[np.int64]
     models_: list[SubsetModel]
     promise_: Promise | None
-    _trained_on: str  # the digest of the rows
+    _trained_rows: TrainedRows
     _calibrations: dict[str, int]  # how many there were by the same rows, by their digest
     _models_beyond: list[SubsetModel]  # those of the prefixes of ``order_`` that are longer than all of ``models_``
 
@@ -114,7 +115,8 @@ class OrderedAcquisitionsMixin:
         self.classes_, codes = class_codes(labels)
         self.rules_ = self._make_rules(table.shape[1])
         self._refuse_missing(table)
-        self.promise_, self._trained_on, self._calibrations = None, digest_of_rows(table, codes), {}
+        self.promise_, self._calibrations = None, {}
+        self._trained_rows = TrainedRows(table.astype(np.float32), codes)
         models = SubsetModels(table, codes, self.rules_, self.cv, self.random_state) if shared is None else shared
         self._fit_shared(models)
         return models
@@ -283,8 +285,7 @@ class OrderedAcquisitionsMixin:
         table, codes = self._validate_table(X), self._codes_of(y)
         check_consistent_length(table, codes)
         counted = digest_of_rows(table, codes)
-        if counted == self._trained_on:
-            raise ValueError("calibrate needs rows that did not train the model, but 100% of these did")
+        self._trained_rows.refuse(table.astype(np.float32), codes)
         self._calibrations[counted] = self._calibrations.get(counted, 0) + 1
         rows, numbers = calibration_rows(codes, X, by, groups), table.astype(np.float32)
         n_calibrations = self._calibrations[counted]

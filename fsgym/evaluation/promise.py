@@ -27,6 +27,8 @@ from fsgym.text.messages import brief, listing
 # count. By hand; measured on digits at a limit of .05: 8 thresholds 21.9 features, 20 18.3, 81 17.4, 600 17.2.
 LIMITS = np.concatenate([[-1.0], 10.0 ** np.linspace(-5, 0, 79)])
 NEVER = 0  # the place of the first
+# Rows of the training among those to calibrate on, beyond equal rows by chance: a share, and standard errors; by hand
+MAX_SHARE_TRAINED, N_ERRORS_OF_SHARE = 0.05, 3.0
 KINDS = ("error", "recall", "cost")
 TESTS = {
     "betting": risk_control.betting_p_value,
@@ -626,6 +628,51 @@ def calibration_rows(y: NDArray[np.int64], X: Any, by: Any, groups: Any) -> Cali
 def digest_of_rows(X: NDArray, y: NDArray[np.int64]) -> str:
     """SHA-256 of rows with their class codes, by which calibrations of the same rows are counted."""
     return digest_of_form([array_form(X), array_form(y)])
+
+
+class TrainedRows:
+    """The rows that trained a model, a number of 64 bits of each, by which they are found among others.
+
+    Parameters
+    ----------
+    X : float32 (n_samples, n_features), NaN where missing
+    y : int64 (n_samples,), class codes
+
+    Examples
+    --------
+    >>> X, y = np.arange(40, dtype=np.float32).reshape(20, 2), np.arange(20) % 2
+    >>> trained = TrainedRows(X[:10], y[:10])
+    >>> trained.refuse(X[10:], y[10:])
+    >>> trained.refuse(X[5:15], y[5:15])
+    Traceback (most recent call last):
+        ...
+    ValueError: calibrate needs rows that did not train the model, but 50% of these are among its training rows
+    """
+
+    def __init__(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> None:
+        self._keys, counts = np.unique(_keys_of_rows(X, y), return_counts=True)
+        self._repeated = float(counts[counts > 1].sum() / max(len(X), 1))
+
+    def refuse(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> None:
+        """ValueError where more of these rows are in the training than rows of such a table are in it twice."""
+        among = float(np.isin(_keys_of_rows(X, y), self._keys).mean())
+        error = np.sqrt(self._repeated * (1 - self._repeated) / len(X))
+        if among > self._repeated + MAX_SHARE_TRAINED + N_ERRORS_OF_SHARE * error:
+            by_chance = "" if not self._repeated else f", where {self._repeated:.0%} would be by chance"
+            raise ValueError(
+                f"calibrate needs rows that did not train the model, but {among:.0%} of these are among its training "
+                f"rows{by_chance}"
+            )
+
+
+def _keys_of_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A number for each row with its class, uint64 (n_samples,), equal for equal rows."""
+    bits = np.where(np.isnan(X), np.float32(np.nan), X + np.float32(0)).astype(np.float32).view(np.uint32)
+    factors = np.random.default_rng(0).integers(1, 2**63, X.shape[1] + 1, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    keys = y.astype(np.uint64) * factors[-1]
+    for i in range(X.shape[1]):  # a column at a time, for memory
+        keys = (keys ^ (keys >> np.uint64(29))) * factors[i] + bits[:, i]
+    return keys
 
 
 def make_promise(

@@ -432,3 +432,20 @@ def test_promises_are_kept_on_a_population_as_often_as_they_say():
     assert len(broken) == 18
     assert max(broken) > 0.02  # the limits are within reach of a failure
     assert max(kept) > 0.5
+
+
+def test_rows_of_the_training_are_found_among_others():
+    X, y = cases(400, seed=5)
+    model = MixtureClassifier(lam=0.04, random_state=0).fit(X[:200], y[:200])
+    with pytest.raises(ValueError, match="but 50% of these are among its training rows"):
+        model.calibrate(X[100:300], y[100:300], target_error=0.4)
+    assert model.promise_ is None
+    assert model.calibrate(X[200:], y[200:], target_error=0.4).promise_ is not None
+
+
+def test_equal_rows_by_chance_are_no_rows_of_the_training():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    X = (rng.random((600, 4)) < np.where(y, 0.9, 0.1)[:, None]).astype(float)  # sixteen rows, all of them often
+    model = MixtureClassifier(lam=0.01, random_state=0).fit(X[:300], y[:300])
+    assert model.calibrate(X[300:], y[300:], target_error=0.2).promise_ is not None
