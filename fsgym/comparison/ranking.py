@@ -13,7 +13,14 @@ import pandas as pd
 
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.noise import MIN_DATASETS, RankTest, rank_test
-from fsgym.comparison.summary import chosen_at, mean_figures, rank_chosen
+from fsgym.comparison.summary import (
+    DIGITS_OF_BEST,
+    chosen_at,
+    mean_figures,
+    rank_chosen,
+    reason_against,
+    seen_in_words,
+)
 from fsgym.methods import METHODS, REFERENCES
 from fsgym.text.html import HtmlTable, html_block
 from fsgym.text.messages import listing
@@ -106,7 +113,7 @@ class Ranking(NamedTuple):
     def best(self) -> RankedMethod | None:
         """The standing with the lowest loss among those that can be the best; a reference point only without ties."""
         eligible = [s for s in self.standings if s.eligible]
-        return min(eligible, key=lambda s: (round(s.figures["loss"], 9), s.reference), default=None)
+        return min(eligible, key=lambda s: (round(s.figures["loss"], DIGITS_OF_BEST), s.reference), default=None)
 
     def best_of(self, *excluded: str, **wanted: bool) -> RankedMethod | None:
         """The best of those with these attributes, such as ``fixed=True``, apart from some names."""
@@ -125,7 +132,9 @@ class Ranking(NamedTuple):
     def pays(self, standing: RankedMethod) -> bool:
         """Whether a method is at least as good as answering without acquiring anything, if that was compared."""
         other = self.without_acquiring
-        return other is None or round(standing.figures["loss"], 9) <= round(other.figures["loss"], 9)
+        return other is None or round(standing.figures["loss"], DIGITS_OF_BEST) <= round(
+            other.figures["loss"], DIGITS_OF_BEST
+        )
 
     def standing_of(self, method: str) -> RankedMethod | None:
         """The standing of a method that has figures, or None."""
@@ -150,7 +159,7 @@ def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | N
         _standing(results[results["method"] == name], name, title, lam, counted, name in fixed)
         for name, title in titles.items()
     ]
-    losses = {s.method: np.nan_to_num(round(s.figures["loss"], 9), nan=np.inf) for s in standings}
+    losses = {s.method: np.nan_to_num(round(s.figures["loss"], DIGITS_OF_BEST), nan=np.inf) for s in standings}
     standings.sort(key=lambda s: (s.reference, not s.eligible, losses[s.method]))
     ranking = Ranking(
         lam,
@@ -212,33 +221,10 @@ def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: st
         chosen = chosen.drop(columns=["loss_low", "loss_high"], errors="ignore")
     figures = mean_figures(chosen, n_splits, "acquisition_cost", "loss", *(c for c in OPTIONAL_FIGURES if c in chosen))
     broken = succeeded[succeeded["validation_admissible"] < 1.0]["setting"].nunique()
-    flag = _reason_against(figures, chosen, int(broken))
+    flag = reason_against(figures, chosen, int(broken))
     shares, by_class = {c: _mean_shares(_objects_of(chosen, c)) for c in SHARES}, _objects_of(chosen, "by_class")
     shares |= {"recall": _mean_recalls(by_class), "wrong": _mean_shares([_wrong_shares(split) for split in by_class])}
     return RankedMethod(name, title, figures, shares, name in REFERENCES, fixed, flag, int(broken), chosen)
-
-
-def _reason_against(figures: Mapping[str, float], chosen: pd.DataFrame, n_broken: int) -> str:
-    """Why a method is never the best: it has no figures, breaks rules, or was trained on test rows."""
-    if np.isnan(figures["loss"]):
-        return "every setting breaks the rules" if n_broken else "fits failed"
-    if figures["admissible"] < 1:
-        return f"breaks the rules on {_percentage(1 - figures['admissible'])} of the test rows"
-    return seen_in_words(chosen)
-
-
-def seen_in_words(chosen: pd.DataFrame) -> str:
-    """What is known about the training rows of a policy that was trained before; "" if it saw no test row."""
-    if "seen" not in chosen:
-        return ""
-    seen = chosen["seen"].astype(float)
-    if seen.isna().any():
-        return "training rows unknown"
-    return f"trained on {_percentage(seen.mean())} of the test rows" if seen.mean() > 0 else ""
-
-
-def _percentage(share: float) -> str:
-    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
 def _objects_of(chosen: pd.DataFrame, column: str) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from fsgym.comparison.noise import MIN_PAIRS, paired_t, rank_table
 from fsgym.comparison.protocol import PAPER_REPORTED
+from fsgym.methods import REFERENCES
 from fsgym.metrics import FIGURE_LABELS
 from fsgym.text.html import HtmlTable, html_block
 
@@ -29,6 +30,8 @@ REPORTED_FIGURES = (
 DIFFERENCES = ["difference", "difference_low", "difference_high", "difference_p"]  # of ``rank_table``
 DIGITS = {"n_features": 1, "spent": 2}  # after the point; other figures have three
 
+DIGITS_OF_BEST = 9  # losses that differ by less are equal
+
 
 class Summary(NamedTuple):
     """Means and standard deviations over the splits.
@@ -44,7 +47,8 @@ class Summary(NamedTuple):
     losses : DataFrame
         One row per (method, lam): the test figures at the setting that was trained at this lam, or nearest to it; of a
         method whose settings have no lam, at the one with the smallest validation loss ``error_cost + lam * spent``.
-        ``lowest`` is the method with the lowest mean loss at this lam, and ``difference``, ``difference_low``,
+        ``lowest`` is the method with the lowest mean loss at this lam: none that breaks rules or was trained on test
+        rows, if there are others, and a reference point only without a tie. ``difference``, ``difference_low``,
         ``difference_high`` and ``difference_p`` are those of ``rank_table`` from it.
     """
 
@@ -129,17 +133,42 @@ def summarise(
             row = {"method": name, "lam": price, **mean_figures(chosen, n_splits, "loss")}
             losses.append(row)
             if row["loss"] == row["loss"]:
-                at_prices.setdefault(price, {})[name] = chosen, row["loss"]
-    ranks = {}
+                at_prices.setdefault(price, {})[name] = chosen, row
+    ranks, lowest = {}, {}
     for price, known in at_prices.items():
-        means = pd.Series({name: loss for name, (_, loss) in known.items()})
-        ranks[price] = rank_chosen({name: chosen for name, (chosen, _) in known.items()}, means, str(means.idxmin()))
+        means = pd.Series({name: figures["loss"] for name, (_, figures) in known.items()})
+        rivals = [name for name, (chosen, figures) in known.items() if not reason_against(figures, chosen)]
+        lowest[price] = min(rivals or known, key=lambda name: (round(means[name], DIGITS_OF_BEST), name in REFERENCES))
+        ranks[price] = rank_chosen({name: chosen for name, (chosen, _) in known.items()}, means, lowest[price])
     for row in losses:
         table = ranks.get(row["lam"], pd.DataFrame())
-        row["lowest"] = None if table.empty else table.index[0]
+        row["lowest"] = lowest.get(row["lam"])
         if row["method"] in table.index:
             row |= table.loc[row["method"], DIFFERENCES].to_dict()
     return Summary(means_over_splits(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
+
+
+def reason_against(figures: Mapping[str, float], chosen: pd.DataFrame, n_broken: int = 0) -> str:
+    """Why a method is never the best: it has no figures, breaks rules, or was trained on test rows."""
+    if np.isnan(figures["loss"]):
+        return "every setting breaks the rules" if n_broken else "fits failed"
+    if figures["admissible"] < 1:
+        return f"breaks the rules on {percentage(1 - figures['admissible'])} of the test rows"
+    return seen_in_words(chosen)
+
+
+def seen_in_words(chosen: pd.DataFrame) -> str:
+    """What is known about the training rows of a policy that was trained before; "" if it saw no test row."""
+    if "seen" not in chosen:
+        return ""
+    seen = chosen["seen"].astype(float)
+    if seen.isna().any():
+        return "training rows unknown"
+    return f"trained on {percentage(seen.mean())} of the test rows" if seen.mean() > 0 else ""
+
+
+def percentage(share: float) -> str:
+    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
 def lambdas_of(results: pd.DataFrame) -> tuple[float, ...]:

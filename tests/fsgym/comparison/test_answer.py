@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import fsgym
 from fsgym.cli.compare import show_comparison
 from fsgym.comparison.answer import answer_in_words, best_elsewhere
 from fsgym.comparison.ranking import rank_methods
@@ -136,6 +137,7 @@ def test_policies_trained_on_test_rows_are_never_the_best(seen, flag, clause):
     results = results_of(row_of("mine", error=0.0, seen=seen), row_of("cart"), titles={"mine": "Mine"})
     ranking = rank_methods(results)
     assert ranking.best.method == "cart"
+    assert set(fsgym.summarise(results).losses["lowest"]) == {"cart"}
     assert ranking.standing_of("mine").flag == flag
     assert f"Mine is not ranked: its loss is 0.020, but {clause}." in " ".join(answer_in_words(ranking))
 
