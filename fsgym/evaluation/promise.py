@@ -19,6 +19,7 @@ from fsgym.envs.trajectories import price_orders
 from fsgym.evaluation import risk_control
 from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame, position_of
+from fsgym.session.step import Certainty
 from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.checks import check_choice, check_number
 from fsgym.text.messages import brief, listing
@@ -27,6 +28,7 @@ from fsgym.text.messages import brief, listing
 # count. By hand; measured on digits at a limit of .05: 8 thresholds 21.9 features, 20 18.3, 81 17.4, 600 17.2.
 LIMITS = np.concatenate([[-1.0], 10.0 ** np.linspace(-5, 0, 79)])
 NEVER = 0  # the place of the first
+SMALLEST_DOUBT = 1e-6  # that is said in figures; by hand
 KINDS = ("error", "recall", "cost")
 TESTS = {
     "betting": risk_control.betting_p_value,
@@ -282,6 +284,41 @@ class Promise:
             certain &= combined_doubts(self.risks, answers, probabilities, error_costs) <= limit
         return certain
 
+    def certainty(
+        self, answer: int, probabilities: NDArray[np.float64], error_costs: NDArray[np.float64], stops: bool
+    ) -> Certainty:
+        """How certain an answer is in words, and whether that is enough to stop.
+
+        Parameters
+        ----------
+        answer : int, a class code
+        probabilities : float64 (n_classes,)
+        error_costs : float64 (n_classes, n_classes)
+        stops : bool, whether the model would give the answer now
+        """
+        answers, shares = np.array([answer]), np.asarray(probabilities)[None]
+        enough = bool(self.is_certain(answers, shares, error_costs)[0])
+        right = [] if self.min_confidence is None else [(1 - float(shares[0, answer]), 1 - self.min_confidence)]
+        parts = []
+        for risk in self.risks:
+            doubt, limit = float(risk.doubts(answers, shares, error_costs)[0]), self.limit_of(risk)
+            if risk.kind == "error":
+                right.append((doubt, limit))
+            elif risk.kind == "recall":
+                parts.append(_compared(doubt, limit, f"that no {risk.name} is missed"))
+            else:
+                parts.append(_compared_cost(risk, doubt, limit))
+        if right:
+            parts.insert(0, _compared(right[0][0], min(limit for _, limit in right), "that the answer is right"))
+        head = "Certain enough" if enough else "Not certain enough" if stops else "Not certain enough yet"
+        end = ", but nothing is left that could change the answer" if stops and not enough else ""
+        return Certainty(enough, f"{head}: {_joined(parts)}{end}.")
+
+    @property
+    def end(self) -> str:
+        """What is said where a person overrides the rule."""
+        return "the promise no longer covers this case" if self.risks else "this case no longer follows it"
+
     def sentences(self) -> list[str]:
         """What is promised, by which rows, and at what price."""
         said = []
@@ -402,6 +439,31 @@ def _typed(plain: Any, record: Any) -> dict[str, Any]:
 def percent(share: float) -> str:
     """A share in words, such as 99.995 %."""
     return f"{100 * share:.6g} %"
+
+
+def _percent_beside(doubt: float, digits: int) -> str:
+    """1 minus a doubt in per cent, with so many digits of the doubt."""
+    if 0 < doubt < SMALLEST_DOUBT:
+        return f"above {100 - 100 * SMALLEST_DOUBT:.10g} %"
+    return f"{100 - 100 * float(f'{max(doubt, 0.0):.{digits}g}'):.10g} %"
+
+
+def _compared(doubt: float, limit: float, what: str) -> str:
+    """How certain something is, and how certain it must be, in as many digits as it takes to see which is more."""
+    if limit < 0:
+        return f"{_percent_beside(doubt, 2)} {what} (no certainty is enough to stop early)"
+    digits = 2
+    while doubt > limit and digits < 8 and _percent_beside(doubt, digits) == _percent_beside(limit, digits):
+        digits += 1
+    needed = "any is enough" if limit >= 1 else f"{_percent_beside(limit, digits)} is needed"
+    return f"{_percent_beside(doubt, digits)} {what} ({needed})"
+
+
+def _compared_cost(risk: Risk, doubt: float, limit: float) -> str:
+    """The expected error cost, and how low it must be."""
+    cost, most = (risk.low + share * (risk.high - risk.low) for share in (doubt, limit))
+    needed = "no cost is low enough to stop early" if limit < 0 else f"at most {most:.4g} is needed"
+    return f"an expected error cost of {cost:.4g} ({needed})"
 
 
 def _joined(parts: Any) -> str:
