@@ -24,7 +24,7 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
 
     Parameters
     ----------
-    policy : dict, plain JSON in the format ``fsgym-policy-2``
+    policy : dict, plain JSON in the format of docs/policy-format.md
     title : str
     chart : str, optional
         An SVG element, taken as it is; its elements of class "box" have ``data-known`` and ``data-question``.
