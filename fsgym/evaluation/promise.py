@@ -347,6 +347,35 @@ class Promise:
             )
         return said
 
+    def found(
+        self,
+        answers: NDArray[np.int64],
+        y: NDArray[np.int64],
+        error_costs: NDArray[np.float64],
+        groups: NDArray[np.int64] | None = None,
+    ) -> list[str]:
+        """What is found of each risk on other rows, in sentences; all rows together, also where it is promised by part.
+
+        Parameters
+        ----------
+        answers, y : int64 (n,), class codes
+        error_costs : float64 (n_classes, n_classes)
+        groups : int64 (n,), codes of groups of rows, of which the means count if they did in the calibration
+        """
+        rows, said = CalibrationRows(y, groups if self.grouped else None), []
+        for risk in self.risks:
+            losses = _tested(risk, "", np.ones(len(y), bool), rows, answers[:, None], error_costs).losses
+            if len(losses):
+                test = RiskTest(risk, "", len(losses), float(losses.sum()), np.nan)
+                said.append(_shown(test, "", rows.groups is not None, "On these"))
+            else:
+                said.append(f"These have no rows of {risk.name}.")
+        return said
+
+    def is_by(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> bool:
+        """Whether it was made by these rows, in the order of the policy, with these class codes."""
+        return digest_of_rows(X, y) == self.rows
+
     def _condition(self) -> str:
         if self.risks and self.limit is None:
             return "It acquires everything: no earlier stop is certain enough."
@@ -491,15 +520,15 @@ def _where(by: str, group: str) -> str:
     return f" where {by} is {group}" if by else ""
 
 
-def _shown(test: RiskTest, by: str, grouped: bool) -> str:
+def _shown(test: RiskTest, by: str, grouped: bool, begin: str = "Shown by") -> str:
     risk, mean = test.risk, test.loss / test.n
     units = f"{test.n:,} {_units(risk, grouped)}{_where(by, test.group)}"
     if risk.kind == "cost":
-        return f"Shown by {units}: their mean error cost is {risk.low + mean * (risk.high - risk.low):.4g}."
+        return f"{begin} {units}: their mean error cost is {risk.low + mean * (risk.high - risk.low):.4g}."
     wrong = "missed" if risk.kind == "recall" else "answered wrongly"
     if grouped:
-        return f"Shown by {units}: on average {100 * mean:.3g} % of the rows of a group are {wrong}."
-    return f"Shown by {units}: {test.loss:g} ({100 * mean:.3g} %) are {wrong}."
+        return f"{begin} {units}: on average {100 * mean:.3g} % of the rows of a group are {wrong}."
+    return f"{begin} {units}: {test.loss:g} ({100 * mean:.3g} %) are {wrong}."
 
 
 # The calibration.
@@ -665,14 +694,14 @@ def check_targets(
 
 
 def calibration_rows(y: NDArray[np.int64], X: Any, by: Any, groups: Any) -> CalibrationRows:
-    """The rows with their groups; ``by`` is the name of a column of ``X``, or a label for each row.
+    """The rows with their groups; ``by`` is the name of a column of ``X``, or a label for each row (a named Series).
 
     Raises ValueError or TypeError where these are not labels of the rows, or ``X`` has no such column.
     """
     codes = None if groups is None else encode_row_groups(groups, len(y), "groups")
     if by is None:
         return CalibrationRows(y, codes)
-    labels, what = by, "group"
+    labels, what = by, str(getattr(by, "name", None) or "group")
     if isinstance(by, str):
         table = X.to_frame() if hasattr(X, "to_frame") and not is_frame(X) else X
         if not is_frame(table) or by not in table.columns:
