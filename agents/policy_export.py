@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agents.arrangement import Arrangement
 
 POLICY_FORMAT = "fsgym-policy-2"
-FORMAT_WITH_RULE = "fsgym-policy-3"  # of calibrated models; interpreters that know no such rule refuse it
+NEWER_FORMAT = "fsgym-policy-3"  # of models with a rule of certainty, which interpreters must not ignore
 WHOLE_NUMBERS = ("uint8", "int16", "int32")
 EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
 
@@ -49,7 +49,7 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     arrangement, rules = labels.arrangement, acting.rules
     Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
     return {
-        "format": FORMAT_WITH_RULE if rule else POLICY_FORMAT,
+        "format": NEWER_FORMAT if rule else POLICY_FORMAT,
         "digest": digest(policy, labels),
         "kind": acting.kind,
         "classes": labels_to_json(labels.classes),

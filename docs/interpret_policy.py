@@ -403,9 +403,9 @@ def read_policy(text, kinds={"lattice": Lattice}):  # noqa: B006
     """The policy in a JSON text, as one of the classes in ``kinds``; ValueError if it is of another format or kind."""
     plain = json.loads(text)
     if plain.get("format") not in ("fsgym-policy-1", "fsgym-policy-2", "fsgym-policy-3"):
-        raise ValueError(f"the policy must be of the format fsgym-policy-1, -2 or -3, got {plain.get('format')!r}")
-    if ("rule" in plain) != (plain["format"] == "fsgym-policy-3"):
-        raise ValueError("a policy must have a rule exactly if it is fsgym-policy-3")
+        raise ValueError(f"the policy must be of the format fsgym-policy-1 to -3, got {plain.get('format')!r}")
+    if "rule" in plain and plain["format"] != "fsgym-policy-3":
+        raise ValueError(f"a policy with a rule must be fsgym-policy-3, got {plain['format']!r}")
     if "rule" in plain and plain["rule"]["kind"] not in RULES:
         raise ValueError(f"the policy stops by a rule that this interpreter does not know: {plain['rule']['kind']!r}")
     if plain["kind"] not in kinds:

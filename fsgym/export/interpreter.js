@@ -4,8 +4,7 @@
 "use strict";
 
 const FsgymPolicy = (() => {
-  const FORMAT = "fsgym-policy-2", FORMAT_WITH_RULE = "fsgym-policy-3";
-  const FORMATS = ["fsgym-policy-1", FORMAT, FORMAT_WITH_RULE];
+  const FORMAT = "fsgym-policy-3", FORMATS = ["fsgym-policy-1", "fsgym-policy-2", FORMAT];
   const round32 = Math.fround;
   const TIE = 1e-12; // costs that differ by less count as equal
 
@@ -929,7 +928,7 @@ const FsgymPolicy = (() => {
       throw new Error(`the policy must be in the format ${FORMAT}`);
     }
     const hasRule = plain.rule !== undefined;
-    mustHold(hasRule === (plain.format === FORMAT_WITH_RULE), `it has a rule exactly if it is ${FORMAT_WITH_RULE}`);
+    mustHold(!hasRule || plain.format === FORMAT, `a policy with a rule must be ${FORMAT}`);
     if (hasRule && !(plain.rule && Object.hasOwn(KINDS_OF_RULES, plain.rule.kind))) {
       throw new Error("the policy stops by a rule that this interpreter does not know; use a newer one");
     }

@@ -117,11 +117,10 @@ def test_rules_that_no_interpreter_knows_are_refused_in_a_sentence(interpreters,
         import_document("interpret_policy").read_policy(json.dumps(plain))
 
 
-def test_a_rule_is_neither_dropped_nor_added(interpreters):
+def test_a_rule_needs_its_format_and_probabilities(interpreters):
     policies, refused = interpreters
     plain = ruled()
     assert refused(plain | {"format": "fsgym-policy-2"}) == [True, True]
-    assert refused(policies["lattice"] | {"format": "fsgym-policy-3"}) == [True, True]
     assert refused(policies["linear"] | {"format": "fsgym-policy-3", "rule": plain["rule"]}) == [True, True]
 
 
