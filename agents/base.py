@@ -649,6 +649,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             raise ValueError("its promise is of another policy")
         check_probabilities(self.policy_, type(self).__name__)
         self.policy_ = CertainPolicy(self.policy_, promise, rules)
+        self._calibrations = {promise.rows: promise.n_calibrations} if promise.rows else {}
 
     def _labels(self) -> model_file.Labels:
         """Everything in user terms, for the header of a model file."""

@@ -12,6 +12,7 @@ from agents.certain import CertainPolicy
 from agents.model_file import Labels, digest, labels_to_json
 from agents.policy import Policy
 from fsgym.data.columns import Columns
+from fsgym.evaluation.promise import Promise
 from fsgym.rules import Rules
 from fsgym.session.acquisitions import Acquisitions
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from agents.arrangement import Arrangement
 
 POLICY_FORMAT = "fsgym-policy-2"
-TEMPERED_FORMAT = "fsgym-policy-3"  # of calibrated policies, which interpreters must refuse without temperatures
+NEWER_FORMAT = "fsgym-policy-3"  # with a rule of certainty or temperatures, which interpreters must not ignore
 WHOLE_NUMBERS = ("uint8", "int16", "int32")
 EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
 
@@ -32,14 +33,14 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If no interpreter knows this kind of policy, or the model is calibrated, or an acquisition reveals a part of a
-        column only.
+        If no interpreter knows this kind of policy, or an acquisition reveals a part of a column only.
     TypeError
         For class labels other than numbers and text.
     """
     acting = policy.acting
+    rule = {}
     if isinstance(acting, CertainPolicy):
-        raise ValueError("a calibrated model cannot be exported: no interpreter follows its promise yet")
+        rule, acting = {"rule": _rule_as_json(acting.promise, is_promised=acting is policy)}, acting.policy
     if acting.kind not in EXPORTED_KINDS:
         raise ValueError(f"a policy of kind {acting.kind!r} cannot be exported; use one of {', '.join(EXPORTED_KINDS)}")
     arrays, parameters = acting.to_arrays()
@@ -48,7 +49,7 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     arrangement, rules = labels.arrangement, acting.rules
     Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
     return {
-        "format": TEMPERED_FORMAT if acting.is_tempered else POLICY_FORMAT,
+        "format": NEWER_FORMAT if rule or acting.is_tempered else POLICY_FORMAT,
         "digest": digest(policy, labels),
         "kind": acting.kind,
         "classes": labels_to_json(labels.classes),
@@ -56,8 +57,28 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
         "acquisitions": _acquisitions_as_json(rules),
         "user_order": np.argsort(arrangement.acquisitions).tolist(),
         "rules": _rules_as_json(rules),
+        **rule,
         "parameters": parameters,
         "arrays": {name: array_as_json(array) for name, array in arrays.items()},
+    }
+
+
+def _rule_as_json(promise: Promise, is_promised: bool) -> dict[str, Any]:
+    """When a calibrated policy stops, and what it promises, unless it is not quite the policy that was calibrated."""
+    said = promise.sentences()
+    if not is_promised:
+        said = [
+            "It stops by the rule of a model that knows which values are missing; the promise of that model does not "
+            "cover this one."
+        ]
+    risks = [risk._asdict() for risk in promise.risks]
+    return {
+        "kind": "certain",
+        "limit": promise.limit,
+        "min_confidence": promise.min_confidence,
+        "risks": [{name: value for name, value in risk.items() if name != "target"} for risk in risks],
+        "end": promise.end,
+        "sentences": said,
     }
 
 

@@ -71,6 +71,12 @@ class Case:
         advice = self.policy.advise(~np.isnan(values), values, legal)
         ranked = [j for j in self.policy.user_order if legal[j]]
         ranked.sort(key=lambda j: (j != advice["beyond"], -advice["preference"][j]))
+        rule, certain = self.policy.rule, {}
+        if rule is not None:
+            certain["certain"] = rule.is_certain(advice["answer"], advice["probabilities"])
+            goes_on = advice["action"] < 0 and not certain["certain"]
+            if goes_on and self.policy.can_change(~np.isnan(values), legal, advice):
+                advice["action"] = advice["beyond"]
         j, classes, shares = advice["action"], self.policy.classes, advice["probabilities"]
         return {
             "question": None if j < 0 else self.policy.acquisitions[j]["name"],
@@ -81,7 +87,43 @@ class Case:
             "alternatives": [
                 [self.policy.acquisitions[i]["name"], float(prices[i]), float(advice["expected"][i])] for i in ranked
             ],
+            **certain,
         }
+
+
+class CertainRule:
+    """A calibrated policy stops only where its answer is certain enough; 1 minus the certainty is a doubt."""
+
+    KINDS = ("error", "recall", "cost")
+
+    def __init__(self, plain, error_costs):
+        self.limit = -1.0 if plain["limit"] is None else plain["limit"]
+        self.least, self.risks, self.error_costs = plain["min_confidence"], plain["risks"], error_costs
+        for risk in self.risks:
+            if risk["kind"] not in self.KINDS or not risk["limit"] > 0:
+                raise ValueError(f"a risk must be one of {', '.join(self.KINDS)} with a limit, got {risk['kind']!r}")
+
+    def is_certain(self, answer, shares):
+        """Whether a stop with this answer counts."""
+        if shares is None:
+            raise ValueError("a policy with a rule must have class probabilities")
+        if self.least is not None and shares[answer] < self.least:
+            return False
+        strictest = min((risk["limit"] for risk in self.risks), default=1.0)
+        doubts = [self.doubt(risk, answer, shares) * (strictest / risk["limit"]) for risk in self.risks]
+        return all(doubt <= self.limit for doubt in doubts)
+
+    def doubt(self, risk, answer, shares):
+        if risk["kind"] == "recall":
+            doubt = 0.0 if answer == risk["label"] else shares[risk["label"]]
+        elif risk["kind"] == "error":
+            doubt = 1 - shares[answer]
+        else:
+            doubt = (shares @ self.error_costs[answer] - risk["low"]) / (risk["high"] - risk["low"])
+        return min(max(doubt, 0.0), 1.0)
+
+
+RULES = {"certain": CertainRule}
 
 
 class Policy:
@@ -95,6 +137,8 @@ class Policy:
         self.n_features = sum(map(len, self.groups))
         self.error_costs = np.array(self.rules["error_costs"])
         self.arrays = {name: read_array(**array) for name, array in plain["arrays"].items()}
+        rule = plain.get("rule")
+        self.rule = None if rule is None else RULES[rule["kind"]](rule, self.error_costs)
         longest = max(array.size for array in self.arrays.values())
         for name, first in self.arrays.items():
             if (
@@ -124,6 +168,10 @@ class Policy:
         """The acquisitions that need not be paid any more."""
         some = np.array([acquired[group].any() for group in self.groups])
         return np.array([acquired[group].all() for group in self.groups]) | (some & ~legal)
+
+    def can_change(self, acquired, legal, advice):
+        """Whether going on after a stop can change the answer."""
+        return advice["beyond"] >= 0
 
     def advice(self, action, beyond, answer, preference, probabilities=None):
         """Acquisitions are -1 for none; expected costs are NaN where there is no estimate."""
@@ -188,12 +236,22 @@ class Lattice(Policy):
         for name, first in (("backup_acquisition", n), ("acquisition", 0)):
             moves = self.moves(name, v)
             rank[moves] = first + np.arange(len(moves))
-        advice = self.advice(action, beyond, answer if action < 0 else (self.error_costs @ proba).argmin(), None, proba)
+        advice = self.advice(action, beyond, answer, None, proba)
+        advice["place"] = w
         if w == v:
             self.write_expected(advice["expected"], v, action, stop_cost, proba)
         order = np.lexsort((rank, np.nan_to_num(advice["expected"], nan=np.inf)))
         advice["preference"] = -np.argsort(order).astype(float)
         return advice
+
+    def can_change(self, acquired, legal, advice):
+        """Only where a held subset is in reach at which answers cost less; what lacks a prerequisite can still come."""
+        known = np.array([acquired[group].any() for group in self.groups])
+        lacking = np.array([not known[a["needs"]].all() for a in self.acquisitions])
+        obtainable = known | legal | lacking | bool(self.rules["forbid_unrelated"])
+        in_reach = ~((self.taken > 0) & ~obtainable).any(axis=1)
+        better = self.answer_cost < self.answer_cost[advice["place"]] - 1e-12
+        return advice["beyond"] >= 0 and bool((in_reach & better).any())
 
     def moves(self, name, v):
         first = self.child_first if name in ("acquisition", "child") else self.backup_first
@@ -209,7 +267,9 @@ class Lattice(Policy):
             advantage = self.advantages("backup_theta", v, design)
             expected[self.moves("backup_acquisition", v)[: len(advantage)]] = stop_cost + advantage
         if not len(self.part("feature", v)):
-            prices = self.rules["lam"] * np.array([a["price"] for a in self.acquisitions])
+            prices = self.rules["lam"] * np.asarray(
+                self.legal_and_prices(np.zeros(len(self.acquisitions), bool), 0.0)[1]
+            )
             expected[moves] = prices[moves] + self.start_value[self.moves("child", v)]
 
     def next_acquisition(self):
@@ -373,6 +433,10 @@ def read_policy(text, kinds={"lattice": Lattice}):  # noqa: B006
     plain = json.loads(text)
     if plain.get("format") not in ("fsgym-policy-1", "fsgym-policy-2", "fsgym-policy-3"):
         raise ValueError(f"the policy must be of the format fsgym-policy-1 to -3, got {plain.get('format')!r}")
+    if "rule" in plain and plain["format"] != "fsgym-policy-3":
+        raise ValueError(f"a policy with a rule must be fsgym-policy-3, got {plain['format']!r}")
+    if "rule" in plain and plain["rule"]["kind"] not in RULES:
+        raise ValueError(f"the policy stops by a rule that this interpreter does not know: {plain['rule']['kind']!r}")
     if plain["kind"] not in kinds:
         raise ValueError(f"the policy is of the kind {plain['kind']!r}; interpret_other_policies.py reads all kinds")
     policy = kinds[plain["kind"]](plain)

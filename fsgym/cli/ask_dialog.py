@@ -74,7 +74,8 @@ class Dialog:
         """Ask until there is an answer (True), or the person quits (False)."""
         for entry in self.session.log():  # what happened so far
             text = words.entry_text(entry, self._columns.values())
-            self._screen.show(f"{text} ({price_text(entry.price)})", "dim")
+            about = entry.remark if entry.kind == "stopped" else price_text(entry.price)
+            self._screen.show(f"{text} ({about})" if about else text, "dim")
         while True:
             question = self._question()
             going_on = self._at_answer() if question is None else self._at_question(question)
@@ -316,7 +317,10 @@ class Screen:
         self.show(f"{listed}{quotes}", "dim")
 
     def show_beliefs(self, step: Step) -> None:
-        """Print a bar for the probability of each class, the likeliest classes first if there are many."""
+        """Print a bar for the probability of each class, the likeliest classes first if there are many.
+
+        For a calibrated model, how certain the answer is, too.
+        """
         if step.unused:
             self.show(unused_text(step.unused), "yellow", 2)
         if step.probabilities is None:
@@ -328,6 +332,8 @@ class Screen:
             self.show(line, "green" if label == step.answer else "", 2)
         if len(lines) > words.BELIEFS_SHOWN:
             self.show(f"and {len(lines) - words.BELIEFS_SHOWN} more classes", "dim", 2)
+        if step.certainty is not None:
+            self.show(step.certainty.text, indent=2)
 
     def show_alternatives(self, step: Step) -> None:
         """Print the acquisitions that can be made now, the best first."""

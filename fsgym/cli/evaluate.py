@@ -11,6 +11,7 @@ import typer
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, check_rule_files
 from fsgym.cli.terminal import show
+from fsgym.data.row_groups import encode_row_groups
 from fsgym.evaluation.result import RELIABILITY_HEADING, sentence_case
 from fsgym.metrics import ALL_LABELS, DIAGNOSTIC_LABELS, FIGURE_LABELS, PROBABILITY_FIGURES, short_number
 from fsgym.text.messages import listing, one_line, visible_json
@@ -59,13 +60,14 @@ def evaluate(
 
     The model file says how to read the data; each option of this command replaces what it says.
 
-    With --json, one object: model, classifier, data, part, lam, remark (whether rows were used in training) and
-    evaluation. An evaluation has: dataset, rows, headline (names of the figures to decide by), figures (by name),
-    cost_per_case and cost_per_1000 (mean, low and high: the 95 % interval), classes, by_class (class, rows, recall,
-    precision), positive_class, diagnostics (sensitivity, specificity, ppv, npv; empty for more than two classes) and
-    confusion (rows by true class, then by answer), excess_calibration_error (the calibration error beyond that of
-    chance) and reliability (certainty, the mean probability of the answers, correct, the share that is right, and rows,
-    by certainty). What is not defined is null.
+    With --json, one object: model, classifier, data, part, lam, remark (whether rows were used in training), promise
+    (of a calibrated model: what it promises, and what is found, in sentences) and evaluation. An evaluation has:
+    dataset, rows, headline (names of the figures to decide by), figures (by name), cost_per_case and cost_per_1000
+    (mean, low and high: the 95 % interval), classes, by_class (class, rows, recall, precision), positive_class,
+    diagnostics (sensitivity, specificity, ppv, npv; empty for more than two classes) and confusion (rows by true class,
+    then by answer), excess_calibration_error (the calibration error beyond that of chance) and reliability (certainty,
+    the mean probability of the answers, correct, the share that is right, and rows, by certainty). What is not defined
+    is null.
 
     Example: fsgym evaluate model.safetensors patients.csv
     """
@@ -87,15 +89,31 @@ def evaluate(
     rows = part_index(labelled.loaded, part, labelled.reading.row_groups)
     result = evaluate_model(labelled.classifier, labelled.loaded.dataset.rows(rows))
     remark = labelled.caution(rows)
+    promised = sentences_of_promise(opened.classifier, result)
     if as_json:
         head = {"model": str(model), "classifier": type(opened.classifier).__name__, "data": data, "part": part}
-        print_json(head | {"lam": result.rules.lam, "remark": remark, "evaluation": result.to_json()})
+        said = {"promise": promised} if promised else {}
+        print_json(head | {"lam": result.rules.lam, "remark": remark, **said, "evaluation": result.to_json()})
         return
     words = part_in_words(labelled.loaded, part, labelled.reading.row_groups)
     show(f"{type(opened.classifier).__name__} from {model}: {words}, {result.rules}")
     print_rules(opened.classifier, "")
     print_evaluations({f"{result.dataset.n_samples:,} rows": result})
+    for sentence in promised:
+        show(sentence)
     show(remark)
+
+
+def sentences_of_promise(model: Any, result: Evaluation) -> list[str]:
+    """What a calibrated model promises, at what price, and what is found on the rows; none for other models."""
+    promise, data = model.promise_, result.dataset
+    if promise is None:
+        return []
+    groups = None if data.row_groups is None else encode_row_groups(data.row_groups, data.n_samples, "row_groups")
+    found = promise.found(result.answers, data.y, result.rules.error_costs, groups)
+    if promise.is_by(model.arrangement_.rows(data.X), data.y):
+        found.append("These are the rows that it was calibrated on: others are needed to check it.")
+    return [*promise.sentences(), *found]
 
 
 def part_in_words(loaded: LoadedDataset, split: str, row_groups: str | None) -> str:

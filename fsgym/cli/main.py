@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 import fsgym
 from fsgym.cli.ask import ask
 from fsgym.cli.benchmark import benchmark
+from fsgym.cli.calibrate import calibrate
 from fsgym.cli.chart import chart
 from fsgym.cli.compare import compare
 from fsgym.cli.datasets import datasets_app
@@ -68,6 +69,7 @@ app.command(short_help="Compare methods on a data set.")(compare)
 app.command(short_help="Rerun the experiments of a paper.")(reproduce)
 app.command(short_help="Train an agent, and write it to a model file.")(train)
 app.command(short_help="Evaluate a model file on a data set.")(evaluate)
+app.command(short_help="Promise an error or recall, tested on your rows.")(calibrate)
 app.command(short_help="Place methods on a suite of the field.")(benchmark)
 app.command(short_help="Classify the rows of a file.")(predict)
 app.command(short_help="Ask about one case in the terminal.")(ask)

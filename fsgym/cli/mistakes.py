@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,16 @@ def refuse_folder(path: Path | None, option: str, what: str) -> None:
             raise
         raise OSError(f"cannot write {path}: {getattr(error, 'strerror', error)}; choose another name") from None
     refuse_file(path.parent)
+
+
+def refuse_other_file(output: Path) -> None:
+    """ValueError where the file exists and is no model, so that a table or a price list is not overwritten."""
+    if output.is_file() and output.stat().st_size:
+        try:
+            import_module("agents.model_file").read_kind(output)
+        except ValueError as error:
+            if "is not a model file" in str(error):
+                raise ValueError(f"--output {output} exists and is no model file; choose another name") from None
 
 
 def refuse_file(folder: Path | None, files: Iterable[str] = ()) -> None:

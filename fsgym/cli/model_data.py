@@ -221,6 +221,12 @@ class LabelledData:
     remark: str
     classifier: Any
 
+    def refuse_training_rows(self, rows: NDArray[np.int64]) -> None:
+        """ValueError where some of these rows were used in training."""
+        n = len(np.intersect1d(rows, self.training))
+        if n:
+            raise ValueError(f"calibrate needs rows that did not train the model, but {n} of these {len(rows)} did")
+
     def caution(self, rows: NDArray[np.int64]) -> str:
         """A sentence that says whether some of these rows were used in training."""
         n = len(np.intersect1d(rows, self.training))

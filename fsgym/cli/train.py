@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,16 +25,6 @@ if TYPE_CHECKING:
     from fsgym.evaluation.evaluate import Evaluation
 
 OTHER_PART = {"train": "test", "test": "train"}  # the part that was not used for training
-
-
-def _refuse_other_file(output: Path) -> None:
-    """ValueError where the file exists and is no model, so that a table or a price list is not overwritten."""
-    if output.is_file() and output.stat().st_size:
-        try:
-            import_module("agents.model_file").read_kind(output)
-        except ValueError as error:
-            if "is not a model file" in str(error):
-                raise ValueError(f"--output {output} exists and is no model file; choose another name") from None
 
 
 @options.with_table_options
@@ -111,7 +100,7 @@ def train(
 
     model = method_with(method, agent, steps=steps, target_cost=target_cost, target_features=target_features, lam=lam)
     writable_folder(output.parent)
-    _refuse_other_file(output)
+    mistakes.refuse_other_file(output)
     loaded, given, reading = options.read_task(
         data, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split=split
     )

@@ -19,6 +19,7 @@ from fsgym.envs.trajectories import price_orders
 from fsgym.evaluation import risk_control
 from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame, position_of
+from fsgym.session.step import Certainty
 from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.checks import check_choice, check_number
 from fsgym.text.messages import brief, listing
@@ -29,6 +30,7 @@ LIMITS = np.concatenate([[-1.0], 10.0 ** np.linspace(-5, 0, 79)])
 NEVER = 0  # the place of the first
 # Rows of the training among those to calibrate on, beyond equal rows by chance: a share, and standard errors; by hand
 MAX_SHARE_TRAINED, N_ERRORS_OF_SHARE = 0.05, 3.0
+MIN_DOUBT = 1e-6  # that is said in figures; by hand
 KINDS = ("error", "recall", "cost")
 TESTS = {
     "betting": risk_control.betting_p_value,
@@ -284,6 +286,41 @@ class Promise:
             certain &= combined_doubts(self.risks, answers, probabilities, error_costs) <= limit
         return certain
 
+    def certainty(
+        self, answer: int, probabilities: NDArray[np.float64], error_costs: NDArray[np.float64], stops: bool
+    ) -> Certainty:
+        """How certain an answer is in words, and whether that is enough to stop.
+
+        Parameters
+        ----------
+        answer : int, a class code
+        probabilities : float64 (n_classes,)
+        error_costs : float64 (n_classes, n_classes)
+        stops : bool, whether the model would give the answer now
+        """
+        answers, shares = np.array([answer]), np.asarray(probabilities)[None]
+        enough = bool(self.is_certain(answers, shares, error_costs)[0])
+        right = [] if self.min_confidence is None else [(1 - float(shares[0, answer]), 1 - self.min_confidence)]
+        parts = []
+        for risk in self.risks:
+            doubt, limit = float(risk.doubts(answers, shares, error_costs)[0]), self.limit_of(risk)
+            if risk.kind == "error":
+                right.append((doubt, limit))
+            elif risk.kind == "recall":
+                parts.append(_compared(doubt, limit, f"that no {risk.name} is missed"))
+            else:
+                parts.append(_compared_cost(risk, doubt, limit))
+        if right:
+            parts.insert(0, _compared(right[0][0], min(limit for _, limit in right), "that the answer is right"))
+        head = "Certain enough" if enough else "Not certain enough" if stops else "Not certain enough yet"
+        end = ", but nothing is left that could change the answer" if stops and not enough else ""
+        return Certainty(enough, f"{head}: {_joined(parts)}{end}.")
+
+    @property
+    def end(self) -> str:
+        """What is said where a person overrides the rule."""
+        return "the promise no longer covers this case" if self.risks else "this case no longer follows it"
+
     def sentences(self) -> list[str]:
         """What is promised, by which rows, and at what price."""
         said = []
@@ -311,6 +348,35 @@ class Promise:
                 "fails more often than that."
             )
         return said
+
+    def found(
+        self,
+        answers: NDArray[np.int64],
+        y: NDArray[np.int64],
+        error_costs: NDArray[np.float64],
+        groups: NDArray[np.int64] | None = None,
+    ) -> list[str]:
+        """What is found of each risk on other rows, in sentences; all rows together, also where it is promised by part.
+
+        Parameters
+        ----------
+        answers, y : int64 (n,), class codes
+        error_costs : float64 (n_classes, n_classes)
+        groups : int64 (n,), codes of groups of rows, of which the means count if they did in the calibration
+        """
+        rows, said = CalibrationRows(y, groups if self.grouped else None), []
+        for risk in self.risks:
+            losses = _tested(risk, "", np.ones(len(y), bool), rows, answers[:, None], error_costs).losses
+            if len(losses):
+                test = RiskTest(risk, "", len(losses), float(losses.sum()), np.nan)
+                said.append(_shown(test, "", rows.groups is not None, "On these"))
+            else:
+                said.append(f"These have no rows of {risk.name}.")
+        return said
+
+    def is_by(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> bool:
+        """Whether it was made by these rows, in the order of the policy, with these class codes."""
+        return digest_of_rows(X, y) == self.rows
 
     def _condition(self) -> str:
         if self.risks and self.limit is None:
@@ -406,6 +472,31 @@ def percent(share: float) -> str:
     return f"{100 * share:.6g} %"
 
 
+def _percent_beside(doubt: float, digits: int) -> str:
+    """1 minus a doubt in per cent, with so many digits of the doubt."""
+    if 0 < doubt < MIN_DOUBT:
+        return f"above {100 - 100 * MIN_DOUBT:.10g} %"
+    return f"{100 - 100 * float(f'{max(doubt, 0.0):.{digits}g}'):.10g} %"
+
+
+def _compared(doubt: float, limit: float, what: str) -> str:
+    """How certain something is, and how certain it must be, in as many digits as it takes to see which is more."""
+    if limit < 0:
+        return f"{_percent_beside(doubt, 2)} {what} (no certainty is enough to stop early)"
+    digits = 2
+    while doubt > limit and digits < 8 and _percent_beside(doubt, digits) == _percent_beside(limit, digits):
+        digits += 1
+    needed = "any is enough" if limit >= 1 else f"{_percent_beside(limit, digits)} is needed"
+    return f"{_percent_beside(doubt, digits)} {what} ({needed})"
+
+
+def _compared_cost(risk: Risk, doubt: float, limit: float) -> str:
+    """The expected error cost, and how low it must be."""
+    cost, most = (risk.low + share * (risk.high - risk.low) for share in (doubt, limit))
+    needed = "no cost is low enough to stop early" if limit < 0 else f"at most {most:.4g} is needed"
+    return f"an expected error cost of {cost:.4g} ({needed})"
+
+
 def _joined(parts: Any) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     *others, last = parts
@@ -431,15 +522,15 @@ def _where(by: str, group: str) -> str:
     return f" where {by} is {group}" if by else ""
 
 
-def _shown(test: RiskTest, by: str, grouped: bool) -> str:
+def _shown(test: RiskTest, by: str, grouped: bool, begin: str = "Shown by") -> str:
     risk, mean = test.risk, test.loss / test.n
     units = f"{test.n:,} {_units(risk, grouped)}{_where(by, test.group)}"
     if risk.kind == "cost":
-        return f"Shown by {units}: their mean error cost is {risk.low + mean * (risk.high - risk.low):.4g}."
+        return f"{begin} {units}: their mean error cost is {risk.low + mean * (risk.high - risk.low):.4g}."
     wrong = "missed" if risk.kind == "recall" else "answered wrongly"
     if grouped:
-        return f"Shown by {units}: on average {100 * mean:.3g} % of the rows of a group are {wrong}."
-    return f"Shown by {units}: {test.loss:g} ({100 * mean:.3g} %) are {wrong}."
+        return f"{begin} {units}: on average {100 * mean:.3g} % of the rows of a group are {wrong}."
+    return f"{begin} {units}: {test.loss:g} ({100 * mean:.3g} %) are {wrong}."
 
 
 # The calibration.
@@ -605,14 +696,14 @@ def check_targets(
 
 
 def calibration_rows(y: NDArray[np.int64], X: Any, by: Any, groups: Any) -> CalibrationRows:
-    """The rows with their groups; ``by`` is the name of a column of ``X``, or a label for each row.
+    """The rows with their groups; ``by`` is the name of a column of ``X``, or a label for each row (a named Series).
 
     Raises ValueError or TypeError where these are not labels of the rows, or ``X`` has no such column.
     """
     codes = None if groups is None else encode_row_groups(groups, len(y), "groups")
     if by is None:
         return CalibrationRows(y, codes)
-    labels, what = by, "group"
+    labels, what = by, str(getattr(by, "name", None) or "group")
     if isinstance(by, str):
         table = X.to_frame() if hasattr(X, "to_frame") and not is_frame(X) else X
         if not is_frame(table) or by not in table.columns:

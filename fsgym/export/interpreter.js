@@ -64,6 +64,49 @@ const FsgymPolicy = (() => {
 
   const limitOf = (budgetCost) => (budgetCost === null ? Infinity : budgetCost * (1 + 1e-9));
 
+  // --- the rule of a calibrated model: it stops only where its answer is certain enough
+
+  const KINDS_OF_RISKS = ["error", "recall", "cost"];
+
+  class CertainRule {
+    constructor({ limit, min_confidence, risks, end, sentences }, errorCosts) {
+      Object.assign(this, { limit: limit ?? -1, least: min_confidence, risks, end, sentences, errorCosts });
+      const isNumber = (x) => typeof x === "number" && Number.isFinite(x);
+      mustHold(isNumber(this.limit) && (min_confidence === null || isNumber(min_confidence)), "a threshold of its rule is no number");
+      for (const { kind, limit: most, low, high, label } of risks) {
+        mustHold(KINDS_OF_RISKS.includes(kind), `its rule has a risk of the unknown kind ${kind}`);
+        mustHold([most, low, high, label].every(isNumber) && most > 0 && low < high, "a risk of its rule has no limit");
+        mustHold(kind !== "recall" || label in errorCosts, "a risk of its rule is of no class");
+      }
+      this.strictest = Math.min(...risks.map((risk) => risk.limit));
+    }
+
+    // The expected loss of an answer, 1 minus how certain it is.
+    doubt({ kind, label, low, high }, answer, shares) {
+      if (kind === "recall") return answer === label ? 0 : clip(shares[label], 0, 1);
+      if (kind === "error") return clip(1 - shares[answer], 0, 1);
+      return clip((dot(shares, this.errorCosts[answer]) - low) / (high - low), 0, 1);
+    }
+
+    // Whether a stop with this answer counts.
+    isCertain(answer, shares) {
+      if (this.least !== null && !(shares[answer] >= this.least)) return false;
+      return this.risks.every((risk) => this.doubt(risk, answer, shares) * (this.strictest / risk.limit) <= this.limit);
+    }
+
+    // Whether that is so, and each doubt beside the largest one at which a stop counts, -1 where none does.
+    certainty(answer, shares) {
+      const parts = this.risks.map((risk) => {
+        const limit = this.limit < 0 ? -1 : Math.min((this.limit * risk.limit) / this.strictest, 1);
+        return { ...risk, doubt: this.doubt(risk, answer, shares), limit };
+      });
+      if (this.least !== null) parts.unshift({ kind: "error", doubt: 1 - shares[answer], limit: 1 - this.least });
+      return { enough: this.isCertain(answer, shares), parts };
+    }
+  }
+
+  const KINDS_OF_RULES = { certain: CertainRule };
+
   // --- what all policies share: names, rules, and what is known of an acquisition
 
   class Policy {
@@ -76,6 +119,7 @@ const FsgymPolicy = (() => {
       this.nFeatures = sum(this.groups.map((group) => group.length));
       this.errorCosts = plain.rules.error_costs;
       this.lowestCost = Math.min(...this.errorCosts.flat());
+      this.rule = plain.rule === undefined ? null : new KINDS_OF_RULES[plain.rule.kind](plain.rule, this.errorCosts);
       this.arrays = Object.fromEntries(Object.entries(plain.arrays).map(([name, a]) => [name, decodeArray(a)]));
       checkStarts(this.arrays);
       const columnOf = new Map(this.columns.flatMap((column, k) => column.features.map((i) => [i, k])));
@@ -106,6 +150,21 @@ const FsgymPolicy = (() => {
       });
     }
 
+    // `advise`, by the rule of a calibrated model: where it is not certain enough, it goes on in its order.
+    advised(acquired, values, legal) {
+      const advice = this.advise(acquired, values, legal);
+      if (this.rule === null) return advice;
+      mustHold(advice.probabilities !== null, "its rule needs class probabilities");
+      const goesOn = advice.action < 0 && !this.rule.isCertain(advice.answer, advice.probabilities);
+      if (goesOn && this.canChange(acquired, legal, advice)) advice.action = advice.beyond;
+      return advice;
+    }
+
+    // Whether going on after a stop can change the answer; a subclass may exclude more.
+    canChange(acquired, legal, advice) {
+      return advice.beyond >= 0;
+    }
+
     costsOfAnswers(shares) {
       return this.errorCosts.map((costs) => dot(costs, shares));
     }
@@ -133,6 +192,20 @@ const FsgymPolicy = (() => {
         });
       }
       mustHold(node_child.every((child, node) => child < 0 || child > node), "a node does not lead to a later one");
+      const isWhole = this.rule === null || (this.p.taken || []).length === this.p.mode.length * this.groups.length;
+      mustHold(isWhole, "its subsets are not those of its acquisitions");
+    }
+
+    // Only where a held subset is in reach at which answers cost less; what lacks a prerequisite can still come.
+    canChange(acquired, legal, advice) {
+      const n = this.groups.length, { taken, answer_cost } = this.p;
+      const isKnown = this.groups.map((group) => group.some((i) => acquired[i]));
+      const obtainable = this.acquisitions.map(
+        (a, j) => isKnown[j] || legal[j] || this.rules.forbid_unrelated || a.needs.some((k) => !isKnown[k]),
+      );
+      const inReach = (v) => obtainable.every((can, j) => can || !taken[v * n + j]);
+      const isBetter = (cost, v) => cost < answer_cost[advice.place] - TIE && inReach(v);
+      return advice.beyond >= 0 && answer_cost.some(isBetter);
     }
 
     part(name, v) {
@@ -160,7 +233,8 @@ const FsgymPolicy = (() => {
       p.order.forEach((j, k) => (rank[j] = 2 * n + k));
       this.moves("backup_acquisition", v).forEach((j, m) => (rank[j] = n + m));
       this.moves("acquisition", v).forEach((j, m) => (rank[j] = m));
-      const advice = this.advice(action, beyond, action < 0 ? answer : argmin(costs), null, shares);
+      const advice = this.advice(action, beyond, answer, null, shares);
+      advice.place = w;
       advice.uses = (i) => this.part("feature", w).includes(i);
       if (w === v) this.writeExpected(s, v, action, costs[answer], shares, advice.expected);
       const cost = advice.expected.map((x) => (Number.isNaN(x) ? Infinity : x));
@@ -204,9 +278,9 @@ const FsgymPolicy = (() => {
       }
       if (this.part("feature", v).length === 0) {
         // nothing is known there: the means of training hold
-        const children = this.moves("child", v);
+        const children = this.moves("child", v), { prices } = this.legalAndPrices(this.groups.map(() => false), 0);
         moves.forEach((j, m) => {
-          expected[j] = this.rules.lam * this.acquisitions[j].price + this.p.start_value[children[m]];
+          expected[j] = this.rules.lam * prices[j] + this.p.start_value[children[m]];
         });
       }
     }
@@ -794,9 +868,9 @@ const FsgymPolicy = (() => {
     step(later = new Set()) {
       const { policy } = this, { legal, prices } = this.legalAndPrices();
       const acquired = Array.from(this.values, (_, i) => this.isKnown(i)), values = this.values.map(round32);
-      let advice = policy.advise(acquired, values, legal);
+      let advice = policy.advised(acquired, values, legal);
       if (later.size > 0 && advice.action >= 0) {
-        const other = policy.advise(acquired, values, legal.map((can, j) => can && !later.has(j)));
+        const other = policy.advised(acquired, values, legal.map((can, j) => can && !later.has(j)));
         if (other.action >= 0) advice = other;
       }
       const ranked = policy.userOrder.filter((j) => legal[j]);
@@ -812,23 +886,26 @@ const FsgymPolicy = (() => {
       // the columns whose values are known and have no effect on probabilities and answer yet
       const isUnused = ({ features }) => features.some((i) => acquired[i] && !advice.uses(i));
       const unused = range(0, policy.columns.length).filter((k) => isUnused(policy.columns[k]));
-      return { action, answer, probabilities, stopCost, goOn, spent: this.spent, prices, alternatives, unused };
+      const certainty = policy.rule === null ? null : policy.rule.certainty(answer, probabilities);
+      return { action, answer, probabilities, stopCost, goOn, spent: this.spent, prices, alternatives, unused, certainty };
     }
   }
 
-  // A case after all that was said about it, replayed: {one, later, log}. `known` are values known in advance,
+  // A case after all that was said about it, replayed: {one, later, log, overridden}. `known` are values known in advance,
   // `unavailable` columns, `events` what happened since then, in its order, as {kind, j, values, remark}: an "answer" was
-  // acquired, an "unknown" had no result, "later" was postponed. What was paid stays paid where something before it is taken
+  // acquired, an "unknown" had no result, "later" was postponed; `chosen` where the policy had not asked for it. Of a policy
+  // with a rule, the first acquisition that was chosen or postponed overrides it. What was paid stays paid where something before it is taken
   // back, at its price then; only where `budget_cost` has no room for that price the value stays known at no price.
   function replay(policy, known, unavailable, events) {
     const one = new Case(policy), later = new Set(), log = [];
+    let overridden = false;
     unavailable.forEach((k) => one.close(k));
     for (const { column, value, remark } of known) {
       one.know(column, value);
       log.push({ name: policy.columns[column].name, values: [[column, value]], kind: "known", price: 0, remark });
     }
     for (const event of events) {
-      const { kind, j, values, remark } = event, price = one.legalAndPrices().prices[j];
+      const { kind, j, values, remark, chosen } = event, price = one.legalAndPrices().prices[j];
       const pays = kind === "answer" && one.affords(price);
       later.delete(j);
       if (kind === "later") later.add(j);
@@ -836,9 +913,11 @@ const FsgymPolicy = (() => {
       else if (kind === "answer") values.forEach(([k, value]) => one.know(k, value));
       else policy.columnsOf[j].forEach((k) => one.close(k));
       const happened = kind === "answer" && !pays ? "known" : kind, { name } = policy.acquisitions[j];
-      log.push({ event, name, values, kind: happened, price: pays ? price : 0, remark });
+      const overrides = policy.rule !== null && !overridden && (kind === "later" || (pays && Boolean(chosen)));
+      overridden = overridden || overrides;
+      log.push({ event, name, values, kind: happened, price: pays ? price : 0, remark, overrides });
     }
-    return { one, later, log };
+    return { one, later, log, overridden };
   }
 
   // Temperatures, one for each number of acquisitions of which something is known, the last one for larger numbers. They
@@ -869,6 +948,11 @@ const FsgymPolicy = (() => {
   function read(plain) {
     if (!plain || !FORMATS.includes(plain.format) || !Object.hasOwn(KINDS, plain.kind)) {
       throw new Error(`the policy must be in the format ${FORMAT}`);
+    }
+    const hasRule = plain.rule !== undefined;
+    mustHold(!hasRule || plain.format === FORMAT, `a policy with a rule must be ${FORMAT}`);
+    if (hasRule && !(plain.rule && Object.hasOwn(KINDS_OF_RULES, plain.rule.kind))) {
+      throw new Error("the policy stops by a rule that this interpreter does not know; use a newer one");
     }
     const policy = new KINDS[plain.kind](plain), { temperatures } = plain.parameters;
     return temperatures === undefined ? policy : calibrate(policy, temperatures);

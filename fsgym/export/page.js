@@ -189,6 +189,8 @@
     if (asked === null) showAnswer(step);
     else showQuestion(asked, step);
     showBeliefs(step);
+    show("certainty", now.overridden ? words.overrideText(policy) : words.certaintyText(step));
+    byId("promised").hidden = policy.rule === null || now.overridden;
     show("unused", words.unusedText(policy, step));
     showAlternatives(step, asked);
     showLog(now.log);
@@ -270,7 +272,7 @@
 
   function showLog(log) {
     byId("history").hidden = log.length === 0 && unavailable.length === 0;
-    const rows = log.map(({ event, name, values, kind, price, remark }) => {
+    const rows = log.map(({ event, name, values, kind, price, remark, overrides }) => {
       const texts = values.map(([k, value]) => {
         const column = policy.columns[k], text = words.valueText(column, value);
         return column.name === name ? text : `${column.name} = ${text}`;
@@ -278,6 +280,7 @@
       const value = element("td", {}, texts.join(", ") || kind);
       if (kind === "known") value.append(element("small", { class: "quiet" }, " known already"));
       if (remark) value.append(element("small", { class: "quiet" }, ` accepted: ${remark}`));
+      if (overrides) value.append(element("small", { class: "quiet" }, ` ${words.overrideText(policy)}`));
       const cost = kind === "answer" && price ? words.general(price, 4) : "free";
       const cells = [element("td", { class: "name" }, name), value, element("td", { class: "number" }, cost)];
       const button = element("button", { type: "button", class: "small", "aria-label": `Undo ${name}` }, "Undo");
@@ -303,7 +306,8 @@
     }
     const j = asked(), remarks = values.map(([k, , remark]) => remark && `${policy.columns[k].name}: ${remark}`).filter(Boolean);
     if (now.step.action < 0) remarks.push("acquired although the model would stop");
-    say({ kind: "answer", j, values: values.map(([k, value]) => [k, value]), remark: remarks.join("; ") });
+    const given = values.map(([k, value]) => [k, value]), isChosen = j !== now.step.action;
+    say({ kind: "answer", j, values: given, remark: remarks.join("; "), chosen: isChosen });
   }
 
   const asked = () => chosen ?? now.step.action;
@@ -406,5 +410,6 @@
     }
   }
 
+  if (policy.rule !== null) byId("promised").append(...policy.rule.sentences.map((text) => element("p", {}, String(text))));
   showStart();
 })();

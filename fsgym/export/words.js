@@ -5,6 +5,7 @@
 const FsgymWords = (() => {
   const LISTED = 12; // values in a message
   const RUNNERS_UP = 2; // other acquisitions that are mentioned
+  const SMALLEST_DOUBT = 1e-6; // that is said in figures
 
   const trimmed = (digits) => (digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits);
 
@@ -89,6 +90,12 @@ const FsgymWords = (() => {
         `It stops because an answer now is expected to cost ${stop}, and acquiring ${name} (${price}${worth}) first ${on}.`,
       ];
     }
+    if (goOn > stopCost) {
+      return [
+        `It acquires ${name} (${price}${worth}) because the answer is not certain enough yet, although an answer now is ` +
+          `expected to cost ${stop}, and going on ${on}.`,
+      ];
+    }
     return [
       `It acquires ${name} (${price}${worth}) because the case is then expected to cost ${on}, prices included, and an ` +
         `answer now ${stop}.`,
@@ -105,6 +112,45 @@ const FsgymWords = (() => {
     });
     return [`Next in its order ${texts.length === 1 ? "is" : "are"} ${texts.join(" and ")}.`];
   }
+
+  // --- how certain an answer is
+
+  // How certain the answer of a step is, and how certain it must be; "" for a policy without a rule.
+  function certaintyText({ certainty, action }) {
+    if (certainty === null) return "";
+    const { enough, parts } = certainty, stops = action < 0, right = parts.filter((part) => part.kind === "error");
+    const texts = parts.filter((part) => part.kind !== "error").map((part) =>
+      part.kind === "recall" ? compared(part.doubt, part.limit, `that no ${part.name} is missed`) : comparedCost(part));
+    if (right.length) {
+      const limit = Math.min(...right.map((part) => part.limit));
+      texts.unshift(compared(right[0].doubt, limit, "that the answer is right"));
+    }
+    const head = enough ? "Certain enough" : stops ? "Not certain enough" : "Not certain enough yet";
+    const last = texts.pop(), shown = texts.length ? `${texts.join(", ")} and ${last}` : last;
+    return `${head}: ${shown}${stops && !enough ? ", but nothing is left that could change the answer" : ""}.`;
+  }
+
+  // 1 minus a doubt in per cent, with so many digits of the doubt.
+  function percentBeside(doubt, digits) {
+    if (doubt > 0 && doubt < SMALLEST_DOUBT) return `above ${general(100 - 100 * SMALLEST_DOUBT, 10)} %`;
+    return `${general(100 - 100 * Number(general(Math.max(doubt, 0), digits)), 10)} %`;
+  }
+
+  function compared(doubt, limit, what) {
+    if (limit < 0) return `${percentBeside(doubt, 2)} ${what} (no certainty is enough to stop early)`;
+    let digits = 2;
+    while (doubt > limit && digits < 8 && percentBeside(doubt, digits) === percentBeside(limit, digits)) digits++;
+    const needed = limit >= 1 ? "any is enough" : `${percentBeside(limit, digits)} is needed`;
+    return `${percentBeside(doubt, digits)} ${what} (${needed})`;
+  }
+
+  function comparedCost({ doubt, limit, low, high }) {
+    const [cost, most] = [doubt, limit].map((share) => general(low + share * (high - low), 4));
+    return `an expected error cost of ${cost} (${limit < 0 ? "no cost is low enough to stop early" : `at most ${most} is needed`})`;
+  }
+
+  // What is said where a person overrides the rule of a policy.
+  const overrideText = ({ rule }) => `A person overrode the rule: ${rule.end}.`;
 
   // --- values
 
@@ -178,7 +224,10 @@ const FsgymWords = (() => {
     return number[0];
   }
 
-  return { general, listing, quoted, priceText, probabilityText, valueText, explain, unusedText, digitsChoose, allowedText, readValue, Refusal };
+  return {
+    general, listing, quoted, priceText, probabilityText, valueText, explain, unusedText, certaintyText, overrideText, digitsChoose,
+    allowedText, readValue, Refusal,
+  };
 })();
 
 if (typeof module !== "undefined") module.exports = FsgymWords;

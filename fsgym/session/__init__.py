@@ -2,13 +2,14 @@
 
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.session import LogEntry, Session
-from fsgym.session.step import Advice, Alternative, AskedColumn, ExpectedCost, Question, Step
+from fsgym.session.step import Advice, Alternative, AskedColumn, Certainty, ExpectedCost, Question, Step
 
 __all__ = [
     "Advice",
     "Alternative",
     "AskedColumn",
     "AskedModel",
+    "Certainty",
     "ExpectedCost",
     "LogEntry",
     "Question",

@@ -30,6 +30,9 @@ class AskedModel(Protocol):
     columns. Its ``advise`` and ``walk`` are then called with ``missing=``, bool (n, F), where a person said which
     values the case does not have, and without it where nobody did.
 
+    A calibrated model has ``promise_``, a ``fsgym.session.step.CertaintyRule``: steps and logs then say how certain the
+    answer is, and where a person overrides the rule.
+
     Attributes
     ----------
     classes_ : array (n_classes,), the labels by class code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, get_args, get_type_hints
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.step import Question, Step
+from fsgym.session.step import CertaintyRule, Question, Step
 from fsgym.session.steps import Case, explain_step, make_step, question_on, start_case
 from fsgym.text.messages import brief
 
@@ -122,15 +123,18 @@ class LogEntry(NamedTuple):
 
     Attributes
     ----------
-    name : str, of the acquisition
+    name : str, of the acquisition; "" for "stopped"
     kind : str
         "asked" for the model's question, "chosen" for another acquisition that the person made, "known" for values at
-        no price, "unknown" for an acquisition without a result, "later" for a postponed one.
+        no price, "unknown" for an acquisition without a result, "later" for a postponed one; "stopped" where the person
+        ended the session and a calibrated model would have gone on.
     values : dict column -> value
     price : float, paid for it
     spent : float, paid so far
     probabilities : dict label -> float after it, or None
-    remark : str, what was accepted although it is not as in training, or done although the model would have stopped
+    remark : str
+        What was accepted although it is not as in training, or done although the model would have stopped. For a
+        calibrated model, where the person first overrode its rule: another acquisition, one postponed, an earlier stop.
     """
 
     name: str
@@ -149,6 +153,7 @@ class _Moment:
         self.case, self.later = case, later
         self.kind, self.price, self.remark = kind, price, remark
         self.step: Step | None = None
+        self.overridden = False  # whether the person did something else than the rule of a calibrated model
 
 
 class Session:
@@ -203,7 +208,8 @@ class Session:
     @property
     def step(self) -> Step:
         """What the model says now."""
-        return self._step_at(len(self._events))
+        step = self._step_at(len(self._events))
+        return self._uncovered(step) if self._stopped_early else step
 
     @property
     def spent(self) -> float:
@@ -219,6 +225,12 @@ class Session:
     def stopped(self) -> bool:
         """Whether ``stop`` was called."""
         return self._stopped
+
+    @property
+    def promised(self) -> list[str]:
+        """What a calibrated model promises, in sentences; none after an override."""
+        overridden = self._moments[-1].overridden or self._stopped_early
+        return [] if self._rule is None or overridden else self._rule.sentences()
 
     @property
     def postponed(self) -> tuple[str, ...]:
@@ -337,6 +349,9 @@ class Session:
             probabilities, spent = self._step_at(k + 1).probabilities, moment.case.spent
             values = {column: cell for column, cell in event.values.items() if cell is not None}
             entries.append(LogEntry(event.name, moment.kind, values, moment.price, spent, probabilities, moment.remark))
+        if self._stopped_early:
+            remark = "" if self._moments[-1].overridden else self._override_remark()
+            entries.append(LogEntry("", "stopped", {}, 0.0, self.spent, self.step.probabilities, remark))
         return entries
 
     def to_json(self) -> str:
@@ -401,8 +416,28 @@ class Session:
     def _step_at(self, k: int) -> Step:
         moment = self._moments[k]
         if moment.step is None:
-            moment.step = make_step(self.model, moment.case, moment.later)
+            step = make_step(self.model, moment.case, moment.later)
+            moment.step = self._uncovered(step) if moment.overridden else step
         return moment.step
+
+    @property
+    def _rule(self) -> CertaintyRule | None:
+        return getattr(self.model, "promise_", None)
+
+    @property
+    def _stopped_early(self) -> bool:
+        """Whether the person ended the session, and a calibrated model would have gone on."""
+        return self._stopped and self._rule is not None and not self._step_at(len(self._events)).should_stop
+
+    def _override_remark(self) -> str:
+        return "" if self._rule is None else f"a person overrode the rule: {self._rule.end}"
+
+    def _uncovered(self, step: Step) -> Step:
+        """The step of a case in which a person overrode the rule."""
+        if step.certainty is None:
+            return step
+        remark = self._override_remark()
+        return replace(step, certainty=step.certainty._replace(text=f"{remark[0].upper()}{remark[1:]}."))
 
     def _give(self, event: Event) -> None:
         """Append what a person says; ValueError where it is not possible, which leaves all as it was."""
@@ -481,7 +516,11 @@ class Session:
                 case.pay(j, price)
                 if event.chosen and self.step.should_stop:
                     remarks.append("acquired although the model would stop")
+        overrides = self._rule is not None and kind in ("later", "chosen")
+        if overrides and not before.overridden:
+            remarks.append(self._override_remark())
         self._moments.append(_Moment(case, later, kind, price if pays else 0.0, "; ".join(remarks)))
+        self._moments[-1].overridden = before.overridden or overrides
         self._events.append(event)
 
     def _refusal(self, case: Case, name: str, j: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +91,49 @@ class ExpectedCost(NamedTuple):
     go_on: float | None
 
 
+class Certainty(NamedTuple):
+    """How certain the answer is if it is given now, by the rule of a calibrated model.
+
+    Attributes
+    ----------
+    enough : bool, whether the rule lets the model stop here
+    text : str
+        A sentence: how certain the answer is, and how certain it must be. After a person overrode the rule, that the
+        promise no longer covers the case.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import LatticeClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> model = LatticeClassifier(lam=0.05, random_state=0).fit(X[["hue", "flavanoids"]], y)
+    >>> print(model.calibrate(min_confidence=0.9).step({"flavanoids": 0.7}).certainty.text)
+    Certain enough: 93.8 % that the answer is right (90 % is needed).
+    """
+
+    enough: bool
+    text: str
+
+
+class CertaintyRule(Protocol):
+    """What a session needs of the promise of a calibrated model, see ``fsgym.evaluation.promise.Promise``."""
+
+    @property
+    def end(self) -> str:
+        """What is said where a person overrides the rule."""
+        ...
+
+    def certainty(
+        self, answer: int, probabilities: NDArray[np.float64], error_costs: NDArray[np.float64], stops: bool
+    ) -> Certainty:
+        """How certain an answer is, a class code; ``stops`` says whether the model would give it now."""
+        ...
+
+    def sentences(self) -> list[str]:
+        """What is promised, by which rows, and at what price."""
+        ...
+
+
 @dataclass(frozen=True)
 class Step:
     """What a model says about one case.
@@ -112,6 +155,7 @@ class Step:
     unused : tuple of str
         The columns whose values are known and have no effect on probabilities and answer, until the model asks for what
         it uses together with them.
+    certainty : Certainty, or None for a model that is not calibrated
 
     Examples
     --------
@@ -133,9 +177,13 @@ class Step:
     spent: float
     alternatives: tuple[Alternative, ...]
     unused: tuple[str, ...] = ()
+    certainty: Certainty | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The step as plain JSON values; probabilities are a list of pairs, as labels need not be text."""
+        """The step as plain JSON values; probabilities are a list of pairs, as labels need not be text.
+
+        Without ``certainty`` for a model that is not calibrated.
+        """
         plain = asdict(self) | {
             "question": None
             if self.question is None
@@ -145,6 +193,10 @@ class Step:
         }
         if self.probabilities is not None:
             plain["probabilities"] = [list(pair) for pair in self.probabilities.items()]
+        if self.certainty is None:
+            del plain["certainty"]
+        else:
+            plain["certainty"] = self.certainty._asdict()
         return plain
 
 

@@ -12,7 +12,7 @@ from fsgym.rules import Rules
 from fsgym.rules.states import legal_and_prices
 from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.step import Alternative, ExpectedCost, Question, Step
+from fsgym.session.step import Alternative, CertaintyRule, ExpectedCost, Question, Step
 from fsgym.support.checks import check_number, is_integer
 from fsgym.text.messages import brief
 from fsgym.text.sentences import answer_now_text, price_text, probability_text, unused_text
@@ -279,6 +279,11 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
     probabilities = None
     if advice.probabilities is not None:
         probabilities = dict(zip(labels, advice.probabilities[0].tolist(), strict=True))
+    rule: CertaintyRule | None = getattr(model, "promise_", None)
+    certainty = None
+    if rule is not None and advice.probabilities is not None:
+        said_now = int(advice.answers[0]), advice.probabilities[0]
+        certainty = rule.certainty(*said_now, rules.error_costs, question is None)
     columns = zip(acquisitions.columns, acquisitions.columns.features, strict=True)
     return Step(
         question,
@@ -289,6 +294,7 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
         case.spent,
         tuple(alternatives),
         tuple(column.name for column, features in columns if advice.unused[0, features].any()),
+        certainty,
     )
 
 

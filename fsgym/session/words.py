@@ -76,6 +76,8 @@ def answer_cost_text(step: Step) -> str:
 
 def entry_text(entry: LogEntry, columns: Iterable[Column]) -> str:
     """What happened: the acquisition with its values, or what else was said about it."""
+    if entry.kind == "stopped":
+        return "stopped now"
     named = {column.name: column for column in columns if column.name in entry.values}
     texts = [(name, value_text(named[name], value)) for name, value in entry.values.items()]
     return values_text(entry.name, texts, len(texts)) if texts else f"{entry.name}: {entry.kind}"

@@ -99,7 +99,7 @@ def openapi_description(model: AskedModel, title: str) -> dict[str, Any]:
             "schemas": {
                 "Arguments": _arguments(acquisitions),
                 "Error": _record({"error": {"type": "string", "description": "One sentence."}}),
-                **_replies(acquisitions, labels),
+                **_replies(acquisitions, labels, getattr(model, "promise_", None) is not None),
             },
         },
     }
@@ -144,8 +144,8 @@ def _value(column: Column) -> dict[str, Any]:
     return words | {"type": ["string", "number", "boolean"], "examples": list(column.levels[:3])}
 
 
-def _replies(acquisitions: Any, labels: list[Any]) -> dict[str, Any]:
-    """The schemas of a step and of its parts."""
+def _replies(acquisitions: Any, labels: list[Any], calibrated: bool) -> dict[str, Any]:
+    """The schemas of a step and of its parts; steps of a calibrated model say how certain the answer is."""
     name = {"enum": list(acquisitions.rules.names)}
     label = {"enum": labels}
     column = {
@@ -177,6 +177,9 @@ def _replies(acquisitions: Any, labels: list[Any]) -> dict[str, Any]:
         "alternatives": {"type": "array", "items": {"$ref": "#/components/schemas/Alternative"}},
         "unused": {"type": "array", "items": column["name"]},
     }
+    if calibrated:
+        enough = {"type": "boolean", "description": "Whether the rule of certainty lets the model stop here."}
+        step["certainty"] = _record({"enough": enough, "text": {"type": "string", "description": "One sentence."}})
     alternative = {"name": name, "price": {"type": "number"}, "expected_cost": NUMBER_OR_NULL, "gain": NUMBER_OR_NULL}
     return {
         "Column": _record(column),

@@ -264,6 +264,8 @@ def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEnt
         "bars": bars(step)[: words.BELIEFS_SHOWN],
         "more_bars": bars(step)[words.BELIEFS_SHOWN :],
         "belief": belief_said(case),
+        "certainty": "" if step.certainty is None else step.certainty.text,
+        "promised": session.promised,
         "why": session.why(),
         "alternatives": alternatives[: words.ALTERNATIVES_SHOWN],
         "more_alternatives": alternatives[words.ALTERNATIVES_SHOWN :],
@@ -317,7 +319,7 @@ def log_view(case: OpenCase, acquisitions: Acquisitions) -> list[dict[str, Any]]
 def _entry_view(entry: LogEntry, acquisitions: Acquisitions, prior: Sequence[float]) -> dict[str, Any]:
     beliefs = entry.probabilities
     return {
-        "about": acquisitions.index[entry.name],
+        "about": acquisitions.index.get(entry.name),
         "name": entry.name,
         "kind": entry.kind,
         "text": words.entry_text(entry, acquisitions.columns),

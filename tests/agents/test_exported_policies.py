@@ -3,6 +3,8 @@
 import base64
 import json
 import os
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,9 +20,19 @@ from agents import (
     MixtureClassifier,
 )
 from agents.policy_export import array_as_json
+from fsgym.evaluation.promise import Risk
+from fsgym.export.page import page_html
 from support.asked_models import ASKED_AGENTS, RULES, asked_model, asked_table
 from support.deep_training import short_classifier
-from support.exported_policies import ROOT, cases_of, check_interpreters, import_document, needs_node
+from support.exported_policies import (
+    ROOT,
+    asked_by_javascript,
+    asked_by_model,
+    cases_of,
+    check_interpreters,
+    import_document,
+    needs_node,
+)
 from support.majority import MajorityClassifier
 from support.patients import RULES as RULES_OF_PATIENTS
 from support.patients import UNITS, features_and_labels, patients
@@ -54,6 +66,84 @@ def test_every_kind_of_policy(agent, variant):
 def test_all_rules(agent, variant):
     model = asked_model(agent, variant)
     check_interpreters(model, cases_of(model, asked_table(variant)[0], 40, seed=1))
+
+
+def with_rule(model, limit=0.1, least=None, kinds=("recall", "error", "cost")):
+    """A copy of a model that stops by these risks, as if they had been tested."""
+    costs = model.policy_.rules.error_costs
+    given = {
+        "error": Risk("error", 0.2, 0.2),
+        "recall": Risk("recall", 0.9, 0.1, 1, str(model.classes_[1])),
+        "cost": Risk("cost", 0.3, 0.3, -1, "", float(costs.min()), float(costs.max())),
+    }
+    model = copy(model).calibrate(min_confidence=least or 0.5)
+    promise = replace(model.promise_, limit=limit, min_confidence=least, risks=tuple(given[kind] for kind in kinds))
+    model.policy_ = replace(model.policy_, promise=promise)
+    return model
+
+
+CERTAIN = {
+    "several": {"limit": 0.05},
+    "recall": {"limit": 0.03, "kinds": ["recall"]},
+    "cost": {"limit": 0.05, "kinds": ["cost"]},
+    "confidence": {"least": 0.95, "kinds": []},
+    "both": {"limit": 0.2, "least": 0.9, "kinds": ["error"]},
+    "never": {"limit": None, "kinds": ["error"]},
+}
+
+
+def check_certain(agent, variant, rule, n):
+    """Interpreters follow the rule as sessions do; returns what sessions did without it, and with it."""
+    plain = asked_model(agent, variant)
+    model = with_rule(plain, **CERTAIN[rule])
+    cases = cases_of(model, asked_table(variant)[0], n)
+    steps, text = check_interpreters(model, cases), model.policy_json()
+    said = [[(step["why"], step["certainty"]) for step in one] for one in steps]
+    found = asked_by_javascript(text, cases)
+    assert [[(step["why"], step["certainty"]) for step in one] for one in found] == said
+    assert json.loads(text)["format"] == "fsgym-policy-3"
+    return asked_by_model(plain, cases), steps
+
+
+@needs_node
+@pytest.mark.parametrize("variant", DEFAULT)
+@pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network"])
+@pytest.mark.parametrize("rule", ["several", "both"])
+def test_rules_of_calibrated_models(agent, variant, rule):
+    plain, certain = check_certain(agent, variant, rule, 30)
+    assert sum(map(len, certain)) > sum(map(len, plain))
+
+
+@needs_node
+@pytest.mark.parametrize("rule", CERTAIN)
+def test_every_rule_of_a_calibrated_lattice(rule):
+    plain, certain = check_certain("lattice", "base", rule, 40)
+    assert sum(map(len, certain)) > sum(map(len, plain))
+    cut = [one[-1] for one in certain if not one[-1]["certain"] and one[-1]["alternatives"]]
+    assert cut or rule != "never"  # nothing that is left changes the answer
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", CERTAIN)
+@pytest.mark.parametrize("variant", RULES)
+@pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network", "adaptive"])
+def test_all_rules_of_calibrated_models(agent, variant, rule):
+    check_certain(agent, variant, rule, 20)
+
+
+def test_policies_without_a_rule_have_none():
+    plain = json.loads(asked_model("lattice", "base").policy_json())
+    assert plain["format"] == "fsgym-policy-2"
+    assert "rule" not in plain
+
+
+def test_what_is_promised_is_in_the_text():
+    model = with_rule(asked_model("mixture", "base"))
+    rule = json.loads(model.policy_json())["rule"]
+    assert rule["sentences"] == model.promise_.sentences()
+    assert rule["end"] == model.promise_.end
+    assert '<details id="promised"' in page_html(json.loads(model.policy_json()), "title")
 
 
 def few_numbers_and_repeated_columns():
@@ -162,9 +252,17 @@ def test_names_and_rules_of_the_text():
 
 
 def test_format_is_documented():
-    plain = json.loads(asked_model("lattice", "panel with a needle").policy_json())
+    plain = json.loads(with_rule(asked_model("lattice", "panel with a needle")).policy_json())
     text = (ROOT / "docs" / "policy-format.md").read_text()
-    fields = [*plain, *plain["columns"][0], *plain["acquisitions"][0], *plain["rules"], *array_as_json(np.zeros(1))]
+    fields = [
+        *plain["rule"],
+        *plain["rule"]["risks"][0],
+        *plain,
+        *plain["columns"][0],
+        *plain["acquisitions"][0],
+        *plain["rules"],
+        *array_as_json(np.zeros(1)),
+    ]
     assert [name for name in fields if f"`{name}`" not in text and f'"{name}"' not in text] == []
 
 

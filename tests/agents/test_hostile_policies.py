@@ -11,7 +11,8 @@ import pytest
 from agents.policy_export import array_as_json
 from support.asked_models import asked_model
 from support.changed_policies import ChangedPolicies, ask_reference
-from support.exported_policies import needs_node
+from support.exported_policies import import_document, needs_node
+from tests.agents.test_exported_policies import with_rule
 
 KINDS = ("lattice", "linear", "any_network")
 pytestmark = [needs_node, pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit")]
@@ -99,3 +100,34 @@ def test_layers_that_do_not_fit_their_parameters_are_refused(interpreters):
 def test_kinds_that_no_interpreter_has(interpreters, kind):
     policies, refused = interpreters
     assert refused(policies["linear"] | {"kind": kind}) == [True, True]
+
+
+def ruled(**changes):
+    plain = json.loads(with_rule(asked_model("lattice", "panel with a needle")).policy_json())
+    return plain | {"rule": plain["rule"] | changes}
+
+
+@pytest.mark.parametrize("kind", ["conformal", "toString", "__proto__", None, 3])
+def test_rules_that_no_interpreter_knows_are_refused_in_a_sentence(interpreters, kind):
+    _, refused = interpreters
+    assert refused(ruled()) == [False, False]
+    plain = ruled(kind=kind)
+    assert refused(plain) == [True, True]
+    with pytest.raises(ValueError, match="stops by a rule that this interpreter does not know"):
+        import_document("interpret_policy").read_policy(json.dumps(plain))
+
+
+def test_a_rule_needs_its_format_and_probabilities(interpreters):
+    policies, refused = interpreters
+    plain = ruled()
+    assert refused(plain | {"format": "fsgym-policy-2"}) == [True, True]
+    assert refused(policies["linear"] | {"format": "fsgym-policy-3", "rule": plain["rule"]}) == [True, True]
+
+
+def test_damaged_risks_are_refused(interpreters):
+    _, refused = interpreters
+    risk = ruled()["rule"]["risks"][0]
+    for change in ({"kind": "referral"}, {"limit": 0}, {"limit": -1}):
+        assert refused(ruled(risks=[risk | change])) == [True, True], change
+    for change in ({"limit": "x"}, {"risks": None}, {"risks": [{}]}):
+        assert refused(ruled(**change)) == [True, True], change

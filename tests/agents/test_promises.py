@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 import runpy
 from pathlib import Path
@@ -293,6 +294,9 @@ def test_evidence_of_missing_values_is_as_in_tables():
     paths, predicted = model.trajectories(X), model.predict(X)
     assert model.promise_.tests[0].loss == (predicted != y).sum()
     assert (paths.lengths > plain.lengths).any()
+    said = json.loads(model.policy_json())["rule"]["sentences"]
+    assert "does not cover this one" in said[0]  # which does not know what is missing
+    assert len(said) == 1
     names = np.array(model.rules_.names)
     for i in range(20):
         missing = [name for name in NAMES if np.isnan(X.iloc[i][name])]
@@ -345,13 +349,6 @@ def test_a_damaged_promise_is_refused(fitted, rows, tmp_path):
     path.write_bytes(data.replace(b"fsgym-model-3", b"fsgym-model-2"))
     with pytest.raises(ValueError, match="a file with a promise must be fsgym-model-3"):
         load_classifier(path)
-
-
-def test_exports_of_a_calibrated_model_are_refused(lattice, rows, tmp_path):
-    lattice.calibrate(min_confidence=0.9)
-    for export in (lattice.policy_json, lambda: lattice.save_page(tmp_path / "page.html")):
-        with pytest.raises(ValueError, match="a calibrated model cannot be exported"):
-            export()
 
 
 def test_charts_and_notebooks_follow(lattice, rows):

@@ -3,7 +3,7 @@
 "use strict";
 
 const { folder, policy: plain, cases } = JSON.parse(require("fs").readFileSync(0, "utf8"));
-const { read, Case } = require(`${folder}/interpreter.js`), { explain } = require(`${folder}/words.js`);
+const { read, Case } = require(`${folder}/interpreter.js`), { explain, certaintyText } = require(`${folder}/words.js`);
 const policy = read(plain);
 
 const records = cases.map(({ known, unavailable, row }) => {
@@ -19,6 +19,8 @@ const records = cases.map(({ known, unavailable, row }) => {
       stop_cost: step.stopCost,
       spent: step.spent,
       why: explain(policy, step),
+      certain: step.certainty && step.certainty.enough,
+      certainty: certaintyText(step),
       alternatives: step.alternatives.map((a) => [name(a.acquisition), a.price, a.expected]),
     });
     if (step.action < 0) return steps;

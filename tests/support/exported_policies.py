@@ -70,6 +70,8 @@ def asked_by_model(model: Any, cases: list[AskedCase]) -> list[list[dict[str, An
                     "stop_cost": step.expected_cost.stop,
                     "spent": step.spent,
                     "why": session.why(),
+                    "certain": step.certainty and step.certainty.enough,
+                    "certainty": "" if step.certainty is None else step.certainty.text,
                     "alternatives": [[a.name, a.price, a.expected_cost] for a in step.alternatives],
                 }
             )
@@ -161,6 +163,8 @@ def differences(wanted: list[list[dict]], got: list[list[dict]], loose: float = 
             where = f"case {k}, step {m}"
             if a["answer"] != b["answer"] or not _near(a["spent"], b["spent"], 1e-9):
                 found.append(f"{where}: answers {a['answer']}, {b['answer']}, spent {a['spent']}, {b['spent']}")
+            if a["certain"] != b.get("certain"):
+                found.append(f"{where}: certain {a['certain']} and {b.get('certain')}")
             shares = [s["probabilities"] for s in (a, b)]
             if not all(_near(p, q, 1e-9) for p, q in zip(*(s or [None] for s in shares), strict=True)):
                 found.append(f"{where}: probabilities {shares}")

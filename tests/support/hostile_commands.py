@@ -38,6 +38,7 @@ BASES: dict[str, tuple[list[str], list[str]]] = {  # arguments and options of a 
     "benchmark": (["small"], ["--quick", "--methods", "constant", "--jobs", "1"]),
     "train": ([DATA], ["--target", "ill", "-o", GROUNDS + "new.fsgym", "--agent", "rcpi", "--steps", "1"]),
     "evaluate": ([MODEL, DATA], ["--target", "ill"]),
+    "calibrate": ([MODEL, DATA], ["--target", "ill", "-o", GROUNDS + "new.fsgym", "--min-confidence", "0.9"]),
     "predict": ([MODEL, NEW], []),
     "ask": ([MODEL], ["--json"]),
     "serve": ([MODEL], ["--port", "0"]),
@@ -111,6 +112,9 @@ WORDS = {  # values of the kind of an option of text, by its name
 LIKELY: dict[str, Sequence[str]] = {
     **dict.fromkeys((*COUNTS, "train_share", "budget_cost"), NUMBERS),
     **dict.fromkeys(("lam", "target_cost", "target_features"), LISTS),
+    **dict.fromkeys(("target_error", "target_error_cost", "min_confidence", "confidence"), NUMBERS),
+    "target_recall": ("yes=0.9", "yes=", "=0.9", "yes=2", "no=nan", "yes=0.5,no=1e999", "x", "no_such=0.5"),
+    "by": NAMES,
     **dict.fromkeys(("target", "drop", "row_groups", "category", "numeric", "keep", "panel", "unavailable"), NAMES),
     **dict.fromkeys(("output", "out", "save", "doc", "json_file"), tuple(GROUNDS + name for name in OUTPUT_NAMES)),
     **WORDS,

@@ -10,9 +10,12 @@ const pairs = (values) => Object.entries(values).map(([name, value]) => [column(
 
 const shown = cases.map(({ known, unavailable, events }) => {
   const start = pairs(known).map(([k, value]) => ({ column: k, value, remark: "" }));
-  const said = events.map(([kind, name, values]) => ({ kind, j: acquisition(name), values: pairs(values), remark: "" }));
-  const { one, later, log } = replay(policy, start, unavailable.map(column), said), step = one.step(later);
+  const said = events.map(([kind, name, values, chosen]) => ({
+    kind, j: acquisition(name), values: pairs(values), remark: "", chosen,
+  }));
+  const { one, later, log, overridden } = replay(policy, start, unavailable.map(column), said), step = one.step(later);
   return {
+    overrides: [overridden, log.filter(({ event }) => event).map(({ overrides }) => overrides)],
     log: log.filter(({ event }) => event).map(({ kind, name, price }) => [kind, name, price]),
     spent: one.spent,
     question: step.action < 0 ? null : policy.acquisitions[step.action].name,

@@ -12,6 +12,7 @@ import pytest
 from support.asked_models import NAMES, RULES, asked_model
 from support.exported_policies import SCRIPTS, needs_node, run_node
 from support.reference_session import ReferenceSession
+from tests.agents.test_exported_policies import with_rule
 
 REPLAY = Path(__file__).parents[2] / "support" / "replay_exported.js"
 N_TURNS = 10
@@ -63,6 +64,7 @@ def check_walks(agent: str, variant: str, n: int) -> None:
     given = {"folder": str(SCRIPTS), "policy": json.loads(model.policy_json()), "cases": [case for case, _ in turns]}
     for (case, wanted), got in zip(turns, run_node(REPLAY, json.dumps(given)), strict=True):
         question, open_columns = got.pop("question"), got.pop("open")
+        assert got.pop("overrides")[0] is False
         assert got == wanted, case
         assert question is None or (question in wanted["alternatives"] and open_columns), case
 
@@ -75,6 +77,31 @@ def test_an_exported_page_counts_as_a_session_must(variant):
 @pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network"])
 def test_pages_of_other_agents_count_as_a_session_must(agent):
     check_walks(agent, "everything", 3)
+
+
+def test_the_page_of_a_calibrated_model_says_what_overrides_its_rule():
+    model, rng, cases, wanted = with_rule(asked_model("lattice", "base")), np.random.default_rng(0), [], []
+    for _ in range(40):
+        session = model.session()
+        for _ in range(4):
+            asked, others = session.next(), [a.name for a in session.step.alternatives]
+            if asked is None or not others:
+                break
+            kind = rng.choice(["answer", "other", "unknown", "later"], p=[0.6, 0.15, 0.1, 0.15])
+            if kind in ("answer", "other"):
+                name = asked.name if kind == "answer" else str(rng.choice(others))
+                session.answer(name, float(rng.normal()), accept=True)
+            elif kind == "unknown":
+                session.unknown(asked.name)
+            elif asked.name not in session.postponed:
+                session.later(asked.name)
+        events = [[e.kind, e.name, e.values if e.kind == "answer" else {}, e.chosen] for e in session._events]
+        cases.append({"known": {}, "unavailable": [], "events": events})
+        remarked = ["overrode" in entry.remark for entry in session.log()]
+        wanted.append([any(remarked), remarked])
+    given = {"folder": str(SCRIPTS), "policy": json.loads(model.policy_json()), "cases": cases}
+    assert [one["overrides"] for one in run_node(REPLAY, json.dumps(given))] == wanted
+    assert 5 < sum(overridden for overridden, _ in wanted) < 35
 
 
 @pytest.mark.slow
