@@ -261,7 +261,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
         neural network for all subsets.
     target_cost, target_features : float, optional
         Instead of ``lam``, as in ``LatticeClassifier``.
-    calibration : {"none", "auto", "temperature"}, default "none"
+    calibration : {"auto", "none", "temperature"}, default "auto"
         Whether the class probabilities are calibrated on the training rows, as in ``LatticeClassifier``.
     known : list of names or positions of columns, optional
         Columns that are available for every row at no cost, as in ``LatticeClassifier``.
@@ -313,7 +313,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
         learner: Literal["auto", "lattice", "mixture", "network"] = "auto",
         target_cost: float | None = None,
         target_features: float | None = None,
-        calibration: Calibration = "none",
+        calibration: Calibration = "auto",
         known: Any = None,
         class_weight: Any = None,
         n_jobs: int | None = None,
