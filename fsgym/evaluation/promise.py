@@ -307,13 +307,17 @@ class Promise:
             if risk.kind == "error":
                 right.append((doubt, limit))
             elif risk.kind == "recall":
-                parts.append(_compared(doubt, limit, f"that no {risk.name} is missed"))
+                missed, is_answer = f"no {risk.name} is missed", risk.label == answer
+                parts.append(
+                    f"{missed}, as this is the answer" if is_answer else _compared(doubt, limit, f"that {missed}")
+                )
             else:
                 parts.append(_compared_cost(risk, doubt, limit))
         if right:
             parts.insert(0, _compared(right[0][0], min(limit for _, limit in right), "that the answer is right"))
         head = "Certain enough" if enough else "Not certain enough" if stops else "Not certain enough yet"
         end = ", but nothing is left that could change the answer" if stops and not enough else ""
+        end = ", and the next question is worth its price" if enough and not stops else end
         return Certainty(enough, f"{head}: {_joined(parts)}{end}.")
 
     @property
@@ -326,9 +330,8 @@ class Promise:
         said = []
         if self.risks:
             each = f" in each {self.by}" if self.by else ""
-            said.append(
-                f"Promised with confidence {percent(self.confidence)}{each}: {_joined(map(_promised, self.risks))}."
-            )
+            promised = _joined([_promised(risk, self.grouped) for risk in self.risks])
+            said.append(f"Promised with confidence {percent(self.confidence)}{each}: {promised}.")
             said += [_shown(test, self.by, self.grouped) for test in self.tests]
         said.append(self._condition())
         if self.n_rows:
@@ -503,12 +506,13 @@ def _joined(parts: Any) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _promised(risk: Risk) -> str:
+def _promised(risk: Risk, grouped: bool) -> str:
+    mean, of_group = ("on average over groups, ", " of a group") if grouped else ("", "")
     if risk.kind == "error":
-        return f"at most {percent(risk.target)} of the answers are wrong"
+        return f"{mean}at most {percent(risk.target)} of the answers{of_group} are wrong"
     if risk.kind == "recall":
-        return f"at least {percent(risk.target)} of the {risk.name} are found"
-    return f"the mean error cost is at most {risk.target:g}"
+        return f"{mean}at least {percent(risk.target)} of the {risk.name}{of_group} are found"
+    return f"{mean}the mean error cost{of_group} is at most {risk.target:g}"
 
 
 def _units(risk: Risk, grouped: bool) -> str:

@@ -109,7 +109,8 @@ def betting_p_value(losses: NDArray[np.float64], limit: float) -> NDArray[np.flo
 
     Returns
     -------
-    float64 (...), one for each column of losses
+    float64 (...), one for each column of losses; 1 where the mean of the losses is above the limit, although early rows
+    may have won their bets
 
     Examples
     --------
@@ -125,7 +126,8 @@ def betting_p_value(losses: NDArray[np.float64], limit: float) -> NDArray[np.flo
     before = np.concatenate([np.full((1, *x.shape[1:]), 0.25), variance[:-1]])  # each bet is made before its row
     bets = np.minimum(np.sqrt(2 * np.log(1 / BETS_FOR_DELTA) / (before * n)), MAX_BET / (1 - limit))
     capital = np.log1p(-bets * (x - limit)).cumsum(axis=0)
-    return np.exp(-capital.max(axis=0, initial=0.0))[()]
+    p_value = np.exp(-capital.max(axis=0, initial=0.0))
+    return np.where(x.mean(axis=0) > limit, 1.0, p_value)[()]
 
 
 def hoeffding_bentkus_p_value(losses: NDArray[np.float64], limit: float) -> NDArray[np.float64]:

@@ -98,7 +98,7 @@ const FsgymPolicy = (() => {
     certainty(answer, shares) {
       const parts = this.risks.map((risk) => {
         const limit = this.limit < 0 ? -1 : Math.min((this.limit * risk.limit) / this.strictest, 1);
-        return { ...risk, doubt: this.doubt(risk, answer, shares), limit };
+        return { ...risk, doubt: this.doubt(risk, answer, shares), limit, isAnswer: risk.kind === "recall" && risk.label === answer };
       });
       if (this.least !== null) parts.unshift({ kind: "error", doubt: 1 - shares[answer], limit: 1 - this.least });
       return { enough: this.isCertain(answer, shares), parts };

@@ -120,14 +120,16 @@ const FsgymWords = (() => {
     if (certainty === null) return "";
     const { enough, parts } = certainty, stops = action < 0, right = parts.filter((part) => part.kind === "error");
     const texts = parts.filter((part) => part.kind !== "error").map((part) =>
-      part.kind === "recall" ? compared(part.doubt, part.limit, `that no ${part.name} is missed`) : comparedCost(part));
+      part.isAnswer ? `no ${part.name} is missed, as this is the answer`
+        : part.kind === "recall" ? compared(part.doubt, part.limit, `that no ${part.name} is missed`) : comparedCost(part));
     if (right.length) {
       const limit = Math.min(...right.map((part) => part.limit));
       texts.unshift(compared(right[0].doubt, limit, "that the answer is right"));
     }
     const head = enough ? "Certain enough" : stops ? "Not certain enough" : "Not certain enough yet";
     const last = texts.pop(), shown = texts.length ? `${texts.join(", ")} and ${last}` : last;
-    return `${head}: ${shown}${stops && !enough ? ", but nothing is left that could change the answer" : ""}.`;
+    const end = enough ? ", and the next question is worth its price" : ", but nothing is left that could change the answer";
+    return `${head}: ${shown}${stops === enough ? "" : end}.`;
   }
 
   // 1 minus a doubt in per cent, with so many digits of the doubt.

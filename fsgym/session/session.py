@@ -437,7 +437,7 @@ class Session:
         if step.certainty is None:
             return step
         remark = self._override_remark()
-        return replace(step, certainty=step.certainty._replace(text=f"{remark[0].upper()}{remark[1:]}."))
+        return replace(step, certainty=step.certainty._replace(enough=False, text=f"{remark[0].upper()}{remark[1:]}."))
 
     def _give(self, event: Event) -> None:
         """Append what a person says; ValueError where it is not possible, which leaves all as it was."""

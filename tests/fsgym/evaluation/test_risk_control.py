@@ -178,3 +178,10 @@ def test_agreement_with_mapie(n):
         assert rc.hoeffding_bentkus_p_value(losses, limit) == pytest.approx(
             np.minimum(theirs[False], 1), rel=1e-9, abs=1e-300
         )
+
+
+def test_no_promise_is_shown_by_a_mean_above_it_although_early_rows_won_their_bets():
+    losses = np.r_[np.zeros(100), np.ones(30)]
+    assert rc.betting_p_value(losses, 0.05) == 1.0
+    assert rc.betting_p_value(losses[:110], 0.1) < 0.2
+    assert rc.mean_upper_bound(losses, 0.2, rc.betting_p_value) >= losses.mean()

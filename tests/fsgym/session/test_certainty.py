@@ -128,7 +128,10 @@ def test_a_rule_without_a_promise_has_none_to_end():
 )
 def test_certainties_in_words(model, p, limit, text):
     promise = replace(model.promise_, risks=(Risk("error", 0.1, 0.1),), limit=limit)
-    assert promise.certainty(0, np.array([p, 1 - p]), 1 - np.eye(2), False).text == text
+    stops = text.startswith("Certain")
+    assert promise.certainty(0, np.array([p, 1 - p]), 1 - np.eye(2), stops).text == text
+    asks_on = promise.certainty(0, np.array([p, 1 - p]), 1 - np.eye(2), False).text
+    assert asks_on == (f"{text[:-1]}, and the next question is worth its price." if stops else text)
 
 
 def test_several_promises_in_words(model):
