@@ -319,7 +319,7 @@ def _summarise(
         trajectories = replace(trajectories, table=EpisodeTable(dataset.X, rules, dataset.columns, dataset.classes))
     return Evaluation(
         accuracy=float(correct.mean()) if answered.any() else np.nan,
-        balanced_accuracy=mean_recall(y, answers[answered], dataset.n_classes) if answered.any() else np.nan,
+        balanced_accuracy=mean_recall(y, answers[answered], dataset.n_classes),
         sparsity=float(1.0 - columns_used.mean()),
         n_features=float(columns_used.sum(axis=1).mean()),
         n_acquisitions=float(n_acquisitions.mean()),

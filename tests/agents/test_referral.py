@@ -1,0 +1,173 @@
+"""Referral to a person: each learner learns when it pays, and says so in the same way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+import agents
+import baselines
+from fsgym import Rules, evaluate
+from fsgym.exact import expected_loss, naive_bayes, optimum, sample
+from fsgym.rules.labels import cheapest_answers
+
+JOINT, LAM, REFER_COST = naive_bayes(6), 0.03, 0.2
+PRICES = {"lam": LAM, "refer_cost": REFER_COST}
+X, Y = sample(JOINT, 2000, 0)
+# How far above the optimum, .1509, each may be, by hand: linear scores cannot say that a middle value is uncertain. The
+# optimum without referral is .1779.
+LEARNERS = {
+    "lattice": (agents.LatticeClassifier(random_state=0, **PRICES), 0.002),
+    "mixture": (agents.MixtureClassifier(random_state=0, **PRICES), 0.002),
+    "network": (agents.AnyStateNetworkClassifier(random_state=0, **PRICES), 0.002),
+    "adaptive": (agents.AdaptiveClassifier(random_state=0, **PRICES), 0.002),
+    "rcpi": (agents.DatumWiseClassifier(random_state=0, **PRICES), 0.022),
+    "rcpi, linear answers": (
+        agents.DatumWiseClassifier(answers="linear", acquisitions="linear", random_state=0, **PRICES),
+        0.026,
+    ),
+    "rcpi, trees": (agents.DatumWiseClassifier(acquisitions="trees", random_state=0, **PRICES), 0.022),
+    "stopping": (baselines.StoppingClassifier(random_state=0, **PRICES), 0.01),
+    "panel": (baselines.PanelClassifier(random_state=0, **PRICES), 0.026),
+}
+FITTED: dict = {}
+
+
+def fitted(name):
+    if name not in FITTED:
+        FITTED[name] = LEARNERS[name][0].fit(X, Y)
+    return FITTED[name]
+
+
+def loss_of(model):
+    return expected_loss(model.policy_ if hasattr(model, "policy_") else model, JOINT, model.rules_)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_each_learner_learns_when_to_refer(name):
+    model = fitted(name)
+    best = optimum(JOINT, model.rules_)
+    assert -1e-9 < loss_of(model) - best < LEARNERS[name][1]
+    assert 0.05 < evaluate(model, X, Y).referred < 0.6  # the optimum refers 29.7 %
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_predictions_scores_and_trajectories(name):
+    model = fitted(name)
+    predicted, result = model.predict(X), evaluate(model, X, Y)
+    referred = predicted == "a person"
+    assert predicted.dtype == object  # as the classes are numbers
+    assert set(predicted[~referred]) <= {0, 1}
+    assert model.classes_.tolist() == [0, 1]
+    assert referred.mean() == pytest.approx(result.referred)
+    assert model.score(X, Y) == pytest.approx((predicted == Y).mean())  # a referred row is not correct
+    assert result.accuracy == pytest.approx((predicted == Y)[~referred].mean())
+    assert (result.answers == np.where(referred, 2, predicted)).all()
+    if hasattr(model, "policy_"):
+        assert set(model.trajectories(X).to_frame()["answer"].dropna()) == {0, 1, "a person"}
+    assert result.loss == pytest.approx(result.error_cost + LAM * result.spent)
+    wrong = (predicted != Y) & ~referred
+    assert result.error_cost == pytest.approx(wrong.mean() + REFER_COST * referred.mean())
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_referral_depends_on_acquired_values_alone(name):
+    model, rng = fitted(name), np.random.default_rng(0)
+    used = model.features_used(X)
+    changed = np.where(used, X, rng.permutation(X.ravel()).reshape(X.shape))
+    np.testing.assert_array_equal(model.predict(changed), model.predict(X))
+    np.testing.assert_array_equal(model.features_used(changed), used)
+
+
+@pytest.mark.parametrize("name", ["lattice", "mixture", "network", "stopping"])
+def test_a_case_is_referred_where_every_answer_is_expected_to_cost_more(name):
+    model = fitted(name)
+    answers = cheapest_answers(model.predict_proba(X), model.rules_.answer_costs)
+    np.testing.assert_array_equal(model.trajectories(X).answers, answers)
+
+
+@pytest.mark.parametrize("refer_cost", [0.0, 5.0])
+@pytest.mark.parametrize("name", ["lattice", "mixture", "rcpi", "stopping"])
+def test_the_extremes(name, refer_cost):
+    model = LEARNERS[name][0]
+    model = type(model)(**{**model.get_params(), "refer_cost": refer_cost}).fit(X[:500], Y[:500])
+    result = evaluate(model, X, Y)
+    if refer_cost == 0:  # all are referred at once
+        assert (result.loss, result.n_features, result.referred) == (0.0, 0.0, 1.0)
+        assert model.score(X, Y) == 0.0
+    else:
+        assert result.referred == 0.0
+        assert result.accuracy > 0.75
+
+
+def test_labels_of_text_keep_their_type():
+    labels = np.where(Y == 1, "ill", "well")
+    model = agents.LatticeClassifier(refer_label="the ward", random_state=0, **PRICES).fit(X[:500], labels[:500])
+    predicted = model.predict(X)
+    assert predicted.dtype.kind == "U"
+    assert set(predicted) == {"ill", "well", "the ward"}
+    assert model.score(X, labels) == (predicted == labels).mean()
+    with pytest.raises(ValueError, match="refer_label must not be a class, got 'ill'"):
+        agents.LatticeClassifier(refer_label="ill", random_state=0, **PRICES).fit(X[:500], labels[:500])
+
+
+def test_row_weights_of_the_score():
+    model, weight = fitted("lattice"), np.random.default_rng(0).random(len(Y))
+    assert model.score(X, Y, weight) == pytest.approx(np.average(model.predict(X) == Y, weights=weight))
+
+
+def test_a_person_among_the_labels_is_refused_in_evaluation():
+    with pytest.raises(ValueError, match="a person"):
+        evaluate(fitted("lattice"), X, np.where(Y == 1, "a person", "0"))
+
+
+def test_rules_must_have_a_price_for_referral():
+    model = fitted("lattice")
+    with pytest.raises(ValueError, match="rules must have a refer_cost, as the model may refer a case to a person"):
+        evaluate(model, X, Y, rules=Rules(6, 2, lam=LAM))
+    with pytest.raises(ValueError, match="must both have a refer_cost, or neither"):
+        model.policy_.trajectories(X, Rules(6, 2, lam=LAM))
+    dearer = evaluate(model, X, Y, rules=Rules(6, 2, lam=LAM, refer_cost=0.3))
+    assert dearer.loss > evaluate(model, X, Y).loss
+    plain = agents.LatticeClassifier(lam=LAM, random_state=0).fit(X[:300], Y[:300])
+    assert evaluate(plain, X, Y, rules=model.rules_).referred == 0.0
+
+
+def test_the_loss_is_estimated_with_referral():
+    model = agents.LatticeClassifier(random_state=0, **PRICES)
+    estimate = model.estimate_loss(X[:600], Y[:600], cv=2)
+    figures = estimate.figures()
+    referred = estimate.predictions == "a person"
+    assert figures["referred"] == pytest.approx(referred.mean())
+    assert figures["accuracy"] == pytest.approx((estimate.predictions == Y[:600])[~referred].mean())
+    assert estimate.error == pytest.approx(1 - figures["accuracy"])
+
+
+@pytest.mark.parametrize("name", ["lattice", "stopping"])
+def test_a_promise_with_referral_is_refused(name):
+    with pytest.raises(ValueError, match="calibrate must have a model without refer_cost"):
+        fitted(name).calibrate(X[:100], Y[:100], target_error=0.1)
+
+
+def test_three_classes_with_error_costs_and_missing_values():
+    table, labels = load_breast_cancer(return_X_y=True, as_frame=True)
+    table = table.iloc[:, :6].mask(np.random.default_rng(0).random((len(table), 6)) < 0.1)
+    labels = np.where(labels == 1, "benign", np.where(table.index % 3 == 0, "malignant", "unclear"))
+    costs = {
+        "benign": {"malignant": 50, "unclear": 20},
+        "malignant": {"benign": 10, "unclear": 10},
+        "unclear": {"benign": 5, "malignant": 20},
+    }
+    for model in (
+        agents.LatticeClassifier(0.1, error_costs=costs, refer_cost=4, effort=0.1, random_state=0),
+        agents.MixtureClassifier(0.1, error_costs=costs, refer_cost=4, random_state=0),
+        agents.DatumWiseClassifier(0.1, error_costs=costs, refer_cost=4, n_iterations=3, random_state=0),
+        baselines.StoppingClassifier(0.1, error_costs=costs, refer_cost=4, random_state=0),
+    ):
+        result = evaluate(model.fit(table, labels), table, labels)
+        assert 0.0 < result.referred < 1.0
+        assert result.confusion.shape == (3, 4)
+        assert result.confusion.sum() == len(labels)
+        assert isinstance(result.by_class, pd.DataFrame)
