@@ -23,7 +23,7 @@ from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.writing import write_whole
 
 MODEL_FORMAT = "fsgym-model-2"
-FORMAT_WITH_PROMISE = "fsgym-model-3"  # of models that were calibrated; fsgym 0.2.0 refuses it, which has no such rule
+FORMAT_WITH_PROMISE = "fsgym-model-3"  # of calibrated models and of those that may refer; fsgym 0.2.0 refuses it
 PROMISE = "promise"  # its entry of the header
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
 # Exceptions that damaged content can raise while objects are built from it.
@@ -71,7 +71,7 @@ def write(path: str | os.PathLike, kind: str, arrays: Mapping[str, NDArray], hea
     from safetensors.numpy import save
 
     text = json.dumps({"kind": kind, **header})  # in one entry, since safetensors does not keep the order of several
-    written = FORMAT_WITH_PROMISE if PROMISE in header else MODEL_FORMAT
+    written = FORMAT_WITH_PROMISE if _needs_newer(header) else MODEL_FORMAT
     data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {written: text})
     write_whole(path, data)
 
@@ -125,9 +125,20 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
         raise ValueError(f"{path} is damaged: its header is not JSON") from None
     if not isinstance(header, dict):
         raise ValueError(f"{path} is damaged: its header is not a JSON object")
-    if (PROMISE in header) != (found == FORMAT_WITH_PROMISE):
-        raise ValueError(f"{path} is damaged: a file has a promise exactly if it is {FORMAT_WITH_PROMISE}")
+    if _needs_newer(header) != (found == FORMAT_WITH_PROMISE):
+        raise ValueError(
+            f"{path} is damaged: a file has a promise or refer_cost exactly if it is {FORMAT_WITH_PROMISE}"
+        )
     return arrays, header
+
+
+def _needs_newer(header: Mapping[str, Any]) -> bool:
+    """Whether a model acts by what fsgym 0.2.0 does not know: a promise, or rules with ``refer_cost``."""
+    try:
+        rules = json.loads(header.get("rules", "{}"))
+    except (ValueError, TypeError, RecursionError):  # such rules are refused where they are read
+        rules = {}
+    return PROMISE in header or (isinstance(rules, dict) and rules.get("refer_cost") is not None)
 
 
 def _check_dimensions(arrays: Mapping[str, NDArray], n_bytes: int) -> None:

@@ -121,6 +121,7 @@ def _rules_as_json(rules: Rules) -> dict[str, Any]:
     return {
         "lam": rules.lam,
         "error_costs": rules.error_costs.tolist(),
+        **({} if rules.refer_cost is None else {"refer_cost": rules.refer_cost, "refer_label": rules.refer_label}),
         "budget": rules.budget,
         "budget_cost": rules.budget_cost,
         "relational": rules.related is not None,

@@ -74,7 +74,7 @@ class Case:
         j, classes, shares = advice["action"], self.policy.classes, advice["probabilities"]
         return {
             "question": None if j < 0 else self.policy.acquisitions[j]["name"],
-            "answer": classes[advice["answer"]],
+            "answer": self.policy.answers[advice["answer"]],
             "probabilities": None if shares is None else [[c, float(p)] for c, p in zip(classes, shares, strict=True)],
             "stop_cost": advice["stop_cost"],
             "spent": float(self.spent),
@@ -93,7 +93,11 @@ class Policy:
         self.user_order, self.parameters = plain["user_order"], plain["parameters"]
         self.groups = [a["features"] for a in self.acquisitions]
         self.n_features = sum(map(len, self.groups))
-        self.error_costs = np.array(self.rules["error_costs"])
+        self.error_costs = self.answer_costs = np.array(self.rules["error_costs"])
+        self.answers = self.classes
+        if "refer_cost" in self.rules:  # the last answer refers the case to a person
+            self.answer_costs = np.vstack([self.error_costs, np.full(len(self.classes), self.rules["refer_cost"])])
+            self.answers = [*self.classes, self.rules["refer_label"]]
         self.arrays = {name: read_array(**array) for name, array in plain["arrays"].items()}
         longest = max(array.size for array in self.arrays.values())
         for name, first in self.arrays.items():
@@ -129,7 +133,7 @@ class Policy:
         """Acquisitions are -1 for none; expected costs are NaN where there is no estimate."""
         expected, stop_cost = np.full(len(self.groups), np.nan), None
         if probabilities is not None:
-            stop_cost = float(probabilities @ self.error_costs[answer])
+            stop_cost = float(probabilities @ self.answer_costs[answer])
         given = {"action": action, "beyond": beyond, "answer": answer, "preference": preference}
         return given | {"expected": expected, "stop_cost": stop_cost, "probabilities": probabilities}
 
@@ -180,7 +184,7 @@ class Lattice(Policy):
         w = v if own else self.best_contained(v, self.answer_cost)
         proba = self.probabilities(w)
         answer, stop_cost = 0, np.inf
-        for a, cost in enumerate(self.error_costs @ proba):
+        for a, cost in enumerate(self.answer_costs @ proba):
             if cost < stop_cost - 1e-12:
                 answer, stop_cost = a, cost
         rank = np.empty(n)
@@ -188,7 +192,9 @@ class Lattice(Policy):
         for name, first in (("backup_acquisition", n), ("acquisition", 0)):
             moves = self.moves(name, v)
             rank[moves] = first + np.arange(len(moves))
-        advice = self.advice(action, beyond, answer if action < 0 else (self.error_costs @ proba).argmin(), None, proba)
+        advice = self.advice(
+            action, beyond, answer if action < 0 else (self.answer_costs @ proba).argmin(), None, proba
+        )
         if w == v:
             self.write_expected(advice["expected"], v, action, stop_cost, proba)
         order = np.lexsort((rank, np.nan_to_num(advice["expected"], nan=np.inf)))
@@ -316,7 +322,7 @@ class Lattice(Policy):
     def design(self, v, p):
         """The numbers from which advantages at subset v are predicted: beliefs, values, an indicator of the cell."""
         features, ranked = self.part("feature", v), np.sort(p)
-        beliefs = [1.0, (self.error_costs @ p).min()]
+        beliefs = [1.0, (self.answer_costs @ p).min()]
         if len(p) == 2:
             half = np.clip(0.5 * np.log(max(p[1], 1e-9) / max(p[0], 1e-9)), -6.0, 6.0)
             beliefs += [half, abs(half), 4 * p[0] * p[1], max(abs(half) - 1.0, 0.0)]

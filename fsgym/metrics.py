@@ -27,7 +27,7 @@ OTHER_FIGURE_LABELS = {
     "acquisition_cost": "lambda times mean price paid",
     "admissible": "share of rows that respect the rules",
     "illegal": "share of rows forfeited by an illegal action",
-    "referred": "share of rows referred to a person",
+    "referred": "share of rows referred",
     "auc": "AUC",
     "log_loss": "log-loss",
     "brier": "Brier score",

@@ -201,7 +201,12 @@ class Evaluation:
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """Names of the figures to decide by, see ``fsgym.metrics.headline_figures``."""
+        """Names of the figures to decide by, see ``fsgym.metrics.headline_figures``; with ``refer_cost`` the cost.
+
+        The accuracy is then over the answered rows alone, and higher the more rows are referred.
+        """
+        if self.rules.refer_cost is not None:
+            return ("loss",)
         return metrics.headline_figures(self.rules.error_costs, self.dataset.y)
 
     def headline_text(self) -> str:
@@ -242,12 +247,11 @@ class Evaluation:
         illegal = f", {self.illegal:.1%} ended by an illegal action" if self.illegal > 0 else ""
         if self.rules.refer_cost is not None:
             illegal += f", {self.referred:.1%} referred to {self.rules.refer_label}"
-        headline = f"{self.headline_text()}, " if self.headline_text() else ""
         if "loss" in self.headline:
             more = f"mean price paid {self.spent:.4g}, accuracy {self.accuracy:.3f}{illegal}"
-            return f"Evaluation({headline}{used}, {more})"
+            return f"Evaluation({self.headline_text()}, {used}, {more})"
         more = f"sparsity {self.sparsity:.3f}, loss {self.loss:.4f}{illegal}"
-        return f"Evaluation({headline}{used}, {more})"
+        return f"Evaluation({self.headline_text()}, {used}, {more})"
 
     def _repr_html_(self) -> str:
         broken = [name for name, usual in (("admissible", 1.0), ("illegal", 0.0)) if getattr(self, name) != usual]

@@ -295,9 +295,9 @@ class Rules:
             if isinstance(value, np.ndarray):
                 arrays[name] = value.astype(np.uint8) if value.dtype == bool else value
         plain = {"n_features": self.n_features, "n_classes": self.n_classes}
-        plain |= {option.name: given[option.name] for option in OPTIONS if option.form in SCALARS}
         if self.refer_cost is None:  # fsgym 0.2.0 reads such rules, and results that were stored by them stay known
-            del plain["refer_cost"], plain["refer_label"]
+            del given["refer_cost"], given["refer_label"]
+        plain |= {o.name: given[o.name] for o in OPTIONS if o.form in SCALARS and o.name in given}
         plain |= {"names": list(self.names)} | ({} if self.classes is None else {"classes": list(self.classes)})
         plain |= {name: word for name, word in given.items() if isinstance(word, str) and name not in plain}
         return arrays, json.dumps(plain)

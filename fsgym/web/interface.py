@@ -63,7 +63,7 @@ REFUSALS = {
 def openapi_description(model: AskedModel, title: str) -> dict[str, Any]:
     """The description, as plain JSON values."""
     acquisitions = model.acquisitions_
-    labels = model.classes_.tolist()
+    labels, answers = model.classes_.tolist(), acquisitions.rules.answer_labels(model.classes_).tolist()
     refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     refusals = {status: {"description": words, "content": refusal} for status, words in REFUSALS.items()}
     step = {
@@ -99,7 +99,7 @@ def openapi_description(model: AskedModel, title: str) -> dict[str, Any]:
             "schemas": {
                 "Arguments": _arguments(acquisitions),
                 "Error": _record({"error": {"type": "string", "description": "One sentence."}}),
-                **_replies(acquisitions, labels),
+                **_replies(acquisitions, labels, answers),
             },
         },
     }
@@ -144,8 +144,8 @@ def _value(column: Column) -> dict[str, Any]:
     return words | {"type": ["string", "number", "boolean"], "examples": list(column.levels[:3])}
 
 
-def _replies(acquisitions: Any, labels: list[Any]) -> dict[str, Any]:
-    """The schemas of a step and of its parts."""
+def _replies(acquisitions: Any, labels: list[Any], answers: list[Any]) -> dict[str, Any]:
+    """The schemas of a step and of its parts, for labels of classes and of answers."""
     name = {"enum": list(acquisitions.rules.names)}
     label = {"enum": labels}
     column = {
@@ -170,7 +170,7 @@ def _replies(acquisitions: Any, labels: list[Any]) -> dict[str, Any]:
     step = {
         "question": {"anyOf": [{"$ref": "#/components/schemas/Question"}, {"type": "null"}]},
         "should_stop": {"type": "boolean"},
-        "answer": label,
+        "answer": {"enum": answers},
         "probabilities": {"type": ["array", "null"], "items": pair},
         "expected_cost": _record({"stop": NUMBER_OR_NULL, "go_on": NUMBER_OR_NULL}),
         "spent": {"type": "number"},

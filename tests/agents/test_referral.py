@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,9 +12,15 @@ from sklearn.datasets import load_breast_cancer
 
 import agents
 import baselines
+import fsgym
+from agents import load_classifier, model_file
 from fsgym import Rules, evaluate
 from fsgym.exact import expected_loss, naive_bayes, optimum, sample
 from fsgym.rules.labels import cheapest_answers
+from fsgym.session import words
+from fsgym.web.interface import openapi_description
+from support.browsing import Visitor
+from support.exported_policies import NODE, asked_by_javascript, cases_of
 
 JOINT, LAM, REFER_COST = naive_bayes(6), 0.03, 0.2
 PRICES = {"lam": LAM, "refer_cost": REFER_COST}
@@ -171,3 +180,176 @@ def test_three_classes_with_error_costs_and_missing_values():
         assert result.confusion.shape == (3, 4)
         assert result.confusion.sum() == len(labels)
         assert isinstance(result.by_class, pd.DataFrame)
+
+
+# In use: sessions, files, charts, pages.
+
+NAMES = list("abcdef")
+TABLE, LABELS = pd.DataFrame(X, columns=NAMES), np.where(Y == 1, "ill", "well")
+NAMED = {
+    "lattice": agents.LatticeClassifier(random_state=0, **PRICES),
+    "mixture": agents.MixtureClassifier(random_state=0, **PRICES),
+    "linear": agents.DatumWiseClassifier(random_state=0, **PRICES),  # without probabilities
+}
+
+
+def named(name):
+    if f"named {name}" not in FITTED:
+        FITTED[f"named {name}"] = NAMED[name].fit(TABLE[:1000], LABELS[:1000])
+    return FITTED[f"named {name}"]
+
+
+def referred_row(model):
+    """The number of the first row that is referred after a question."""
+    asked = model.features_used(TABLE).any(axis=1)
+    return int(np.flatnonzero((model.predict(TABLE) == "a person") & asked)[0])
+
+
+def session_on(model, row):
+    session = model.session()
+    while question := session.next():
+        session.answer(question.name, float(row[question.name]))
+    return session
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_sessions_refer_the_rows_that_predict_refers(name):
+    model = named(name)
+    wanted = model.predict(TABLE[:60])
+    assert "a person" in wanted
+    assert [session_on(model, row).step.answer for _, row in TABLE[:60].iterrows()] == wanted.tolist()
+    assert model.predict_on_demand(lambda name, rows: TABLE[name].loc[rows].to_numpy(), TABLE.index[:60]).tolist() == (
+        wanted.tolist()
+    )
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_a_session_says(name):
+    model = named(name)
+    session = session_on(model, TABLE.iloc[referred_row(model)])
+    step = session.step
+    assert step.refers
+    assert step.should_stop
+    assert step.answer == session.stop() == "a person"
+    assert words.answer_text(step).startswith("Refer to a person (paid ")
+    assert words.would_stop_text(step) == "The model would stop here and refer to a person."
+    assert words.ending_text(step).startswith("Referred to a person, paid ")
+    plain = json.loads(json.dumps(step.as_json()))
+    assert plain["answer"] == "a person"
+    assert "refers" not in plain
+    assert openapi_description(model, "a model")["components"]["schemas"]["Step"]["properties"]["answer"] == {
+        "enum": ["ill", "well", "a person"]
+    }
+    if step.probabilities is None:
+        assert "The case would be referred to a person now." in session.why()
+        return
+    assert list(step.probabilities) == ["ill", "well"]
+    assert re.search("; it would refer the case to a person now", session.why())
+    assert words.answer_cost_text(step).startswith("The cost of referring is 0.2")
+    assert step.expected_cost.stop == pytest.approx(REFER_COST)
+    assert model.resume(session.to_json()).step == step
+
+
+def test_a_person_stops_where_the_case_would_be_referred():
+    model = named("mixture")
+    session = model.session()
+    session.stop()
+    assert session.step.refers  # nothing is known: half of the cases are ill
+    assert session.why().startswith("You stopped and referred to a person; the model would have gone on.")
+
+
+@pytest.mark.parametrize("name", ["mixture", "linear"])
+def test_the_page_of_a_case_refers(name):
+    model = named(name)
+    row = TABLE.iloc[referred_row(model)]
+    visitor = Visitor(model).sign_in()
+    visitor.begin()
+    session = model.session()
+    while question := session.next():
+        session.answer(question.name, float(row[question.name]))
+        visitor.press("Answer", **{f"value{NAMES.index(question.name)}": str(row[question.name])})
+    assert visitor.heading == words.answer_text(session.step)
+    visitor.press("End with this answer")
+    assert words.ending_text(session.step) in visitor.text
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_model_file_refers_as_before_and_older_versions_refuse_it(name, tmp_path):
+    model, path = named(name), tmp_path / "model.safetensors"
+    model.save(path)
+    assert b"fsgym-model-3" in path.read_bytes()  # fsgym 0.2.0 reads fsgym-model-2 alone
+    again = load_classifier(path)
+    assert (again.rules_.refer_cost, again.rules_.refer_label) == (REFER_COST, "a person")
+    assert again.get_params()["refer_cost"] == REFER_COST
+    assert again.policy_digest() == model.policy_digest()
+    np.testing.assert_array_equal(again.predict(TABLE), model.predict(TABLE))
+    again.save(tmp_path / "again.safetensors")
+    assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
+
+
+def test_a_file_of_another_format_than_its_rules_is_damaged(tmp_path):
+    path = tmp_path / "model.safetensors"
+    arrays, header = named("linear").policy_.to_arrays()
+    rules = named("linear").policy_.rules.state()
+    arrays |= {f"rules.{name}": array for name, array in rules[0].items()}
+    model_file.write(path, "linear", arrays, {"rules": rules[1], **header})
+    path.write_bytes(path.read_bytes().replace(b"fsgym-model-3", b"fsgym-model-2"))
+    with pytest.raises(ValueError, match="a file has a promise or refer_cost exactly if it is fsgym-model-3"):
+        model_file.read(path, "linear")
+
+
+def test_without_referral_files_have_the_old_format(tmp_path):
+    plain = agents.DatumWiseClassifier(lam=LAM, n_iterations=1, random_state=0).fit(TABLE[:200], LABELS[:200])
+    plain.save(tmp_path / "model.safetensors")
+    content = (tmp_path / "model.safetensors").read_bytes()
+    assert b"fsgym-model-2" in content
+    assert b"refer_" not in content + plain.policy_json().encode()
+    assert plain.predict(TABLE).dtype == plain.classes_.dtype
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_charts_refer(name):
+    model = named(name)
+    chart = model.chart(TABLE, LABELS, max_boxes=50)
+    ends = [branch for box in chart.boxes for branch in box.branches if branch.answer == "a person"]
+    assert ends
+    assert all(branch.wrong is None for branch in ends)
+    assert "answer a person" in chart.to_text()
+    assert chart.policy_loss == pytest.approx(evaluate(model, TABLE, LABELS).loss)
+    assert chart.loss < chart.policy_loss + 0.02
+    assert "a person" in chart.to_svg()
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+@pytest.mark.parametrize("name", NAMED)
+def test_the_words_of_exported_pages_are_those_of_sessions(name):
+    model = named(name)
+    row = referred_row(model)
+    session = session_on(model, TABLE.iloc[row])
+    case = cases_of(model, TABLE.iloc[[row]], 1)
+    last = asked_by_javascript(model.policy_json(), case)[0][-1]
+    assert last["answer"] == 2
+    assert last["why"] == session.why()
+
+
+def test_the_exported_rules():
+    plain = json.loads(named("lattice").policy_json())
+    assert plain["format"] == "fsgym-policy-2"
+    assert (plain["rules"]["refer_cost"], plain["rules"]["refer_label"]) == (REFER_COST, "a person")
+    assert plain["classes"] == ["ill", "well"]
+    assert np.shape(plain["rules"]["error_costs"]) == (2, 2)
+
+
+def test_compare_refuses_referral():
+    data = fsgym.Dataset(X[:100], LABELS[:100])
+    with pytest.raises(ValueError, match="compare must be without refer_cost"):
+        fsgym.compare(data, methods=["lattice"], refer_cost=0.2)
+
+
+def test_methods_of_fixed_features_have_no_referral():
+    with pytest.raises(TypeError, match="refer_cost"):
+        baselines.CARTClassifier(refer_cost=0.2)
+
+
+def test_the_html_of_a_model_says_so():
+    assert "A row may be referred to a person, for 0.2 (refer_cost)." in named("lattice")._repr_html_()

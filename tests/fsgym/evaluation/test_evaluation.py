@@ -82,7 +82,7 @@ def test_accuracy_and_recall_are_over_the_rows_that_are_answered(data):
     assert result.diagnostics["ppv"] == 1.0
     assert result.figures()["referred"] == result.to_json()["figures"]["referred"] == 0.5
     assert "50.0% referred to a person" in repr(result)
-    assert "share of rows referred to a person" in result._repr_html_()
+    assert "share of rows referred" in result._repr_html_()
     assert result.trajectories.to_frame()["answer"].dropna().tolist() == ["a person", "yes", "a person", "yes"]
 
 
