@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agents.arrangement import Arrangement
 
 POLICY_FORMAT = "fsgym-policy-2"
+NEWER_FORMAT = "fsgym-policy-3"  # of models that may refer a case, which interpreters must not ignore
 WHOLE_NUMBERS = ("uint8", "int16", "int32")
 EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
 
@@ -47,7 +48,7 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     arrangement, rules = labels.arrangement, acting.rules
     Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
     return {
-        "format": POLICY_FORMAT,
+        "format": POLICY_FORMAT if rules.refer_cost is None else NEWER_FORMAT,
         "digest": digest(policy, labels),
         "kind": acting.kind,
         "classes": labels_to_json(labels.classes),

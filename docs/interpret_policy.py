@@ -350,8 +350,10 @@ def softmax(scores):
 def read_policy(text, kinds={"lattice": Lattice}):  # noqa: B006
     """The policy in a JSON text, as one of the classes in ``kinds``; ValueError if it is of another format or kind."""
     plain = json.loads(text)
-    if plain.get("format") not in ("fsgym-policy-1", "fsgym-policy-2"):
-        raise ValueError(f"the policy must be of the format fsgym-policy-2 or -1, got {plain.get('format')!r}")
+    if plain.get("format") not in ("fsgym-policy-1", "fsgym-policy-2", "fsgym-policy-3"):
+        raise ValueError(f"the policy must be of the format fsgym-policy-1 to -3, got {plain.get('format')!r}")
+    if "refer_cost" in plain["rules"] and plain["format"] != "fsgym-policy-3":
+        raise ValueError(f"a policy with refer_cost must be fsgym-policy-3, got {plain['format']!r}")
     if plain["kind"] not in kinds:
         raise ValueError(f"the policy is of the kind {plain['kind']!r}; interpret_other_policies.py reads all kinds")
     return kinds[plain["kind"]](plain)

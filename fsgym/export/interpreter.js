@@ -1,10 +1,10 @@
-// Policies of the formats fsgym-policy-1 and -2 (docs/policy-format.md), asked one case at a time. No dependencies; a browser
+// Policies of the formats fsgym-policy-1 to -3 (docs/policy-format.md), asked one case at a time. No dependencies; a browser
 // has the global FsgymPolicy, Node has module.exports. Acquisitions and features are places in the order of the policy;
 // an acquisition of -1 is none. Numbers are float64, rounded with Math.fround where the policy computes in float32.
 "use strict";
 
 const FsgymPolicy = (() => {
-  const FORMAT = "fsgym-policy-2", FORMATS = ["fsgym-policy-1", FORMAT];
+  const FORMAT = "fsgym-policy-3", FORMATS = ["fsgym-policy-1", "fsgym-policy-2", FORMAT];
   const round32 = Math.fround;
   const TIE = 1e-12; // costs that differ by less count as equal
 
@@ -853,6 +853,7 @@ const FsgymPolicy = (() => {
     if (!plain || !FORMATS.includes(plain.format) || !Object.hasOwn(KINDS, plain.kind)) {
       throw new Error(`the policy must be in the format ${FORMAT}`);
     }
+    mustHold(plain.rules?.refer_cost === undefined || plain.format === FORMAT, `a policy with refer_cost must be ${FORMAT}`);
     return new KINDS[plain.kind](plain);
   }
 

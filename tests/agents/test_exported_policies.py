@@ -86,8 +86,8 @@ def test_policies_of_the_first_format_are_still_read():
     reference = import_document("interpret_policy").read_policy
     kinds = import_document("interpret_other_policies").KINDS
     assert reference(json.dumps(plain), kinds).acquisitions == plain["acquisitions"]
-    with pytest.raises(ValueError, match="of the format fsgym-policy-2 or -1, got 'fsgym-policy-3'"):
-        reference(json.dumps(plain | {"format": "fsgym-policy-3"}), kinds)
+    with pytest.raises(ValueError, match="of the format fsgym-policy-1 to -3, got 'fsgym-policy-4'"):
+        reference(json.dumps(plain | {"format": "fsgym-policy-4"}), kinds)
 
 
 def breast_cancer():
