@@ -34,8 +34,10 @@ from fsgym.evaluation.promise import (
     check_targets,
     digest_of_rows,
     make_promise,
+    refuse_promise_with_referral,
     without_rows,
 )
+from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS, set_rule_options
@@ -352,6 +354,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     ) -> Trajectories:
         """The acquisitions for each row of ``X`` in their order, and the answers as indices into ``classes_``.
 
+        The answer of a row that is referred to a person is ``n_classes``.
+
         Acquisitions are indices into ``rules_.names``; ``to_frame()`` of the result shows names and values. With
         ``continue_after_stop`` each row acquires until no acquisition is legal, and answers then.
         """
@@ -375,6 +379,9 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     def predict(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray:
         """The predicted class of each row of ``X``, (n_samples,).
 
+        With ``refer_cost``, ``refer_label`` for a row that is referred to a person; the dtype is then object unless the
+        classes are text.
+
         Parameters
         ----------
         X : array of shape (n_samples, ``n_features_in_``), DataFrame, Series or Dataset
@@ -390,7 +397,21 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             If a column is missing or holds something else than in training.
         """
         answers = self._act(X, missing_columns)[1].answers
-        return self.classes_[answers]
+        return self.rules_.answer_labels(self.classes_)[answers]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows that are answered correctly; one that is referred to a person is not.
+
+        Parameters
+        ----------
+        X : array, DataFrame or Dataset, as in ``predict``
+        y : array-like of shape (n_samples,), the labels
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        check_is_fitted(self, "policy_")
+        if self.rules_.refer_cost is None:
+            return super().score(X, y, sample_weight)
+        return share_correct(self.predict(X), y, sample_weight)
 
     def probabilities_at(self, X: ArrayLike, acquired: ArrayLike) -> NDArray[np.float64] | None:
         """Class probabilities given only some of the features of each row, float64 (n_samples, n_classes).
@@ -515,6 +536,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         check_is_fitted(self, "policy_")
         policy = self.policy_.policy if isinstance(self.policy_, CertainPolicy) else self.policy_
         check_probabilities(policy, type(self).__name__)
+        refuse_promise_with_referral(policy.rules)
         wanted = check_targets(
             target_error,
             target_recall,

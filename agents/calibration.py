@@ -228,7 +228,7 @@ class TemperedPolicy(Policy):
         assert advice.probabilities is not None
         proba = self._tempered(advice.probabilities, acquired)
         answers = self._answers(proba, advice.answers)
-        stop_cost = (proba * self.rules.error_costs[answers]).sum(axis=1)
+        stop_cost = (proba * self.rules.answer_costs[answers]).sum(axis=1)
         return advice._replace(
             actions=np.where(advice.actions < J, advice.actions, J + answers),
             answers=answers,
@@ -250,7 +250,7 @@ class TemperedPolicy(Policy):
         """That of the policy inside where all errors cost the same, so that its answers stay."""
         C = self.rules.error_costs
         alike = np.ptp(C[~np.eye(len(C), dtype=bool)]) == 0 and np.ptp(np.diag(C)) == 0 and C[0, 0] < C[0, 1]
-        return self.policy.walk(state) if alike else super().walk(state)
+        return self.policy.walk(state) if alike and self.rules.refer_cost is None else super().walk(state)
 
     def state_probabilities(
         self,
@@ -273,7 +273,7 @@ class TemperedPolicy(Policy):
 
     def _answers(self, proba: NDArray[np.float64], answers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The answers of least expected cost; the given ones, unless another costs less by more than rounding."""
-        cost = proba @ self.rules.error_costs.T
+        cost = proba @ self.rules.answer_costs.T
         stays = np.take_along_axis(cost, answers[:, None], axis=1)[:, 0] <= cost.min(axis=1) + TIE
         return np.where(stays, answers, cost.argmin(axis=1))
 

@@ -200,11 +200,11 @@ def training_rows(
 
 
 def cheapest_constant_answer(
-    dataset: Dataset, weight: NDArray[np.float64] | None, error_costs: NDArray[np.float64]
+    dataset: Dataset, weight: NDArray[np.float64] | None, answer_costs: NDArray[np.float64]
 ) -> int:
     """The answer with the lowest weighted mean error cost over the rows; ties go to the first class."""
     totals = np.bincount(dataset.y, weight, minlength=dataset.n_classes)
-    return int(cheapest_answers(totals[None] / totals.sum(), error_costs)[0])
+    return int(cheapest_answers(totals[None] / totals.sum(), answer_costs)[0])
 
 
 def _relative(weight: NDArray[np.float64]) -> NDArray[np.float64]:

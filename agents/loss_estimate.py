@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -85,7 +85,7 @@ class LossEstimate:
         codes = np.full(len(self.losses), -1)
         for rows, answers in zip(self.rows[::-1], self._codes("answers")[::-1]):
             codes[rows] = answers
-        predicted = self.classes[codes]
+        predicted = self.folds[0].rules.answer_labels(self.classes)[codes]
         if (codes < 0).any():
             predicted = predicted.astype(object)
             predicted[codes < 0] = None
@@ -116,25 +116,28 @@ class LossEstimate:
         return mean_interval(np.concatenate([f.losses for f in self.folds]), units)
 
     def figures(self) -> dict[str, float]:
-        """The figures in ``Evaluation.FIGURES`` over all rows, by name.
+        """The figures of ``Evaluation.figures()`` over all rows, by name.
 
         Balanced accuracy, AUC, log-loss, Brier score and calibration error are those of all predictions together,
         although models of different folds made them; the others are means over the rows.
         """
         y, answers = (np.concatenate(self._codes(name)) for name in ("y", "answers"))
+        answered = answers < len(self.classes)
         pooled = {
-            "balanced_accuracy": mean_recall(y, answers, len(self.classes)),
+            "accuracy": _mean_accuracy(self.folds),
+            "balanced_accuracy": mean_recall(y[answered], answers[answered], len(self.classes)),
             **probability_figures(y, self._pooled_probabilities),
             "loss_low": self.interval.low,
             "loss_high": self.interval.high,
         }
+        names = self.folds[0].figures().keys()
         n_rows = [len(rows) for rows in self.rows]
         means = {
             name: float(np.average([getattr(f, name) for f in self.folds], weights=n_rows))
-            for name in Evaluation.FIGURES
+            for name in names
             if name not in pooled
         }
-        return {name: (means | pooled)[name] for name in Evaluation.FIGURES}
+        return {name: (means | pooled)[name] for name in names}
 
     @property
     def _row_of(self) -> NDArray[np.int64]:
@@ -154,7 +157,8 @@ class LossEstimate:
     def _codes(self, name: Literal["y", "answers"]) -> list[NDArray[np.int64]]:
         """True classes or answers of each fold, as indices into ``classes``."""
         folds = [(f.dataset.classes, f.dataset.y if name == "y" else f.answers) for f in self.folds]
-        return [np.searchsorted(self.classes, classes)[codes] for classes, codes in folds]
+        referred = len(self.classes)
+        return [np.append(np.searchsorted(self.classes, classes), referred)[codes] for classes, codes in folds]
 
     def __repr__(self) -> str:
         return (
@@ -231,7 +235,7 @@ def estimate_loss(
     return LossEstimate(
         mean("loss"),
         float(losses[evaluated].std(ddof=1) / np.sqrt(evaluated.sum())),
-        1 - mean("accuracy"),
+        1 - _mean_accuracy(folds),
         mean("error_cost"),
         mean("spent"),
         mean("n_features"),
@@ -241,6 +245,14 @@ def estimate_loss(
         classes,
         None if groups is None else encode_row_groups(groups, n, "groups"),
     )
+
+
+def _mean_accuracy(folds: Sequence[Evaluation]) -> float:
+    """The accuracy over the rows of all folds that are answered, not referred to a person; NaN where none is."""
+    answered = [f for f in folds if f.answered.any()]
+    if not answered:
+        return np.nan
+    return float(np.average([f.accuracy for f in answered], weights=[f.answered.sum() for f in answered]))
 
 
 def _check_classes(y: Any, train: NDArray, test: NDArray, grouped: bool) -> None:

@@ -24,7 +24,7 @@ from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.writing import write_whole
 
 MODEL_FORMAT = "fsgym-model-2"
-NEWER_FORMAT = "fsgym-model-3"  # with a promise or temperatures, of which fsgym 0.2.0 knows nothing: it refuses it
+NEWER_FORMAT = "fsgym-model-3"  # with a promise, temperatures or referral, of which fsgym 0.2.0 knows nothing
 PROMISE = "promise"  # its entry of the header
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
 # Exceptions that damaged content can raise while objects are built from it.
@@ -79,7 +79,7 @@ def write(
     from safetensors.numpy import save
 
     text = json.dumps({"kind": kind, **header})  # in one entry, since safetensors does not keep the order of several
-    written = NEWER_FORMAT if tempered or PROMISE in header else MODEL_FORMAT
+    written = NEWER_FORMAT if tempered or _needs_newer(header) else MODEL_FORMAT
     data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {written: text})
     write_whole(path, data)
 
@@ -133,9 +133,18 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
         raise ValueError(f"{path} is damaged: its header is not JSON") from None
     if not isinstance(header, dict):
         raise ValueError(f"{path} is damaged: its header is not a JSON object")
-    if PROMISE in header and found != NEWER_FORMAT:
-        raise ValueError(f"{path} is damaged: a file with a promise must be {NEWER_FORMAT}")
+    if _needs_newer(header) and found != NEWER_FORMAT:
+        raise ValueError(f"{path} is damaged: a file with a promise or refer_cost must be {NEWER_FORMAT}")
     return arrays, header
+
+
+def _needs_newer(header: Mapping[str, Any]) -> bool:
+    """Whether a model acts by what fsgym 0.2.0 does not know: a promise, or rules with ``refer_cost``."""
+    try:
+        rules = json.loads(header.get("rules", "{}"))
+    except (ValueError, TypeError, RecursionError):  # such rules are refused where they are read
+        rules = {}
+    return PROMISE in header or (isinstance(rules, dict) and rules.get("refer_cost") is not None)
 
 
 def _check_dimensions(arrays: Mapping[str, NDArray], n_bytes: int) -> None:

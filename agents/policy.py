@@ -236,6 +236,8 @@ def check_rows(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.fl
     """The rows to classify as a read-only float32 array; ValueError if they or the rules do not fit the policy."""
     if rules.groups != trained_with.groups or rules.n_classes != trained_with.n_classes:
         raise ValueError("a policy acts under rules with the groups and classes that it was trained with")
+    if rules.n_answers != trained_with.n_answers:
+        raise ValueError("the rules and those that the policy was trained with must both have a refer_cost, or neither")
     with np.errstate(over="ignore"):
         rows = read_only(X, np.float32)
     if rows.ndim != 2 or rows.shape[1] != rules.n_features:
@@ -293,6 +295,6 @@ def complete_advice(
     ranked = np.where(legal[:, :J], np.maximum(preference, -MAX_PREFERENCE), -np.inf)
     stop_cost = np.full(n, np.nan)
     if probabilities is not None:
-        stop_cost = (probabilities * rules.error_costs[answers]).sum(axis=1)
+        stop_cost = (probabilities * rules.answer_costs[answers]).sum(axis=1)
     beyond, unused = np.where(beyond < J, beyond, -1), np.zeros((n, rules.n_features), bool)
     return Advice(actions, beyond, answers, ranked, np.full((n, J), np.nan), stop_cost, probabilities, unused)

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from agents.arrangement import Arrangement
 
 POLICY_FORMAT = "fsgym-policy-2"
-NEWER_FORMAT = "fsgym-policy-3"  # with a rule of certainty or temperatures, which interpreters must not ignore
+NEWER_FORMAT = (
+    "fsgym-policy-3"  # with a rule of certainty, temperatures or referral, which interpreters must not ignore
+)
 WHOLE_NUMBERS = ("uint8", "int16", "int32")
 EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
 
@@ -49,7 +51,7 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     arrangement, rules = labels.arrangement, acting.rules
     Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
     return {
-        "format": NEWER_FORMAT if rule or acting.is_tempered else POLICY_FORMAT,
+        "format": NEWER_FORMAT if rule or acting.is_tempered or rules.refer_cost is not None else POLICY_FORMAT,
         "digest": digest(policy, labels),
         "kind": acting.kind,
         "classes": labels_to_json(labels.classes),
@@ -143,6 +145,7 @@ def _rules_as_json(rules: Rules) -> dict[str, Any]:
     return {
         "lam": rules.lam,
         "error_costs": rules.error_costs.tolist(),
+        **({} if rules.refer_cost is None else {"refer_cost": rules.refer_cost, "refer_label": rules.refer_label}),
         "budget": rules.budget,
         "budget_cost": rules.budget_cost,
         "relational": rules.related is not None,

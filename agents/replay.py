@@ -186,8 +186,8 @@ def with_empty_answer(
 
 def check_empty_answer(empty_answer: Any, rules: Rules) -> None:
     """ValueError unless ``empty_answer`` is a class or -1."""
-    if type(empty_answer) is not int or not -1 <= empty_answer < rules.n_classes:
-        raise ValueError(f"empty_answer must be -1 or one of {rules.n_classes} classes, got {brief(empty_answer)}")
+    if type(empty_answer) is not int or not -1 <= empty_answer < rules.n_answers:
+        raise ValueError(f"empty_answer must be -1 or one of {rules.n_answers} answers, got {brief(empty_answer)}")
 
 
 def _waiting(

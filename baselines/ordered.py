@@ -25,8 +25,10 @@ from fsgym.evaluation.promise import (
     check_targets,
     digest_of_rows,
     make_promise,
+    refuse_promise_with_referral,
     without_rows,
 )
+from fsgym.metrics import share_correct
 from fsgym.rules import Rules
 from fsgym.rules.labels import cheapest_answers
 from fsgym.rules.options import OPTIONS
@@ -65,6 +67,8 @@ class OrderedAcquisitionsMixin:
         "relation": [StrOptions({"any", "all"})],
         "empty_is_related": ["boolean"],
         "error_costs": [None, "array-like", HasMethods("keys")],
+        "refer_cost": [None, Interval(Real, 0, None, closed="left")],
+        "refer_label": [str],
         "budget": [None, Interval(Integral, 0, None, closed="left")],
         "budget_cost": [None, Interval(Real, 0, None, closed="left")],
         "prerequisites": [None, "array-like", HasMethods("keys")],
@@ -173,7 +177,7 @@ class OrderedAcquisitionsMixin:
         """The acquisitions ``taken`` (n_samples, n_order), and the answers of the models of these ``lengths``."""
         known = self._known_from(table, taken)
         shares = self._proba_at(table, known, lengths)
-        answers = cheapest_answers(shares, self.rules_.error_costs)
+        answers = cheapest_answers(shares, self.rules_.answer_costs)
         return Trajectories(self._order_of(taken), known, answers, np.zeros(len(table), bool), probabilities=shares)
 
     def continue_after_stop(self, X: ArrayLike, rules: Rules | None = None) -> Trajectories:
@@ -241,7 +245,7 @@ class OrderedAcquisitionsMixin:
             n_steps[index] += 1
         index, step, stops, shares, lengths = (np.concatenate(p) for p in zip(*parts, strict=True))
         order = np.lexsort((step, index))
-        answers = cheapest_answers(shares, self.rules_.error_costs)
+        answers = cheapest_answers(shares, self.rules_.answer_costs)
         first = np.concatenate([[0], np.cumsum(n_steps)])
         return PathRecord(first, stops[order], answers[order], shares[order], lengths[order], self._order_of(taken))
 
@@ -275,6 +279,7 @@ class OrderedAcquisitionsMixin:
         Promised with confidence 90 %: at most 10 % of the answers are wrong.
         """
         check_is_fitted(self, "models_")
+        refuse_promise_with_referral(self.rules_)
         targets = (target_error, target_recall, target_error_cost, min_confidence, confidence, test)
         wanted = check_targets(*targets, self.classes_.tolist(), self.rules_.error_costs)
         if X is None:
@@ -311,9 +316,19 @@ class OrderedAcquisitionsMixin:
         return self._proba_at(table, self._known_after(table, lengths), lengths)
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """Predict the class of the least expected cost, (n_samples,); ties go to the first class."""
-        answers = cheapest_answers(self.predict_proba(X), self.rules_.error_costs)
-        return self.classes_[answers]
+        """Predict the class of the least expected cost, (n_samples,); ties go to the first class.
+
+        With ``refer_cost``, a row of which every class is expected to cost more is answered with ``refer_label``.
+        """
+        answers = cheapest_answers(self.predict_proba(X), self.rules_.answer_costs)
+        return self.rules_.answer_labels(self.classes_)[answers]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The share of rows that are answered correctly; one that is referred to a person is not."""
+        check_is_fitted(self, "models_")
+        if self.rules_.refer_cost is None:
+            return super().score(X, y, sample_weight)  # type: ignore[misc]
+        return share_correct(self.predict(X), y, sample_weight)
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which columns are acquired for each row, bool (n_samples, n_features); missing values are not."""

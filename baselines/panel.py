@@ -41,6 +41,8 @@ class PanelClassifier(OrderedAcquisitionsMixin, ColumnSelectorMixin, ClassifierM
         As in ``fsgym.Rules``. Names are those of the columns, or ``x0, x1, ...``.
     error_costs : array-like of shape (n_classes, n_classes), or mapping answer -> true class -> cost, default=None
         ``error_costs[prediction, true_class]``, classes in sorted order; 1 for each wrong prediction by default.
+    refer_cost, refer_label
+        As in ``fsgym.Rules``: with ``refer_cost`` a row can be referred to a person, and ``predict`` returns the label.
     cv : int, default=5
         Number of folds; fewer if there are fewer than two rows for each.
     random_state : int, RandomState or None, default=None

@@ -60,9 +60,9 @@ def _ramps(inputs: NDArray[np.float64], knots: tuple[NDArray[np.float64], ...]) 
     return np.hstack([np.empty((len(inputs), 0)), *columns])
 
 
-def belief_inputs(shares: NDArray[np.float64], error_costs: NDArray[np.float64]) -> NDArray[np.float64]:
+def belief_inputs(shares: NDArray[np.float64], answer_costs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Inputs of the regression: class probabilities, least expected cost, and its distance to the second least."""
-    costs = np.sort(shares @ error_costs.T, axis=1)
+    costs = np.sort(shares @ answer_costs.T, axis=1)
     return np.column_stack([shares[:, 1:], costs[:, 0], costs[:, 1] - costs[:, 0]])
 
 
@@ -103,14 +103,14 @@ def prefix_losses(
         The mean of that and of the loss expected from the class probabilities. It has the same mean if these are
         calibrated, and varies less where errors are rare and costly.
     """
-    error_costs, (open_next, spent) = models.rules.error_costs, models.follow(order)
+    answer_costs, (open_next, spent) = models.rules.answer_costs, models.follow(order)
     inputs, realised, expected = [], [], []
     for k in range(len(order) + 1):
         shares = models.out_of_fold(order[:k])
         price = lam * spent[:, k]
-        realised.append(error_costs[cheapest_answers(shares, error_costs), models.codes] + price)
-        expected.append((shares @ error_costs.T).min(axis=1) + price)
-        inputs.append(belief_inputs(shares, error_costs))
+        realised.append(answer_costs[cheapest_answers(shares, answer_costs), models.codes] + price)
+        expected.append((shares @ answer_costs.T).min(axis=1) + price)
+        inputs.append(belief_inputs(shares, answer_costs))
     return inputs, open_next, np.array(realised), (np.array(realised) + np.array(expected)) / 2.0
 
 
@@ -170,6 +170,8 @@ class StoppingClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimato
         As in ``fsgym.Rules``. Names are those of the columns, or ``x0, x1, ...``.
     error_costs : array-like of shape (n_classes, n_classes), or mapping answer -> true class -> cost, default=None
         ``error_costs[prediction, true_class]``, classes in sorted order; 1 for each wrong prediction by default.
+    refer_cost, refer_label
+        As in ``fsgym.Rules``: with ``refer_cost`` a row can be referred to a person, and ``predict`` returns the label.
     cv : int, default=5
         Number of folds; fewer if there are fewer than two rows for each.
     random_state : int, RandomState or None, default=None
@@ -234,7 +236,7 @@ class StoppingClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimato
         self._models_beyond = []
 
     def _stops(self, k: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
-        return self.rule_.stops(k, belief_inputs(shares, self.rules_.error_costs))
+        return self.rule_.stops(k, belief_inputs(shares, self.rules_.answer_costs))
 
     def trajectories(self, X: ArrayLike) -> Trajectories:
         """The acquisitions for each row in their order, and the answers as indices into ``classes_``."""

@@ -164,7 +164,7 @@ class SubsetModels:
         if not admissible.all():
             return None
         shares = self.out_of_fold(order)
-        errors = self.rules.error_costs[cheapest_answers(shares, self.rules.error_costs), self.codes]
+        errors = self.rules.answer_costs[cheapest_answers(shares, self.rules.answer_costs), self.codes]
         return Assessment(errors, spent[self._pattern_of[self.rows]], mean_cross_entropy(shares, self.codes))
 
     def out_of_fold(self, order: Sequence[int]) -> NDArray[np.float64]:

@@ -40,7 +40,7 @@ class Scored(Policy):
             scores = self.scores([i for j in order for i in self.groups[j] if acquired[i]], values)
             if not allowed.any() and not order and self.parameters["empty_answer"] >= 0:
                 return n + self.parameters["empty_answer"], scores
-            answers = np.full(len(self.classes), not (beyond and allowed.any()))
+            answers = np.full(len(self.answers), not (beyond and allowed.any()))
             action = np.where([*allowed, *answers], scores, -np.inf).argmax()
             if action >= n or not is_known[action]:
                 return action, scores
@@ -67,9 +67,10 @@ class Linear(Scored):
             mask, slope = self.arrays["weights"][i].astype(float)
             scores = scores + (mask + x[i] * slope).astype(np.float32)
         if self.parameters["logistic"]:
-            logits = scores[len(self.groups) :].astype(float)
+            n = len(self.groups)
+            logits = scores[n : n + len(self.classes)].astype(float)
             proba = np.exp(logits - logits.max())
-            scores[len(self.groups) :] = -self.error_costs @ (proba / proba.sum())
+            scores[n:] = -self.answer_costs @ (proba / proba.sum())
         return scores
 
 
@@ -98,7 +99,7 @@ class AnyState(Policy):
         skipped = legal & np.isin(np.arange(len(legal)), self.arrays.get("skipped", []))
         proba, preference, inputs = self.estimate(acquired, values, legal & ~skipped, prices)
         preference = np.where(skipped, -1e300, preference)
-        costs, floor, preferred = self.error_costs @ proba, self.error_costs.min(), preference.argmax()
+        costs, floor, preferred = self.answer_costs @ proba, self.answer_costs.min(), preference.argmax()
         advantage = self.advantage(proba, costs.min() - floor, prices[preferred], inputs)
         can_go_on = legal[preferred] and not skipped[preferred]
         goes_on = can_go_on and costs.min() - floor > prices[preferred] and advantage < 0
@@ -109,7 +110,7 @@ class AnyState(Policy):
         return advice
 
     def advantage(self, proba, excess, price, inputs):
-        unit = np.abs(self.error_costs).max() or 1.0
+        unit = np.abs(self.answer_costs).max() or 1.0
         entropy, ranked, e = -proba @ np.log(np.maximum(proba, 1e-12)), np.sort(proba)[::-1], excess / unit
         logs = [np.log(e + 1e-3), np.log((e + 1e-3) / (price / unit + 1e-3))]
         numbers = np.array([e, *logs, ranked[0], ranked[1], entropy, *inputs])
@@ -161,7 +162,7 @@ class Mixture(AnyState):
         proba = np.bincount(self.class_of, joint, len(self.classes))
         active = joint > 1e-3
         joint[active] /= joint[active].sum()
-        cost, gains = (self.error_costs @ proba).min(), np.zeros((len(legal), 3))
+        cost, gains = (self.answer_costs @ proba).min(), np.zeros((len(legal), 3))
         for j in np.flatnonzero(legal):
             gains[j] = self.gains(self.points[j][active], joint[active], self.class_of[active])
             gains[j, 0] = max(cost - gains[j, 0], 0.0)
@@ -171,7 +172,7 @@ class Mixture(AnyState):
         inputs = np.zeros(11)
         inputs[9] = np.sqrt(n_known) / 3.0
         if legal.any():
-            self.write_inputs(inputs, cost - self.error_costs.min(), (proba, joint), gains, prices, preference)
+            self.write_inputs(inputs, cost - self.answer_costs.min(), (proba, joint), gains, prices, preference)
         return proba, preference, inputs
 
     def gains(self, table, joint, class_of):
@@ -179,7 +180,7 @@ class Mixture(AnyState):
         mass = joint[:, None] * table
         by_class = np.array([mass[class_of == k].sum(axis=0) for k in np.unique(class_of)])
         entropy = -sum_x_log_x(by_class.sum(axis=0))
-        remaining = (self.error_costs[:, np.unique(class_of)] @ by_class).min(axis=0).sum()
+        remaining = (self.answer_costs[:, np.unique(class_of)] @ by_class).min(axis=0).sum()
         rows = by_class.sum(axis=1)
         about_class = entropy + sum(sum_x_log_x(row) - p * np.log(p) for row, p in zip(by_class, rows, strict=True))
         within = joint @ [entropy_of(row) for row in table]
@@ -235,8 +236,8 @@ class AnyStateNetwork(AnyState):
         scores = sum(outputs(p, [len(inputs), *sizes[0], len(self.classes)], inputs) for p in e["predictors"])
         scores = scores * np.float32(1 / (self.parameters["temperature"] * n))
         proba = softmax((scores - scores.max()).astype(float))
-        regrets = self.error_costs - self.error_costs.min(axis=0)
-        unit = regrets.max() or 1.0
+        regrets = self.answer_costs - self.answer_costs.min(axis=0)
+        unit = regrets[: len(self.classes)].max() or 1.0
         p = proba.astype(np.float32)
         error = ((regrets / unit).astype(np.float32) @ p).min()
         inputs = np.concatenate([inputs, p, [error]]).astype(np.float32)

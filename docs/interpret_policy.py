@@ -80,7 +80,7 @@ class Case:
         j, classes, shares = advice["action"], self.policy.classes, advice["probabilities"]
         return {
             "question": None if j < 0 else self.policy.acquisitions[j]["name"],
-            "answer": classes[advice["answer"]],
+            "answer": self.policy.answers[advice["answer"]],
             "probabilities": None if shares is None else [[c, float(p)] for c, p in zip(classes, shares, strict=True)],
             "stop_cost": advice["stop_cost"],
             "spent": float(self.spent),
@@ -135,7 +135,11 @@ class Policy:
         self.user_order, self.parameters = plain["user_order"], plain["parameters"]
         self.groups = [a["features"] for a in self.acquisitions]
         self.n_features = sum(map(len, self.groups))
-        self.error_costs = np.array(self.rules["error_costs"])
+        self.error_costs = self.answer_costs = np.array(self.rules["error_costs"])
+        self.answers = self.classes
+        if "refer_cost" in self.rules:  # the last answer refers the case to a person
+            self.answer_costs = np.vstack([self.error_costs, np.full(len(self.classes), self.rules["refer_cost"])])
+            self.answers = [*self.classes, self.rules["refer_label"]]
         self.arrays = {name: read_array(**array) for name, array in plain["arrays"].items()}
         rule = plain.get("rule")
         self.rule = None if rule is None else RULES[rule["kind"]](rule, self.error_costs)
@@ -177,7 +181,7 @@ class Policy:
         """Acquisitions are -1 for none; expected costs are NaN where there is no estimate."""
         expected, stop_cost = np.full(len(self.groups), np.nan), None
         if probabilities is not None:
-            stop_cost = float(probabilities @ self.error_costs[answer])
+            stop_cost = float(probabilities @ self.answer_costs[answer])
         given = {"action": action, "beyond": beyond, "answer": answer, "preference": preference}
         return given | {"expected": expected, "stop_cost": stop_cost, "probabilities": probabilities}
 
@@ -228,7 +232,7 @@ class Lattice(Policy):
         w = v if own else self.best_contained(v, self.answer_cost)
         proba = self.probabilities(w)
         answer, stop_cost = 0, np.inf
-        for a, cost in enumerate(self.error_costs @ proba):
+        for a, cost in enumerate(self.answer_costs @ proba):
             if cost < stop_cost - 1e-12:
                 answer, stop_cost = a, cost
         rank = np.empty(n)
@@ -376,7 +380,7 @@ class Lattice(Policy):
     def design(self, v, p):
         """The numbers from which advantages at subset v are predicted: beliefs, values, an indicator of the cell."""
         features, ranked = self.part("feature", v), np.sort(p)
-        beliefs = [1.0, (self.error_costs @ p).min()]
+        beliefs = [1.0, (self.answer_costs @ p).min()]
         if len(p) == 2:
             half = np.clip(0.5 * np.log(max(p[1], 1e-9) / max(p[0], 1e-9)), -6.0, 6.0)
             beliefs += [half, abs(half), 4 * p[0] * p[1], max(abs(half) - 1.0, 0.0)]
@@ -412,7 +416,7 @@ class Calibrated:
         size = sum(acquired[group].any() for group in self.groups)
         raised = advice["probabilities"] ** (1 / self.temperatures[min(size, len(self.temperatures) - 1)])
         proba = raised / raised.sum()
-        costs, before = self.error_costs @ proba, advice["stop_cost"]
+        costs, before = self.answer_costs @ proba, advice["stop_cost"]
         if costs[advice["answer"]] > costs.min() + 1e-12:
             advice["answer"] = costs.argmin()
         stop_cost = float(costs[advice["answer"]])
@@ -437,6 +441,8 @@ def read_policy(text, kinds={"lattice": Lattice}):  # noqa: B006
         raise ValueError(f"a policy with a rule must be fsgym-policy-3, got {plain['format']!r}")
     if "rule" in plain and plain["rule"]["kind"] not in RULES:
         raise ValueError(f"the policy stops by a rule that this interpreter does not know: {plain['rule']['kind']!r}")
+    if "refer_cost" in plain["rules"] and plain["format"] != "fsgym-policy-3":
+        raise ValueError(f"a policy with refer_cost must be fsgym-policy-3, got {plain['format']!r}")
     if plain["kind"] not in kinds:
         raise ValueError(f"the policy is of the kind {plain['kind']!r}; interpret_other_policies.py reads all kinds")
     policy = kinds[plain["kind"]](plain)

@@ -73,7 +73,7 @@ def optimum(joint: NDArray[np.float64], rules: Rules) -> float:
         """Remaining loss for each value of the known bits, times its probability; axes of length 1 are unknown bits."""
         unknown = tuple(i for j in range(rules.n_acquisitions) if j not in taken for i in rules.groups[j])
         table = joint.sum(axis=unknown, keepdims=True)
-        best = (table @ rules.error_costs.T).min(axis=-1)
+        best = (table @ rules.answer_costs.T).min(axis=-1)
         for j, paid in moves(taken, spent):
             # needed for budget_cost only; rounded, as the order of a sum changes its last bits
             total = 0.0 if rules.budget_cost is None else float(f"{spent + paid:.12g}")
@@ -116,7 +116,7 @@ def expected_loss(policy: Any, joint: NDArray[np.float64], rules: Rules) -> floa
         spent, _, admissible = price_orders(rules, rows, policy.order)
         _refuse_illegal(bool(admissible.all()) and not policy.forfeited.any())
         table = joint.reshape(len(rows), -1)
-        return float((rules.error_costs[policy.answers] * table).sum() + rules.lam * (table.sum(axis=1) @ spent))
+        return float((rules.answer_costs[policy.answers] * table).sum() + rules.lam * (table.sum(axis=1) @ spent))
     labels = np.tile(np.arange(n_classes), len(rows))
     result = evaluate(policy, Dataset(np.repeat(rows, n_classes, axis=0), labels, classes=range(n_classes)), rules)
     _refuse_illegal(result.admissible == 1.0 and result.illegal == 0.0)

@@ -27,6 +27,7 @@ OTHER_FIGURE_LABELS = {
     "acquisition_cost": "lambda times mean price paid",
     "admissible": "share of rows that respect the rules",
     "illegal": "share of rows forfeited by an illegal action",
+    "referred": "share of rows referred",
     "auc": "AUC",
     "log_loss": "log-loss",
     "brier": "Brier score",
@@ -183,9 +184,21 @@ def _shares(parts: NDArray[Any], wholes: NDArray[np.int64]) -> NDArray[np.float6
 
 
 def mean_recall(y: NDArray[np.int64], answers: NDArray[np.int64], n_classes: int) -> float:
-    """The balanced accuracy: mean recall of the classes that have rows."""
+    """The balanced accuracy: mean recall of the classes that have rows; NaN without rows."""
     recalls = class_recalls(y, answers, n_classes)
-    return float(recalls[~np.isnan(recalls)].mean())
+    return float(recalls[~np.isnan(recalls)].mean()) if len(y) else np.nan
+
+
+def share_correct(predicted: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """The weighted share of rows whose predicted label is the true one, as ``sklearn.metrics.accuracy_score``.
+
+    That function refuses labels of several types, such as those of numbers with ``refer_label`` for some rows.
+
+    >>> share_correct(np.array([0, 1, "a person"], dtype=object), [0, 0, 1])
+    0.3333333333333333
+    """
+    correct = [a == b for a, b in zip(np.asarray(predicted).tolist(), np.asarray(y).tolist(), strict=True)]
+    return float(np.average(correct, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
 
 def aligned_probabilities(

@@ -1,6 +1,6 @@
 """Compiled: the trajectories of rows under the model and the stop rule of an any-state policy.
 
-In the compiled functions, m is a model as a named tuple of arrays with the field ``error_costs``, b is its memory for
+In the compiled functions, m is a model as a named tuple of arrays with the field ``answer_costs``, b is its memory for
 one state, t are ``Tables`` of the rules.
 """
 
@@ -111,11 +111,11 @@ def follow_rows(
 @njit(cache=True, nogil=True, _nrt=False)
 def _follow_rows(t, state, X, m, b, rule, arrays, done):
     (stop, prices, skipped), (now, start) = rule, arrays
-    J, n_classes, has_start = t.costs.size, m.error_costs.shape[0], False
+    J, has_start = t.costs.size, False
     floor = np.inf
-    for a in range(n_classes):
-        for k in range(n_classes):
-            floor = min(floor, m.error_costs[a, k])
+    for a in range(m.answer_costs.shape[0]):
+        for k in range(m.answer_costs.shape[1]):
+            floor = min(floor, m.answer_costs[a, k])
     for row in range(len(X)):
         mdp.start(t, state, mdp.FIRST, X, row)
         for i in range(len(now.acquired)):
@@ -128,7 +128,7 @@ def _follow_rows(t, state, X, m, b, rule, arrays, done):
                 if now.legal[j] and (best < 0 or now.preference[j] > now.preference[best]):
                     best = j
             price = prices[best] if best >= 0 else 0.0
-            error = write_state_numbers(now.proba, price, now.inputs, m.error_costs, now.numbers)
+            error = write_state_numbers(now.proba, price, now.inputs, m.answer_costs, now.numbers)
             if best < 0 or error - floor <= price:
                 break
             if predict_advantage(stop.centre, stop.scale, stop.knots, stop.theta, now.numbers) >= 0.0:
@@ -138,10 +138,10 @@ def _follow_rows(t, state, X, m, b, rule, arrays, done):
             for k in range(t.member_first[best], t.member_first[best + 1]):
                 i = t.member[k]
                 now.acquired[i] = not np.isnan(X[row, i])
-        done.answers[row] = _cheapest_answer(m.error_costs, now.proba)
+        done.answers[row] = _cheapest_answer(m.answer_costs, now.proba)
         for i in range(len(now.acquired)):
             done.acquired[row, i] = now.acquired[i]
-        for k in range(n_classes):
+        for k in range(len(now.proba)):
             done.probabilities[row, k] = now.proba[k]
 
 
@@ -167,12 +167,12 @@ def _estimate_row(state, x, m, b, prices, skipped, now, start, has_start):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _cheapest_answer(error_costs, proba):
+def _cheapest_answer(answer_costs, proba):
     best, least = 0, np.inf
-    for a in range(len(error_costs)):
+    for a in range(len(answer_costs)):
         cost = 0.0
         for k in range(len(proba)):
-            cost += error_costs[a, k] * proba[k]
+            cost += answer_costs[a, k] * proba[k]
         if cost < least:
             best, least = a, cost
     return best

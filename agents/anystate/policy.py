@@ -25,7 +25,7 @@ SKIPPED = "skipped"  # an array that only files have in which there are such acq
 
 
 class _LookAhead(NamedTuple):
-    """What the policy decides by in n states: expected error costs (n, n_classes), and the rest for the preferred."""
+    """What the policy decides by in n states: costs of answers (n, n_answers), and the rest for the preferred."""
 
     probabilities: NDArray[np.float64]
     preference: NDArray[np.float64]
@@ -81,7 +81,7 @@ class AnyStatePolicy(Policy):
         actions = np.where(can_go_on & found.goes_on, found.preferred, J + answer)
         beyond = np.where(can_go_on, found.preferred, J)
         advice = complete_advice(actions, beyond, answer, legal, found.preference, rules, found.probabilities)
-        least = rules.error_costs.min() + found.price
+        least = rules.answer_costs.min() + found.price
         go_on = np.maximum(found.error_cost.min(axis=1) + found.advantage, least)
         estimated = can_go_on & ~self._is_skipped[found.preferred]
         advice.expected[rows, found.preferred] = np.where(estimated, go_on, np.nan)
@@ -102,11 +102,11 @@ class AnyStatePolicy(Policy):
         skipped = states.legal & self._is_skipped
         probabilities, preference, inputs = self.model.estimate(states._replace(legal=states.legal & ~skipped))
         preference[skipped] = -MAX_PREFERENCE
-        error_cost = probabilities @ self.rules.error_costs.T
+        error_cost = probabilities @ self.rules.answer_costs.T
         preferred = preference.argmax(axis=1)
         price = states.prices[rows, preferred]
         advantage = self.stop.advantage(state_numbers(probabilities, price, inputs, self.rules))
-        worth_it = error_cost.min(axis=1) - self.rules.error_costs.min() > price
+        worth_it = error_cost.min(axis=1) - self.rules.answer_costs.min() > price
         worth_it &= ~self._is_skipped[preferred]
         return _LookAhead(
             probabilities, preference, error_cost, preferred, price, advantage, worth_it & (advantage < 0)

@@ -28,7 +28,7 @@ class RolloutStates(NamedTuple):
     following : int64 (n_states,), the place of the row's next state, -1 for its last one
     first : bool (n_states,), whether it is the row's first state
     price : float64 (n_states,), of the preferred acquisition, in units of the error costs; 0 for last states
-    answer : int64 (n_states,), the class with the lowest expected error cost
+    answer : int64 (n_states,), the answer with the lowest expected error cost
     expected_cost : float64 (n_states,), of that answer
     probabilities : float64 (n_states, n_classes)
     inputs : float64 (n_states, n_inputs), see ``StateEstimates``
@@ -134,9 +134,9 @@ def _roll_out_with(
         legal[:, skipped] = False
         prices = rules.lam * present_prices(rules, episodes.state, active)
         estimates = model.estimate(StateBatch(acquired, values, legal, prices))
-        preferred, error_cost = estimates.preference.argmax(axis=1), estimates.probabilities @ rules.error_costs.T
+        preferred, error_cost = estimates.preference.argmax(axis=1), estimates.probabilities @ rules.answer_costs.T
         answer, here = error_cost.argmin(axis=1), np.arange(len(active))
-        most_saved = error_cost[here, answer] - rules.error_costs.min()
+        most_saved = error_cost[here, answer] - rules.answer_costs.min()
         goes_on = legal.any(axis=1) & (most_saved > np.where(legal, prices, np.inf).min(axis=1))
         steps.append(
             RolloutStates(

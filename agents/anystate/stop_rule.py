@@ -18,15 +18,15 @@ N_STATE_NUMBERS = 6  # before the inputs of the model
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def write_state_numbers(proba, price, inputs, error_costs, numbers):
+def write_state_numbers(proba, price, inputs, answer_costs, numbers):
     """Write one state's numbers, see ``agents.anystate.stopping.state_numbers``; return its lowest expected cost."""
     unit, floor = 0.0, np.inf
     error, best = np.inf, 0.0
-    for a in range(error_costs.shape[0]):
+    for a in range(answer_costs.shape[0]):
         best = 0.0
-        for k in range(error_costs.shape[1]):
-            best += error_costs[a, k] * proba[k]
-            unit, floor = max(unit, abs(error_costs[a, k])), min(floor, error_costs[a, k])
+        for k in range(answer_costs.shape[1]):
+            best += answer_costs[a, k] * proba[k]
+            unit, floor = max(unit, abs(answer_costs[a, k])), min(floor, answer_costs[a, k])
         error = min(error, best)
     unit = unit if unit > 0.0 else 1.0
     excess = (error - floor) / unit
@@ -57,10 +57,10 @@ def predict_advantage(centre, scale, knots, theta, numbers):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def write_all_state_numbers(proba, price, inputs, error_costs, numbers):
+def write_all_state_numbers(proba, price, inputs, answer_costs, numbers):
     """Write the numbers of n states."""
     for i in range(len(proba)):
-        write_state_numbers(proba[i], price[i], inputs[i], error_costs, numbers[i])
+        write_state_numbers(proba[i], price[i], inputs[i], answer_costs, numbers[i])
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -22,7 +22,7 @@ def state_numbers(
     the largest and the second largest probability, the entropy, and the inputs of the model.
     """
     numbers = np.empty((len(probabilities), N_STATE_NUMBERS + inputs.shape[1]))
-    write_all_state_numbers(probabilities, price, inputs, rules.error_costs, numbers)
+    write_all_state_numbers(probabilities, price, inputs, rules.answer_costs, numbers)
     return numbers
 
 
@@ -64,13 +64,13 @@ def learn_stop(
     share = next(share for most, share in const.EXPECTED_SHARE.items() if len(np.unique(visited.row)) <= most)
     parts = [visited] if starts is None else [visited, starts]
     numbers = [state_numbers(part.probabilities, part.price, part.inputs, rules) for part in parts]
-    realised = [rules.error_costs[part.answer, y[part.row]] for part in parts]
+    realised = [rules.answer_costs[part.answer, y[part.row]] for part in parts]
     cost = [(1 - share) * r + share * part.expected_cost for part, r in zip(parts, realised)]
     basis = _basis_of(numbers[0])
     columns = [basis.columns(values) for values in numbers]
     row_weight = [weight[part.row] for part in parts]
     stops = [s <= _best_threshold(visited, cost[0], row_weight[0]) for s in (part.expected_cost for part in parts)]
-    cost_scale = [part.expected_cost - rules.error_costs.min() + part.price + 1e-9 for part in parts]
+    cost_scale = [part.expected_cost - rules.answer_costs.min() + part.price + 1e-9 for part in parts]
     fixed_weight = [w / s**const.PRECISION for w, s in zip(row_weight, cost_scale)]
     used = [
         [np.flatnonzero((fold[p.row] == k) & (p.following >= 0)) for k in range(int(fold.max()) + 1)] for p in parts

@@ -145,7 +145,7 @@ class SB3Classifier(BaseAgentClassifier):
             total_timesteps=self.total_timesteps,
             progress_bar=self.progress_bar,
         )
-        answer = cheapest_constant_answer(dataset, weight, rules.error_costs)
+        answer = cheapest_constant_answer(dataset, weight, rules.answer_costs)
         self._set_policy(NetworkPolicy(self.algorithm, hidden, arrays, scaling, rules, answer))
         return self
 

@@ -157,9 +157,9 @@ def _write_forest_shares(p, b, v):
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def write_design(p, b, v, error_costs):
+def write_design(p, b, v, answer_costs):
     """Write the state features at subset v into ``b.design``; return how many precede the cells, and the cell."""
-    n = write_belief_features(b.proba, error_costs, b.design)
+    n = write_belief_features(b.proba, answer_costs, b.design)
     n_features = p.feature_first[v + 1] - p.feature_first[v]
     cell, stride = 0, 1
     for f in range(p.feature_first[v], p.feature_first[v + 1]):
@@ -183,7 +183,7 @@ def predicted_advantage(p, b, v, theta, where, n_moves, n, cell):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def choose_move(p, c, b, v, legal, e, error_costs):
+def choose_move(p, c, b, v, legal, e, answer_costs):
     """The acquisition to make at subset v and the place of the subset with it.
 
     (-1, v) to answer; ``b.proba`` then holds the probabilities.
@@ -198,10 +198,10 @@ def choose_move(p, c, b, v, legal, e, error_costs):
         predict_proba_at(p, b, v)
         if c.backup_first[v] == c.backup_first[v + 1]:
             return -1, v
-        n, cell = write_design(p, b, v, error_costs)
+        n, cell = write_design(p, b, v, answer_costs)
         return _choose_backup(p, c, b, v, legal, e, n, cell)
     predict_proba_at(p, b, v)
-    n, cell = write_design(p, b, v, error_costs)
+    n, cell = write_design(p, b, v, answer_costs)
     best, lowest, best_legal, lowest_legal = -1, 0.0, -1, 0.0
     for m in range(first, last):
         advantage = predicted_advantage(p, b, v, p.theta, p.theta_first[v] + m - first, last - first, n, cell)
@@ -242,13 +242,13 @@ def _choose_backup(p, c, b, v, legal, e, n, cell):
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def cheapest_answer(proba, error_costs):
+def cheapest_answer(proba, answer_costs):
     """The answer of the lowest expected error cost; ties go to the first."""
     best, lowest = 0, np.inf
-    for a in range(len(proba)):
+    for a in range(len(answer_costs)):
         cost = 0.0
         for k in range(len(proba)):
-            cost += proba[k] * error_costs[a, k]
+            cost += proba[k] * answer_costs[a, k]
         if cost < lowest - const.TIE_TOLERANCE:
             best, lowest = a, cost
     return best
@@ -269,24 +269,24 @@ def follow_plan(plan: Plan, continuation: Continuation, X: NDArray[np.float32], 
     order, acquired = np.full((n, J), -1, np.int32), np.zeros(X.shape, bool)
     outputs = PlanOutputs(order, acquired, np.zeros(n, np.int64), np.empty((n, rules.n_classes)))
     buffers, state = row_buffers(plan, rules.n_classes), rules.blank_state()
-    _follow_plan(plan, continuation, buffers, rules.tables, state, X, rules.error_costs, outputs)
+    _follow_plan(plan, continuation, buffers, rules.tables, state, X, rules.answer_costs, outputs)
     longest = int((order >= 0).sum(axis=1).max(initial=0))
     return Trajectories(order[:, :longest], acquired, outputs.answers, np.zeros(n, bool), probabilities=outputs.proba)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _follow_plan(p, c, b, t, state, X, error_costs, outputs):
+def _follow_plan(p, c, b, t, state, X, answer_costs, outputs):
     for row in range(len(X)):
         mdp.start(t, state, mdp.FIRST, X, row)
         v = mdp.FIRST  # the empty subset
         if len(c.base) > 0:
             v = _acquire_base(p, c, b, t, state, X, row, outputs)
         while True:
-            j, v = choose_move(p, c, b, v, state.legal, mdp.FIRST, error_costs)
+            j, v = choose_move(p, c, b, v, state.legal, mdp.FIRST, answer_costs)
             if j < 0:
                 break
             _acquire(p, b, t, state, X, row, j, outputs)
-        outputs.answers[row] = cheapest_answer(b.proba, error_costs)
+        outputs.answers[row] = cheapest_answer(b.proba, answer_costs)
         for k in range(len(b.proba)):
             outputs.proba[row, k] = b.proba[k]
 
@@ -371,7 +371,7 @@ class StateOutlook(NamedTuple):
     Attributes
     ----------
     actions : int64 (n,)
-    answers : int64 (n,), the class that the policy would answer now
+    answers : int64 (n,), the answer that the policy would give now
     beyond : int64 (n,), the acquisition if the row goes on; -1 where none is legal
     preference : float64 (n, J), higher for acquisitions that come first
     expected : float64 (n, J)
@@ -403,32 +403,32 @@ def outlook_in_states(plan: Plan, continuation: Continuation, states: KnownState
     )
     first_prices = rules.lam * next_prices(rules, np.zeros((1, rules.n_features), bool))[0]
     buffers = row_buffers(plan, rules.n_classes)
-    _outlook_in_states(plan, continuation, buffers, rules.tables, states, rules.error_costs, first_prices, outlook)
+    _outlook_in_states(plan, continuation, buffers, rules.tables, states, rules.answer_costs, first_prices, outlook)
     return outlook
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _outlook_in_states(p, c, b, t, s, error_costs, first_prices, o):
+def _outlook_in_states(p, c, b, t, s, answer_costs, first_prices, o):
     J = s.known.shape[1]
     for row in range(len(s.X)):
-        j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
-        o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, error_costs)
+        j, v, its_own = _next_acquisition(p, c, b, t, s, row, answer_costs)
+        o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, answer_costs)
         w = v if its_own else _best_contained(p, c, s, row, v, c.answer_cost, 0.0)
         o.places[row] = w
         encode_values_of(p, b, s.X, row, w)
         predict_proba_at(p, b, w)
-        answer = o.answers[row] = cheapest_answer(b.proba, error_costs)
+        answer = o.answers[row] = cheapest_answer(b.proba, answer_costs)
         stop_cost = 0.0
         for k in range(len(b.proba)):
             o.proba[row, k] = b.proba[k]
-            stop_cost += b.proba[k] * error_costs[answer, k]
+            stop_cost += b.proba[k] * answer_costs[answer, k]
         o.actions[row] = j if j >= 0 else J + answer
         for k in range(len(c.order)):
             o.preference[row, c.order[k]] = -float(2 * J + k)
         _rank_moves(p, c, v, o.preference[row])
         if w != v:  # more is known than the policy decides by: its estimates are not those of this state
             continue
-        _write_expected(p, c, b, v, (s.usable[row], j), (error_costs, stop_cost), o.expected[row])
+        _write_expected(p, c, b, v, (s.usable[row], j), (answer_costs, stop_cost), o.expected[row])
         if p.feature_first[v + 1] == p.feature_first[v]:  # nothing is known there: the means of training hold
             for m in range(p.child_first[v], p.child_first[v + 1]):
                 o.expected[row, p.acquisition[m]] = first_prices[p.acquisition[m]] + c.start_value[p.child[m]]
@@ -450,9 +450,9 @@ def _write_expected(p, c, b, v, now, costs, expected):
 
     The estimates of back-up moves only count where the policy turned to these moves; they are for such rows.
     """
-    (usable, chosen), (error_costs, stop_cost) = now, costs
+    (usable, chosen), (answer_costs, stop_cost) = now, costs
     first, last = p.child_first[v], p.child_first[v + 1]
-    n, cell = write_design(p, b, v, error_costs)
+    n, cell = write_design(p, b, v, answer_costs)
     wants_other, is_child = False, False
     for m in range(first, last):
         j = p.acquisition[m]
@@ -471,7 +471,7 @@ def _write_expected(p, c, b, v, now, costs, expected):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _next_acquisition(p, c, b, t, s, row, error_costs):
+def _next_acquisition(p, c, b, t, s, row, answer_costs):
     """The next acquisition, the place of the subset at which it is made, and whether the policy itself can get there.
 
     The acquisition is -1 to answer there.
@@ -492,19 +492,19 @@ def _next_acquisition(p, c, b, t, s, row, error_costs):
         else:
             n_base = 0
     encode_values_of(p, b, s.X, row, root)
-    j, v, n_free = _replay(p, c, b, t, s, row, root, error_costs)
+    j, v, n_free = _replay(p, c, b, t, s, row, root, answer_costs)
     if n_base + n_free == n_known:  # a state of the policy itself
         return j, v, True
     start = _best_contained(p, c, s, row, root, c.start_value, 1.0)
     if start == root:
         return j, v, False
     encode_values_of(p, b, s.X, row, start)
-    j, v, _ = _replay(p, c, b, t, s, row, start, error_costs)
+    j, v, _ = _replay(p, c, b, t, s, row, start, answer_costs)
     return j, v, False
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _replay(p, c, b, t, s, row, v, error_costs):
+def _replay(p, c, b, t, s, row, v, answer_costs):
     """Move on from subset v at no cost while the next acquisition is known.
 
     Returns the first acquisition that is not known (-1 to answer), the place of the subset at which it is made, and the
@@ -512,7 +512,7 @@ def _replay(p, c, b, t, s, row, v, error_costs):
     """
     n_free = 0
     while True:
-        j, child = choose_move(p, c, b, v, s.usable, row, error_costs)
+        j, child = choose_move(p, c, b, v, s.usable, row, answer_costs)
         if j < 0 or not s.known[row, j]:
             return j, v, n_free
         n_free += 1
@@ -548,7 +548,7 @@ def _saved(c, s, row, v):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _acquisition_beyond(p, c, b, s, row, v, error_costs):
+def _acquisition_beyond(p, c, b, s, row, v, answer_costs):
     """The acquisition to make at subset v if the row must go on after its answer; -1 if none is legal.
 
     It is the child of lowest predicted advantage, else the first back-up move, else the first in the global order.
@@ -557,7 +557,7 @@ def _acquisition_beyond(p, c, b, s, row, v, error_costs):
     best, lowest = -1, np.inf
     if p.mode[v] == ADAPTIVE:
         predict_proba_at(p, b, v)
-        n, cell = write_design(p, b, v, error_costs)
+        n, cell = write_design(p, b, v, answer_costs)
         for m in range(first, last):
             if s.legal[row, p.acquisition[m]] != 0:
                 where = p.theta_first[v] + m - first

@@ -57,8 +57,8 @@ class TrainingResult(NamedTuple):
             taken = np.zeros((len(data.y), rules.n_acquisitions), bool)
             taken[:, [*lattice.base, *z]] = True
             spent, allowed, _ = rules.price_sets(taken, data.X)
-            answers = (proba @ rules.error_costs.T).argmin(axis=1)
-            return np.where(allowed, rules.error_costs[answers, data.y] + rules.lam * spent, np.inf)
+            answers = (proba @ rules.answer_costs.T).argmin(axis=1)
+            return np.where(allowed, rules.answer_costs[answers, data.y] + rules.lam * spent, np.inf)
 
         found["nothing"] = (), losses((), lattice.nodes[()].cross_fit.proba)  # type: ignore[union-attr]
         if lattice.full_model_proba is not None:

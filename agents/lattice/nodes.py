@@ -321,7 +321,7 @@ class Lattice:
         The search picks the subsets with the lowest costs among hundreds. To avoid picking overconfident ones, the
         expected cost is blended with the full-feature classifier's expectation for the same answers.
         """
-        costs, rows = self.rules.error_costs, np.arange(len(proba))
+        costs, rows = self.rules.answer_costs, np.arange(len(proba))
         expected = proba @ costs.T
         answer = expected.argmin(axis=1)
         expected_cost = expected[rows, answer]

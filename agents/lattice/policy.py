@@ -60,14 +60,14 @@ class LatticeWalk:
     ) -> NDArray[np.int64]:
         actions = np.empty(len(rows), np.int64)
         arrays = self.values, self.place, self.child, self.base_left
-        policy = self.plan, self.continuation, self.buffers, self.rules.error_costs
+        policy = self.plan, self.continuation, self.buffers, self.rules.answer_costs
         _advance_lattice(self.rules.tables, self.state, rows, j, (numbers, brought), policy, arrays, actions)
         return actions
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _advance_lattice(t, state, rows, j, news, policy, arrays, actions):
-    (numbers, brought), (p, c, b, error_costs), (values, place, child, base_left) = news, policy, arrays
+    (numbers, brought), (p, c, b, answer_costs), (values, place, child, base_left) = news, policy, arrays
     J = t.costs.size
     for k in range(len(rows)):
         e = rows[k]
@@ -89,9 +89,9 @@ def _advance_lattice(t, state, rows, j, news, policy, arrays, actions):
                 continue
             base_left[e] = 0
         inference.encode_values_of(p, b, values, e, place[e])
-        actions[k], child[e] = inference.choose_move(p, c, b, place[e], state.legal, e, error_costs)
+        actions[k], child[e] = inference.choose_move(p, c, b, place[e], state.legal, e, answer_costs)
         if actions[k] < 0:
-            actions[k] = J + inference.cheapest_answer(b.proba, error_costs)
+            actions[k] = J + inference.cheapest_answer(b.proba, answer_costs)
 
 
 @dataclass(frozen=True, eq=False)

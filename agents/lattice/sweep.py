@@ -111,7 +111,7 @@ def state_features(lattice: Lattice, node: Node) -> StateFeatures:
     sizes = 1 + n_belief_features(data.n_classes), n_value_features(len(node.features)), cells
     design = np.empty((len(proba), sum(sizes)))
     _write_state_features(
-        data.columns(node.features), data.codes, n_bins, node.features, proba, lattice.rules.error_costs, cells, design
+        data.columns(node.features), data.codes, n_bins, node.features, proba, lattice.rules.answer_costs, cells, design
     )
     penalty = np.repeat([const.BELIEF_PENALTY, const.VALUE_PENALTY, const.BELIEF_PENALTY], sizes)
     penalty[0] = const.INTERCEPT_PENALTY
@@ -119,9 +119,9 @@ def state_features(lattice: Lattice, node: Node) -> StateFeatures:
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _write_state_features(columns, codes, n_bins, features, proba, error_costs, cells, design):
+def _write_state_features(columns, codes, n_bins, features, proba, answer_costs, cells, design):
     for row in range(len(proba)):
-        place = write_belief_features(proba[row], error_costs, design[row])
+        place = write_belief_features(proba[row], answer_costs, design[row])
         for k in range(len(features)):
             place = write_value_features(columns[row, k], len(features), design[row], place)
         cell, stride = 0, 1
@@ -144,7 +144,7 @@ def write_value_features(columns, n_features, out, place):
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"reassoc", "contract"})
-def write_belief_features(proba, error_costs, out):
+def write_belief_features(proba, answer_costs, out):
     """Write the intercept and the belief features of class probabilities (n_classes,); return the next place.
 
     The belief features are the expected error cost of the best answer and, for two classes, half the log-odds, its
@@ -153,10 +153,10 @@ def write_belief_features(proba, error_costs, out):
     """
     n_classes = len(proba)
     risk = np.inf
-    for a in range(n_classes):
+    for a in range(len(answer_costs)):
         cost = 0.0
         for k in range(n_classes):
-            cost += proba[k] * error_costs[a, k]
+            cost += proba[k] * answer_costs[a, k]
         risk = min(risk, cost)
     out[0], out[1] = 1.0, risk
     if n_classes == 2:
@@ -325,8 +325,8 @@ class SweepPolicy:
         for z, choice in self.choices.items():
             ends = self.arrivals[z] & (choice.next_child < 0)
             proba = (lattice.nodes[z].cross_fit or root).proba[ends]  # type: ignore[union-attr]
-            answer = (proba @ rules.error_costs.T).argmin(axis=1)
-            losses[ends] += rules.error_costs[answer, lattice.data.y[ends]]
+            answer = (proba @ rules.answer_costs.T).argmin(axis=1)
+            losses[ends] += rules.answer_costs[answer, lattice.data.y[ends]]
             for k, (_, _, price) in enumerate(choice.children):
                 losses[self.arrivals[z] & (choice.next_child == k)] += price
         return losses

@@ -166,7 +166,9 @@ class BaseLearners(NamedTuple):
         start = None if before is None else design.packed(before.weights, before.intercepts)
         logits = None
         if logistic:
-            logits = fit_logits(design, y, design.rules.n_classes, self.ridge, None if start is None else start[:, J:])
+            c, more = design.rules.n_classes, design.rules.n_answers - design.rules.n_classes
+            logits = fit_logits(design, y, c, self.ridge, None if start is None else start[:, J : J + c])
+            logits = np.pad(logits, ((0, 0), (0, more)))  # to refer has no logit: what it is worth is known
         if self.acquisitions == "incremental":
             answers = self._linear_answers(design, y, run) if logits is None else logits
             last = None if start is None else start[:, :J]

@@ -62,7 +62,7 @@ class Linear(NamedTuple):
     weights : float32 (n_policies, n_features, 2, width), of the mask and of the scaled value of each feature
     intercepts : float32 (n_policies, width), EXCLUDED_SCORE in the padding
     n_acquisitions : int, number of the actions before the answers
-    error_costs : float32 (n_classes, n_classes), by answer and true class
+    answer_costs : float32 (n_answers, n_classes), by answer and true class
     logistic : bool (n_policies,)
         Whether the scores of the answers are logits of the classes. An answer is then worth minus its expected error
         cost under their softmax.
@@ -73,7 +73,7 @@ class Linear(NamedTuple):
     weights: NDArray[np.float32]
     intercepts: NDArray[np.float32]
     n_acquisitions: int
-    error_costs: NDArray[np.float32]
+    answer_costs: NDArray[np.float32]
     logistic: NDArray[np.bool_]
     trees: ScoreTrees
     empty_answer: int = -1
@@ -82,7 +82,7 @@ class Linear(NamedTuple):
     def blank(cls, rules: Rules) -> Linear:
         """No policy yet."""
         weights, J = padded(np.zeros((0, rules.n_features, 2, rules.n_actions)), 0), rules.n_acquisitions
-        return cls(weights, weights[:, 0, 0], J, rules.error_costs.astype(np.float32), np.zeros(0, bool), NO_TREES)
+        return cls(weights, weights[:, 0, 0], J, rules.answer_costs.astype(np.float32), np.zeros(0, bool), NO_TREES)
 
     def appended(self, scores: ActionScores) -> Linear:
         """These policies and one more."""
@@ -148,7 +148,7 @@ def best_legal(scores, slot, legal, e, linear, p, allowed):
 @njit(cache=True, nogil=True, _nrt=False)
 def _write_values_of_answers(scores, slot, legal, e, linear, allowed):
     """Write minus the expected error cost of each legal answer, whose scores are logits, into row 0 of ``allowed``."""
-    J, C = linear.n_acquisitions, linear.error_costs.shape[0]
+    J, (n_answers, C) = linear.n_acquisitions, linear.answer_costs.shape
     top = scores[slot, J]
     for k in range(1, C):
         top = _larger(top, scores[slot, J + k])
@@ -156,11 +156,11 @@ def _write_values_of_answers(scores, slot, legal, e, linear, allowed):
     for k in range(C):
         allowed[1, k] = np.exp(scores[slot, J + k] - top)
         total += allowed[1, k]
-    for k in range(C):
+    for k in range(n_answers):
         if legal[e, J + k] != 0:
             cost = np.float32(0.0)
             for c in range(C):
-                cost += linear.error_costs[k, c] * allowed[1, c]
+                cost += linear.answer_costs[k, c] * allowed[1, c]
             allowed[0, J + k] = -cost / total
 
 

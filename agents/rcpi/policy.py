@@ -197,7 +197,8 @@ class LinearPolicy(ScoredPolicy):
         """Scores (n, n_actions) with what answers are worth in place of logits; changed in place."""
         if self.logistic:
             J = self.rules.n_acquisitions
-            scores[:, J:] = -softmax(scores[:, J:], axis=1) @ self.rules.error_costs.T
+            logits = scores[:, J : J + self.rules.n_classes]
+            scores[:, J:] = -softmax(logits, axis=1) @ self.rules.answer_costs.T
         return scores
 
     def replayed(
@@ -377,9 +378,9 @@ def best_constant_policy(
     scaling: Scaling,
     rules: Rules,
 ) -> LinearPolicy:
-    """The policy that acquires nothing and always answers the class with the lowest weighted mean error cost."""
+    """The policy that acquires nothing and always gives the answer with the lowest weighted mean error cost."""
     total = train.n_samples if weight is None else weight.sum()
     shares = np.bincount(train.y, weight, minlength=train.n_classes) / total
     scores = np.full(rules.n_actions, EXCLUDED_SCORE, np.float32)
-    scores[rules.n_acquisitions :] = -(rules.error_costs @ shares)
+    scores[rules.n_acquisitions :] = -(rules.answer_costs @ shares)
     return LinearPolicy(np.zeros((rules.n_features, 2, rules.n_actions), np.float32), scores, scaling, rules)

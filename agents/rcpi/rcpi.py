@@ -330,7 +330,7 @@ class RCPI:
         rules, scaling = self.rules, Scaling.fit(train.X)
         scaled = scaling.apply(train.X)
         evaluation = blanked(evaluation, evaluation.X, rules, self.unknown, rng)[0]
-        empty_answer = cheapest_constant_answer(train, weight, rules.error_costs)
+        empty_answer = cheapest_constant_answer(train, weight, rules.answer_costs)
         self.history, self.policy, self.dropped, n_stale = [], None, None, 0
         unused, best_loss = UnusedAcquisitions(rules, self.drop_unused), np.inf
         if self.uninformative == "drop":
@@ -491,6 +491,8 @@ class RCPI:
             agent = cls(env)
             if (agent.rules.groups, agent.rules.n_classes) != (policy.rules.groups, policy.rules.n_classes):
                 raise ValueError(f"the model in {path} is for other features, groups or classes than the environment")
+            if agent.rules.n_answers != policy.rules.n_answers:
+                raise ValueError(f"the model in {path} and the environment must both have a refer_cost, or neither")
         else:
             agent.rules = policy.rules
         agent.policy, agent.history, agent.dropped = policy, [], None

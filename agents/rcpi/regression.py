@@ -47,7 +47,7 @@ def fit_scores(
     ridge : float
         Penalty, multiplied by the number of rows of each regression.
     run : TaskRunner
-    logits : float64 (n_columns, n_classes), optional
+    logits : float64 (n_columns, n_answers), optional
         Coefficients to take for the answers, instead of those of a regression.
 
     Returns
@@ -63,8 +63,8 @@ def fit_scores(
     downdate = 2 * illegal.sum(axis=0) <= open_rows.sum()
     own_rows = np.where(downdate, illegal, legal)  # the rows of the acquisition's own Gram matrix
     shared, shared_open = np.zeros((D, D)), np.zeros((D, D))
-    targets = np.zeros((D, J + rules.n_classes))
-    theta = np.zeros((D, J + rules.n_classes))
+    targets = np.zeros((D, J + rules.n_answers))
+    theta = np.zeros((D, J + rules.n_answers))
     chunks = consecutive_ranges(len(states.rows), ROWS_PER_SUM)
     for first, last in chunks:
         Phi = design.rows(first, last)
@@ -73,7 +73,7 @@ def fit_scores(
         shared_open += gram
         if not open_rows[first:last].all():
             shared_open -= _gram_matrix(Phi[~open_rows[first:last]])
-        answers = -rules.error_costs[:, y[states.rows[first:last]]].T.astype(np.float32)
+        answers = -rules.answer_costs[:, y[states.rows[first:last]]].T.astype(np.float32)
         targets += (Phi.T @ np.concatenate([returns[first:last], answers], axis=1)).astype(np.float64)
     penalty = ridge * len(states.rows) * design.penalty
     theta[:, J:] = _solve_ridge(shared, targets[:, J:], penalty) if logits is None else logits
@@ -132,7 +132,7 @@ def stepped_scores(
     y : int64 (n_samples,)
     returns : float32 (n_tried, n_acquisitions), in every k-th state of the design, k = ROLLOUT_EVERY
     legal : bool (n_tried, n_acquisitions)
-    answers : float64 (n_columns, n_classes), coefficients of the answers
+    answers : float64 (n_columns, n_answers), coefficients of the answers
     logistic : bool, whether their scores are logits
     before : float64 (n_columns, n_acquisitions), optional
         Coefficients of the iteration before. An acquisition without any, whose intercept is EXCLUDED_SCORE, starts from
@@ -155,9 +155,9 @@ def stepped_scores(
         Phi = design.rows(first * ROLLOUT_EVERY, last * ROLLOUT_EVERY, ROLLOUT_EVERY)
         scores, worth = np.split(Phi @ single, [J], axis=1)
         if logistic:
-            worth = -softmax(worth, axis=1) @ rules.error_costs.T
+            worth = -softmax(worth[:, : rules.n_classes], axis=1) @ rules.answer_costs.T
         best, rows = worth.argmax(axis=1), np.arange(last - first)
-        luck = -rules.error_costs[best, labels[first:last]] - worth[rows, best]
+        luck = -rules.answer_costs[best, labels[first:last]] - worth[rows, best]
         left = np.where(legal[first:last], returns[first:last] - luck[:, None] - scores, 0).astype(np.float32)
         gram += _gram_matrix(Phi)
         targets += Phi.T @ left

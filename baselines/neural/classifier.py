@@ -196,8 +196,8 @@ def held_out_states(
         legal[:, : rules.n_acquisitions] &= available
         found = policy.outlook(acquired, data.X, legal)
         need[:, k], n_features[:, k] = found.need, acquired.sum(axis=1)
-        answers = cheapest_answers(found.probabilities, rules.error_costs)
-        error_cost[:, k] = rules.error_costs[answers, data.y]
+        answers = cheapest_answers(found.probabilities, rules.answer_costs)
+        error_cost[:, k] = rules.answer_costs[answers, data.y]
     lengths = (order >= 0).sum(axis=1)
     return HeldOutStates(need, error_cost, spent, n_features, lengths, weight / weight.sum())
 

@@ -27,7 +27,7 @@ class GDFSPolicy(MaskedInputPolicy):
     def _preference_and_need(
         self, outputs: NDArray[np.float64], probabilities: NDArray[np.float64], prices: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        return outputs, (probabilities @ self.rules.error_costs.T).min(axis=1)
+        return outputs, (probabilities @ self.rules.answer_costs.T).min(axis=1)
 
 
 class GDFSClassifier(BaseNeuralClassifier):
@@ -102,5 +102,5 @@ class GDFSClassifier(BaseNeuralClassifier):
 
     def _candidates(self, states: HeldOutStates, rules: Rules, nat: float) -> tuple[Sequence[float], Sequence[int]]:
         quantiles = np.quantile(states.need, np.linspace(0.0, 1.0, N_QUANTILES + 1)[1:])
-        lowest = float(rules.error_costs.min()) - 1.0  # below any expected cost: the length alone decides
+        lowest = float(rules.answer_costs.min()) - 1.0  # below any expected cost: the length alone decides
         return [lowest, *quantiles.tolist()], range(states.need.shape[1])

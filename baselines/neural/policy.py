@@ -151,7 +151,7 @@ class MaskedInputPolicy(Policy):
         A state that the policy cannot reach itself is a state like any other: all known values count.
         """
         found, J = self.outlook(acquired, values, legal), self.rules.n_acquisitions
-        costs = found.probabilities @ self.rules.error_costs.T
+        costs = found.probabilities @ self.rules.answer_costs.T
         answers = np.where(legal[:, J:], costs, np.inf).argmin(axis=1)
         can_go_on = np.asarray(legal[:, :J], bool).any(axis=1)
         beyond = np.where(can_go_on, found.preference.argmax(axis=1), J)

@@ -60,7 +60,8 @@ class Chart:
         figures = figures_of(structure, terms.rules, ways, n_boxes)
         self._terms, self._title, self._cases = terms, title, cases
         self._places = [(frozenset(b.known), frozenset(b.unavailable), b.question) for b in structure.boxes[:n_boxes]]
-        self._first_answer = None if structure.boxes else terms.labels[structure.first - terms.rules.n_acquisitions]
+        labels = terms.rules.answer_labels(terms.labels).tolist()
+        self._first_answer = None if structure.boxes else labels[structure.first - terms.rules.n_acquisitions]
         self.boxes: tuple[BoxView, ...] = tuple(views_of(structure, figures, terms, n_boxes))
         self.n_boxes_in_all, self.n_cases = len(structure.boxes), figures.n
         self.loss, self.policy_loss = figures.loss, figures.policy_loss

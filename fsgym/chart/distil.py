@@ -42,11 +42,15 @@ class PolicyInStates:
         return self._advice(values).actions
 
     def beliefs(self, values: NDArray) -> NDArray[np.float64]:
-        """The probabilities of the classes for each row, float64 (n, n_classes); without them 1 for the answer."""
+        """The probabilities of the classes for each row, float64 (n, n_classes); without them 1 for the answer.
+
+        Of a case that is referred to a person without probabilities, all are the same.
+        """
         advice = self._advice(values)
         if advice.probabilities is not None:
             return advice.probabilities
-        return np.eye(self.rules.n_classes)[advice.answers]
+        n_classes = self.rules.n_classes
+        return np.vstack([np.eye(n_classes), np.full(n_classes, 1 / n_classes)])[advice.answers]
 
     def _advice(self, values: NDArray) -> Advice:
         numbers = np.where(self.acquired, values, np.nan).astype(np.float64)

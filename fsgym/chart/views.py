@@ -222,15 +222,16 @@ class _BoxDescriber:
             place, action = self.structure.after(box, answered, leaf), int(choice.action[leaf])
             goes_to = None if place is None or place >= self.n_boxes else place + 1
             code = None if goes_to is not None else answer_of(self.structure, rules, k, answered, leaf)
+            refers = code == rules.n_classes
             described.append(
                 Branch(
                     answered,
                     condition_text(limits, self.terms.columns, alone),
                     n_taken / n if n_taken and n else (0.0 if answered else None),
                     goes_to,
-                    None if code is None else self.terms.labels[code],
+                    None if code is None else rules.answer_labels(self.terms.labels).tolist()[code],
                     rules.names[action] if code is not None and action < rules.n_acquisitions else "",
-                    1.0 - float(classes[code] / n_classes) if n_classes and code is not None else None,
+                    1.0 - float(classes[code] / n_classes) if n_classes and not refers and code is not None else None,
                     paid,
                 )
             )

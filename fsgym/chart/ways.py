@@ -36,7 +36,7 @@ class Way(NamedTuple):
     ----------
     passages : tuple of Passage, in their order
     code : int, their class; -1 if it is not given
-    policy_answer : int, the policy's answer in them, a class code
+    policy_answer : int, the policy's answer in them, a class code, or n_classes where it refers
     policy_acquired : tuple of int, the acquisitions of the policy that brought a value, rising
     policy_paid : float, what the policy pays in them
     n : int, how many there are
@@ -69,7 +69,7 @@ class Way(NamedTuple):
             raise ValueError("a way must have whole numbers and a price")
         if not 1 <= n <= MAX_CASES_OF_WAY:
             raise ValueError(f"a way must have from 1 to {MAX_CASES_OF_WAY} cases")
-        if not -1 <= code < rules.n_classes or not 0 <= answer < rules.n_classes:
+        if not -1 <= code < rules.n_classes or not 0 <= answer < rules.n_answers:
             raise ValueError("a way must have classes of the model")
         if not all(0 <= j < rules.n_acquisitions for j in acquired):
             raise ValueError("a way must have acquisitions of the model")
@@ -154,12 +154,12 @@ class ChartFigures(NamedTuple):
 
 
 def answer_of(structure: Structure, rules: Rules, box: int, brought: bool, leaf: int) -> int:
-    """The class code that a chart answers if a branch does not lead to a further box."""
+    """The class code that a chart answers if a branch leads to no further box; n_classes where it refers."""
     action = int(structure.boxes[box].choice(brought).action[leaf])
     if action >= rules.n_acquisitions:
         return action - rules.n_acquisitions
     shares = np.array([structure.boxes[box].shares[brought, leaf]])
-    return int(cheapest_answers(shares, rules.error_costs)[0])
+    return int(cheapest_answers(shares, rules.answer_costs)[0])
 
 
 def figures_of(structure: Structure, rules: Rules, ways: Sequence[Way], n_boxes: int) -> ChartFigures:
@@ -185,7 +185,7 @@ def figures_of(structure: Structure, rules: Rules, ways: Sequence[Way], n_boxes:
         paid_in_all += way.n * paid
         policy_paid += way.n * way.policy_paid
         same += way.n * (answer == way.policy_answer and tuple(sorted(acquired)) == way.policy_acquired)
-        errors = (np.nan, np.nan) if way.code < 0 else rules.error_costs[[answer, way.policy_answer], way.code]
+        errors = (np.nan, np.nan) if way.code < 0 else rules.answer_costs[[answer, way.policy_answer], way.code]
         cost += way.n * (errors[0] + rules.lam * paid)
         policy_cost += way.n * (errors[1] + rules.lam * way.policy_paid)
     branches = {}

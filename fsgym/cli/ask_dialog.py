@@ -324,7 +324,7 @@ class Screen:
         if step.unused:
             self.show(unused_text(step.unused), "yellow", 2)
         if step.probabilities is None:
-            self.show(answer_now_text(step.answer), indent=2)
+            self.show(answer_now_text(step.answer, step.refers), indent=2)
             return
         solid = ("#", ".") if self._console.options.ascii_only else ("█", "░")
         lines = belief_lines(step.probabilities, self._console.width - 2, solid)

@@ -135,6 +135,8 @@ def print_rules(model: Any, target: str) -> None:
     described = describe_error_costs(model.rules_.error_costs, model.classes_.tolist())
     if described:
         show(f"Error costs: {described}")
+    if model.rules_.refer_cost is not None:
+        show(f"A case may be referred to {model.rules_.refer_label}, for {model.rules_.refer_cost:g}")
     limit = model.get_params().get(target)
     if limit is not None:
         show(
@@ -189,15 +191,17 @@ def headline_sentence(result: Evaluation) -> str:
     text = result.headline_text()
     if "loss" not in result.headline:
         return text
-    costs = result.rules.error_costs[:, result.dataset.y].mean(axis=1)  # of each answer, if nothing is acquired
-    answer, cost = one_line(str(result.dataset.classes[costs.argmin()]), 40), float(costs.min())
+    costs = result.rules.answer_costs[:, result.dataset.y].mean(axis=1)  # of each answer, if nothing is acquired
+    labels = result.rules.answer_labels(result.dataset.classes)
+    answer, cost = one_line(str(labels[costs.argmin()]), 40), float(costs.min())
     nothing = f"with nothing acquired and the answer always {answer} it would be {short_number(cost)} per case"
     return f"{text}, {short_number(result.cost_per_1000.mean)} per 1,000 cases; {nothing}"
 
 
 def _lines(results: Sequence[Evaluation]) -> Iterator[tuple[str, list[float]]]:
     """Labels and values of the rows of the table; ``positive`` is the same class in all columns."""
-    for name in SHOWN_FIGURES:
+    referred = () if results[0].rules.refer_cost is None else ("referred",)
+    for name in (*SHOWN_FIGURES, *referred):
         yield ALL_LABELS[name], [getattr(result, name) for result in results]
     classes, positive = results[0].dataset.classes, results[0].positive_class
     if positive is not None:

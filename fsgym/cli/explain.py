@@ -110,4 +110,5 @@ def path_in_words(model: Any, values: dict[str, Any]) -> list[str]:
         acquired = entry_text(entry, session.model.acquisitions_.columns)
         paragraphs += [f"{number}. {why}", f"   {acquired} ({price}){change}."]
     paid = f"paid {session.spent:.4g} for {number} acquisition{'s' * (number != 1)}"
-    return [*paragraphs, f"Answer: {session.step.answer}, {paid}. {session.why()}"]
+    ending = "Refer to" if session.step.refers else "Answer:"
+    return [*paragraphs, f"{ending} {session.step.answer}, {paid}. {session.why()}"]

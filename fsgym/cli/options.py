@@ -172,6 +172,7 @@ FORMS: dict[Form, Argument] = {
     "count": Argument(int | None),
     "flag": Argument(bool),
     "word": Argument(str),
+    "text": Argument(str, "TEXT"),
     "prices": Argument(
         str | None,
         "FILE|NUMBER",

@@ -118,9 +118,9 @@ class Writer:
         trajectories = model.trajectories(rows)
         shares = model.predict_proba(rows) if hasattr(model, "predict_proba") else None
         X, rules, columns, classes = trajectories.table
-        prices = price_steps(rules, X, trajectories.order)
+        prices, labels = price_steps(rules, X, trajectories.order), rules.answer_labels(classes)
         for i, order in enumerate(trajectories.order):
-            record: dict[str, Any] = {"answer": _plain(classes[trajectories.answers[i]])}
+            record: dict[str, Any] = {"answer": _plain(labels[trajectories.answers[i]])}
             if shares is not None:
                 record["probabilities"] = {str(c): round(float(p), 6) for c, p in zip(classes, shares[i], strict=True)}
             steps = [

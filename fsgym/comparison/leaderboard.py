@@ -157,6 +157,8 @@ def task_fingerprint(env_id: str) -> dict[str, str]:
     train, test = make_part(env_id, "train"), make_part(env_id, "test")
     data = [[d.X, d.y, [str(c) for c in d.classes]] for d in (train.dataset, test.dataset)]
     options = {name: value for name, value in test.rules.options().items() if value is not None}
+    if test.rules.refer_cost is None:  # as rows were stored before there was referral
+        del options["refer_label"]
     return {"data": fingerprint(data), "rules": fingerprint(options)}
 
 

@@ -102,6 +102,10 @@ def make_protocol(
         dataset = dataset.with_groups(groups)
     options = {**options, "groups": None}
     unpriced = Rules.for_dataset(dataset, lam=0.0, **options)
+    if unpriced.refer_cost is not None:
+        raise ValueError(
+            "compare must be without refer_cost, as few methods can refer a case to a person; use evaluate"
+        )
     sweep, reported = prices_of(lam, unpriced, options.get("error_costs") is not None)
     rules = Rules.for_dataset(dataset, lam=reported[0], **options)
     dataset = dataset.with_values(without_unobtainable(rules, dataset.X))

@@ -40,6 +40,7 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
 
     ## Action Space
     ``Discrete(n_acquisitions + n_classes)``: with J acquisitions, actions 0..J-1 acquire and J + k answers class k.
+    With ``refer_cost`` there is one more action, J + n_classes, which refers the case to a person and ends the episode.
     Acquisitions have the order of ``rules.names``, classes that of ``dataset.classes``. ``info["action_mask"]`` (int8)
     and ``action_masks()`` (bool) mark the legal actions. An acquisition is illegal if it was made before, if its value
     is missing in this row, or if the rules do not allow it now (budget, prerequisites, relation). Answers are always
@@ -56,7 +57,8 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
     is 0 because it is unknown would count as an observed one.
 
     ## Rewards
-    ``-lam * price`` for an acquisition, ``-error_costs[answer, true class]`` for the answer. The return of an episode,
+    ``-lam * price`` for an acquisition, ``-error_costs[answer, true class]`` for the answer, ``-refer_cost`` if
+    the case is referred. The return of an episode,
     undiscounted, is minus the regularised loss of its row; use a discount of 1.
 
     ## Starting State
@@ -75,6 +77,8 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
     so far, in the unit of ``costs``. At the end also ``prediction`` and ``label`` (codes into ``dataset.classes``),
     ``correct``, ``illegal`` (whether an illegal action ended the episode; the prediction is then the costliest answer),
     ``n_acquired`` (number of acquisitions), ``acquisition_cost`` (``lam * spent``) and ``error_cost``.
+    With ``refer_cost`` also ``referred``: then the prediction is ``n_classes``, ``correct`` is False and ``error_cost``
+    is ``refer_cost``.
     Nothing depends on a value before it is acquired, except that the mask shows which values are missing; and nothing
     depends on the label before the end.
 
@@ -203,6 +207,8 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
         info = self._info()
         if ended:
             info |= {key: values[0].item() for key, values in self._outcomes._asdict().items()}
+            if self.rules.refer_cost is not None:
+                info["referred"] = info["prediction"] == self.rules.n_classes
         if self.render_mode is not None:
             self._record(int(self._action[0]), info["spent"] - spent)
         return episode.observation[0].copy(), reward, ended, False, info

@@ -262,7 +262,7 @@ class Episodes:
         if not 0 <= action < rules.n_actions:
             return (
                 f"action must be 0 to {rules.n_actions - 1} ({rules.n_acquisitions} acquisitions, then "
-                f"{rules.n_classes} answers), got {action}"
+                f"{rules.n_answers} answers), got {action}"
             )
         known = self.acquired()[episode, list(rules.groups[action])].any()
         if known or self.state.status[episode, action] == mdp.TAKEN:

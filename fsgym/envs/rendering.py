@@ -115,6 +115,8 @@ def _end_text(episodes: Episodes, e: int, action: int, outcomes: EpisodeOutcomes
     rules, classes = episodes.rules, episodes.dataset.classes
     answer, true_class = int(outcomes.prediction[e]), int(outcomes.label[e])
     forfeited = "" if action >= rules.n_acquisitions else f"illegal action {action} ({rules.names[action]}); "
+    if answer == rules.n_classes:
+        return f"referred to {rules.refer_label}: it is {classes[true_class]}, cost {outcomes.error_cost[e]:g}"
     verdict = "correct" if answer == true_class else f"wrong, it is {classes[true_class]}"
     return f"{forfeited}answer {classes[answer]}: {verdict}, error cost {outcomes.error_cost[e]:g}"
 
@@ -206,7 +208,9 @@ def draw_episode(
             caption="pixels" if episodes.dataset.image_shape else "features in order: blue low, red high",
             belief=_believed(episodes, e, belief),
             last=last,
-            correct=None if outcomes is None else bool(outcomes.correct[e]),
+            correct=None
+            if outcomes is None or outcomes.prediction[e] == rules.n_classes
+            else bool(outcomes.correct[e]),
         )
     )
 

@@ -45,7 +45,7 @@ class Trajectories:
     ----------
     order : int32 (n_samples, longest), the acquisitions in their order, then -1
     acquired : bool (n_samples, n_features), the features whose values are known at the end (z)
-    answers : int64 (n_samples,), class codes
+    answers : int64 (n_samples,), class codes; n_classes for a row that is referred to a person
     forfeited : bool (n_samples,), whether an illegal action ended the episode
     table : EpisodeTable, or None; the rows, for ``to_frame``
     probabilities : float64 (n_samples, n_classes), or None
@@ -105,7 +105,7 @@ class Trajectories:
         if self.table is None:
             raise ValueError("to_frame needs the rows; use the trajectories of a classifier or of an Evaluation")
         X, rules, columns, classes = self.table
-        labels = classes.tolist()
+        labels = rules.answer_labels(classes).tolist()
         prices = price_steps(rules, X, self.order)
         lines = []
         for i, order in enumerate(self.order):

@@ -166,6 +166,7 @@ class DatumWiseVectorEnv(VectorEnv):
                 self._log.begin(np.flatnonzero(terminated))
             else:
                 infos = _outcome_infos(outcomes, terminated)
+                infos |= _masked(self._referred(outcomes, terminated), terminated)
         infos["action_mask"], infos["spent"] = state.legal.copy(), state.spent.copy()
         infos["_action_mask"] = infos["_spent"] = self._all_true.copy()
         return episodes.observation.copy(), reward, terminated, self._all_false.copy(), infos
@@ -235,6 +236,11 @@ class DatumWiseVectorEnv(VectorEnv):
         state = self._episodes.state
         return _masked({"action_mask": state.legal.copy(), "spent": state.spent.copy()}, mask)
 
+    def _referred(self, outcomes: EpisodeOutcomes, ended: NDArray[np.bool_]) -> dict[str, Any]:
+        """Which of the episodes that ended were referred, by its key of infos; nothing where none can be."""
+        rules = self.rules
+        return {} if rules.refer_cost is None else {"referred": (outcomes.prediction == rules.n_classes) & ended}
+
     def _final_infos(self, outcomes: EpisodeOutcomes, ended: NDArray[np.bool_]) -> dict[str, Any]:
         """Infos of same-step mode: last observation and info of the episodes that ended."""
         episodes, state, mask = self._episodes, self._episodes.state, ended.copy()
@@ -242,6 +248,7 @@ class DatumWiseVectorEnv(VectorEnv):
         for e in np.flatnonzero(ended):
             final[e] = episodes.observation[e].copy()
         values = {"action_mask": state.legal * mask[:, None], "spent": state.spent * mask} | outcomes._asdict()
+        values |= self._referred(outcomes, mask)
         return _masked({"final_obs": final, "final_info": _masked(values, mask)}, mask)
 
 

@@ -216,17 +216,20 @@ def _evaluate_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> Evalu
             f"{rules!r}; acquisitions are in the order of the columns in training"
         )
     rules.check(dataset)
+    if own.n_answers > rules.n_answers:
+        raise ValueError("rules must have a refer_cost, as the model may refer a case to a person, got none")
     return _evaluate_trajectories(model.trajectories(dataset), dataset, rules)
 
 
 def _evaluate_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any) -> Evaluation:
     if callable(getattr(estimator, "trajectories", None)):
         trajectories = estimator.trajectories(X)
-        answers = codes_of(estimator.classes_[trajectories.answers], dataset)
+        labels = _answer_labels(estimator)
+        answers = codes_of(labels[trajectories.answers], dataset, rules)
         probabilities = _probabilities_of(estimator, X, dataset, trajectories.probabilities)
         trajectories = replace(trajectories, answers=answers, probabilities=probabilities, table=None)
         return _evaluate_trajectories(trajectories, dataset, rules)
-    answers = codes_of(estimator.predict(X), dataset)
+    answers = codes_of(estimator.predict(X), dataset, rules)
     used = np.asarray(estimator.features_used(X), dtype=bool)
     if used.shape != dataset.X.shape:
         raise ValueError(f"features_used must return shape {dataset.X.shape}, got {used.shape}")
@@ -258,9 +261,25 @@ def _probabilities_of(
     return aligned_probabilities(given, labels, dataset.classes)
 
 
-def codes_of(labels: ArrayLike, dataset: Dataset) -> NDArray[np.int64]:
-    """Predicted labels as codes into ``dataset.classes``; ValueError for a label that is not among them."""
+def _answer_labels(estimator: Any) -> NDArray:
+    """The labels that a fitted estimator answers, by code: its classes, and what it calls a case that it refers."""
+    own = getattr(estimator, "rules_", None)
+    return own.answer_labels(estimator.classes_) if isinstance(own, Rules) else estimator.classes_
+
+
+def codes_of(labels: ArrayLike, dataset: Dataset, rules: Rules | None = None) -> NDArray[np.int64]:
+    """Predicted labels as codes into ``dataset.classes``; ValueError for a label that is not among them.
+
+    Under ``rules`` by which a case may be referred, the code of ``refer_label`` is ``n_classes``.
+    """
     labels = np.asarray(labels)
+    if rules is not None and rules.refer_cost is not None:
+        referred = np.array([label == rules.refer_label for label in labels.tolist()], dtype=bool)
+        codes = np.full(len(labels), dataset.n_classes, np.int64)
+        answered = labels[~referred]
+        if len(answered):
+            codes[~referred] = codes_of(np.array(answered.tolist()), dataset)
+        return codes
     codes = np.searchsorted(dataset.classes, labels).clip(max=dataset.n_classes - 1)
     wrong = dataset.classes[codes] != labels
     if wrong.any():
@@ -276,6 +295,8 @@ def _evaluate_trajectories(trajectories: Trajectories, dataset: Dataset, rules: 
         )
     spent, n_paid, admissible = price_orders(rules, dataset.X, order)
     answers = np.where(trajectories.forfeited, rules.costliest_answers(dataset.y), trajectories.answers)
+    if answers.max() >= rules.n_answers:
+        raise ValueError("rules must have a refer_cost, as the policy refers a case to a person, got none")
     return _summarise(dataset, rules, answers, trajectories.acquired, n_paid, spent, admissible, trajectories)
 
 
@@ -289,15 +310,16 @@ def _summarise(
     admissible: NDArray[np.bool_],
     trajectories: Trajectories | None = None,
 ) -> Evaluation:
-    correct = answers == dataset.y
-    errors = rules.error_costs[answers, dataset.y]
+    answered = answers < dataset.n_classes  # the others are referred to a person
+    correct, y = (answers == dataset.y)[answered], dataset.y[answered]
+    errors = rules.answer_costs[answers, dataset.y]
     losses = errors + rules.lam * spent
     columns_used = dataset.columns.of_features(used)
     if trajectories is not None and trajectories.table is None:
         trajectories = replace(trajectories, table=EpisodeTable(dataset.X, rules, dataset.columns, dataset.classes))
     return Evaluation(
-        accuracy=float(correct.mean()),
-        balanced_accuracy=mean_recall(dataset.y, answers, dataset.n_classes),
+        accuracy=float(correct.mean()) if answered.any() else np.nan,
+        balanced_accuracy=mean_recall(y, answers[answered], dataset.n_classes),
         sparsity=float(1.0 - columns_used.mean()),
         n_features=float(columns_used.sum(axis=1).mean()),
         n_acquisitions=float(n_acquisitions.mean()),
@@ -307,6 +329,7 @@ def _summarise(
         loss=float(losses.mean()),
         admissible=float(admissible.mean()),
         illegal=0.0 if trajectories is None else float(trajectories.forfeited.mean()),
+        referred=float(1.0 - answered.mean()),
         answers=answers,
         used=used,
         losses=losses,

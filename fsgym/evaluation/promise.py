@@ -198,6 +198,12 @@ class RiskTest(NamedTuple):
     p_value: float
 
 
+def refuse_promise_with_referral(rules: Any) -> None:
+    """ValueError where cases may be referred to a person: no promise is tested for the answered ones alone yet."""
+    if rules.refer_cost is not None:
+        raise ValueError("calibrate must have a model without refer_cost, got one that refers cases to a person")
+
+
 def combined_doubts(
     risks: Sequence[Risk],
     answers: NDArray[np.int64],

@@ -30,17 +30,18 @@ class Evaluation:
 
     Attributes
     ----------
-    accuracy, balanced_accuracy : float
+    accuracy, balanced_accuracy : float, over the rows that are answered; NaN where all are referred to a person
     sparsity : float, 1 minus the mean share of features used (Dulac-Arnold et al., 2012, section 6)
     n_features, n_acquisitions : float, mean numbers of features used and of acquisitions paid for, per row; the
         features of one category count once
     spent : float, mean total price of the acquisitions of a row, in the unit of ``costs``
     acquisition_cost : float, ``lam * spent``
-    error_cost : float, mean error cost
+    error_cost : float, mean error cost, with ``refer_cost`` for a row that is referred
     loss : float, ``error_cost + acquisition_cost`` (eqs. 2, 6 and 8)
     admissible : float, share of rows whose acquisitions the rules allow
     illegal : float, share of rows forfeited by an illegal action
-    answers : int64 (n_samples,), class codes
+    referred : float, share of rows that are referred to a person; 0 without ``refer_cost``
+    answers : int64 (n_samples,), class codes; n_classes for a row that is referred
     used : bool (n_samples, n_features), the features used for each row
     losses : float64 (n_samples,), the loss of each row
     auc, log_loss, brier, calibration_error : float
@@ -76,6 +77,7 @@ class Evaluation:
     loss: float
     admissible: float
     illegal: float
+    referred: float
     answers: NDArray[np.int64]
     used: NDArray[np.bool_]
     losses: NDArray[np.float64]
@@ -105,8 +107,9 @@ class Evaluation:
     )
 
     def figures(self) -> dict[str, float]:
-        """The numbers listed in ``FIGURES``, by name."""
-        return {name: getattr(self, name) for name in self.FIGURES}
+        """The numbers listed in ``FIGURES``, by name; with ``refer_cost`` also ``referred``."""
+        names = self.FIGURES if self.rules.refer_cost is None else (*self.FIGURES, "referred")
+        return {name: getattr(self, name) for name in names}
 
     @cached_property
     def auc(self) -> float:
@@ -144,7 +147,10 @@ class Evaluation:
 
         bins = []
         if self.probabilities is not None:
-            bins = metrics.certainty_bins(self.dataset.y, self.answers, self.probabilities)
+            answered = self.answers < self.dataset.n_classes  # not referred to a person
+            bins = metrics.certainty_bins(
+                self.dataset.y[answered], self.answers[answered], self.probabilities[answered]
+            )
         return pd.DataFrame(bins, columns=pd.Index(metrics.CertaintyBin._fields))
 
     @cached_property
@@ -169,27 +175,39 @@ class Evaluation:
         return self.cost_per_case.high
 
     @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Which rows are answered, not referred to a person, bool (n_samples,)."""
+        return self.answers < self.dataset.n_classes
+
+    @property
     def confusion(self) -> NDArray[np.int64]:
-        """Rows by true class (first axis) and answer (second axis), int64 (n_classes, n_classes)."""
-        return metrics.confusion_counts(self.dataset.y, self.answers, self.dataset.n_classes)
+        """Rows by true class (first axis) and answer (second axis), int64 (n_classes, n_answers)."""
+        n_classes = self.dataset.n_classes
+        counts = np.bincount(self.dataset.y * (n_classes + 1) + self.answers, minlength=n_classes * (n_classes + 1))
+        return counts.reshape(n_classes, n_classes + 1)[:, : self.rules.n_answers]
 
     @property
     def by_class(self) -> pd.DataFrame:
         """One line per class: ``class``, its label; ``rows``; ``recall`` and ``precision``, NaN if not defined.
 
-        With two classes, the recalls are sensitivity and specificity, the precisions PPV and NPV; see ``diagnostics``.
+        Both are over the rows that are answered; with ``refer_cost``, ``referred`` is the share of the rows that are
+        not. With two classes, the recalls are sensitivity and specificity, the precisions PPV and NPV; see
+        ``diagnostics``.
         """
         import pandas as pd
 
-        y, n_classes = self.dataset.y, self.dataset.n_classes
-        return pd.DataFrame(
-            {
-                "class": self.dataset.classes,
-                "rows": np.bincount(y, minlength=n_classes),
-                "recall": metrics.class_recalls(y, self.answers, n_classes),
-                "precision": metrics.class_precisions(y, self.answers, n_classes),
-            }
-        )
+        n_classes, answered = self.dataset.n_classes, self.answered
+        y, answers = self.dataset.y[answered], self.answers[answered]
+        rows = np.bincount(self.dataset.y, minlength=n_classes)
+        table = {
+            "class": self.dataset.classes,
+            "rows": rows,
+            "recall": metrics.class_recalls(y, answers, n_classes),
+            "precision": metrics.class_precisions(y, answers, n_classes),
+        }
+        if self.rules.refer_cost is not None:
+            table["referred"] = 1.0 - np.bincount(y, minlength=n_classes) / np.where(rows > 0, rows, np.nan)
+        return pd.DataFrame(table)
 
     @property
     def positive_class(self) -> int | None:
@@ -203,11 +221,16 @@ class Evaluation:
 
     def diagnostics_of(self, positive: int | None) -> dict[str, float]:
         """``diagnostics`` with another positive class, an index into ``dataset.classes``."""
-        return metrics.diagnostic_figures(self.dataset.y, self.answers, positive)
+        return metrics.diagnostic_figures(self.dataset.y[self.answered], self.answers[self.answered], positive)
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """Names of the figures to decide by, see ``fsgym.metrics.headline_figures``."""
+        """Names of the figures to decide by, see ``fsgym.metrics.headline_figures``; with ``refer_cost`` the cost.
+
+        The accuracy is then over the answered rows alone, and higher the more rows are referred.
+        """
+        if self.rules.refer_cost is not None:
+            return ("loss",)
         return metrics.headline_figures(self.rules.error_costs, self.dataset.y)
 
     def headline_text(self) -> str:
@@ -223,9 +246,10 @@ class Evaluation:
         dict
             ``dataset``, its name; ``rows``; ``headline``, names of the figures to decide by; ``figures``, those of
             ``FIGURES`` by name; ``cost_per_case`` and ``cost_per_1000``, each with ``mean``, ``low`` and ``high``;
-            ``classes``, their labels; ``by_class``, a list of ``class``, ``rows``, ``recall`` and ``precision``;
-            ``positive_class``, a label or None, and ``diagnostics``; ``confusion``, rows of the table by true class;
-            ``excess_calibration_error``, and ``reliability``, a list of ``certainty``, ``correct`` and ``rows``.
+            ``classes``, their labels; ``by_class``, a list of ``class``, ``rows``, ``recall`` and ``precision``, with
+            ``refer_cost`` also ``referred``; ``positive_class``, a label or None, and ``diagnostics``; ``confusion``,
+            rows of the table by true class; ``excess_calibration_error``, and ``reliability``, a list of ``certainty``,
+            ``correct`` and ``rows``.
         """
         classes = self.dataset.classes.tolist()
         positive = self.positive_class
@@ -248,6 +272,8 @@ class Evaluation:
     def __repr__(self) -> str:
         used = f"{self.n_features:.2f} features"
         illegal = f", {self.illegal:.1%} ended by an illegal action" if self.illegal > 0 else ""
+        if self.rules.refer_cost is not None:
+            illegal += f", {self.referred:.1%} referred to {self.rules.refer_label}"
         if "loss" in self.headline:
             more = f"mean price paid {self.spent:.4g}, accuracy {self.accuracy:.3f}{illegal}"
             return f"Evaluation({self.headline_text()}, {used}, {more})"
@@ -256,6 +282,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         broken = [name for name, usual in (("admissible", 1.0), ("illegal", 0.0)) if getattr(self, name) != usual]
+        broken += [] if self.rules.refer_cost is None else ["referred"]
         shown = [*FIGURE_LABELS, "loss_low", "loss_high", *metrics.PROBABILITY_FIGURES, *broken]
         rows = [(ALL_LABELS[name], value) for name in shown if not np.isnan(value := getattr(self, name))]
         parts: list[str | HtmlTable] = [f"{sentence_case(self.headline_text())}."]

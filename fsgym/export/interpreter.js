@@ -118,8 +118,14 @@ const FsgymPolicy = (() => {
       this.groups = this.acquisitions.map((a) => a.features);
       this.nFeatures = sum(this.groups.map((group) => group.length));
       this.errorCosts = plain.rules.error_costs;
-      this.lowestCost = Math.min(...this.errorCosts.flat());
+      // with `refer_cost`, the last answer refers the case to a person, at this cost whatever the class is
+      const { refer_cost, refer_label } = plain.rules, refers = refer_cost !== undefined;
+      if (refers) mustHold(refer_cost >= 0 && Number.isFinite(refer_cost) && typeof refer_label === "string", "refer_cost is no price");
+      this.answerCosts = refers ? [...this.errorCosts, this.classes.map(() => refer_cost)] : this.errorCosts;
+      this.answers = refers ? [...this.classes, refer_label] : this.classes;
+      this.lowestCost = Math.min(...this.answerCosts.flat());
       this.rule = plain.rule === undefined ? null : new KINDS_OF_RULES[plain.rule.kind](plain.rule, this.errorCosts);
+      mustHold(this.rule === null || !refers, "a rule of certainty does not go with refer_cost");
       this.arrays = Object.fromEntries(Object.entries(plain.arrays).map(([name, a]) => [name, decodeArray(a)]));
       checkStarts(this.arrays);
       const columnOf = new Map(this.columns.flatMap((column, k) => column.features.map((i) => [i, k])));
@@ -166,12 +172,12 @@ const FsgymPolicy = (() => {
     }
 
     costsOfAnswers(shares) {
-      return this.errorCosts.map((costs) => dot(costs, shares));
+      return this.answerCosts.map((costs) => dot(costs, shares));
     }
 
     advice(action, beyond, answer, preference, probabilities = null) {
       const expected = new Array(this.groups.length).fill(NaN); // NaN: there is no estimate
-      const stopCost = probabilities === null ? NaN : dot(this.errorCosts[answer], probabilities);
+      const stopCost = probabilities === null ? NaN : dot(this.answerCosts[answer], probabilities);
       return { action, beyond, answer, preference, expected, stopCost, probabilities, uses: () => true };
     }
   }
@@ -510,9 +516,9 @@ const FsgymPolicy = (() => {
         for (let a = 0; a < n; a++) scores[a] += round32(weights[first + a] + x * weights[first + n + a]);
       }
       if (this.parameters.logistic) {
-        const logits = Array.from(scores.subarray(this.groups.length)), most = Math.max(...logits);
+        const n = this.groups.length, logits = Array.from(scores.subarray(n, n + this.classes.length)), most = Math.max(...logits);
         const shares = logits.map((x) => Math.exp(x - most)), total = shares.reduce((sum, x) => sum + x, 0);
-        scores.set(this.costsOfAnswers(shares.map((x) => x / total)).map((cost) => -cost), this.groups.length);
+        scores.set(this.costsOfAnswers(shares.map((x) => x / total)).map((cost) => -cost), n);
       }
       return scores;
     }
@@ -560,7 +566,7 @@ const FsgymPolicy = (() => {
 
     // The loss of going on less that of answering, predicted by a linear regression on hinges.
     advantage(shares, least, price, inputs) {
-      const unit = Math.max(...this.errorCosts.flat().map(Math.abs)) || 1, excess = (least - this.lowestCost) / unit;
+      const unit = Math.max(...this.answerCosts.flat().map(Math.abs)) || 1, excess = (least - this.lowestCost) / unit;
       const [first, second] = [...shares].sort((a, b) => b - a);
       const entropy = -sum(shares.map((share) => share * Math.log(Math.max(share, 1e-12))));
       const logs = [Math.log(excess + 1e-3), Math.log((excess + 1e-3) / (price / unit + 1e-3))];
@@ -682,7 +688,7 @@ const FsgymPolicy = (() => {
         for (let t = 0; t < nPoints; t++) row[t] += joint[g] * table[g][t];
       }
       const entropy = -sumXLogX(byClass[0].map((_, t) => sum(byClass.map((row) => row[t]))));
-      const answers = this.errorCosts.map((costs) => classes.map((k) => costs[k]));
+      const answers = this.answerCosts.map((costs) => classes.map((k) => costs[k]));
       const remaining = sum(
         range(0, nPoints).map((t) => Math.min(...answers.map((costs) => sum(costs.map((c, r) => c * byClass[r][t]))))),
       );
@@ -714,10 +720,10 @@ const FsgymPolicy = (() => {
       super(plain);
       const own = Object.entries(this.arrays).filter(([name]) => name.startsWith("model."));
       this.e = Object.fromEntries(own.map(([name, array]) => [name.split(".").pop(), array]));
-      const { errorCosts } = this, n = this.classes.length;
-      const best = range(0, n).map((k) => Math.min(...errorCosts.map((row) => row[k])));
-      const regrets = errorCosts.map((row) => row.map((cost, k) => cost - best[k]));
-      this.unit = Math.max(...regrets.flat()) || 1;
+      const { answerCosts } = this, n = this.classes.length;
+      const best = range(0, n).map((k) => Math.min(...answerCosts.map((row) => row[k])));
+      const regrets = answerCosts.map((row) => row.map((cost, k) => cost - best[k]));
+      this.unit = Math.max(...regrets.slice(0, n).flat()) || 1;
       this.regrets = regrets.map((row) => row.map((regret) => round32(regret / this.unit)));
     }
 
@@ -863,7 +869,7 @@ const FsgymPolicy = (() => {
       return { legal: legal.map((can, j) => can && rest[j] && affordable), prices };
     }
 
-    // What the policy says: `action` is the acquisition to make, -1 to answer with class `answer`. Acquisitions in
+    // What the policy says: `action` is the acquisition to make, -1 to give answer `answer`. Acquisitions in
     // `later` come only where the policy would stop without them.
     step(later = new Set()) {
       const { policy } = this, { legal, prices } = this.legalAndPrices();
@@ -951,6 +957,7 @@ const FsgymPolicy = (() => {
     }
     const hasRule = plain.rule !== undefined;
     mustHold(!hasRule || plain.format === FORMAT, `a policy with a rule must be ${FORMAT}`);
+    mustHold(plain.rules?.refer_cost === undefined || plain.format === FORMAT, `a policy with refer_cost must be ${FORMAT}`);
     if (hasRule && !(plain.rule && Object.hasOwn(KINDS_OF_RULES, plain.rule.kind))) {
       throw new Error("the policy stops by a rule that this interpreter does not know; use a newer one");
     }

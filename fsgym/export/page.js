@@ -202,7 +202,7 @@
     const price = `${words.priceText(step.prices[j])}, paid so far ${words.general(step.spent, 4)}`;
     byId("question-title").textContent = visible(nameOf(j));
     byId("question-price").textContent = price;
-    if (step.action < 0) show("notice", `The model would stop here and answer ${policy.classes[step.answer]}.`);
+    if (step.action < 0) show("notice", `The model would stop here and ${words.answering(policy, step.answer)}.`);
     fields = now.one.openColumns(j).map((k) => field(k, `value-${k}`, true));
     byId("question-fields").replaceChildren(...fields.map((one) => one.node));
     byId("later").hidden = chosen !== null && step.action < 0;
@@ -211,7 +211,8 @@
   }
 
   function showAnswer(step) {
-    const label = String(policy.classes[step.answer]), text = `Answer: ${label} (paid ${words.general(step.spent, 4)} in total)`;
+    const label = String(policy.answers[step.answer]), refers = step.answer === policy.classes.length;
+    const text = `${refers ? "Refer to" : "Answer:"} ${label} (paid ${words.general(step.spent, 4)} in total)`;
     byId("answer-title").textContent = visible(text);
     fields = [];
     byId("question-fields").replaceChildren();
@@ -220,7 +221,7 @@
       const first = Number.isNaN(step.goOn)
         ? ""
         : `; after acquiring ${nameOf(step.alternatives[0].acquisition)} it would be about ${words.general(step.goOn, 3)}`;
-      cost = `The expected cost of this answer is ${words.general(step.stopCost, 3)}${first}.`;
+      cost = `The ${refers ? "cost of referring" : "expected cost of this answer"} is ${words.general(step.stopCost, 3)}${first}.`;
     }
     show("answer-cost", cost);
     byId("spoken").textContent = visible(text);
@@ -229,7 +230,7 @@
 
   function showBeliefs({ probabilities, answer }) {
     const list = byId("beliefs");
-    show("no-beliefs", probabilities === null ? `The answer now would be ${policy.classes[answer]}.` : "");
+    show("no-beliefs", probabilities === null ? words.answerNowText(policy, answer) : "");
     if (probabilities === null) return;
     const order = probabilities.map((_, k) => k);
     if (order.length > BELIEFS_SHOWN) order.sort((i, j) => probabilities[j] - probabilities[i]);

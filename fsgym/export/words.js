@@ -64,12 +64,22 @@ const FsgymWords = (() => {
     return names ? `Known, but not used yet: ${names}.` : "";
   }
 
-  function belief({ classes }, { probabilities, answer }) {
-    if (probabilities === null) return [`The answer now would be ${classes[answer]}.`];
+  // What is said in place of beliefs by a policy that has none.
+  function answerNowText({ answers, classes }, answer) {
+    return answer < classes.length ? `The answer now would be ${answers[answer]}.` : `The case would be referred to ${answers[answer]} now.`;
+  }
+
+  // The answer as what is done: "answer yes", "refer to a person".
+  const answering = ({ answers, classes }, answer) => `${answer < classes.length ? "answer" : "refer to"} ${answers[answer]}`;
+
+  function belief(policy, { probabilities, answer }) {
+    const { classes, answers } = policy;
+    if (probabilities === null) return [answerNowText(policy, answer)];
     const ranked = probabilities.map((_, k) => k).sort((i, j) => probabilities[j] - probabilities[i]);
     const shares = probabilities.map(probabilityText), isLikeliest = shares[answer] === shares[ranked[0]];
     const labels = ranked.filter((k, place) => place < 2 || (k === answer && !isLikeliest));
     const texts = labels.map((k) => `${classes[k]} ${shares[k]}`), last = texts.pop();
+    if (answer === classes.length) return [`The model believes in ${texts.join(", ")} and ${last}; it would refer the case to ${answers[answer]} now.`];
     const why = isLikeliest ? "" : ", because of the costs of errors";
     return [`The model believes in ${texts.join(", ")} and ${last}; its answer now would be ${classes[answer]}${why}.`];
   }
@@ -227,8 +237,8 @@ const FsgymWords = (() => {
   }
 
   return {
-    general, listing, quoted, priceText, probabilityText, valueText, explain, unusedText, certaintyText, overrideText, digitsChoose,
-    allowedText, readValue, Refusal,
+    general, listing, quoted, priceText, probabilityText, valueText, explain, unusedText, answerNowText, answering, certaintyText,
+    overrideText, digitsChoose, allowedText, readValue, Refusal,
   };
 })();
 

@@ -112,6 +112,15 @@ def check_error_costs(costs: Any, classes: Sequence[Any]) -> NDArray[np.float64]
     return _check_square(error_cost_matrix(costs, classes), len(classes), "error_costs", "class")
 
 
+def check_refer_label(label: Any, refer_cost: float | None, classes: Sequence[str] | None) -> str:
+    """What the answer to refer is called; ValueError where it is a class that can be answered beside it."""
+    if not isinstance(label, str) or not label.strip():
+        raise TypeError(f"refer_label must be a text that is not empty, got {brief(label)}")
+    if refer_cost is not None and classes is not None and label in classes:
+        raise ValueError(f"refer_label must not be a class, got {brief(label)}; pass another refer_label")
+    return label
+
+
 def refuse_cycles(prerequisites: NDArray[np.bool_], names: Sequence[str]) -> None:
     """ValueError where prerequisites form a cycle."""
     missing = prerequisites.sum(axis=1)  # prerequisites of each acquisition that are not reached yet

@@ -1,7 +1,8 @@
 """The Markov decision process in compiled functions: legal actions, transitions and prices.
 
 A state is (x, z) (Dulac-Arnold, Denoyer, Preux and Gallinari, 2012, section 3.1). Actions 0..J-1 acquire;
-action J + k answers class k and ends the episode. Answering is always legal. An acquisition j is legal if
+action J + k answers class k and ends the episode. With ``refer_cost`` there is one answer more: action J + n_classes
+refers, to a person. Answering is always legal. An acquisition j is legal if
 
 * it has not been made, and is available for this row (at least one of its features is not NaN),
 * fewer than ``budget`` acquisitions have been made, and the total price including j is at most ``budget_cost``,
@@ -9,8 +10,9 @@ action J + k answers class k and ends the episode. Answering is always legal. An
 * it is related to earlier acquisitions, if unrelated ones are forbidden (the first acquisition may be any).
 
 It costs ``lam * costs[j]`` if it is related to earlier acquisitions or there is no relation, ``lam *
-unrelated_costs[j]`` otherwise. The reward is minus this cost, or minus ``error_costs[answer, true class]`` for an
-answer; so the return of an episode is minus the regularised loss of its row (equations 2, 5, 6 and 8).
+unrelated_costs[j]`` otherwise. The reward is minus this cost, or minus ``answer_costs[answer, true class]`` for an
+answer: the error costs, then a row of ``refer_cost``, whatever the class; so the return of an episode is minus the
+regularised loss of its row (equations 2, 5, 6 and 8).
 
 Each function works on state ``e`` of a batch, under the tables ``t``. Environments, evaluation and learners all call
 these functions. ``fsgym.rules.rules`` checks the parameters and applies the functions to batches.
@@ -53,8 +55,8 @@ class Costs(NamedTuple):
     """The parameters of rewards, except prices."""
 
     lam: float  # exchange rate: one unit of ``costs`` in units of the error costs
-    error_costs: NDArray[np.float64]  # (n_classes, n_classes), by answer and true class
-    costliest: NDArray[np.int64]  # (n_classes,) the costliest answer for each true class
+    error_costs: NDArray[np.float64]  # (n_answers, n_classes), by answer and true class: ``Rules.answer_costs``
+    costliest: NDArray[np.int64]  # (n_classes,) the costliest class to answer for each true class
 
 
 class State(NamedTuple):

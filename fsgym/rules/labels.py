@@ -13,21 +13,23 @@ from fsgym.text.messages import brief, explain_unknown, listing
 # Answers from class probabilities.
 
 
-def cheapest_answers(shares: NDArray[np.float64], error_costs: NDArray[np.float64]) -> NDArray[np.int64]:
+def cheapest_answers(shares: NDArray[np.float64], answer_costs: NDArray[np.float64]) -> NDArray[np.int64]:
     """The answer of least expected cost for class probabilities (n_samples, n_classes), int64 (n_samples,).
 
-    Ties go to the first class.
+    ``answer_costs`` (n_answers, n_classes) are those of ``Rules``: error costs, and a row for the answer that refers.
+    Ties go to the first answer, so to a class.
 
     References
     ----------
-    C. Elkan. The foundations of cost-sensitive learning. IJCAI, 2001, eq. 1.
+    C. Elkan. The foundations of cost-sensitive learning. IJCAI, 2001, eq. 1. C. K. Chow. On optimum recognition error
+    and reject tradeoff. IEEE Transactions on Information Theory, 1970.
 
     Examples
     --------
     >>> cheapest_answers(np.array([[0.8, 0.2]]), np.array([[0.0, 10.0], [1.0, 0.0]]))
     array([1])
     """
-    return (shares @ error_costs.T).argmin(axis=1)
+    return (shares @ answer_costs.T).argmin(axis=1)
 
 
 # Names of the axes of a DataFrame of error costs that say which of them is which.

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, TypedDict, TypeVar, get_type_hints
 
 from fsgym.text.messages import suggests_parameters
 
-Form = Literal["number", "count", "flag", "word", "prices", "pairs", "needs", "errors", "groups"]
-SCALARS: tuple[Form, ...] = ("number", "count", "flag", "word")
+Form = Literal["number", "count", "flag", "word", "text", "prices", "pairs", "needs", "errors", "groups"]
+SCALARS: tuple[Form, ...] = ("number", "count", "flag", "word", "text")
 
 
 class RuleOptionsButLam(TypedDict, total=False):
@@ -22,6 +22,8 @@ class RuleOptionsButLam(TypedDict, total=False):
     relation: Literal["any", "all"]
     empty_is_related: bool
     error_costs: Any
+    refer_cost: float | None
+    refer_label: str
     budget: int | None
     budget_cost: float | None
     prerequisites: Any
@@ -42,9 +44,10 @@ class RuleOption(NamedTuple):
     name : str
     default : its default value
     form : str
-        The kind of its value: a "number", a "count" (whole number), a "flag" (bool) or a "word" (one of ``words``);
-        "prices" of the acquisitions (or one of ``words``); "pairs" of related acquisitions, or which acquisition
-        "needs" which (both are matrices (J, J) in ``Rules``); costs of "errors", a matrix (c, c); "groups" of features.
+        The kind of its value: a "number", a "count" (whole number), a "flag" (bool), a "word" (one of ``words``) or
+        a "text"; "prices" of the acquisitions (or one of ``words``); "pairs" of related acquisitions, or which
+        acquisition "needs" which (both are matrices (J, J) in ``Rules``); costs of "errors", a matrix (c, c); "groups"
+        of features.
     help : str, a sentence for the command line
     words : tuple of str, the words that it may be
     """
@@ -77,6 +80,13 @@ OPTIONS = (  # in the order of ``Rules``
     ),
     RuleOption("empty_is_related", True, "flag", "Whether the first acquisition counts as related."),
     RuleOption("error_costs", None, "errors", "Costs of each answer for each true class."),
+    RuleOption(
+        "refer_cost",
+        None,
+        "number",
+        "Cost of referring a case to a person, in units of error cost; by default no case is referred.",
+    ),
+    RuleOption("refer_label", "a person", "text", "What the answer is called that refers a case."),
     RuleOption("budget", None, "count", "Largest number of acquisitions for a row."),
     RuleOption("budget_cost", None, "number", "Largest total price for a row, in units of costs."),
     RuleOption("prerequisites", None, "needs", "For each acquisition, those that must be made before it."),

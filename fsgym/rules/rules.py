@@ -57,6 +57,13 @@ class Rules:
         ``error_costs[answer, true class]``; may be negative. A DataFrame has the answers as its index and the true
         classes as its columns; a mapping is ``{answer: {true class: cost}}``. Without ``classes`` the labels are 0, 1,
         ... Default: 1 for a wrong answer, 0 for a correct one.
+    refer_cost : float, optional
+        Cost of one more answer, to refer the case to a person, >= 0, in the unit of ``error_costs`` and whatever the
+        class is: the reject option of Chow (1970). It is the cheapest answer where every class has a larger expected
+        error cost; with the default error costs, where no class has a probability of 1 - ``refer_cost`` or more. By
+        default no case is referred.
+    refer_label : str, default "a person"
+        What this answer is called; no class may have this label.
     budget : int, optional
         Largest number of acquisitions for a row, >= 0 (eq. 5).
     budget_cost : float, optional
@@ -76,6 +83,11 @@ class Rules:
     ValueError, TypeError
         If a parameter is invalid.
 
+    References
+    ----------
+    Dulac-Arnold, Denoyer, Preux and Gallinari (2012), Sequential approaches for learning datum-wise sparse
+    representations. Chow (1970), On optimum recognition error and reject tradeoff.
+
     Examples
     --------
     >>> from fsgym import Rules
@@ -86,6 +98,9 @@ class Rules:
     array([3.])
     >>> Rules(3, 2, classes=["ill", "well"], error_costs={"well": {"ill": 500}, "ill": {"well": 100}})
     Rules(3 acquisitions, 2 classes, lam=0.01, error_costs: a missed ill costs 500, a false ill costs 100)
+    >>> rules = Rules(3, 2, refer_cost=0.2)
+    >>> rules, rules.n_actions, rules.answer_costs.tolist()
+    (Rules(3 acquisitions, 2 classes, lam=0.01, refer_cost=0.2), 6, [[0.0, 1.0], [1.0, 0.0], [0.2, 0.2]])
     """
 
     # J acquisitions, c classes; arrays are read-only
@@ -103,6 +118,9 @@ class Rules:
     relation: Literal["any", "all"]
     empty_is_related: bool
     error_costs: NDArray[np.float64]  # (c, c)
+    refer_cost: float | None
+    refer_label: str
+    answer_costs: NDArray[np.float64]  # (n_answers, c): ``error_costs``, then a row of ``refer_cost`` if it is given
     budget: int | None
     budget_cost: float | None
     prerequisites: NDArray[np.bool_] | None  # (J, J)
@@ -122,6 +140,8 @@ class Rules:
         relation: Literal["any", "all"] = "any",
         empty_is_related: bool = True,
         error_costs: Any = None,
+        refer_cost: float | None = None,
+        refer_label: str = "a person",
         budget: int | None = None,
         budget_cost: float | None = None,
         prerequisites: Any = None,
@@ -149,16 +169,29 @@ class Rules:
         self.forbids_unrelated = isinstance(unrelated_costs, str)
         self.classes = checks.check_class_labels(classes, self.n_classes)
         self.error_costs = checks.check_error_costs(error_costs, self.classes or range(self.n_classes))
+        self.refer_cost = None if refer_cost is None else check_number(refer_cost, "refer_cost", 0.0)
+        self.refer_label = checks.check_refer_label(refer_label, self.refer_cost, self.classes)
+        self.answer_costs = self.error_costs
+        if self.refer_cost is not None:
+            self.answer_costs = np.vstack([self.error_costs, np.full(self.n_classes, self.refer_cost)])
         self.prerequisites = checks.check_relation(prerequisites, self.names, "prerequisites")
         if self.prerequisites is not None:
             checks.refuse_cycles(self.prerequisites, self.names)
         self.budget, self.budget_cost = checks.check_budget(budget), checks.check_budget_cost(budget_cost)
         if not np.isfinite(self.largest_loss()):
             raise ValueError(
-                "lam, costs and error_costs must be small enough to be added up in float64; divide them by a common "
-                "factor"
+                "lam, costs, error_costs and refer_cost must be small enough to be added up in float64; divide them by "
+                "a common factor"
             )
-        for array in (self.costs, self.unrelated_costs, self.error_costs, self.related, self.prerequisites):
+        arrays = (
+            self.costs,
+            self.unrelated_costs,
+            self.error_costs,
+            self.answer_costs,
+            self.related,
+            self.prerequisites,
+        )
+        for array in arrays:
             if array is not None:
                 array.flags.writeable = False
         self.tables = compiled_tables(self)
@@ -262,7 +295,9 @@ class Rules:
             if isinstance(value, np.ndarray):
                 arrays[name] = value.astype(np.uint8) if value.dtype == bool else value
         plain = {"n_features": self.n_features, "n_classes": self.n_classes}
-        plain |= {option.name: given[option.name] for option in OPTIONS if option.form in SCALARS}
+        if self.refer_cost is None:  # fsgym 0.2.0 reads such rules, and results that were stored by them stay known
+            del given["refer_cost"], given["refer_label"]
+        plain |= {o.name: given[o.name] for o in OPTIONS if o.form in SCALARS and o.name in given}
         plain |= {"names": list(self.names)} | ({} if self.classes is None else {"classes": list(self.classes)})
         plain |= {name: word for name, word in given.items() if isinstance(word, str) and name not in plain}
         return arrays, json.dumps(plain)
@@ -300,6 +335,7 @@ class Rules:
         described = describe_error_costs(self.error_costs, self.classes or range(self.n_classes), ERRORS_IN_REPR)
         if described:
             parts.append("error_costs" if self.classes is None else f"error_costs: {described}")
+        parts += [f"refer_cost={self.refer_cost:g}"] if self.refer_cost is not None else []
         parts += [f"budget={self.budget}"] if self.budget is not None else []
         parts += [f"budget_cost={self.budget_cost}"] if self.budget_cost is not None else []
         parts += ["prerequisites"] if self.prerequisites is not None else []
@@ -310,8 +346,27 @@ class Rules:
 
     @property
     def n_actions(self) -> int:
-        """Acquisitions and answers: J + c."""
-        return self.n_acquisitions + self.n_classes
+        """Acquisitions and answers: J + n_answers."""
+        return self.n_acquisitions + self.n_answers
+
+    @property
+    def n_answers(self) -> int:
+        """The classes, and with ``refer_cost`` the answer that refers: c or c + 1."""
+        return len(self.answer_costs)
+
+    def answer_labels(self, classes: ArrayLike) -> NDArray:
+        """The labels of all answers, (n_answers,): ``classes``, and ``refer_label`` where a case may be referred.
+
+        They have dtype object where a case may be referred and the classes are no text.
+
+        >>> from fsgym import Rules
+        >>> Rules(3, 2, refer_cost=0.2).answer_labels([0, 1])
+        array([0, 1, 'a person'], dtype=object)
+        """
+        labels = np.asarray(classes)
+        if self.refer_cost is None:
+            return labels
+        return np.append(labels if labels.dtype.kind == "U" else labels.astype(object), self.refer_label)
 
     def blank_state(self, size: int = 1) -> State:
         """Zeroed states of ``size`` episodes, for the compiled functions."""
@@ -321,7 +376,7 @@ class Rules:
         """The largest loss that an episode could have, with all acquisitions and the costliest answer."""
         with np.errstate(over="ignore"):
             prices = np.maximum(self.costs, self.unrelated_costs)
-            return float(prices.sum() * self.lam + np.abs(self.error_costs).max())
+            return float(prices.sum() * self.lam + np.abs(self.answer_costs).max())
 
     def check_largest_loss(self, limit: float) -> None:
         """ValueError where an episode could have a larger loss than a learner's arithmetic can represent."""
@@ -333,10 +388,10 @@ class Rules:
 
     def reward_costs(self) -> Costs:
         """The parameters of rewards for compiled code, except prices."""
-        return Costs(self.lam, self.error_costs, self.costliest_answers(np.arange(self.n_classes)))
+        return Costs(self.lam, self.answer_costs, self.costliest_answers(np.arange(self.n_classes)))
 
     def costliest_answers(self, true_classes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The costliest answer for each true class, int64: the outcome of an illegal action."""
+        """The costliest class to answer for each true class, int64: the outcome of an illegal action."""
         return self.error_costs.argmax(axis=0)[true_classes]
 
     def acquisitions_of(self, acquired: ArrayLike) -> NDArray[np.bool_]:

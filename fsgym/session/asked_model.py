@@ -19,8 +19,8 @@ class AskedModel(Protocol):
     Whatever has these six members can be asked in a terminal, on a page and in Python: ``Session(model)`` holds a
     session with it. Four are the model's own. ``AskingMixin`` has the last two, and makes of the four the methods
     ``step``, ``session``, ``resume`` and ``predict_on_demand`` of a classifier. With F features, J acquisitions and
-    n_actions = J + n_classes, action j < J acquires j, and action J + c answers the class of code c. All arrays are in
-    the order of ``acquisitions_``.
+    n_actions = J + n_answers, action j < J acquires j, and action J + c answers the class of code c. Where the rules
+    have a ``refer_cost``, code n_classes refers the case to a person. All arrays are in the order of ``acquisitions_``.
 
     A model must answer wherever no acquisition is legal, name legal acquisitions only, and say the same about the same
     state. Values that are not known, and those that cannot be obtained, are NaN; which of them can still be acquired

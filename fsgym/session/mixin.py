@@ -211,7 +211,7 @@ class AskingMixin:
         """
         batch = RowBatch(self, rows, available, missing)
         run_source(batch, get)
-        return self.classes_[batch.answers]
+        return self.acquisitions_.rules.answer_labels(self.classes_)[batch.answers]
 
     async def predict_on_demand_async(
         self, get: AsyncValueSource, rows: Any, *, available: Any = None, missing: Any = None
@@ -219,7 +219,7 @@ class AskingMixin:
         """As ``predict_on_demand``, where ``get`` is a coroutine function; the calls of a round run concurrently."""
         batch = RowBatch(self, rows, available, missing)
         await run_async_source(batch, get)
-        return self.classes_[batch.answers]
+        return self.acquisitions_.rules.answer_labels(self.classes_)[batch.answers]
 
     def resume(self, text: str) -> Session:
         """The session that ``Session.to_json`` wrote, as if it had never stopped.

@@ -321,7 +321,7 @@ class Session:
             self._append(event)
 
     def stop(self) -> Any:
-        """End the session, whatever the model would ask, and return the answer: a class label."""
+        """End the session, whatever the model would ask, and return the answer: a class label, or ``refer_label``."""
         self._stopped = True
         return self.step.answer
 
@@ -329,7 +329,8 @@ class Session:
         """Why the model asks its question, or stops, in sentences."""
         reasons = explain_step(self.step, self._acquisitions.rules.lam)
         if self._stopped and not self.step.should_stop:
-            return f"You stopped with the answer {self.step.answer}; the model would have gone on. {reasons}"
+            stopped = "stopped and referred to" if self.step.refers else "stopped with the answer"
+            return f"You {stopped} {self.step.answer}; the model would have gone on. {reasons}"
         return reasons
 
     @property

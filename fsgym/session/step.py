@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -145,7 +145,7 @@ class Step:
     should_stop : bool
         Whether the model would answer now.
     answer : label
-        The answer if it is given now.
+        The answer if it is given now: a class, or ``refer_label`` of the rules.
     probabilities : dict label -> float, or None for a model without class probabilities
     expected_cost : ExpectedCost
     spent : float
@@ -156,6 +156,8 @@ class Step:
         The columns whose values are known and have no effect on probabilities and answer, until the model asks for what
         it uses together with them.
     certainty : Certainty, or None for a model that is not calibrated
+    refers : bool
+        Whether this answer refers the case to a person, and is no class.
 
     Examples
     --------
@@ -178,11 +180,13 @@ class Step:
     alternatives: tuple[Alternative, ...]
     unused: tuple[str, ...] = ()
     certainty: Certainty | None = None
+    refers: bool = field(default=False, repr=False)
 
     def as_json(self) -> dict[str, Any]:
         """The step as plain JSON values; probabilities are a list of pairs, as labels need not be text.
 
-        Without ``certainty`` for a model that is not calibrated.
+        Without ``certainty`` for a model that is not calibrated. That the answer refers is seen from it: it is the
+        label that is no class.
         """
         plain = asdict(self) | {
             "question": None
@@ -191,6 +195,7 @@ class Step:
             "expected_cost": self.expected_cost._asdict(),
             "alternatives": [a._asdict() for a in self.alternatives],
         }
+        del plain["refers"]
         if self.probabilities is not None:
             plain["probabilities"] = [list(pair) for pair in self.probabilities.items()]
         if self.certainty is None:
@@ -207,7 +212,7 @@ class Advice(NamedTuple):
     ----------
     actions : int64 (n,), as ``Policy.actions``
     beyond : int64 (n,), the acquisition to make if the episode goes on; -1 where none is legal
-    answers : int64 (n,), class codes, the answers if they are given now
+    answers : int64 (n,), class codes, the answers if they are given now; n_classes refers the case to a person
     preference : float64 (n, J), higher for acquisitions that come first
     expected : float64 (n, J), as ``Alternative.expected_cost``; NaN where there is no estimate
     stop_cost : float64 (n,), as ``ExpectedCost.stop``; NaN where there is no estimate

@@ -161,10 +161,13 @@ def explain_step(step: Step, lam: float) -> str:
 
 def _belief(step: Step) -> list[str]:
     if step.probabilities is None:
-        return [answer_now_text(step.answer)]
+        return [answer_now_text(step.answer, step.refers)]
     ranked = sorted(step.probabilities.items(), key=lambda pair: -pair[1])
     shares = {label: probability_text(share) for label, share in ranked}
     labels = list(shares)[:2]
+    if step.refers:
+        believed = " and ".join(f"{label} {shares[label]}" for label in labels)
+        return [f"The model believes in {believed}; it would refer the case to {step.answer} now."]
     is_likeliest = shares[step.answer] == shares[labels[0]]
     if not is_likeliest and step.answer not in labels:
         labels.append(step.answer)
@@ -275,7 +278,7 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
             gain = _per_unit(stop_cost - expected, price)
         alternatives.append(Alternative(rules.names[j], price, expected, gain))
     question = None if action >= J else question_on(acquisitions, case, action, float(prices[action]))
-    labels = model.classes_.tolist()
+    labels, answer = model.classes_.tolist(), int(advice.answers[0])
     probabilities = None
     if advice.probabilities is not None:
         probabilities = dict(zip(labels, advice.probabilities[0].tolist(), strict=True))
@@ -288,13 +291,14 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
     return Step(
         question,
         question is None,
-        labels[int(advice.answers[0])],
+        rules.answer_labels(model.classes_).tolist()[answer],
         probabilities,
         ExpectedCost(stop_cost, None if beyond < 0 else _known_number(advice.expected[0, beyond])),
         case.spent,
         tuple(alternatives),
         tuple(column.name for column, features in columns if advice.unused[0, features].any()),
         certainty,
+        answer == len(labels),
     )
 
 

@@ -38,7 +38,7 @@ def price_and_paid(price: float, spent: float) -> str:
 
 def would_stop_text(step: Step) -> str:
     """What is said above a question that the model does not ask."""
-    return f"The model would stop here and answer {step.answer}."
+    return f"The model would stop here and {'refer to' if step.refers else 'answer'} {step.answer}."
 
 
 def ranked_beliefs(probabilities: Mapping[Any, float]) -> list[tuple[Any, float]]:
@@ -57,12 +57,13 @@ def alternative_text(alternative: Alternative) -> str:
 
 def answer_text(step: Step) -> str:
     """The answer and the total price."""
-    return f"Answer: {step.answer} (paid {step.spent:.4g} in total)"
+    return f"{'Refer to' if step.refers else 'Answer:'} {step.answer} (paid {step.spent:.4g} in total)"
 
 
 def ending_text(step: Step) -> str:
     """What is said once a session has ended with its answer."""
-    return f"Ended with the answer {step.answer}, paid {step.spent:.4g}."
+    ending = "Referred to" if step.refers else "Ended with the answer"
+    return f"{ending} {step.answer}, paid {step.spent:.4g}."
 
 
 def answer_cost_text(step: Step) -> str:
@@ -71,7 +72,7 @@ def answer_cost_text(step: Step) -> str:
     if stop is None:
         return ""
     first = "" if go_on is None else f"; after acquiring {step.alternatives[0].name} it would be about {go_on:.3g}"
-    return f"The expected cost of this answer is {stop:.3g}{first}."
+    return f"The {'cost of referring' if step.refers else 'expected cost of this answer'} is {stop:.3g}{first}."
 
 
 def entry_text(entry: LogEntry, columns: Iterable[Column]) -> str:

@@ -124,6 +124,8 @@ def options_in_words(rules: Any) -> list[str]:
         words.append(f"A row may have at most {rules.budget} acquisitions (budget).")
     if rules.budget_cost is not None:
         words.append(f"A row may have acquisitions for at most {rules.budget_cost:g} units of cost (budget_cost).")
+    if rules.refer_cost is not None:
+        words.append(f"A row may be referred to {rules.refer_label}, for {rules.refer_cost:g} (refer_cost).")
     if rules.related is not None:
         words.append(
             f"An acquisition counts as related if it is related to {rules.relation} of the earlier ones; the first "

@@ -40,12 +40,14 @@ def unused_text(columns: Sequence[str]) -> str:
     return f"Known, but not used yet: {', '.join(columns)}."
 
 
-def answer_now_text(answer: Any) -> str:
-    """What is said in place of beliefs by a model that has none.
+def answer_now_text(answer: Any, refers: bool = False) -> str:
+    """What is said in place of beliefs by a model that has none; ``refers``: the answer is to whom a case is referred.
 
-    >>> answer_now_text("yes")
-    'The answer now would be yes.'
+    >>> answer_now_text("yes"), answer_now_text("a person", refers=True)
+    ('The answer now would be yes.', 'The case would be referred to a person now.')
     """
+    if refers:
+        return f"The case would be referred to {answer} now."
     return f"The answer now would be {answer}."
 
 

@@ -63,7 +63,7 @@ REFUSALS = {
 def openapi_description(model: AskedModel, title: str) -> dict[str, Any]:
     """The description, as plain JSON values."""
     acquisitions = model.acquisitions_
-    labels = model.classes_.tolist()
+    labels, answers = model.classes_.tolist(), acquisitions.rules.answer_labels(model.classes_).tolist()
     refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     refusals = {status: {"description": words, "content": refusal} for status, words in REFUSALS.items()}
     step = {
@@ -99,7 +99,7 @@ def openapi_description(model: AskedModel, title: str) -> dict[str, Any]:
             "schemas": {
                 "Arguments": _arguments(acquisitions),
                 "Error": _record({"error": {"type": "string", "description": "One sentence."}}),
-                **_replies(acquisitions, labels, getattr(model, "promise_", None) is not None),
+                **_replies(acquisitions, labels, answers, getattr(model, "promise_", None) is not None),
             },
         },
     }
@@ -144,8 +144,11 @@ def _value(column: Column) -> dict[str, Any]:
     return words | {"type": ["string", "number", "boolean"], "examples": list(column.levels[:3])}
 
 
-def _replies(acquisitions: Any, labels: list[Any], calibrated: bool) -> dict[str, Any]:
-    """The schemas of a step and of its parts; steps of a calibrated model say how certain the answer is."""
+def _replies(acquisitions: Any, labels: list[Any], answers: list[Any], calibrated: bool) -> dict[str, Any]:
+    """The schemas of a step and of its parts, for labels of classes and of answers.
+
+    Steps of a calibrated model say how certain the answer is.
+    """
     name = {"enum": list(acquisitions.rules.names)}
     label = {"enum": labels}
     column = {
@@ -170,7 +173,7 @@ def _replies(acquisitions: Any, labels: list[Any], calibrated: bool) -> dict[str
     step = {
         "question": {"anyOf": [{"$ref": "#/components/schemas/Question"}, {"type": "null"}]},
         "should_stop": {"type": "boolean"},
-        "answer": label,
+        "answer": {"enum": answers},
         "probabilities": {"type": ["array", "null"], "items": pair},
         "expected_cost": _record({"stop": NUMBER_OR_NULL, "go_on": NUMBER_OR_NULL}),
         "spent": {"type": "number"},

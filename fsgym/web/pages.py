@@ -293,7 +293,7 @@ def belief_said(case: OpenCase) -> str:
     """The belief in words, and what it was before the last change."""
     now = case.session.probabilities
     if now is None or case.prior is None or case.before is None:
-        return answer_now_text(case.session.step.answer)
+        return answer_now_text(case.session.step.answer, case.session.step.refers)
     labels, prior, before = list(now), list(case.prior.values()), list(case.before.values())
     after = list(now.values())
     return (

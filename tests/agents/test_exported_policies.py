@@ -39,7 +39,7 @@ from support.patients import UNITS, features_and_labels, patients
 
 pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit:UserWarning")
 
-DEFAULT = ("everything", "panel with a needle")
+DEFAULT = ("everything", "panel with a needle", "referral, error costs")
 FITTED = {
     "lattice": lambda **options: LatticeClassifier(random_state=0, **options),
     "linear": lambda **options: DatumWiseClassifier(n_iterations=6, random_state=0, **options),

@@ -20,6 +20,8 @@ KINDS = {
     "budget_cost": {"lam": 0.005, "costs": np.linspace(2, 1, N).round(1), "budget_cost": 5},
     "small budget_cost": {"lam": 1, "costs": np.linspace(0.02, 0.01, N), "budget_cost": 0.05},
     "prices and errors": {"lam": 1, "costs": np.linspace(0.05, 0.01, N), "error_costs": [[0, 3], [1, 0]]},
+    "referral": {"lam": 0.03, "refer_cost": 0.2},
+    "referral, errors": {"lam": 1, "costs": 0.02, "error_costs": [[-1, 3], [1, 0]], "refer_cost": 0.4},
     "groups": {"lam": 0.03, "groups": np.arange(N).reshape(-1, 2).tolist()},
     "relational": {"lam": 1, "costs": 0.02, "unrelated_costs": 0.06, "related": CHAIN},
     "related to all": {"lam": 1, "costs": 0.01, "unrelated_costs": 0.02, "related": 1 - CHAIN, "relation": "all"},
@@ -32,7 +34,7 @@ KINDS = {
 def reference_optimum(joint, options):
     """As ``exact.optimum``, with prices and legality of the reference process."""
     process = ReferenceProcess(joint.ndim - 1, joint.shape[-1], options)
-    errors = np.array([[process.error_cost(k, c) for c in range(joint.shape[-1])] for k in range(joint.shape[-1])])
+    errors = np.array([[process.error_cost(k, c) for c in range(joint.shape[-1])] for k in range(process.n_answers)])
 
     @cache
     def value(taken: tuple[int, ...], spent: float) -> np.ndarray:
@@ -71,11 +73,51 @@ def test_the_optimum_is_that_of_the_rules_written_out(task, kind):
     assert optimum(task(N), rules) == pytest.approx(reference_optimum(task(N), KINDS[kind]), abs=1e-12)
 
 
+# Lowest losses at lam .03 with refer_cost .1, .2, .3, .5, by a separate computation of 2026; "plain" without it.
+WITH_REFERRAL = {
+    exact.naive_bayes: {0.1: 0.1, 0.2: 0.1509, 0.3: 0.170602, 0.5: 0.177902, "plain": 0.177902},
+    exact.decision_list: {0.1: 0.1, 0.2: 0.117872, 0.3: 0.117872, 0.5: 0.117872, "plain": 0.117872},
+    exact.multiplexer: {0.1: 0.1, 0.2: 0.14, 0.3: 0.14, 0.5: 0.14, "plain": 0.14},
+}
+
+
+@pytest.mark.parametrize("task", WITH_REFERRAL, ids=lambda task: task.__name__)
+def test_the_optimum_with_referral(task):
+    for refer_cost, loss in WITH_REFERRAL[task].items():
+        options = {} if refer_cost == "plain" else {"refer_cost": refer_cost}
+        assert optimum(task(N), Rules(N, 2, lam=0.03, **options)) == pytest.approx(loss, abs=1e-6)
+
+
+def test_the_optimum_rises_with_the_cost_of_referral_up_to_that_without():
+    joint, costs = exact.naive_bayes(N), np.arange(0, 0.6, 0.01)
+    losses = np.array([optimum(joint, Rules(N, 2, lam=0.03, refer_cost=r)) for r in costs])
+    assert losses[0] == 0.0
+    assert (np.diff(losses) >= -1e-12).all()
+    assert (np.diff(losses, 2) <= 1e-12).all()  # concave: the slope is the share referred, from 1 to 0
+    assert losses[-1] == pytest.approx(optimum(joint, Rules(N, 2, lam=0.03)))
+    near = [optimum(joint, Rules(N, 2, lam=0.03, refer_cost=r)) for r in (0.25 - 1e-5, 0.25 + 1e-5)]
+    slope = (near[1] - near[0]) / 2e-5
+    assert slope == pytest.approx(0.19914, abs=1e-5)
+
+
+def test_at_no_price_of_features_the_optimum_is_the_rule_of_chow():
+    joint = exact.naive_bayes(N)
+    rows = joint.reshape(-1, 2)
+    for refer_cost in (0.05, 0.2, 0.4):
+        chow = np.minimum(rows.min(axis=1), refer_cost * rows.sum(axis=1)).sum()
+        assert optimum(joint, Rules(N, 2, lam=0.0, refer_cost=refer_cost)) == pytest.approx(chow, abs=1e-8)
+
+
+def test_the_loss_of_a_policy_that_refers_all():
+    joint, rules = exact.naive_bayes(N), Rules(N, 2, lam=0.03, refer_cost=0.2)
+    assert expected_loss(lambda observations, masks: np.full(len(masks), N + 2), joint, rules) == pytest.approx(0.2)
+
+
 def ask_for(order):
-    """Acquire these in turn where they are legal, then answer 1."""
+    """Acquire these in turn where they are legal; then the last answer, or the one before where the first bit is 0."""
 
     def act(observations, masks):
-        actions = np.full(len(masks), masks.shape[1] - 1)
+        actions = masks.shape[1] - 2 + (observations[:, N + order[0]] == 1)
         for j in reversed(order):
             actions[masks[:, j]] = j
         return actions

@@ -35,7 +35,14 @@ RULES = VARIANTS | {f"{name}, mixed": {"lam": 0.05, **rules} for name, rules in 
 QUICK = [("linear", variant) for variant in RULES] + [
     (agent, variant)
     for agent in ("lattice", "mixture", "any_network", "dqn")
-    for variant in ("budget 0", "everything", "panel with a needle", "base, mixed", "prerequisites, budget, mixed")
+    for variant in (
+        "budget 0",
+        "everything",
+        "panel with a needle",
+        "base, mixed",
+        "prerequisites, budget, mixed",
+        "referral",
+    )
 ]
 REST = [(agent, variant) for agent in ASKED_AGENTS for variant in RULES if (agent, variant) not in QUICK]
 

@@ -57,7 +57,7 @@ def cases_of(model: Any, table: pd.DataFrame, n: int, seed: int = 0) -> list[Ask
 
 def asked_by_model(model: Any, cases: list[AskedCase]) -> list[list[dict[str, Any]]]:
     """The steps of sessions."""
-    records, place = [], {label: k for k, label in enumerate(model.classes_.tolist())}
+    records, place = [], {label: k for k, label in enumerate(model.rules_.answer_labels(model.classes_).tolist())}
     for case in cases:
         session, steps = model.session(case.given, case.unavailable, accept=True), []
         while True:
@@ -120,7 +120,7 @@ def asked_by_reference(text: str, cases: list[AskedCase]) -> list[list[dict[str,
     reference, others = (import_document(name) for name in ("interpret_policy", "interpret_other_policies"))
     policy, records = reference.read_policy(text, others.KINDS), []
     columns_of = {a["name"]: a["features"] for a in policy.acquisitions}
-    place = {label: k for k, label in enumerate(policy.classes)}
+    place = {label: k for k, label in enumerate(policy.answers)}
     for case in cases:
         one, steps = reference.Case(policy, case.given, case.unavailable), []
         while True:

@@ -30,6 +30,8 @@ VARIANTS = {
     "budget_cost": {"lam": 0.1, "costs": PRICES, "budget_cost": 2.5},
     "costs": {"lam": 1.0, "costs": PRICES},
     "error costs": {"lam": 1.0, "costs": PRICES, "error_costs": ERRORS},
+    "referral": {"lam": 0.1, "refer_cost": 0.3},
+    "referral, error costs": {"lam": 1.0, "error_costs": ERRORS, "refer_cost": 15.0, "refer_label": "the ward"},
     "groups": {"lam": 0.1, "groups": GROUPS},
     "related to any": RELATED,
     "related to all": RELATED | {"relation": "all"},
@@ -46,6 +48,7 @@ VARIANTS = {
     "everything": RELATED | {"budget": 4, "budget_cost": 6.0, "prerequisites": CHAIN, "error_costs": ERRORS},
     "everything, forbidden": RELATED | {
         "budget": 4, "budget_cost": 3.0, "prerequisites": CHAIN, "error_costs": ERRORS, "unrelated_costs": "forbid",
+        "refer_cost": 5.0,
     },
 }  # fmt: skip
 

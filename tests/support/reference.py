@@ -30,6 +30,8 @@ class ReferenceProcess:
         self.relation = options.get("relation", "any")
         self.empty_is_related = options.get("empty_is_related", True)
         self.error_costs = options.get("error_costs")
+        self.refer_cost = options.get("refer_cost")
+        self.n_answers = n_classes + (self.refer_cost is not None)
         self.budget, self.budget_cost = options.get("budget"), options.get("budget_cost")
         self.prerequisites = options.get("prerequisites")
 
@@ -75,7 +77,7 @@ class ReferenceProcess:
 
     def mask(self, order: Sequence[int], x=None) -> list[bool]:
         """Whether each action is legal: the acquisitions, then the answers, which always are."""
-        return [self.is_legal(j, order, x) for j in range(self.n_acquisitions)] + [True] * self.n_classes
+        return [self.is_legal(j, order, x) for j in range(self.n_acquisitions)] + [True] * self.n_answers
 
     def known(self, order: Sequence[int], x) -> list[bool]:
         """z: whether the value of each feature is known."""
@@ -88,6 +90,8 @@ class ReferenceProcess:
         return [float(known) for known in z] + [float(v) if known else 0.0 for v, known in zip(x, z, strict=True)]
 
     def error_cost(self, answer: int, true_class: int) -> float:
+        if answer == self.n_classes:
+            return float(self.refer_cost)
         if self.error_costs is None:
             return float(answer != true_class)
         return float(self.error_costs[answer][true_class])

@@ -34,7 +34,7 @@ class CompiledMixture(NamedTuple):
     first: NDArray[np.int64]
     mass: NDArray[np.float32]
     entropy: NDArray[np.float64]
-    error_costs: NDArray[np.float64]
+    answer_costs: NDArray[np.float64]
     unit_cost: float  # of each error where all errors cost the same and correct answers nothing; otherwise 0
     weights: NDArray[np.float64]  # of the error cost, the entropy of the class, that of class and component
 
@@ -56,7 +56,7 @@ class StateBuffers(NamedTuple):
 
 def state_buffers(t: CompiledMixture) -> StateBuffers:
     """Memory for the states of a mixture."""
-    n_components, n_classes = len(t.log_share), len(t.error_costs)
+    n_components, n_classes = len(t.log_share), t.answer_costs.shape[1]
     most = int(np.diff(t.first).max()) // n_components
     copy = np.empty(most)
     return StateBuffers(
@@ -117,13 +117,13 @@ def write_probabilities(t, b, acquired, values, proba):
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def least_cost(error_costs, proba):
+def least_cost(answer_costs, proba):
     """The expected error cost of the best answer."""
     least = np.inf
-    for a in range(len(error_costs)):
+    for a in range(len(answer_costs)):
         cost = 0.0
         for k in range(len(proba)):
-            cost += error_costs[a, k] * proba[k]
+            cost += answer_costs[a, k] * proba[k]
         least = min(least, cost)
     return least
 
@@ -221,11 +221,11 @@ def _remaining_cost(t, b, n_rows, n_points):
         return t.unit_cost * remainder
     for p in range(n_points):
         least[p] = np.inf
-    for a in range(len(t.error_costs)):
+    for a in range(len(t.answer_costs)):
         for p in range(n_points):
             costs[p] = 0.0
         for r in range(n_rows):
-            cost, row = t.error_costs[a, b.classes[r]], b.by_class[r]
+            cost, row = t.answer_costs[a, b.classes[r]], b.by_class[r]
             for p in range(n_points):
                 costs[p] += cost * row[p]
         for p in range(n_points):
@@ -279,7 +279,7 @@ def write_estimate(t, b, acquired, values, legal, prices, outputs):
     proba, preference, inputs = outputs
     n_known = write_posterior(t, b, values, acquired, proba)
     n_active = _write_active(b)
-    cost = least_cost(t.error_costs, proba)
+    cost = least_cost(t.answer_costs, proba)
     lowest = _least_price(legal, prices)
     for j in range(len(legal)):
         preference[j] = -np.inf
@@ -289,7 +289,7 @@ def write_estimate(t, b, acquired, values, legal, prices, outputs):
             gain = t.weights[0] * b.gains[j, 0] + t.weights[1] * b.gains[j, 1] + t.weights[2] * b.gains[j, 2]
             preference[j] = gain / max(prices[j], lowest)
     inputs[9] = np.sqrt(n_known) / 3.0
-    _write_inputs(b, cost - _lowest_cost(t.error_costs), proba, legal, prices, preference, inputs)
+    _write_inputs(b, cost - _lowest_cost(t.answer_costs), proba, legal, prices, preference, inputs)
 
 
 @overload(estimate_state)
@@ -313,12 +313,12 @@ def _least_price(legal, prices):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _lowest_cost(error_costs):
+def _lowest_cost(answer_costs):
     """The cost of the cheapest answer of all; below 0 where correct answers are rewarded."""
-    lowest = error_costs[0, 0]
-    for a in range(error_costs.shape[0]):
-        for k in range(error_costs.shape[1]):
-            lowest = min(lowest, error_costs[a, k])
+    lowest = answer_costs[0, 0]
+    for a in range(answer_costs.shape[0]):
+        for k in range(answer_costs.shape[1]):
+            lowest = min(lowest, answer_costs[a, k])
     return lowest
 
 

@@ -234,8 +234,8 @@ class MixtureModel(StateModel):
             self.points.first,
             self.points.mass,
             self.points.entropy,
-            np.ascontiguousarray(self.rules.error_costs),
-            _unit_cost(self.rules.error_costs),
+            np.ascontiguousarray(self.rules.answer_costs),
+            _unit_cost(self.rules.answer_costs),
             np.array(self.weights, np.float64),
         )
 
@@ -345,10 +345,10 @@ class MixtureModel(StateModel):
         return cls(mixture, points, rules, (weights[0], weights[1], weights[2]))
 
 
-def _unit_cost(error_costs: NDArray[np.float64]) -> float:
-    """The cost of each error where all cost the same and correct answers nothing; otherwise 0."""
-    unit = float(error_costs.max())
-    return unit if np.array_equal(error_costs, unit * (1.0 - np.eye(len(error_costs)))) else 0.0
+def _unit_cost(answer_costs: NDArray[np.float64]) -> float:
+    """The cost of each error where all cost the same, correct answers nothing and no case is referred; otherwise 0."""
+    unit = float(answer_costs.max())
+    return unit if np.array_equal(answer_costs, unit * (1.0 - np.eye(len(answer_costs)))) else 0.0
 
 
 def _checked(arrays: Mapping[str, NDArray], name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray:

@@ -116,7 +116,7 @@ class NetworkModel(StateModel):
             np.array(self.ranking.sizes),
             np.float32(1 / (self.temperature * len(self.predictors))),
             self.candidates,
-            np.ascontiguousarray(self.rules.error_costs),
+            np.ascontiguousarray(self.rules.answer_costs),
             scaled,
             unit,
         )

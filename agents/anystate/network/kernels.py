@@ -29,8 +29,8 @@ class CompiledNetwork(NamedTuple):
     ranking : float32 (n_parameters,)
     score_scale : float32, by which the sum of the scores of all predictors is multiplied
     candidates : int64 (b,)
-    error_costs : float64 (n_classes, n_classes)
-    regrets : float32 (n_classes, n_classes), by class and answer, in the unit of the task
+    answer_costs : float64 (n_answers, n_classes)
+    regrets : float32 (n_classes, n_answers), by class and answer, in the unit of the task
     unit : float
     """
 
@@ -46,7 +46,7 @@ class CompiledNetwork(NamedTuple):
     ranking_sizes: NDArray[np.int64]
     score_scale: np.float32
     candidates: NDArray[np.int64]
-    error_costs: NDArray[np.float64]
+    answer_costs: NDArray[np.float64]
     regrets: NDArray[np.float32]
     unit: float
 
@@ -64,7 +64,7 @@ class NetworkBuffers(NamedTuple):
 def network_buffers(t: CompiledNetwork) -> NetworkBuffers:
     """Memory for the states of networks."""
     widest = int(max(t.predictor_sizes[1:].max(), t.ranking_sizes[1:].max()))
-    sizes = (int(t.ranking_sizes[0]), widest, widest, len(t.error_costs), len(t.candidates))
+    sizes = (int(t.ranking_sizes[0]), widest, widest, t.answer_costs.shape[1], len(t.candidates))
     return NetworkBuffers(*(np.zeros(size, np.float32) for size in sizes))
 
 
@@ -144,7 +144,7 @@ def write_network_estimate(t, b, acquired, values, legal, prices, outputs):
     proba, preference, inputs = outputs
     share, n_classes = write_network_probabilities(t, b, acquired, values, proba), len(proba)
     error = np.float32(np.inf)
-    for a in range(n_classes):
+    for a in range(t.regrets.shape[1]):
         regret = np.float32(0)
         for k in range(n_classes):
             regret += b.proba[k] * t.regrets[k, a]

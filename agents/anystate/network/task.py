@@ -96,11 +96,11 @@ class CandidateTask:
 
 
 def regrets(rules: Rules) -> NDArray[np.float64]:
-    """Error costs less those of the best answer to each class, float64 (n_classes, n_classes), by answer and class."""
-    return rules.error_costs - rules.error_costs.min(axis=0)
+    """Costs of answers less those of the best one to each class, float64 (n_answers, n_classes)."""
+    return rules.answer_costs - rules.answer_costs.min(axis=0)
 
 
 def scaled_regrets(rules: Rules) -> tuple[NDArray[np.float32], float]:
-    """Regrets by class and answer, float32 (n_classes, n_classes), in units of the largest one, and this unit."""
-    unit = float(regrets(rules).max()) or 1.0
+    """Regrets, float32 (n_classes, n_answers), in units of the largest one of an answer with a class; and this unit."""
+    unit = float(regrets(rules)[: rules.n_classes].max()) or 1.0
     return np.ascontiguousarray(regrets(rules).T / unit, np.float32), unit

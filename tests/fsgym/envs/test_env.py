@@ -23,7 +23,7 @@ from fsgym.envs.registration import VARIANTS as IDS
 from support.problems import DATA, ERRORS, C, N
 from support.reference import ReferenceEpisode
 
-END = {"prediction", "label", "correct", "illegal", "n_acquired", "acquisition_cost", "error_cost"}
+END = {"prediction", "label", "correct", "illegal", "n_acquired", "acquisition_cost", "error_cost", "referred"}
 
 
 def make(data: Dataset, options: dict, **kwargs) -> DatumWiseEnv:
@@ -94,6 +94,11 @@ EPISODES = {
     "errors at a price": (PRICED | {"error_costs": [[-3, 5], [7, -9]]}, 0, [0, 4], [-0.1, 9.0]),
     "a forfeit costs the most": (PRICED | {"error_costs": [[-3, 5], [7, -9]]}, 0, [0, 0], [-0.1, -5.0]),
     "even where wrong is cheap": (PRICED | {"error_costs": [[4, -2], [1, 3]]}, 0, [0, 0], [-0.1, -3.0]),
+    "referred at once": (PRICED | {"refer_cost": 0.25}, 0, [5], [-0.25]),
+    "referred later": (PRICED | {"refer_cost": 0.25}, 0, [1, 5], [-0.2, -0.25]),
+    "answered though it could be referred": (PRICED | {"refer_cost": 0.25}, 0, [4], [0.0]),
+    "a forfeit is no referral": (PRICED | {"refer_cost": 9.0}, 0, [0, 0], [-0.1, -1.0]),
+    "referred at no cost": (PRICED | {"refer_cost": 0}, 1, [5], [0.0]),
     "a group is paid for once": ({"lam": 0.1, "groups": [[0, 2], [1]]}, 0, [0, 3], [-0.1, 0.0]),
     "a group twice": ({"lam": 0.1, "groups": [[0, 2], [1]]}, 0, [0, 0], [-0.1, -1.0]),
     "neighbours are cheap": (
@@ -142,7 +147,8 @@ def test_observations_and_info_by_hand():
     observation, reward, terminated, _, info = env.step(3)
     assert terminated
     assert str(reward) == "0.0"  # and not -0.0
-    ends = {key: info[key] for key in END}
+    assert set(info) == {"action_mask", "spent"} | END - {"referred"}  # without refer_cost
+    ends = {key: info[key] for key in END - {"referred"}}
     assert ends == {
         "prediction": 0,
         "label": 0,
@@ -153,6 +159,17 @@ def test_observations_and_info_by_hand():
         "error_cost": 0.0,
     }
     assert [type(ends[k]) for k in ("prediction", "correct", "illegal", "error_cost")] == [int, bool, bool, float]
+
+
+@pytest.mark.parametrize(("action", "referred"), [(3, False), (5, True)])
+def test_info_says_whether_the_case_is_referred(action, referred):
+    env = make(TINY, PRICED | {"refer_cost": 0.25})
+    env.reset(options={"index": 0})
+    *_, info = env.step(action)
+    assert set(info) == {"action_mask", "spent"} | END
+    assert info["referred"] is referred
+    assert info["correct"] is False
+    assert (info["prediction"], info["error_cost"]) == ((2, 0.25) if referred else (0, 1.0))
 
 
 @pytest.mark.parametrize("legal", [True, False])

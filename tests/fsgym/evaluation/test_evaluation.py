@@ -56,6 +56,68 @@ def script(*order, answer):
     return act
 
 
+REFERRING = Rules(3, 2, lam=0.1, refer_cost=0.3)
+
+
+def refers(*rows, answer=1):
+    """An actor that acquires the first feature, refers the rows where this is not in ``rows``, and else answers."""
+
+    def act(observations, masks):
+        asked = np.where(np.isin(observations[:, 3], rows), 3 + answer, 5)
+        return np.where(masks[:, 0], 0, asked)
+
+    return act
+
+
+def test_accuracy_and_recall_are_over_the_rows_that_are_answered(data):
+    result = evaluate(refers(1), data, rules=REFERRING)  # both rows of "yes" are answered, those of "no" referred
+    assert (result.referred, result.accuracy, result.balanced_accuracy) == (0.5, 1.0, 1.0)
+    assert result.answers.tolist() == [2, 1, 2, 1]
+    assert result.losses.tolist() == pytest.approx([0.4, 0.1, 0.4, 0.1])
+    assert (result.error_cost, result.loss) == (pytest.approx(0.15), pytest.approx(0.25))
+    assert result.confusion.tolist() == [[0, 0, 2], [0, 2, 0]]
+    assert result.by_class["referred"].tolist() == [1.0, 0.0]
+    assert result.by_class["recall"].tolist()[1] == 1.0
+    assert np.isnan(result.by_class["recall"][0])
+    assert result.diagnostics["ppv"] == 1.0
+    assert result.figures()["referred"] == result.to_json()["figures"]["referred"] == 0.5
+    assert "50.0% referred to a person" in repr(result)
+    assert "share of rows referred" in result._repr_html_()
+    assert result.trajectories.to_frame()["answer"].dropna().tolist() == ["a person", "yes", "a person", "yes"]
+
+
+def test_where_all_rows_are_referred_there_is_no_accuracy(data):
+    result = evaluate(refers(), data, rules=REFERRING)
+    assert result.referred == 1.0
+    assert np.isnan(result.accuracy)
+    assert np.isnan(result.balanced_accuracy)
+    assert result.loss == pytest.approx(0.4)
+    assert result.to_json()["figures"]["accuracy"] is None
+
+
+def test_an_estimator_refers_by_its_label(data):
+    class Careful(PrefixClassifier):
+        def predict(self, X):
+            return np.where(np.asarray(X)[:, 2] > 3, "a person", super().predict(X))
+
+    result = evaluate(Careful().fit(X, Y), data, rules=REFERRING)
+    assert result.answers.tolist() == [0, 1, 0, 2]
+    with pytest.raises(ValueError, match="the policy answered a person, which is not a class"):
+        evaluate(Careful().fit(X, Y), data)
+    numbers = Dataset(X, [0, 1, 0, 1])
+    answers = Careful().fit(X, [0, 1, 0, 1])
+    answers.predict = lambda X: np.array([0, 1, 0, "a person"], dtype=object)
+    assert evaluate(answers, numbers, rules=REFERRING).answers.tolist() == [0, 1, 0, 2]
+
+
+def test_without_referral_nothing_is_said_of_it(data):
+    result = evaluate(script(0, answer=1), data)
+    assert result.referred == 0.0
+    assert "referred" not in result.figures()
+    assert "referred" not in result.by_class
+    assert "referred" not in repr(result) + result._repr_html_() + str(result.to_json())
+
+
 def test_the_rules_that_a_classifier_was_trained_with_are_the_default():
     data = load_dataset("wine")
     costs = np.arange(1.0, 14.0)
