@@ -33,6 +33,7 @@ from fsgym.evaluation.promise import (
     calibration_rows,
     check_targets,
     digest_of_rows,
+    has_rows,
     make_promise,
     refuse_promise_with_referral,
     without_rows,
@@ -547,9 +548,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             self.classes_.tolist(),
             policy.rules.error_costs,
         )
-        if X is None:
-            if wanted.risks or y is not None or by is not None or groups is not None:
-                raise ValueError("calibrate needs X, the rows to calibrate on; only min_confidence does without")
+        if not has_rows(wanted, X, y, by, groups):
             promise = without_rows(wanted, model_file.digest(policy, self._labels()))
         else:
             features, rows = self._calibration_rows(X, y, by, groups)

@@ -24,6 +24,7 @@ from fsgym.evaluation.promise import (
     calibration_rows,
     check_targets,
     digest_of_rows,
+    has_rows,
     make_promise,
     refuse_promise_with_referral,
     without_rows,
@@ -266,8 +267,7 @@ class OrderedAcquisitionsMixin:
         """Stop only where the answer is certain enough for what is promised, tested on rows of your own.
 
         As ``agents.BaseAgentClassifier.calibrate``, with its parameters and errors. Rows go on to the end of ``order_``
-        at most. Rows that trained the model are refused if they are the whole table. ``promise_`` has what is promised,
-        None before.
+        at most. ``promise_`` has what is promised, None before.
 
         Examples
         --------
@@ -282,9 +282,7 @@ class OrderedAcquisitionsMixin:
         refuse_promise_with_referral(self.rules_)
         targets = (target_error, target_recall, target_error_cost, min_confidence, confidence, test)
         wanted = check_targets(*targets, self.classes_.tolist(), self.rules_.error_costs)
-        if X is None:
-            if wanted.risks or y is not None or by is not None or groups is not None:
-                raise ValueError("calibrate needs X, the rows to calibrate on; only min_confidence does without")
+        if not has_rows(wanted, X, y, by, groups):
             self.promise_ = without_rows(wanted, "")
             return self
         table, codes = self._validate_table(X), self._codes_of(y)

@@ -726,6 +726,13 @@ def calibration_rows(y: NDArray[np.int64], X: Any, by: Any, groups: Any) -> Cali
     return CalibrationRows(y, codes, parts, [str(label) for label in labels[firsts]], what)
 
 
+def has_rows(wanted: Wanted, X: Any, y: Any, by: Any, groups: Any) -> bool:
+    """Whether there are rows to calibrate on; ValueError where there are none and what is wanted needs them."""
+    if X is None and (wanted.risks or y is not None or by is not None or groups is not None):
+        raise ValueError("calibrate needs X, the rows to calibrate on; only min_confidence does without")
+    return X is not None
+
+
 def digest_of_rows(X: NDArray, y: NDArray[np.int64]) -> str:
     """SHA-256 of rows with their class codes, by which calibrations of the same rows are counted."""
     return digest_of_form([array_form(X), array_form(y)])

@@ -18,7 +18,7 @@ from fsgym.comparison import figures
 from fsgym.comparison.answer import losses_table
 from fsgym.comparison.figures import draw, tradeoff, tradeoff_axes
 from fsgym.comparison.ranking import rank_methods, titles_with_flags
-from fsgym.comparison.reliability import pooled_bins
+from fsgym.comparison.report import pooled_bins
 from fsgym.comparison.summary import mean_text, settings_text, summarise
 from fsgym.methods import METHODS, REFERENCES
 from support.comparisons import results_of, row_of
