@@ -149,6 +149,8 @@ def choose_temperatures(states: PathStates, calibration: Calibration) -> NDArray
             by_size = temperatures_at(judged.size, fit_temperatures(others))
             gains.append(_log_of_truth(judged, by_size) - _log_of_truth(judged, 1.0))
             weights.append(judged.weight)
+    if not gains:  # all states are of one part
+        return None
     gain, weight = np.concatenate(gains), np.concatenate(weights)
     share = weight / weight.sum()
     mean = share @ gain

@@ -107,6 +107,11 @@ def test_auto_judges_by_other_folds_at_the_stop():
     assert choose_temperatures(passed, "auto") is None
 
 
+@pytest.mark.parametrize("change", [{"fold": np.zeros(3000, int)}, {"stop": np.zeros(3000, bool)}])
+def test_auto_chooses_none_where_nothing_can_judge(change):
+    assert choose_temperatures(drawn_states([0.3, 0.3])._replace(**change), "auto") is None
+
+
 @cache
 def models(agent, costs=False, calibrations=("none", "temperature")):
     """Models that are the same but for the calibration; the temperatures are far from 1, by hand."""
