@@ -78,7 +78,9 @@ def predict(
                 part = slice(first, first + ROWS_PER_CALL)
                 write(file, first, rows.iloc[part], table.loc[:, list(copied)].iloc[part])
     if output is not None:
-        show(f"{len(rows)} rows of {data} classified: {output}")
+        rules = writer.classifier.rules_
+        referred = "" if rules.refer_cost is None else f", {writer.n_referred} referred to {rules.refer_label}"
+        show(f"{len(rows)} rows of {data} classified{referred}: {output}")
 
 
 class Writer:
@@ -86,6 +88,7 @@ class Writer:
 
     def __init__(self, classifier: Any, copied: Sequence[str]) -> None:
         self.classifier = classifier
+        self.n_referred = 0  # rows written so far that are referred to a person
         classes = [str(c) for c in classifier.classes_]
         probabilities = [f"probability_{c}" for c in classes] if hasattr(classifier, "predict_proba") else []
         self.header = ["row", *copied, "answer", *probabilities, "acquired", "paid"]
@@ -119,6 +122,7 @@ class Writer:
         shares = model.predict_proba(rows) if hasattr(model, "predict_proba") else None
         X, rules, columns, classes = trajectories.table
         prices, labels = price_steps(rules, X, trajectories.order), rules.answer_labels(classes)
+        self.n_referred += int((trajectories.answers == rules.n_classes).sum())
         for i, order in enumerate(trajectories.order):
             record: dict[str, Any] = {"answer": _plain(labels[trajectories.answers[i]])}
             if shares is not None:

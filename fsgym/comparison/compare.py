@@ -242,7 +242,8 @@ def run_planned(planned: Comparison, where: ExecutionOptions, command: str | Non
         advice = "give a folder to store them"
         if folder is not None:
             advice = f"their rows are in {folder / 'results.csv'}; rerun the same command to resume"
-        raise KeyboardInterrupt(f"stopped after {len(outcomes)} of {len(planned.cells)} fits; {advice}")
+        done, fits = planned.fits_done(outcomes)
+        raise KeyboardInterrupt(f"stopped after {done} of {fits} fits; {advice}")
     if folder is not None:
         from fsgym.comparison.report import write_report
 

@@ -122,6 +122,16 @@ class Comparison:
                     outcomes |= {k: _outcome_of(protocol, self.cells[k], own, error) for k, own in zip(places, found)}
         return [outcome for _, outcome in sorted(outcomes.items(), key=lambda item: item[0])], interrupted
 
+    def fits_done(self, outcomes: Sequence[Outcome]) -> tuple[int, int]:
+        """How many fits have come to an end, as the progress bar counts them, and how many there are.
+
+        One fit serves all prices of a method that has a ``path``.
+        """
+        ended = {(o["row"]["split"], o["row"]["method"], o["row"]["setting"]) for o in outcomes}
+        fitted = [place for place, cell in enumerate(self.cells) if cell[1].fitted]
+        firsts = [self.cells[place] for place in (*fitted, *(places[0] for places, _ in self.tasks))]
+        return sum((split, method.name, setting) in ended for split, method, setting in firsts), len(firsts)
+
     def chosen(self, standing: RankedMethod) -> dict[int, Outcome]:
         """The outcome of each split at the setting of a method that was chosen there."""
         settings = dict(zip(standing.chosen["split"], standing.chosen["setting"], strict=True))

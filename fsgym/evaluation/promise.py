@@ -201,7 +201,9 @@ class RiskTest(NamedTuple):
 def refuse_promise_with_referral(rules: Any) -> None:
     """ValueError where cases may be referred to a person: no promise is tested for the answered ones alone yet."""
     if rules.refer_cost is not None:
-        raise ValueError("calibrate must have a model without refer_cost, got one that refers cases to a person")
+        raise ValueError(
+            "calibrate must have a model without refer_cost, got one that refers cases to a person; train it without"
+        )
 
 
 def combined_doubts(

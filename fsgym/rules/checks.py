@@ -112,10 +112,22 @@ def check_error_costs(costs: Any, classes: Sequence[Any]) -> NDArray[np.float64]
     return _check_square(error_cost_matrix(costs, classes), len(classes), "error_costs", "class")
 
 
+REFER_LABEL = "a person"  # by default
+
+
+def check_refer_cost(cost: Any) -> float | None:
+    """The cost of referring a case, or None."""
+    if isinstance(cost, bool | np.bool_):
+        raise TypeError(f"refer_cost must be a number, got {cost}")
+    return None if cost is None else check_number(cost, "refer_cost", 0.0)
+
+
 def check_refer_label(label: Any, refer_cost: float | None, classes: Sequence[str] | None) -> str:
     """What the answer to refer is called; ValueError where it is a class that can be answered beside it."""
     if not isinstance(label, str) or not label.strip():
         raise TypeError(f"refer_label must be a text that is not empty, got {brief(label)}")
+    if refer_cost is None and label != REFER_LABEL:
+        raise ValueError(f"refer_label must come with refer_cost, got {brief(label)} alone; give the cost of referring")
     if refer_cost is not None and classes is not None and label in classes:
         raise ValueError(f"refer_label must not be a class, got {brief(label)}; pass another refer_label")
     return label

@@ -84,7 +84,8 @@ OPTIONS = (  # in the order of ``Rules``
         "refer_cost",
         None,
         "number",
-        "Cost of referring a case to a person, in units of error cost; by default no case is referred.",
+        "Cost of referring a case to a person, in units of error cost; by default no case is referred. Comparisons "
+        "refuse it.",
     ),
     RuleOption("refer_label", "a person", "text", "What the answer is called that refers a case."),
     RuleOption("budget", None, "count", "Largest number of acquisitions for a row."),

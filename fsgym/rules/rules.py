@@ -169,7 +169,7 @@ class Rules:
         self.forbids_unrelated = isinstance(unrelated_costs, str)
         self.classes = checks.check_class_labels(classes, self.n_classes)
         self.error_costs = checks.check_error_costs(error_costs, self.classes or range(self.n_classes))
-        self.refer_cost = None if refer_cost is None else check_number(refer_cost, "refer_cost", 0.0)
+        self.refer_cost = checks.check_refer_cost(refer_cost)
         self.refer_label = checks.check_refer_label(refer_label, self.refer_cost, self.classes)
         self.answer_costs = self.error_costs
         if self.refer_cost is not None:

@@ -56,6 +56,11 @@ def test_predict_writes_the_label(folder, model, capsys):
     assert set(answers) == {"ill", "well", "the ward"}
     frame = pd.read_csv(folder / "ward.csv").drop(columns="kind")
     assert answers == load_classifier(model).predict(frame).tolist()
+    code, output, error = call(capsys, "predict", model, folder / "ward.csv", "-o", folder / "answers.csv")
+    assert code == 0
+    assert (
+        f"rows of {folder / 'ward.csv'} classified, {answers.count('the ward')} referred to the ward" in output + error
+    )
 
 
 def test_explain_and_ask(folder, model, capsys, monkeypatch):

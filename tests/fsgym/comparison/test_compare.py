@@ -281,6 +281,21 @@ def test_ctrl_c_stores_finished_fits_and_the_same_call_resumes(tmp_path, monkeyp
         assert (out / name).read_bytes() == (tmp_path / "uninterrupted" / name).read_bytes()
 
 
+def test_a_fit_that_serves_several_prices_counts_once_where_it_is_interrupted(tmp_path, monkeypatch):
+    original, seen = cells.run_cell, []
+
+    def interrupted(**cell):
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(cell)
+        return original(**cell)
+
+    monkeypatch.setattr(cells, "run_cell", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="stopped after 1 of 2 fits; "):
+        compare("wine", ["stopping"], lam=[0.01, 0.1], splits=2, out=tmp_path, references=False)
+    assert len(pd.read_csv(tmp_path / "results.csv")) > 1
+
+
 class Dying(Broken):
     """Its fit kills the process."""
 
