@@ -23,14 +23,14 @@ import pandas as pd
 import fsgym
 from agents import LatticeClassifier
 
-BATCH, MOST_TRAINED, LEAST_FOR_UNCHANGED = 300, 1500, 1000  # rows
+BATCH, MOST_TRAINED, LEAST_FOR_UNCHANGED = 300, 1000, 1000  # rows
 N_TABLES, N_UNCHANGED, MOST_FALSE = 20, 100, 5
 LAM = 0.01
 TABLES = (
     *("australian", "breast_cancer_wisconsin", "crx", "german_credit", "german_credit_numeric", "pima_diabetes"),
     *("segment", "spambase", "thyroid_ann", "transfusion", "vehicle", "vowel", "wine_quality_red"),
-    *("wine_quality_white", "yeast", "adult", "letter", "phishing", "physionet2012", "wdbc"),
-    *("tic_tac_toe", "car", "nursery", "mushroom", "splice_uci", "madelon"),
+    *("wine_quality_white", "yeast", "adult", "letter", "phishing", "wdbc", "splice_libsvm"),
+    *("tic_tac_toe", "car", "nursery", "mushroom", "splice_uci", "kddcup99_10percent"),
 )
 CHANGES = ("unit x 60", "unit x 1000", "mean + 1 sd", "level renamed", "column emptied", "class doubled")
 LEAST_LEVEL_SHARE, MOST_CLASS_SHARE = 0.1, 0.45

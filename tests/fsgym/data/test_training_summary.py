@@ -19,10 +19,15 @@ from fsgym.data.training_summary import (
     share_p_values,
 )
 
-COLUMNS = Columns([
-    Column("pulse", low=30, high=120), Column("ward", "category", ("er", "gp", "icu")), Column("smoker", "bool"),
-    Column("code", "codes", ("a", "b", "c")), Column("time", offset=1.7e9),
-])  # fmt: skip
+COLUMNS = Columns(
+    [
+        Column("pulse", low=30, high=120),
+        Column("ward", "category", ("er", "gp", "icu")),
+        Column("smoker", "bool"),
+        Column("code", "codes", ("a", "b", "c")),
+        Column("time", offset=1.7e9),
+    ]
+)
 
 
 def table(n, seed):
