@@ -26,6 +26,7 @@ from fsgym.support.writing import write_whole
 MODEL_FORMAT = "fsgym-model-2"
 NEWER_FORMAT = "fsgym-model-3"  # with a promise, temperatures or referral, of which fsgym 0.2.0 knows nothing
 PROMISE = "promise"  # its entry of the header
+SUMMARY = "training_summary"  # likewise; files of fsgym 0.2.0 have none
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
 # Exceptions that damaged content can raise while objects are built from it.
 DAMAGE_ERRORS = (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)

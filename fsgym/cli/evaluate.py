@@ -54,14 +54,18 @@ def evaluate(
     groups: options.GroupsOption = None,
     missing_columns: options.MissingColumnsOption = "error",
     data_dir: options.DataDirOption = None,
+    strict: options.StrictOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Evaluate a model file on a data set, under the rules of its training.
 
     The model file says how to read the data; each option of this command replaces what it says.
 
+    Where these rows differ from those of the training, such as by a unit, one line on stderr says so.
+
     With --json, one object: model, classifier, data, part, lam, remark (whether rows were used in training), promise
-    (of a calibrated model: what it promises, and what is found, in sentences) and evaluation. An evaluation has:
+    (of a calibrated model: what it promises, and what is found, in sentences), comparison (as of fsgym monitor; null
+    if the model file has no summary of its training) and evaluation. An evaluation has:
     dataset, rows, headline (names of the figures to decide by), figures (by name), cost_per_case and cost_per_1000
     (mean, low and high: the 95 % interval), classes, by_class (class, rows, recall, precision), positive_class,
     diagnostics (sensitivity, specificity, ppv, npv; empty for more than two classes) and confusion (rows by true class,
@@ -87,12 +91,16 @@ def evaluate(
         opened.check_groups(groups, labelled.loaded.dataset)
     part = split or labelled.default_split
     rows = part_index(labelled.loaded, part, labelled.reading.row_groups)
+    labels = labelled.loaded.dataset.classes[labelled.loaded.dataset.y[rows]]
+    compared = opened.compare(labelled.rows.iloc[rows], labelled.columns, labels)
+    opened.warn_of_differences(compared, data, strict)
     result = evaluate_model(labelled.classifier, labelled.loaded.dataset.rows(rows))
     remark = labelled.caution(rows)
     promised = sentences_of_promise(opened.classifier, result)
     if as_json:
         head = {"model": str(model), "classifier": type(opened.classifier).__name__, "data": data, "part": part}
-        said = {"promise": promised} if promised else {}
+        said: dict[str, Any] = {"promise": promised} if promised else {}
+        said |= {"comparison": None if compared is None else compared.as_json()}
         print_json(head | {"lam": result.rules.lam, "remark": remark, **said, "evaluation": result.to_json()})
         return
     words = part_in_words(labelled.loaded, part, labelled.reading.row_groups)

@@ -23,6 +23,7 @@ from fsgym.cli.explain import explain
 from fsgym.cli.export import export
 from fsgym.cli.leaderboard import leaderboard
 from fsgym.cli.mistakes import refuse_empty
+from fsgym.cli.monitor import monitor
 from fsgym.cli.predict import predict
 from fsgym.cli.reproduce import reproduce
 from fsgym.cli.serve import serve
@@ -72,6 +73,7 @@ app.command(short_help="Evaluate a model file on a data set.")(evaluate)
 app.command(short_help="Promise an error or recall, tested on your rows.")(calibrate)
 app.command(short_help="Place methods on a suite of the field.")(benchmark)
 app.command(short_help="Classify the rows of a file.")(predict)
+app.command(short_help="Say how new rows differ from the training.")(monitor)
 app.command(short_help="Ask about one case in the terminal.")(ask)
 app.command(short_help="Ask about cases in the browser.")(serve)
 app.command(short_help="Explain the answer for one row of a file.")(explain)
@@ -91,7 +93,7 @@ def _explain_usage(error: Any) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit with 0, 1 (something failed), 2 (invalid input) or 130 (Ctrl-C).
+    """Run a command and exit with 0, 1 (something failed), 2 (invalid input), 3 (rows differ) or 130 (Ctrl-C).
 
     Errors are reported in one line on stderr, without a traceback.
     """

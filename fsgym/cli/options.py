@@ -149,6 +149,9 @@ MissingColumnsOption = Annotated[
         help="Whether a column of the model that the file lacks is an error, or is unavailable for every row.",
     ),
 ]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Refuse rows that differ from the training rows, instead of saying so.")
+]
 TABLE_OPTIONS: dict[str, Any] = {
     "category": CategoryOption,
     "numeric": NumericOption,

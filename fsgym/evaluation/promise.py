@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from fsgym.data.row_groups import encode_row_groups
 from fsgym.envs.trajectories import price_orders
@@ -30,6 +31,7 @@ LIMITS = np.concatenate([[-1.0], 10.0 ** np.linspace(-5, 0, 79)])
 NEVER = 0  # the place of the first
 # Rows of the training among those to calibrate on, beyond equal rows by chance: a share, and standard errors; by hand
 MAX_SHARE_TRAINED, N_ERRORS_OF_SHARE = 0.05, 3.0
+BROKEN_AT = 0.05  # p-value at which a promise is said to be broken
 MIN_DOUBT = 1e-6  # that is said in figures; by hand
 KINDS = ("error", "recall", "cost")
 TESTS = {
@@ -196,6 +198,37 @@ class RiskTest(NamedTuple):
     n: int
     loss: float
     p_value: float
+
+
+class WatchedRisk(NamedTuple):
+    """How often one risk is found on other rows, and the probability of so many errors where the promise is just kept.
+
+    Attributes
+    ----------
+    risk : Risk
+    n, n_errors : int, the rows that count, and those of them with an error
+    p_value : float, ``P(Bin(n, limit) >= n_errors)``, times the number of risks
+    """
+
+    risk: Risk
+    n: int
+    n_errors: int
+    p_value: float
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether at most 5 % of such sets of rows have so many errors where the promise is kept."""
+        return self.p_value <= BROKEN_AT
+
+    def sentence(self) -> str:
+        """The count and the test in words."""
+        rows, found = (f"rows of {self.risk.name}", "missed") if self.risk.kind == "recall" else ("answers", "wrong")
+        verdict = "too many for the promise of at most" if self.is_broken else "the promise of at most"
+        end = "" if self.is_broken else " is not refuted"
+        return (
+            f"{self.n_errors:,} of {self.n:,} {rows} are {found}, {verdict} {percent(self.risk.limit)}{end} "
+            f"(p = {self.p_value:.2g})."
+        )
 
 
 def refuse_promise_with_referral(rules: Any) -> None:
@@ -384,6 +417,24 @@ class Promise:
             else:
                 said.append(f"These have no rows of {risk.name}.")
         return said
+
+    def watch(self, answers: NDArray[np.int64], y: NDArray[np.int64]) -> list[WatchedRisk]:
+        """Whether the errors on other rows are more than the promise allows, by the exact binomial test of each risk.
+
+        A promise that is kept is said to be broken by at most 5 % of such sets of rows, if each is looked at once. The
+        p-values of several risks are corrected for their number. Not tested: a mean cost, and means over groups.
+
+        Parameters
+        ----------
+        answers, y : int64 (n,), class codes
+        """
+        shares = [] if self.grouped else [risk for risk in self.risks if risk.kind != "cost" and risk.counted(y).any()]
+        watched = []
+        for risk in shares:
+            wrong = (answers != y)[risk.counted(y)]
+            p_value = float(binom.sf(wrong.sum() - 1, len(wrong), risk.limit))
+            watched.append(WatchedRisk(risk, len(wrong), int(wrong.sum()), min(p_value * len(shares), 1.0)))
+        return watched
 
     def is_by(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> bool:
         """Whether it was made by these rows, in the order of the policy, with these class codes."""

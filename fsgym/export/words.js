@@ -216,11 +216,21 @@ const FsgymWords = (() => {
       );
     }
     if (column.low === null || column.high === null || isWithin(feature, column)) return { value, remark: "" };
+    const hint = factorHint(value, column);
     if (!accept) {
-      throw new Refusal(`${refused}, the range in training, got ${typed}; correct it, or accept it as it is.`, true);
+      throw new Refusal(`${refused}, the range in training, got ${typed}${hint}; correct it, or accept it as it is.`, true);
     }
     const range = `${general(column.low, 12)} to ${general(column.high, 12)}`;
-    return { value, remark: `outside the range in training, ${range}` };
+    return { value, remark: `outside the range in training, ${range}${hint}` };
+  }
+
+  // By which factor between two units a value outside the range would be in it; "" if by none, or by many.
+  function factorHint(value, column) {
+    const fits = (v) => v !== 0 && isWithin(Math.fround(v - column.offset), column);
+    const found = [10, 60, 100, 1000].flatMap((f) => [
+      ...(fits(value * f) ? [`times ${f}`] : []), ...(fits(value / f) ? [`divided by ${f}`] : []),
+    ]);
+    return found.length === 1 || found.length === 2 ? ` (${found.join(" or ")} it would be in it)` : "";
   }
 
   // Whether a feature is in the range of its column, up to one step of float32, in which the range was measured.

@@ -13,6 +13,9 @@ from fsgym.text.messages import brief, listing
 
 # What a person types as the value of a column.
 
+FACTORS = (10, 60, 100, 1000)  # between units, as mg/l and g/l, or minutes and seconds; also in export/words.js
+MOST_FACTORS = 2  # that are said: where more fit, none is likely
+
 YES_NO = {"yes": True, "y": True, "no": False, "n": False}
 
 
@@ -125,13 +128,29 @@ def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
             )
     if column.low is None or column.high is None or _within(np.float32(feature), column):
         return CheckedValue((feature,), "")
-    remark = f"outside the range in training, {column.low:.12g} to {column.high:.12g}"
+    hint = _factor_hint(float(value), column)
     if not accept:
         raise ValueError(
-            f"{column.name!r} must be {allowed_text(column)}, the range in training, got {value}; correct it, or "
+            f"{column.name!r} must be {allowed_text(column)}, the range in training, got {value}{hint}; correct it, or "
             "accept it as it is (accept=True)"
         )
-    return CheckedValue((feature,), remark)
+    return CheckedValue((feature,), f"outside the range in training, {column.low:.12g} to {column.high:.12g}{hint}")
+
+
+def _factor_hint(value: float, column: Column) -> str:
+    """By which factor between two units a value outside the range would be in it; "" if by none, or by many."""
+    fits = [
+        f"{verb} {f}"
+        for f in FACTORS
+        for verb, v in (("times", value * f), ("divided by", value / f))
+        if _fits(v, column)
+    ]
+    return f" ({' or '.join(fits)} it would be in it)" if 0 < len(fits) <= MOST_FACTORS else ""
+
+
+def _fits(value: float, column: Column) -> bool:
+    with np.errstate(over="ignore"):
+        return value != 0 and _within(np.float32(value - column.offset), column)
 
 
 def _within(feature: np.float32, column: Column) -> bool:
