@@ -88,7 +88,7 @@ RowGroupsOption = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="Column of a CSV file that says which rows belong together, such as the patient of each visit: they stay "
-        "on the same side of every split. It is not a feature.",
+        "on the same side of every split. It is not a feature. Or duplicates: rows with equal features stay together.",
     ),
 ]
 JobsOption = Annotated[
