@@ -104,10 +104,13 @@ class AskingAgent(AskingMixin):
         return f"{target} ({name})" if name and target else name
 
     def _chart_svg(self) -> str:
-        """The chart of the model as an SVG element; "" where it has none."""
+        """The chart of the model as an SVG element; "" where it has none. It has enough boxes to pay."""
         chart = getattr(self, "chart", None)
+        if chart is None:
+            return ""
         try:
-            return "" if chart is None else chart().to_svg(dark=True)
+            enough = chart().n_boxes_enough
+            return (chart() if enough is None else chart(max_boxes=enough)).to_svg(dark=True)
         except ValueError:
             return ""
 

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from fsgym.chart.boxes import MAX_BOXES, Structure
 from fsgym.chart.drawing import draw_svg
 from fsgym.chart.views import BoxView, ChartTerms, views_of
@@ -34,6 +36,9 @@ class Chart:
         Mean error cost plus ``lam`` times the mean price, of the chart and of the policy; NaN if classes are not given.
     paid, policy_paid : float, mean prices, in the unit of ``costs``
     fidelity : float, share of cases in which the policy gives the same answer and acquires the same
+    n_boxes_enough : int or None
+        Where the chart costs more than asking nothing, which its headline says, how many boxes cost less; None
+        elsewhere, and where no number of boxes does.
 
     See Also
     --------
@@ -66,6 +71,8 @@ class Chart:
         self.n_boxes_in_all, self.n_cases = len(structure.boxes), figures.n
         self.loss, self.policy_loss = figures.loss, figures.policy_loss
         self.paid, self.policy_paid, self.fidelity = figures.paid, figures.policy_paid, figures.same
+        self.n_boxes_enough: int | None = None
+        self._worse = self._worse_than_nothing(structure, ways)
 
     def __repr__(self) -> str:
         return f"Chart({len(self.boxes)} of {self.n_boxes_in_all} boxes, fidelity {self.fidelity:.3f})"
@@ -87,7 +94,31 @@ class Chart:
         if self.loss == self.loss:
             compared += f"; its loss is {self.loss:.4g}, that of the policy {self.policy_loss:.4g}"
         compared += f"; it pays {self.paid:.4g} on average, the policy {self.policy_paid:.4g}"
-        return f"{text} Of {self.n_cases:,} {self._cases}, {compared}."
+        return f"{text} Of {self.n_cases:,} {self._cases}, {compared}.{self._worse}"
+
+    def _worse_than_nothing(self, structure: Structure, ways: list[Way]) -> str:
+        """A warning where the same answer in all cases, without a question, has a lower loss; "" elsewhere.
+
+        It names the number of boxes that would do: the next larger one, or else the next smaller one.
+        """
+        rules, n_boxes = self._terms.rules, len(self.boxes)
+        if not n_boxes or self.loss != self.loss:
+            return ""
+        codes, rows = np.array([way.code for way in ways]), np.array([way.n for way in ways])
+        costs = rules.answer_costs[:, codes] @ rows / rows.sum()
+        nothing = float(costs.min())
+        if self.loss <= nothing:
+            return ""
+        answer = rules.answer_labels(self._terms.labels).tolist()[int(costs.argmin())]
+        others = [*range(n_boxes + 1, self.n_boxes_in_all + 1), *range(n_boxes - 1, 0, -1)]
+        enough = next((n for n in others if figures_of(structure, rules, ways, n).loss < nothing), None)
+        self.n_boxes_enough = enough
+        remedy = "no number of boxes costs less" if enough is None else f"with {enough} boxes it costs less (max_boxes)"
+        shown = f"with {n_boxes} {'box' if n_boxes == 1 else 'boxes'}"
+        return (
+            f" Do not use this chart: {shown} it costs more than asking nothing, as the answer always {answer} has a "
+            f"loss of {nothing:.4g}; {remedy}."
+        )
 
     def place(self, known: Iterable[str], question: str | None, unavailable: Iterable[str] = ()) -> int | None:
         """The number of the box of a case; None if no box asks its question with that knowledge.

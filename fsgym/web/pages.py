@@ -229,9 +229,11 @@ class ChartPictures:
     """
 
     def __init__(self, model: Any) -> None:
-        make = getattr(model, "chart", None)
+        make: Any = getattr(model, "chart", None)
         try:
             self._chart: Any = None if make is None else make()
+            if self._chart is not None and self._chart.n_boxes_enough is not None:  # fewer cost more than nothing
+                self._chart = make(max_boxes=self._chart.n_boxes_enough)
         except ValueError:
             self._chart = None
         self._svg = lru_cache(CHARTS_HELD)(lambda here: self._chart.to_svg(here=here, dark=True))
