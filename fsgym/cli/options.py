@@ -149,6 +149,13 @@ MissingColumnsOption = Annotated[
         help="Whether a column of the model that the file lacks is an error, or is unavailable for every row.",
     ),
 ]
+LanguageOption = Annotated[
+    str, typer.Option(metavar="en|de", help="Language of the page; names, levels and classes stay those of the data.")
+]
+CurrencyOption = Annotated[
+    str,
+    typer.Option(help="Unit of the prices, such as EUR, shown with each of them.", show_default=False),
+]
 TABLE_OPTIONS: dict[str, Any] = {
     "category": CategoryOption,
     "numeric": NumericOption,
@@ -275,6 +282,13 @@ def warnings_printed() -> Iterator[None]:
         yield
     for message in dict.fromkeys(str(warning.message) for warning in found):
         say(message)
+
+
+def check_language(language: str) -> None:
+    """ValueError for a language that there are no sentences of."""
+    from fsgym.text.speech import check_speech
+
+    check_speech(language, "", 1.0)
 
 
 def comma_separated(texts: Sequence[str] | None) -> list[str]:
