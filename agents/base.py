@@ -77,8 +77,16 @@ class ShownClassifier(BaseEstimator):
 
 def model_html(model: Any) -> str:
     """A fitted classifier as HTML: its columns with prices, its classes, the costs of errors, the training."""
-    rules, columns, classes = model.rules_, model.columns_, model.classes_.tolist()
     others = {k: v for k, v in model.get_params(deep=False).items() if k not in {o.name for o in OPTIONS}}
+    title, parts = model_parts(model)
+    if model._n_training_rows is not None:  # a model file has no parameters of the training
+        parts.append(f"Trained on {model._n_training_rows:,} rows with {type(model)(**others)!r}.")
+    return html_block(title, *parts)
+
+
+def model_parts(model: Any) -> tuple[str, list[str | HtmlTable]]:
+    """A title and what is known of a fitted classifier, in sentences and tables: columns, rules, learner, promise."""
+    rules, columns, classes = model.rules_, model.columns_, model.classes_.tolist()
     parts: list[str | HtmlTable] = [
         _columns_table(model),
         f"Classes: {listing(classes, CLASSES_LISTED)}.",
@@ -89,10 +97,7 @@ def model_html(model: Any) -> str:
     ]
     if model.promise_ is not None:
         parts += model.promise_.sentences()
-    if model._n_training_rows is not None:  # a model file has no parameters of the training
-        parts.append(f"Trained on {model._n_training_rows:,} rows with {type(model)(**others)!r}.")
-    title = f"{type(model).__name__}: {len(columns)} columns, {len(classes)} classes, lambda {rules.lam:g}"
-    return html_block(title, *parts)
+    return f"{type(model).__name__}: {len(columns)} columns, {len(classes)} classes, lambda {rules.lam:g}", parts
 
 
 def _columns_table(model: Any) -> HtmlTable:

@@ -47,7 +47,6 @@ class Commands(TyperGroup):
 app = typer.Typer(
     cls=Commands,
     add_completion=True,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Classification where every feature has a price: train, evaluate and compare methods.",
@@ -59,11 +58,14 @@ INPUT_ERRORS = (ValueError, TypeError, OSError, ImportError)
 
 @app.callback(invoke_without_command=True)
 def print_version(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         show(f"fsgym {fsgym.__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        show(context.get_help())
 
 
 app.command(short_help="Compare methods on a data set.")(compare)
@@ -79,7 +81,7 @@ app.command(short_help="Ask about cases in the browser.")(serve)
 app.command(short_help="Explain the answer for one row of a file.")(explain)
 app.command(short_help="Draw what a model asks in which state.")(chart)
 app.command(short_help="Write an HTML page that asks about one case.")(export)
-app.command(short_help="Describe the columns of a table.")(describe)
+app.command(short_help="Describe the columns of a table, or a model file.")(describe)
 app.command(short_help="Rank a policy of your own on an environment.")(leaderboard)
 app.add_typer(datasets_app, name="datasets", short_help="List the data sets by name, or fetch those of a study.")
 

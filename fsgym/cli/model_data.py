@@ -19,6 +19,7 @@ from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.model_tables import labels_for, read_file_for, select_columns
 from fsgym.data.reading.reading import Reading, check_reading
+from fsgym.data.repeated import DUPLICATES, duplicate_groups
 from fsgym.data.training_summary import Comparison
 from fsgym.datasets.folder import LoadedDataset
 from fsgym.datasets.loading import SPLIT_NAMES, is_path, load_whole, part_index
@@ -284,7 +285,7 @@ def labelled_data(
     if loaded is None:
         labels = labels_for(table[reading.label], classes, f"the column {reading.label!r} of {data}")
         groups = table[reading.row_groups] if reading.row_groups in table.columns else None
-        if groups is None and opened.given.row_groups:
+        if groups is None and opened.given.row_groups not in (None, DUPLICATES):
             raise ValueError(f"{data} has no column {reading.row_groups!r} for --row-groups")
     else:
         import pandas as pd
@@ -292,6 +293,8 @@ def labelled_data(
         labels = labels_for(pd.Series(loaded.dataset.classes[loaded.dataset.y]), classes, data)
         groups = loaded.dataset.row_groups
     dataset: Dataset = opened.classifier.labelled_dataset(rows, labels)
+    if groups is None and reading.row_groups == DUPLICATES:
+        groups = duplicate_groups(dataset.X)
     name = Path(data).name.partition(".")[0] if loaded is None else loaded.dataset.name
     whole = LoadedDataset(dataset.replace(name=name, row_groups=groups), None if loaded is None else loaded.n_train)
     known = _training_rows(opened, data, whole, reading)

@@ -15,6 +15,7 @@ from fsgym.session.asked_model import AskedModel
 from fsgym.session.step import CertaintyRule, Question, Step
 from fsgym.session.steps import Case, explain_step, make_step, question_on, start_case
 from fsgym.text.messages import brief
+from fsgym.text.speech import said
 
 # What a person says in a session, as plain records that can be written and replayed.
 
@@ -329,8 +330,8 @@ class Session:
         """Why the model asks its question, or stops, in sentences."""
         reasons = explain_step(self.step, self._acquisitions.rules.lam)
         if self._stopped and not self.step.should_stop:
-            stopped = "stopped and referred to" if self.step.refers else "stopped with the answer"
-            return f"You {stopped} {self.step.answer}; the model would have gone on. {reasons}"
+            sentence = "stopped_referred" if self.step.refers else "stopped_answer"
+            return said(sentence, answer=self.step.answer, reasons=reasons)
         return reasons
 
     @property
@@ -431,7 +432,7 @@ class Session:
         return self._stopped and self._rule is not None and not self._step_at(len(self._events)).should_stop
 
     def _override_remark(self) -> str:
-        return "" if self._rule is None else f"a person overrode the rule: {self._rule.end}"
+        return "" if self._rule is None else said("overrode", end=self._rule.end)
 
     def _uncovered(self, step: Step) -> Step:
         """The step of a case in which a person overrode the rule."""
@@ -516,7 +517,7 @@ class Session:
             if pays:
                 case.pay(j, price)
                 if event.chosen and self.step.should_stop:
-                    remarks.append("acquired although the model would stop")
+                    remarks.append(said("beyond_stop"))
         overrides = self._rule is not None and kind in ("later", "chosen")
         if overrides and not before.overridden:
             remarks.append(self._override_remark())

@@ -26,6 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from fsgym.data.reading.files import read_text
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.steps import step_of
+from fsgym.text.speech import ENGLISH, Speech
 from fsgym.web.cases import Cases
 from fsgym.web.guard import ANY_ADDRESS, API, FAILED, Access, Guard, HostNames, Refused, is_loopback
 from fsgym.web.interface import json_reply, step_routes
@@ -50,6 +51,7 @@ def case_app(
     *,
     cookie: str = "fsgym",
     most_cases: int = MAX_CASES,
+    speech: Speech = ENGLISH,
     log: Callable[[str], object] = lambda line: None,
 ) -> ASGIApp:
     """The application that asks about cases with a model.
@@ -62,9 +64,10 @@ def case_app(
     hosts : HostNames, the names under which the server answers
     cookie : str, name of the cookie of a browser that has sent the token
     most_cases : int, how many cases are held in memory
+    speech : Speech, the language of the pages and the unit of the prices
     log : function that gets a line for each request, without values of a case
     """
-    pages = CasePages(model, title, access, Cases(most_cases), cookie)
+    pages = CasePages(model, title, access, Cases(most_cases), cookie, speech)
 
     def refuse(scope: Scope, status: int, sentence: str) -> Response:
         reply = json_reply({"error": sentence}, status) if scope["path"].startswith(API) else None
@@ -150,6 +153,7 @@ def serve(
     token_file: Path | None = None,
     names: Sequence[str] = (),
     most_cases: int = MAX_CASES,
+    speech: Speech = ENGLISH,
     browser: bool = False,
 ) -> None:
     """Serve a model until Ctrl-C.
@@ -165,6 +169,7 @@ def serve(
         one, which is printed.
     names : further names under which the server is reached
     most_cases : int, how many cases are held in memory
+    speech : Speech, the language of the pages and the unit of the prices
     browser : bool, whether to open the page in a browser
 
     Raises
@@ -182,7 +187,9 @@ def serve(
         port = bound.getsockname()[1]
         access, cookie = Access(given), f"fsgym-{port}"
         hosts = HostNames(host, port, names if is_loopback(host) else [*names, socket.gethostname()])
-        app = case_app(model, title, access, hosts, cookie=cookie, most_cases=most_cases, log=_print_line)
+        app = case_app(
+            model, title, access, hosts, cookie=cookie, most_cases=most_cases, speech=speech, log=_print_line
+        )
         step_of(model, {})  # what is compiled or made at the first question is there then
 
         def greet() -> None:
