@@ -83,7 +83,7 @@ class CasePages:
         """A page with one sentence; with status 401 it asks for the token."""
         return self._page("message.html", status, sentence=sentence, code=status, heading="")
 
-    def static(self, request: Request) -> Response:
+    async def static(self, request: Request) -> Response:  # which waits for no thread
         found = self._static.get(request.path_params["name"])
         return self.message(404, "There is no such page.") if found is None else found
 
