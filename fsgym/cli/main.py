@@ -29,6 +29,7 @@ from fsgym.cli.reproduce import reproduce
 from fsgym.cli.serve import serve
 from fsgym.cli.terminal import say, show
 from fsgym.cli.train import train
+from fsgym.support.early_interrupts import interrupts_as_usual
 from fsgym.support.interrupts import interrupts_between_kernels
 from fsgym.text.messages import explain_unknown
 
@@ -100,6 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Errors are reported in one line on stderr, without a traceback.
     """
     try:
+        interrupts_as_usual()
         given = list(sys.argv[1:] if arguments is None else arguments)
         refuse_empty(given)
         with interrupts_between_kernels():

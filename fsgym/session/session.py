@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, get_args, get_type_hints
 
@@ -51,10 +52,15 @@ class Event(NamedTuple):
 
 
 def plain_value(value: Any) -> Any:
-    """A value as a plain JSON value: NumPy's scalars as Python's."""
+    """A value as a plain JSON value: NumPy's scalars and fractions as Python's numbers."""
     if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, dict):
+        value = value.item()
+    if isinstance(value, Real) and not isinstance(value, int | float):  # longdouble has no Python number of its own
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError(f"a number must be one that float64 can hold, got {brief(value)}") from None
+    if isinstance(value, Mapping):
         return {name: plain_value(cell) for name, cell in value.items()}
     if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
         raise ValueError(f"text must be Unicode without half characters, got {brief(value)}")
@@ -202,7 +208,7 @@ class Session:
         self._missing = None if missing is None else tuple(name_list(missing, "missing"))
         self.charge_unknown, self.accept = bool(charge_unknown), bool(accept)
         self._events: list[Event] = []
-        case = start_case(self._acquisitions, known, self._unavailable, accept, self._missing)
+        case = start_case(self._acquisitions, self._known, self._unavailable, accept, self._missing)
         self._moments = [_Moment(case, frozenset())]
         self._stopped = False
 
@@ -280,10 +286,9 @@ class Session:
         ValueError, TypeError
             If the acquisition is not legal, or a value is not one of its column; the session is not changed.
         """
-        values = self._acquisitions.values_of(name, value)
+        values = {column: plain_value(cell) for column, cell in self._acquisitions.values_of(name, value).items()}
         self._acquisitions.encode(values, accept)
         j, _ = self._acquisitions.find(name)
-        values = {column: plain_value(cell) for column, cell in values.items()}
         self._give(Event("answer", self._acquisitions.rules.names[j], values, bool(paid), bool(accept)))
 
     def unknown(self, name: str) -> None:

@@ -95,7 +95,7 @@ class CasePages:
         with speaking(self._speech):
             return self._page("message.html", status, sentence=translated(sentence), code=status, heading="")
 
-    def static(self, request: Request) -> Response:
+    async def static(self, request: Request) -> Response:  # which waits for no thread
         found = self._static.get(request.path_params["name"])
         return self.message(404, said("no_such_page")) if found is None else found
 
