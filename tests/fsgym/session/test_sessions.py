@@ -477,7 +477,7 @@ def test_numbers_that_cannot_be_saved_are_refused(number):
 
 @pytest.mark.parametrize("number", [float("inf"), -np.float32("inf")])
 def test_an_infinite_number_is_no_level_although_it_is_accepted(number):
-    with pytest.raises(ValueError, match="'ward' must be one of er, gp, icu, got -?inf"):
+    with pytest.raises(ValueError, match=r"'ward' must be one of er, gp, icu, got -?inf"):
         clinic_model().session().answer("ward", number, accept=True)
 
 
