@@ -162,7 +162,8 @@ def _within(feature: np.float32, column: Column) -> bool:
 
 
 def _level_value(column: Column, value: Any, accept: bool) -> CheckedValue:
-    text = level_text(value) if isinstance(value, str | Real | np.bool_) and value == value else None
+    named = isinstance(value, str | Real | np.bool_) and value == value and value not in (np.inf, -np.inf)
+    text = level_text(value) if named else None
     n_features = len(column.feature_names)
     place = None if text is None else find_level(text, level_places(column.levels))
     if place is None:
