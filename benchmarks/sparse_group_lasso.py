@@ -9,7 +9,8 @@ runs, both compiled before. Also the objective that cvxpy finds, where it is ins
 adelie solves the group LASSO (no L1 penalty), reports no gap, and has a tolerance of its own. Ours stops at the gap of
 1e-6; adelie has the loosest tolerance of a ladder whose largest excess along the path is at most ours. The excess is
 above the lowest objective of all runs, over the loss without features. Medians of interleaved runs. adelie is left out
-where it is not installed: it asks for NumPy below 2, but runs with later ones after ``pip install --no-deps adelie``.
+where it is not installed. It asks for NumPy below 2, but runs with later ones:
+``pip install --no-deps -c constraints.txt adelie``.
 """
 
 from __future__ import annotations
@@ -244,7 +245,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     slower = False
     if find_spec("adelie") is None:
-        print("group LASSO against adelie: not installed (pip install --no-deps adelie)")
+        print("group LASSO against adelie: not installed (pip install --no-deps -c constraints.txt adelie)")
     else:
         tasks = [(correlation, logistic) for logistic in (False, True) for correlation in (0.0, 0.9)]
         slower = max([against_adelie(*task) for task in tasks]) > ADELIE_TARGET
