@@ -22,6 +22,8 @@ def describe(
     row_groups: options.RowGroupsOption = None,
     separator: options.SeparatorOption = None,
     decimal: options.DecimalOption = None,
+    thousands: options.ThousandsOption = None,
+    censored: options.CensoredOption = None,
     data_dir: options.DataDirOption = None,
 ) -> None:
     """Describe the columns of a table, and say which of them look wrong and which option resolves it.
@@ -39,6 +41,8 @@ def describe(
             units=read_units(units),
             separator=separator,
             decimal=decimal,
+            thousands=thousands,
+            censored=censored,
             data_dir=data_dir,
             row_groups=row_groups,
         )

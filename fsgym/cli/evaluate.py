@@ -50,6 +50,8 @@ def evaluate(
     numeric: options.NumericOption = None,
     separator: options.SeparatorOption = None,
     decimal: options.DecimalOption = None,
+    thousands: options.ThousandsOption = None,
+    censored: options.CensoredOption = None,
     row_groups: options.RowGroupsOption = None,
     groups: options.GroupsOption = None,
     missing_columns: options.MissingColumnsOption = "error",
@@ -80,7 +82,8 @@ def evaluate(
     from fsgym.evaluation.evaluate import evaluate as evaluate_model
 
     given = {"drop": drop, "category": category, "numeric": numeric, "target": target, "row_groups": row_groups}
-    opened = ModelData.open(model, {**given, "separator": separator, "decimal": decimal})
+    signs = {"separator": separator, "decimal": decimal, "thousands": thousands, "censored": censored}
+    opened = ModelData.open(model, {**given, **signs})
     with options.warnings_printed():
         labelled = read_labelled(opened, data, data_dir, missing_columns)
     if groups is not None:

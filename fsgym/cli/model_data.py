@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LISTS = ("drop", "category", "numeric")
+NO_TEXT_FILES = (".parquet",)
+NEWER = ("thousands", "censored")  # fields that files of earlier versions lack
 OTHER_SPLIT = {"train": "test", "test": "train", "all": "all"}
 
 
@@ -39,7 +41,7 @@ class DataOrigin(NamedTuple):
     fingerprint : str, of the encoded table with its labels, see ``fsgym.data.dataset.table_fingerprint``
     n_samples : int, rows of the whole table
     split : {"train", "test", "all"}, the part used for training
-    target, drop, category, numeric, separator, decimal, row_groups
+    target, drop, category, numeric, separator, decimal, row_groups, thousands, censored
         As in ``load_dataset``.
     """
 
@@ -55,6 +57,8 @@ class DataOrigin(NamedTuple):
     separator: str | None = None
     decimal: str | None = None
     row_groups: str | None = None
+    thousands: str | None = None
+    censored: str | None = None
 
     @classmethod
     def of(cls, source: str, whole: Dataset, split: str, reading: Reading) -> DataOrigin:
@@ -68,20 +72,21 @@ class DataOrigin(NamedTuple):
         return Reading(**{field: getattr(self, field) for field in Reading._fields if field in self._fields})
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values by name."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in self._asdict().items()}
+        """Plain JSON values by name; the newer ones only where they are given."""
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in self._asdict().items()}
+        return {k: v for k, v in plain.items() if k not in NEWER or v is not None}
 
     @classmethod
     def from_json(cls, values: Any) -> DataOrigin:
         """The record from what ``to_json`` returned; ValueError if it is damaged."""
-        fields = dict(values) if isinstance(values, dict) else {}
+        fields: dict[str, Any] = dict.fromkeys(NEWER) | (dict(values) if isinstance(values, dict) else {})
         for name in LISTS:
             listed = fields.get(name)
             if not isinstance(listed, list) or not all(isinstance(v, str) for v in listed):
                 raise ValueError(f"the description of its training data has no list {name!r} of names")
             fields[name] = tuple(listed)
         for name in cls._fields:
-            optional = name in ("target", "separator", "decimal", "row_groups")
+            optional = name in ("target", "separator", "decimal", "row_groups", *NEWER)
             kinds = int if name == "n_samples" else tuple if name in LISTS else str
             if name not in fields or not (isinstance(fields[name], kinds) or (optional and fields[name] is None)):
                 raise ValueError(f"the description of its training data has no valid {name!r}")
@@ -134,6 +139,8 @@ class ModelData:
         training, remembered = self.trained_on, Reading()
         if training is not None and (is_table_file(data) or training.source == data):
             remembered = training.reading
+            if data.endswith(NO_TEXT_FILES):
+                remembered = remembered._replace(separator=None)
         changes = {field: value for field, value in self.given._asdict().items() if value and field != "one_hot"}
         return remembered._replace(**changes)
 
@@ -146,9 +153,9 @@ class ModelData:
             loaded = load_whole(data, reading, data_dir)
             return loaded.dataset.to_frame(), loaded
         others = tuple(name for name in (reading.row_groups, *keep) if name is not None)
-        table = read_file_for(self.columns, data, keep=others, separator=reading.separator, decimal=reading.decimal)
+        table = read_file_for(self.columns, data, reading, keep=others)
         if table.shape[1] == 1 and reading.separator and not self.given.separator:  # not separated as in training
-            table = read_file_for(self.columns, data, keep=others, decimal=self.given.decimal)
+            table = read_file_for(self.columns, data, self.given, keep=others)
         return table, None
 
     def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str) -> pd.DataFrame:

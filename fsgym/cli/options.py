@@ -135,6 +135,19 @@ SeparatorOption = Annotated[
 DecimalOption = Annotated[
     str | None, typer.Option(metavar="SIGN", help="Decimal sign of a CSV file, a point or a comma; default: as found.")
 ]
+ThousandsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIGN", help="What separates thousands: a comma, point, apostrophe or space; default: as found."
+    ),
+]
+CensoredOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="limit|half|missing",
+        help="What a number such as <1.5 or >200 counts as: its limit, half of it (above a limit, the limit), missing.",
+    ),
+]
 UnitsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -154,8 +167,11 @@ TABLE_OPTIONS: dict[str, Any] = {
     "numeric": NumericOption,
     "separator": SeparatorOption,
     "decimal": DecimalOption,
+    "thousands": ThousandsOption,
+    "censored": CensoredOption,
     "units": UnitsOption,
 }
+SIGN_OPTIONS = ("separator", "decimal", "thousands", "censored")  # how the cells of a table are written
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
@@ -257,7 +273,7 @@ def read_task(
 
     listed = {"drop": drop, "category": rules.get("category"), "numeric": rules.get("numeric")}
     names: dict[str, Any] = {option: tuple(comma_separated(value)) for option, value in listed.items()}
-    sign: dict[str, Any] = {option: rules.get(option) for option in ("separator", "decimal")}
+    sign: dict[str, Any] = {option: rules.get(option) for option in SIGN_OPTIONS}
     given = Reading(target=target, row_groups=row_groups, units=read_units(rules.get("units")), **names, **sign)
     with warnings_printed():
         loaded = load_whole(data, given, data_dir, split)

@@ -40,6 +40,8 @@ def predict(
     numeric: options.NumericOption = None,
     separator: options.SeparatorOption = None,
     decimal: options.DecimalOption = None,
+    thousands: options.ThousandsOption = None,
+    censored: options.CensoredOption = None,
     data_dir: options.DataDirOption = None,
 ) -> None:
     """Classify the rows of a file: the answer, what was acquired in order, and the price paid.
@@ -66,7 +68,8 @@ def predict(
             raise ValueError(f"--output must be another file than the data, got {output}")
         writable_folder(output.parent)
     copied = tuple(options.comma_separated(keep))
-    opened = ModelData.open(model, {"numeric": numeric, "separator": separator, "decimal": decimal})
+    signs = {"separator": separator, "decimal": decimal, "thousands": thousands, "censored": censored}
+    opened = ModelData.open(model, {"numeric": numeric, **signs})
     with options.warnings_printed():
         table, _ = opened.read(data, data_dir, copied)
         refuse_unknown_columns(copied, table, f"--keep, {data}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import check_file
-from fsgym.data.reading.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns
+from fsgym.data.reading.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns, numbers_in
 from fsgym.data.row_groups import shared_group
 from fsgym.datasets import folder
 from fsgym.datasets.generators import GENERATORS, load_generated
@@ -53,6 +53,8 @@ def load_dataset(
     numeric: Sequence[str] = (),
     separator: str | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
+    censored: str | None = None,
     one_hot: bool = True,
     row_groups: str | None = None,
     units: Mapping[str, str] | None = None,
@@ -100,7 +102,14 @@ def load_dataset(
         Columns of numbers; their cells that are no plain number, such as ``<0.6``, become missing.
     separator, decimal : str, optional
         The separator of the cells of a text file (``"tab"`` for a tab), and its decimal sign, ``"."`` or ``","``. By
-        default they are found from the header line and the first rows; an error says when they cannot be.
+        default they are found from the header line and the first rows; an error says when they cannot be. ``decimal``
+        is also for texts in Excel workbooks, Parquet files and DataFrames.
+    thousands : {",", ".", "'", " "}, optional
+        What separates thousands in numbers. By default it is found where a cell leaves no other reading, as
+        ``1,234,567``, and a warning says so; ``1,007`` alone is refused.
+    censored : {"limit", "half", "missing"}, optional
+        What a cell such as ``<1.5`` or ``>200`` of a column of numbers counts as: its limit, half of it (above a limit,
+        the limit), or missing. A warning has their number. By default such a column is an error.
     one_hot : bool
         False: a categorical column becomes one column of codes 0, 1, ..., and there are no groups.
     row_groups : str, optional
@@ -138,6 +147,7 @@ def load_dataset(
     398
     """
     given = Reading(target, drop, category, numeric, separator, decimal, one_hot, row_groups, units)  # type: ignore[arg-type]
+    given = given._replace(thousands=thousands, censored=censored)
     loaded = load_whole(name, given, data_dir, split)
     if split == "all":
         return loaded.dataset
@@ -189,8 +199,9 @@ def part_index(
 
 def _load_table(frame: pd.DataFrame, reading: Reading) -> folder.LoadedDataset:
     what = "the DataFrame"
-    reading.refuse(("separator", "decimal"), what)
-    return folder.LoadedDataset(dataset_of_table(named_columns(frame, what), reading, name="data", what=what))
+    reading.refuse(("separator",), what)
+    table, found = numbers_in(named_columns(frame, what), reading, what)
+    return folder.LoadedDataset(dataset_of_table(table, reading, name="data", what=what, found=found))
 
 
 def find_source(name: str | bytes, data_dir: Any = None) -> FoundDataset:
