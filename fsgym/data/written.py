@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.data.cells import MISSING_WORDS
 
@@ -15,10 +15,17 @@ if TYPE_CHECKING:
 THOUSANDS = {",": ",", ".": r"\.", "'": "['’]", " ": "[ \u00a0\u202f]"}  # separators, and what is written for them
 CENSORED = ("limit", "half", "missing")
 _CURRENCY = "[$€£¥₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|zł|kr"
-_WRITTEN = re.compile(
-    rf"(?P<limit><=|>=|[<>≤≥])?\s*(?P<before>{_CURRENCY})?\s*"
+_TEXT = (
+    rf"(?P<limit><=|>=|[<>≤≥])?[^\S\n]*(?P<before>{_CURRENCY})?[^\S\n]*"
     r"(?P<number>[+-]?[0-9.,](?:[0-9.,'’ \u00a0\u202f]*[0-9.,])?(?:[eE][+-]?[0-9]+)?)"
-    rf"\s*(?P<after>%|{_CURRENCY})?"
+    rf"[^\S\n]*(?P<after>%|{_CURRENCY})?"
+)
+_WRITTEN = re.compile(_TEXT)
+# A line with a number that is not as 12 and 1e-3; a point is plain, too, unless it may separate thousands.
+_ODD_LINE = re.compile(
+    rf"^(?![+-]?[0-9]+(?:[eE][+-]?[0-9]+)?$)(?![+-]?(?:0|[0-9]{{4,}})?\.[0-9]*$)(?![+-]?[0-9]+\.(?:[0-9]{{1,2}}|[0-9]{{4,}})$)"
+    rf"[^\S\n]*{_TEXT}[^\S\n]*$",
+    re.MULTILINE,
 )
 _GROUPED = re.compile(
     r"[+-]?[1-9][0-9]{0,2}(?:(?P<sign>[,.'’ \u00a0\u202f])[0-9]{3})(?P<more>(?:(?P=sign)[0-9]{3})*)"
@@ -77,6 +84,15 @@ class Signs(NamedTuple):
     decimals: dict[str, str]
     thousands: dict[str, str]
     unclear: dict[str, str]
+
+
+def are_plain(texts: Iterable[str]) -> bool:
+    """Whether no text is a number that is not written as 12, 1.5 or 1e-3; quicker than ``signs_of``.
+
+    >>> are_plain(["12", "1.5", "p7", "2024-01-01"]), are_plain(["12", "1,5"]), are_plain(["12", "1.007"])
+    (True, False, False)
+    """
+    return _ODD_LINE.search("\n".join(texts)) is None
 
 
 def written_number(text: str, writing: Writing) -> WrittenNumber | None:
@@ -172,32 +188,32 @@ def read_written(cells: pd.Series, writing: Writing, is_number: bool, remarks: R
     import numpy as np
     import pandas as pd
 
-    which, distinct = pd.factorize(cells.to_numpy(dtype=object))
-    texts = {k: text for k, text in enumerate(distinct) if isinstance(text, str) and text.strip() not in MISSING_WORDS}
-    numbers = {k: written_number(text, writing) for k, text in texts.items()}
-    known = {k: number for k, number in numbers.items() if number is not None}
-    if not known:
-        return cells
-    read = np.array([*distinct, np.nan], dtype=object)
+    distinct = [cell for cell in cells.unique().tolist() if cell is not None and cell == cell]
+    texts = [cell for cell in distinct if isinstance(cell, str) and cell.strip() not in MISSING_WORDS]
+    numbers = {text: written_number(text, writing) for text in texts}
+    known = {text: number for text, number in numbers.items() if number is not None}
     marked = {number.mark for number in known.values()}
-    marks, limits = marked - {""}, [k for k, number in known.items() if number.limit]
-    n_others = sum(not isinstance(v, str) for v in distinct)  # numbers of a workbook
+    marks, limits = marked - {""}, [text for text, number in known.items() if number.limit]
+    n_others = sum(not isinstance(cell, str) for cell in distinct)  # numbers of a workbook
     whole = is_number or (len(known) == len(texts) and (not marks or (len(marked) == 1 and not n_others)))
     decorated = whole and len(marks) < 2 and (not limits or len(limits) < len(known) + n_others or is_number)
-    for k, number in known.items():
+    read: dict[str, Any] = {}
+    for text, number in known.items():
         if not number.limit and not number.mark:
-            read[k] = texts[k] if number.plain == texts[k].strip() else number.plain
+            read[text] = number.plain
         elif decorated and not (number.limit and not writing.censored):
             counted = number.counted(writing.censored)
-            read[k] = np.nan if counted is None else counted
+            read[text] = np.nan if counted is None else counted
+    read = {text: plain for text, plain in read.items() if plain != text.strip()}
     name = str(cells.name)
     if decorated and marks:
         remarks.marks[name] = min(marks)
     if decorated and writing.censored and limits:
-        remarks.censored[name] = int(np.isin(which, limits).sum()), texts[limits[0]]
-    if all(read[k] is text for k, text in texts.items()):
+        remarks.censored[name] = int(cells.isin(limits).sum()), limits[0]
+    if not read:
         return cells
-    return pd.Series(read[which], index=cells.index, name=cells.name, dtype=object)
+    changed = [read.get(cell, cell) if isinstance(cell, str) else cell for cell in cells.to_numpy(dtype=object)]
+    return pd.Series(changed, index=cells.index, name=cells.name, dtype=object)
 
 
 def censored_text(remarks: Remarks, censored: str) -> str:

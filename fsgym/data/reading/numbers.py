@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from fsgym.data.cells import MISSING_WORDS
 from fsgym.data.suspicions import plain_numbers
-from fsgym.data.written import Remarks, Signs, Writing, censored_text, marks_text, plain_text, read_written, signs_of
+from fsgym.data.written import (
+    Remarks,
+    Signs,
+    Writing,
+    are_plain,
+    censored_text,
+    marks_text,
+    plain_text,
+    read_written,
+    signs_of,
+)
 from fsgym.text.messages import brief, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
 
+FIRST_TEXTS = 20  # of a column, by hand
 NAMES_OF_SIGNS = {",": "commas", ".": "points", "'": "apostrophes", " ": "spaces"}
 
 
@@ -66,14 +79,18 @@ def numbers_of(
     ValueError
         Where the decimal sign separates thousands in a cell, or a cell such as ``1.007`` may be two numbers.
     """
-    texts = {name: frame[name] for name in names if _may_be_written(frame[name])}
-    shown = {
-        name: signs_of(dict.fromkeys(cell for cell in cells if isinstance(cell, str))) for name, cells in texts.items()
-    }
+    texts = {name: _texts_of(frame[name]) for name in names}
+    plain = [name for name, found in texts.items() if found is not None and are_plain(found)]
+    shown = {name: signs_of(found) for name, found in texts.items() if found is not None and name not in plain}
     writing = _writing_of(shown, declared, what)
     remarks = Remarks({}, {})
-    for name, cells in texts.items():
-        if name in declared.plain:
+    for name in (*plain, *shown):
+        cells = frame[name]
+        if name in plain:
+            if _has_a_word(texts[name] or ()):
+                continue
+            read = cells
+        elif name in declared.plain:
             read = _with_plain_texts(cells, writing)
         else:
             read = read_written(cells, writing, name in declared.numeric, remarks)
@@ -85,14 +102,27 @@ def numbers_of(
     return frame, Found(writing, remarks.marks)
 
 
-def _may_be_written(cells: pd.Series) -> bool:
-    """Whether a column has texts, and no lists or other cells that cannot be compared."""
+def _texts_of(cells: pd.Series) -> list[str] | None:
+    """The distinct texts of a column; None where it has none, or has lists or other cells that cannot be compared."""
     import pandas as pd
 
     if not (pd.api.types.is_object_dtype(cells.dtype) or pd.api.types.is_string_dtype(cells.dtype)):
-        return False
-    kinds = set(map(type, cells))
-    return str in kinds and all(kind.__hash__ for kind in kinds)
+        return None
+    try:
+        return [cell for cell in cells.unique().tolist() if isinstance(cell, str)] or None
+    except TypeError:
+        return None
+
+
+def _has_a_word(texts: Collection[str]) -> bool:
+    """Whether one of the first texts is no number and not missing, which ``plain_numbers`` would find late."""
+    for text in islice(texts, FIRST_TEXTS):
+        try:
+            float(text)
+        except ValueError:
+            if text not in MISSING_WORDS:
+                return True
+    return False
 
 
 def find_decimal(signs: Signs, declared: Declared) -> str:
