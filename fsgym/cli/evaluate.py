@@ -10,7 +10,7 @@ import typer
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, check_rule_files
-from fsgym.cli.terminal import show
+from fsgym.cli.terminal import show, write_utf8
 from fsgym.data.row_groups import encode_row_groups
 from fsgym.evaluation.result import RELIABILITY_HEADING, sentence_case
 from fsgym.metrics import ALL_LABELS, DIAGNOSTIC_LABELS, FIGURE_LABELS, PROBABILITY_FIGURES, short_number
@@ -150,6 +150,7 @@ def print_rules(model: Any, target: str) -> None:
 
 def print_json(values: Mapping[str, Any]) -> None:
     """Print one JSON object."""
+    write_utf8()
     print(visible_json(json.dumps(values, ensure_ascii=False, allow_nan=False, default=str)))
 
 

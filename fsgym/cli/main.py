@@ -26,7 +26,7 @@ from fsgym.cli.mistakes import refuse_empty
 from fsgym.cli.predict import predict
 from fsgym.cli.reproduce import reproduce
 from fsgym.cli.serve import serve
-from fsgym.cli.terminal import say, show
+from fsgym.cli.terminal import escape_what_streams_lack, say, show
 from fsgym.cli.train import train
 from fsgym.support.interrupts import interrupts_between_kernels
 from fsgym.text.messages import explain_unknown
@@ -96,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Errors are reported in one line on stderr, without a traceback.
     """
     try:
+        escape_what_streams_lack()
         given = list(sys.argv[1:] if arguments is None else arguments)
         refuse_empty(given)
         with interrupts_between_kernels():

@@ -12,7 +12,7 @@ import typer
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, refuse_folder
-from fsgym.cli.terminal import opened_output, show
+from fsgym.cli.terminal import opened_output, show, write_utf8
 from fsgym.support.writing import writable_folder
 from fsgym.text.messages import brief
 
@@ -75,6 +75,8 @@ def predict(
         refuse_unknown_columns(copied, table, f"--keep, {data}")
         rows = opened.rows_of(table, data, missing_columns)
         writer = Writer(opened.classifier_for(table.columns), copied)
+        if output is None:
+            write_utf8()
         with opened_output(output) as file:
             write = writer.write_jsonl if output is not None and output.suffix == ".jsonl" else writer.write_csv
             for first in range(0, len(rows), ROWS_PER_CALL):

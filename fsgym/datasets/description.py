@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fsgym.data.cells import level_order
+from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.support.checks import check_number
 from fsgym.text.messages import explain_unknown, listing, warn_caller
@@ -119,6 +120,7 @@ def read_source(data: Any, reading: Reading, data_dir: Any = None) -> tuple[pd.D
     from fsgym.data.reading.reading import check_reading, numbers_in, read_columns
     from fsgym.datasets.loading import is_path, load_dataset
 
+    data = as_pandas(data)
     if isinstance(data, Dataset):
         return data, {}
     if hasattr(data, "columns") and hasattr(data, "iloc"):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import check_file
 from fsgym.data.reading.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns, numbers_in
@@ -82,9 +83,10 @@ def load_dataset(
     Parameters
     ----------
     name : str, path or DataFrame
-        As above. A file is CSV with one header line (``.csv``, ``.tsv`` or one of these with ``.gz``, UTF-8; comma,
-        semicolon, tab or bar separated; empty cells are missing, and in columns of numbers also ``?``, ``NA``, ``nan``,
-        ``null``), Parquet (``.parquet``; needs the extra ``parquet``), or ``.npz`` with ``X`` and ``y``.
+        As above; the table may also be of polars or Arrow. A file is CSV with one header line (``.csv``, ``.tsv`` or
+        one of these with ``.gz``, UTF-8; comma, semicolon, tab or bar separated; empty cells are missing, and in
+        columns of numbers also ``?``, ``NA``, ``nan``, ``null``), Parquet (``.parquet``; needs the extra ``parquet``),
+        or ``.npz`` with ``X`` and ``y``.
     split : {"all", "train", "test"}
         "train" and "test" are the official parts if the data set has them, otherwise those of a stratified random
         split. Each part has the columns, classes and bounds of the whole data set.
@@ -156,6 +158,7 @@ def load_dataset(
 
 def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "all") -> folder.LoadedDataset:
     """All rows of a data set, and where its official parts meet; the parameters are those of ``load_dataset``."""
+    name = as_pandas(name)
     is_table = hasattr(name, "columns") and hasattr(name, "iloc")
     if not is_table and not isinstance(name, str | os.PathLike):
         raise TypeError(f"name must be the name of a data set, a path or a DataFrame, got {type(name).__name__}")
