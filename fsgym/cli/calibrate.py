@@ -62,6 +62,8 @@ def calibrate(
     decimal: options.DecimalOption = None,
     thousands: options.ThousandsOption = None,
     censored: options.CensoredOption = None,
+    sheet: options.SheetOption = None,
+    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
 ) -> None:
     """Make a model stop only where it is certain enough for what is promised, tested on rows of your own.
@@ -84,7 +86,7 @@ def calibrate(
     opened = ModelData.open(
         model,
         {"target": target, "row_groups": row_groups, "separator": separator, "decimal": decimal}
-        | {"thousands": thousands, "censored": censored},
+        | {"thousands": thousands, "censored": censored, "sheet": sheet, "header_row": header_row},
     )
     kept = () if by is None else (by,)
     with options.warnings_printed():

@@ -24,6 +24,8 @@ def describe(
     decimal: options.DecimalOption = None,
     thousands: options.ThousandsOption = None,
     censored: options.CensoredOption = None,
+    sheet: options.SheetOption = None,
+    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
 ) -> None:
     """Describe the columns of a table, and say which of them look wrong and which option resolves it.
@@ -43,6 +45,8 @@ def describe(
             decimal=decimal,
             thousands=thousands,
             censored=censored,
+            sheet=sheet,
+            header_row=header_row,
             data_dir=data_dir,
             row_groups=row_groups,
         )

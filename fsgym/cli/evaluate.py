@@ -52,6 +52,8 @@ def evaluate(
     decimal: options.DecimalOption = None,
     thousands: options.ThousandsOption = None,
     censored: options.CensoredOption = None,
+    sheet: options.SheetOption = None,
+    header_row: options.HeaderRowOption = None,
     row_groups: options.RowGroupsOption = None,
     groups: options.GroupsOption = None,
     missing_columns: options.MissingColumnsOption = "error",
@@ -83,6 +85,7 @@ def evaluate(
 
     given = {"drop": drop, "category": category, "numeric": numeric, "target": target, "row_groups": row_groups}
     signs = {"separator": separator, "decimal": decimal, "thousands": thousands, "censored": censored}
+    signs |= {"sheet": sheet, "header_row": header_row}
     opened = ModelData.open(model, {**given, **signs})
     with options.warnings_printed():
         labelled = read_labelled(opened, data, data_dir, missing_columns)

@@ -31,6 +31,8 @@ def explain(
     decimal: options.DecimalOption = None,
     thousands: options.ThousandsOption = None,
     censored: options.CensoredOption = None,
+    sheet: options.SheetOption = None,
+    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
 ) -> None:
     """Explain the answer for one row of a file: what was acquired, why, what it cost, and what the model believed.
@@ -44,6 +46,7 @@ def explain(
     from fsgym.cli.model_data import ModelData
 
     signs = {"separator": separator, "decimal": decimal, "thousands": thousands, "censored": censored}
+    signs |= {"sheet": sheet, "header_row": header_row}
     opened = ModelData.open(model, {"numeric": numeric, **signs})
     with options.warnings_printed():
         table, loaded = opened.read(data, data_dir)

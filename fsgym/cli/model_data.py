@@ -16,6 +16,7 @@ from fsgym.cli.options import comma_separated
 from fsgym.data.cells import refuse_unmatched_levels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset
+from fsgym.data.reading import excel
 from fsgym.data.reading.model_tables import labels_for, read_file_for, select_columns
 from fsgym.data.reading.reading import Reading, check_reading
 from fsgym.datasets.folder import LoadedDataset
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LISTS = ("drop", "category", "numeric")
-NO_TEXT_FILES = (".parquet",)
-NEWER = ("thousands", "censored")  # fields that files of earlier versions lack
+NO_TEXT_FILES = (".parquet", *excel.SUFFIXES)
+NEWER = ("thousands", "censored", "sheet", "header_row")  # fields that files of earlier versions lack
 OTHER_SPLIT = {"train": "test", "test": "train", "all": "all"}
 
 
@@ -41,7 +42,7 @@ class DataOrigin(NamedTuple):
     fingerprint : str, of the encoded table with its labels, see ``fsgym.data.dataset.table_fingerprint``
     n_samples : int, rows of the whole table
     split : {"train", "test", "all"}, the part used for training
-    target, drop, category, numeric, separator, decimal, row_groups, thousands, censored
+    target, drop, category, numeric, separator, decimal, row_groups, thousands, censored, sheet, header_row
         As in ``load_dataset``.
     """
 
@@ -59,6 +60,8 @@ class DataOrigin(NamedTuple):
     row_groups: str | None = None
     thousands: str | None = None
     censored: str | None = None
+    sheet: str | None = None
+    header_row: int | None = None
 
     @classmethod
     def of(cls, source: str, whole: Dataset, split: str, reading: Reading) -> DataOrigin:
@@ -87,7 +90,7 @@ class DataOrigin(NamedTuple):
             fields[name] = tuple(listed)
         for name in cls._fields:
             optional = name in ("target", "separator", "decimal", "row_groups", *NEWER)
-            kinds = int if name == "n_samples" else tuple if name in LISTS else str
+            kinds = int if name in ("n_samples", "header_row") else tuple if name in LISTS else str
             if name not in fields or not (isinstance(fields[name], kinds) or (optional and fields[name] is None)):
                 raise ValueError(f"the description of its training data has no valid {name!r}")
         if fields["split"] not in SPLIT_NAMES or set(fields) != set(cls._fields):
@@ -141,6 +144,8 @@ class ModelData:
             remembered = training.reading
             if data.endswith(NO_TEXT_FILES):
                 remembered = remembered._replace(separator=None)
+            if not data.endswith(excel.SUFFIXES):
+                remembered = remembered._replace(sheet=None, header_row=None)
         changes = {field: value for field, value in self.given._asdict().items() if value and field != "one_hot"}
         return remembered._replace(**changes)
 
@@ -188,7 +193,7 @@ class ModelData:
 
 
 def is_table_file(data: str) -> bool:
-    """Whether an argument is the path of a CSV or Parquet file."""
+    """Whether an argument is the path of a CSV, Parquet or Excel file."""
     return is_path(data) and not data.endswith(".npz")
 
 

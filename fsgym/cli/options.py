@@ -65,13 +65,14 @@ def complete_variant(incomplete: str) -> list[str]:
 DataArgument = Annotated[
     str,
     typer.Argument(
-        help="A name from `fsgym datasets`, a CSV, Parquet or npz file, or openml:NAME.", autocompletion=complete_data
+        help="A name from `fsgym datasets`, a CSV, Excel, Parquet or npz file, or openml:NAME.",
+        autocompletion=complete_data,
     ),
 ]
 DataSetsArgument = Annotated[
     list[str],
     typer.Argument(
-        help="Names from `fsgym datasets`, CSV, Parquet or npz files, or openml:NAME; one or several.",
+        help="Names from `fsgym datasets`, CSV, Excel, Parquet or npz files, or openml:NAME; one or several.",
         autocompletion=complete_data,
     ),
 ]
@@ -113,7 +114,7 @@ ModelArgument = Annotated[
     typer.Argument(help="A file written by `fsgym train` or by save() of a classifier."),
 ]
 RowsArgument = Annotated[
-    str, typer.Argument(help="A CSV or Parquet file, or another data set as in train; it needs no labels.")
+    str, typer.Argument(help="A CSV, Excel or Parquet file, or another data set as in train; it needs no labels.")
 ]
 CategoryOption = Annotated[
     list[str] | None,
@@ -148,6 +149,19 @@ CensoredOption = Annotated[
         help="What a number such as <1.5 or >200 counts as: its limit, half of it (above a limit, the limit), missing.",
     ),
 ]
+SheetOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Sheet of an Excel workbook, or its number from 1; default: the only one with content."
+    ),
+]
+HeaderRowOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Row of an Excel sheet with the names of the columns, from 1; default: the first that is not empty.",
+    ),
+]
 UnitsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -169,9 +183,18 @@ TABLE_OPTIONS: dict[str, Any] = {
     "decimal": DecimalOption,
     "thousands": ThousandsOption,
     "censored": CensoredOption,
+    "sheet": SheetOption,
+    "header_row": HeaderRowOption,
     "units": UnitsOption,
 }
-SIGN_OPTIONS = ("separator", "decimal", "thousands", "censored")  # how the cells of a table are written
+SIGN_OPTIONS = (
+    "separator",
+    "decimal",
+    "thousands",
+    "censored",
+    "sheet",
+    "header_row",
+)  # how the cells of a table are written
 Command = TypeVar("Command", bound=Callable[..., None])
 
 

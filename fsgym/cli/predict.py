@@ -42,6 +42,8 @@ def predict(
     decimal: options.DecimalOption = None,
     thousands: options.ThousandsOption = None,
     censored: options.CensoredOption = None,
+    sheet: options.SheetOption = None,
+    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
 ) -> None:
     """Classify the rows of a file: the answer, what was acquired in order, and the price paid.
@@ -69,6 +71,7 @@ def predict(
         writable_folder(output.parent)
     copied = tuple(options.comma_separated(keep))
     signs = {"separator": separator, "decimal": decimal, "thousands": thousands, "censored": censored}
+    signs |= {"sheet": sheet, "header_row": header_row}
     opened = ModelData.open(model, {"numeric": numeric, **signs})
     with options.warnings_printed():
         table, _ = opened.read(data, data_dir, copied)

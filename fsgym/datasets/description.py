@@ -46,6 +46,8 @@ def describe(
     decimal: str | None = None,
     thousands: str | None = None,
     censored: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
     data_dir: str | os.PathLike | None = None,
     row_groups: str | None = None,
 ) -> pd.DataFrame:
@@ -56,15 +58,15 @@ def describe(
     Parameters
     ----------
     data : DataFrame, path, name or Dataset
-        A table, the path of a CSV or Parquet file, or a data set as in ``load_dataset``. The columns of data sets that
-        have a name are not examined.
+        A table, the path of a CSV, Parquet or Excel file, or a data set as in ``load_dataset``. The columns of data
+        sets that have a name are not examined.
     target : str, optional
         The column of the labels; by default ``target``, if there is one.
     costs : number, mapping or Series name -> price, or path, optional
         Prices of the columns; a path is that of a file as in ``load_costs``.
     units : mapping name -> unit, optional
         Such as ``{"crp": "mg/l"}``.
-    separator, decimal, thousands, censored : str, optional
+    separator, decimal, thousands, censored, sheet, header_row : optional
         As in ``load_dataset``.
     data_dir : path, optional
         As in ``load_dataset``.
@@ -97,7 +99,8 @@ def describe(
     from fsgym.data.reading.reading import Reading
 
     reading = Reading(target, separator=separator, decimal=decimal, thousands=thousands, censored=censored)
-    table, marks = read_source(data, reading._replace(row_groups=row_groups), data_dir)
+    reading = reading._replace(row_groups=row_groups, sheet=sheet, header_row=header_row)
+    table, marks = read_source(data, reading, data_dir)
     if isinstance(table, Dataset):
         rows = _rows_of_dataset(table)
         if row_groups is not None:

@@ -195,7 +195,7 @@ def _load_tables(files: list[Path], record: dict, name: str, what: str, reading:
 
     listed = None if record.get("plain") else record.get("categorical_columns", [])
     if listed is not None:
-        reading.refuse(("separator", *OF_NUMBERS), what)
+        reading.refuse(("separator", "sheet", "header_row", *OF_NUMBERS), what)
     found = AS_PLAIN
 
     def read_frames(texts: Collection[str] = ()) -> list[pd.DataFrame]:

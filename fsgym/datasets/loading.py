@@ -56,6 +56,8 @@ def load_dataset(
     decimal: str | None = None,
     thousands: str | None = None,
     censored: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
     one_hot: bool = True,
     row_groups: str | None = None,
     units: Mapping[str, str] | None = None,
@@ -86,6 +88,7 @@ def load_dataset(
         As above; the table may also be of polars or Arrow. A file is CSV with one header line (``.csv``, ``.tsv`` or
         one of these with ``.gz``, UTF-8; comma, semicolon, tab or bar separated; empty cells are missing, and in
         columns of numbers also ``?``, ``NA``, ``nan``, ``null``), Parquet (``.parquet``; needs the extra ``parquet``),
+        Excel (``.xlsx``, ``.xlsm``; needs the extra ``excel``),
         or ``.npz`` with ``X`` and ``y``.
     split : {"all", "train", "test"}
         "train" and "test" are the official parts if the data set has them, otherwise those of a stratified random
@@ -112,6 +115,10 @@ def load_dataset(
     censored : {"limit", "half", "missing"}, optional
         What a cell such as ``<1.5`` or ``>200`` of a column of numbers counts as: its limit, half of it (above a limit,
         the limit), or missing. A warning has their number. By default such a column is an error.
+    sheet : str, optional
+        The sheet of an Excel workbook, its name or its number from 1; by default the only one that is not empty.
+    header_row : int, optional
+        The row of the names in the sheet, from 1; by default the first one that is not empty.
     one_hot : bool
         False: a categorical column becomes one column of codes 0, 1, ..., and there are no groups.
     row_groups : str, optional
@@ -136,7 +143,7 @@ def load_dataset(
         never unpickled), its shape or class sizes differ from those in the manifest or the built-in table, or official
         parts have a row group in common.
     ImportError
-        For a Parquet file without pyarrow.
+        For a Parquet file without pyarrow, or a workbook without openpyxl.
     OSError
         If the file or folder does not exist, or OpenML cannot be reached.
 
@@ -149,7 +156,7 @@ def load_dataset(
     398
     """
     given = Reading(target, drop, category, numeric, separator, decimal, one_hot, row_groups, units)  # type: ignore[arg-type]
-    given = given._replace(thousands=thousands, censored=censored)
+    given = given._replace(thousands=thousands, censored=censored, sheet=sheet, header_row=header_row)
     loaded = load_whole(name, given, data_dir, split)
     if split == "all":
         return loaded.dataset
@@ -202,7 +209,7 @@ def part_index(
 
 def _load_table(frame: pd.DataFrame, reading: Reading) -> folder.LoadedDataset:
     what = "the DataFrame"
-    reading.refuse(("separator",), what)
+    reading.refuse(("separator", "sheet", "header_row"), what)
     table, found = numbers_in(named_columns(frame, what), reading, what)
     return folder.LoadedDataset(dataset_of_table(table, reading, name="data", what=what, found=found))
 

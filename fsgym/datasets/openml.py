@@ -94,7 +94,7 @@ def load_from_openml(which: str | int, entry: Entry | None = None, reading: Read
     ValueError
         When there is no such data set, the download is damaged, or shape and class sizes are not those of ``entry``.
     """
-    reading.refuse(("separator", *OF_NUMBERS), f"the OpenML set {which!r}")
+    reading.refuse(("separator", "sheet", "header_row", *OF_NUMBERS), f"the OpenML set {which!r}")
     column = reading.target or (entry.target if entry else None)
     bunch = _fetch(which, entry.data_id if entry else None, column or "default-target")
     name = str(which) if isinstance(which, str) else str(bunch.details.get("name", f"openml_{which}"))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from fsgym.data.cells import decimal_form, plain_number
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.reading.numbers import numbers_of
-from fsgym.data.reading.reading import Reading, check_reading, declared_in, named_columns
-from fsgym.data.reading.tables import read_parquet, read_table
+from fsgym.data.reading.reading import Reading, check_reading, declared_in, table_of_other_file
+from fsgym.data.reading.tables import read_table
 from fsgym.data.written import Writing
 from fsgym.text.messages import brief, closest, explain_unknown, listing
 
@@ -32,8 +32,10 @@ def read_table_for(
     decimal: str | None = None,
     thousands: str | None = None,
     censored: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
 ) -> pd.DataFrame:
-    """Read a CSV or Parquet file with known columns, such as those of a model: ``model.columns_``.
+    """Read a CSV, Parquet or Excel file with known columns, such as those of a model: ``model.columns_``.
 
     The kinds of the columns are not inferred from the file: the cells of a category stay text, so that ``007`` is not
     7. Columns of the file that are not named here are ignored, whatever they hold.
@@ -48,7 +50,7 @@ def read_table_for(
         Their cells stay text if the file is CSV.
     missing_columns : {"error", "unavailable"}
         Whether one of ``columns`` that the file lacks is an error, or missing in every row.
-    separator, decimal, thousands, censored : str, optional
+    separator, decimal, thousands, censored, sheet, header_row : optional
         As in ``load_dataset``. What is not given and not clear from the file is as in the columns.
 
     Returns
@@ -72,6 +74,7 @@ def read_table_for(
     [[61, '007']]
     """
     reading = Reading(separator=separator, decimal=decimal, thousands=thousands, censored=censored)
+    reading = reading._replace(sheet=sheet, header_row=header_row)
     table = read_file_for(columns, path, reading, keep=keep)
     chosen = select_columns(table, columns, str(path), missing_columns)
     others = [name for name in dict.fromkeys(keep) if name not in columns.names]
@@ -91,9 +94,8 @@ def read_file_for(
         usual=next((column.writing for column in numbers), Writing()),
     )
     texts = [*(c.name for c in columns if c.kind in ("category", "codes")), *others]
-    if path.suffix == ".parquet":
-        reading.refuse(("separator",), str(path))
-        table = named_columns(read_parquet(path), str(path))
+    table = table_of_other_file(path, reading)
+    if table is not None:
         return numbers_of(table, declared, str(path), [c.name for c in numbers if c.name in table.columns])[0]
     between = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
     used = [*columns.names, *others]

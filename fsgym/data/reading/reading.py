@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.data.dataset import Dataset
+from fsgym.data.reading import excel
 from fsgym.data.reading.frames import drop_columns, encode, take_row_groups, take_target
 from fsgym.data.reading.numbers import AS_PLAIN, Declared, Found, numbers_of
 from fsgym.data.reading.tables import read_parquet, read_table
@@ -18,12 +19,13 @@ from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, w
 if TYPE_CHECKING:
     import pandas as pd
 
-TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", *excel.SUFFIXES)
 USE_OF = {
     **dict.fromkeys(
         ("target", "category", "numeric", "row_groups"), "tables with column names (CSV, Parquet, DataFrame, OpenML)"
     ),
     "separator": "text files of your own",
+    **dict.fromkeys(("sheet", "header_row"), "Excel workbooks"),
     **dict.fromkeys(("decimal", "thousands", "censored"), "tables of your own (CSV, Excel, Parquet, DataFrame)"),
 }
 OF_NUMBERS = ("decimal", "thousands", "censored")
@@ -43,6 +45,8 @@ class Reading(NamedTuple):
     units: Mapping[str, str] | None = None
     thousands: str | None = None
     censored: str | None = None
+    sheet: str | None = None
+    header_row: int | None = None
 
     @property
     def label(self) -> str:
@@ -88,6 +92,11 @@ def check_reading(options: Reading) -> Reading:
         raise ValueError(f"decimal and thousands must be different characters, got {brief(decimal)} for both")
     if options.censored is not None and options.censored not in CENSORED:
         raise ValueError(f"censored must be one of {', '.join(CENSORED)}, got {brief(options.censored)}")
+    if options.sheet is not None and not isinstance(options.sheet, str):
+        raise TypeError(f"sheet must be the name of a sheet, or its number as a text, got {brief(options.sheet)}")
+    row = options.header_row
+    if row is not None and (type(row) is not int or row < 1):
+        raise ValueError(f"header_row must be the number of a row, from 1, got {brief(row)}")
     return options._replace(separator=separator, thousands=thousands, one_hot=bool(options.one_hot), **listed)
 
 
@@ -103,13 +112,25 @@ def _names(option: str, value: Any) -> tuple[str, ...]:
 
 
 def read_columns(path: Path, reading: Reading) -> tuple[pd.DataFrame, Found]:
-    """The table of a CSV or Parquet file of a user, and how its numbers are written."""
+    """The table of a CSV, Parquet or Excel file of a user, and how its numbers are written."""
     declared = declared_in(reading)
-    if path.suffix == ".parquet":
-        reading.refuse(("separator",), str(path))
-        return numbers_in(named_columns(read_parquet(path), str(path)), reading, str(path))
+    table = table_of_other_file(path, reading)
+    if table is not None:
+        return numbers_in(table, reading, str(path))
     separator = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
     return read_table(path, separator=separator, declared=declared, as_text=reading.category, drop=reading.drop)
+
+
+def table_of_other_file(path: Path, reading: Reading) -> pd.DataFrame | None:
+    """The table of a Parquet file or workbook as it is there; None for a text file."""
+    if path.suffix in excel.SUFFIXES:
+        reading.refuse(("separator",), str(path))
+        return named_columns(excel.read_excel(path, reading.sheet, reading.header_row), str(path))
+    reading.refuse(("sheet", "header_row"), str(path))
+    if path.suffix != ".parquet":
+        return None
+    reading.refuse(("separator",), str(path))
+    return named_columns(read_parquet(path), str(path))
 
 
 def declared_in(reading: Reading) -> Declared:

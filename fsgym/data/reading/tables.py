@@ -31,8 +31,8 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 SAMPLED_ROWS = 100  # that decide on separator and decimal sign
 EXPORT = "export the sheet as CSV (UTF-8)"
 SIGNATURES = {  # first bytes of files that are no text
-    b"PK\x03\x04": f"is an Excel workbook or another zip archive, not CSV; {EXPORT}",
-    b"\xd0\xcf\x11\xe0": f"is an Excel workbook, not CSV; {EXPORT}",
+    b"PK\x03\x04": "is an Excel workbook or another zip archive, not CSV; give a workbook the suffix .xlsx",
+    b"\xd0\xcf\x11\xe0": f"is an Excel workbook of the old format, not CSV; save it as .xlsx, or {EXPORT}",
     b"PAR1": "is a Parquet file, not CSV; give it the suffix .parquet",
     b"\x1f\x8b": "is compressed with gzip; give it the suffix .csv.gz",
     b"%PDF": "is a PDF, not CSV; export its table as CSV (UTF-8)",

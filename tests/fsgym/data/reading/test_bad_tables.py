@@ -37,7 +37,7 @@ BAD = {  # content, part of the sentence, remedy
     "null character": ("a,b,target\n1,2\0,x\n", "null character in line 2", "tr -d"),
     "latin 1": ("a,b,target\n1,é,x\n".encode("latin-1"), "not text in UTF-8 .byte 0xe9 in line 2", "CSV UTF-8"),
     "utf 16": ("a,b,target\n1,2,x\n".encode("utf-16"), "text in UTF-16", "save it as UTF-8"),
-    "workbook": (b"PK\x03\x04" + bytes(40), "Excel workbook", "export the sheet as CSV"),
+    "workbook": (b"PK\x03\x04" + bytes(40), "Excel workbook", "suffix .xlsx"),
     "old workbook": (b"\xd0\xcf\x11\xe0" + bytes(40), "Excel workbook", "export the sheet as CSV"),
     "gzip": (gzip.compress(ROWS.encode()), "compressed with gzip", r"suffix .csv.gz"),
     "parquet": (b"PAR1" + bytes(40), "Parquet file", r"suffix .parquet"),
