@@ -9,6 +9,7 @@ import numpy as np
 
 from fsgym.data.cells import BOOL_TEXTS, find_level, level_places, level_text
 from fsgym.data.columns import Column
+from fsgym.data.written import Writing, written_number
 from fsgym.text.messages import brief, listing
 
 # What a person types as the value of a column.
@@ -25,8 +26,40 @@ def value_of_text(column: Column, text: str) -> Any:
     (63, True)
     """
     if column.kind == "number":
-        return number_or_text(text)
+        return _typed_number(column, text)
     return _yes_or_no(column, text) if column.kind == "bool" else text
+
+
+def _typed_number(column: Column, text: str) -> float | str:
+    """The number that a text means as numbers are written in the table of the model.
+
+    >>> _typed_number(Column("crp", decimal=","), "3,5"), _typed_number(Column("crp", unit="%"), "94 %")
+    (3.5, 94)
+    """
+    if column.writing != Writing() or (column.unit and column.unit in text):
+        found = written_number(text, column.writing)
+        plain = None if found is None or found.mark not in ("", column.unit) else found.counted(column.censored)
+        return text if plain is None else number_or_text(plain)
+    return number_or_text(text)
+
+
+def typing_text(column: Column) -> str:
+    """What may be typed for a column: ``allowed_text``, and how numbers are written where that is not with a point.
+
+    >>> typing_text(Column("crp", unit="mg/l", low=0.3, high=412.0, decimal=","))
+    'a number from 0,3 to 412 mg/l, with a decimal comma'
+    """
+    said = allowed_text(column)
+    if column.kind != "number" or (column.decimal == "." and not column.thousands):
+        return said
+    if column.low is not None and column.high is not None and column.decimal == ",":
+        bounds = [f"{bound:.12g}" for bound in (column.low, column.high)]
+        said = said.replace(" to ".join(bounds), " to ".join(bounds).replace(".", ","), 1)
+    sign = "comma" if column.decimal == "," else "point"
+    thousands = {"": "", " ": " and spaces for thousands"}.get(
+        column.thousands, f" and {column.thousands} for thousands"
+    )
+    return f"{said}, with a decimal {sign}{thousands}"
 
 
 def number_or_text(text: str) -> float | str:

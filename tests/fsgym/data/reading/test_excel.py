@@ -36,7 +36,7 @@ def test_a_sheet_is_read_as_it_is_shown(tmp_path):
     with pytest.warns(UserWarning, match="1 of 'crp', such as '<1,5'"):
         data = load_dataset(path, **options)
     assert [c.levels for c in data.columns if c.levels] == [("007", "7", "er")]
-    np.testing.assert_array_equal(data.X[:, :2], np.float32([[61, 3.5], [40.5, 0.75], [np.nan, 12]]))
+    np.testing.assert_array_equal(data.X[:, :2], np.array([[61, 3.5], [40.5, 0.75], [np.nan, 12]], np.float32))
     assert data.columns[1].decimal == ","
     with pytest.warns(UserWarning, match="<1,5"):
         read = read_table_for(data.columns, path, header_row=3)
@@ -63,12 +63,17 @@ def test_per_cent_is_read_as_it_is_shown(tmp_path):
     with pytest.warns(UserWarning, match="'%' of 'sat'"):
         data = load_dataset(path, target="ill")
     assert data.columns[0].unit == "%"
-    np.testing.assert_array_equal(data.X[:, 0], np.float32([94.1, 57, 100]))
+    np.testing.assert_array_equal(data.X[:, 0], np.array([94.1, 57, 100], np.float32))
 
 
 def test_dates_errors_and_empty_columns(tmp_path):
     day = datetime.datetime(2025, 1, 3)
-    rows: list[list] = [["day", None, "v", "ill"], [day, None, 1, "no"], [day, None, "#DIV/0!", "yes"], [day, None, 2.5, "no"]]
+    rows: list[list] = [
+        ["day", None, "v", "ill"],
+        [day, None, 1, "no"],
+        [day, None, "#DIV/0!", "yes"],
+        [day, None, 2.5, "no"],
+    ]
     path = write(tmp_path, {"a": rows})
     refused(ValueError, "looks like a date", path, target="ill")
     data = load_dataset(path, target="ill", drop=["day"])
