@@ -54,8 +54,8 @@ def folder(tmp_path_factory):
         sheet.to_excel(writer, sheet_name="Daten", index=False, startrow=2)
     for name, options in {"clean.csv": (), "raw.xlsx": ("--sheet", "Daten", "--header-row", 3)}.items():
         model = folder / f"{name}.fsgym"
-        said = run("train", folder / name, *options, "--target", TARGET, "--drop", DROPPED, "-o", model,
-                   "--agent", "lattice", "--lam", 0.002, "--costs", 1)  # fmt: skip
+        words = ("train", folder / name, *options, "--target", TARGET, "--drop", DROPPED, "-o", model)
+        said = run(*words, "--agent", "lattice", "--lam", 0.002, "--costs", 1)
         assert ("points separate thousands" in said[1]) == (name == "raw.xlsx")
     return folder
 
