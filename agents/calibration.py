@@ -221,6 +221,9 @@ class TemperedPolicy(Policy):
     def is_tempered(self) -> bool:
         return True
 
+    def at_prices(self, costs: NDArray[np.float64]) -> TemperedPolicy:
+        return replace(self, policy=self.policy.at_prices(costs))
+
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
         """The advice in n states; parameters as for ``Policy.advise``.
 

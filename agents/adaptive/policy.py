@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,9 @@ class ChosenPolicy(Policy):
     report: LearnerReport
     rules: Rules
     informed: InformedPolicy | None = None
+
+    def at_prices(self, costs: NDArray[np.float64]) -> ChosenPolicy:
+        return replace(self, policy=self.policy.at_prices(costs), rules=self.rules.at_prices(costs))
 
     @property
     def telling(self) -> NDArray[np.int64]:

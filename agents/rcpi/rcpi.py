@@ -466,7 +466,7 @@ class RCPI:
             legal = np.atleast_2d(np.asarray(action_masks)).astype(bool)
             if legal.shape != (len(observations), A):
                 raise ValueError(f"action_masks must have shape ({len(observations)}, {A}), got {legal.shape}")
-        actions = policy.actions(acquired, observations[:, n:], legal)
+        actions = policy.actions(acquired, observations[:, n : 2 * n], legal)
         return (actions[0] if single else actions), None
 
     def trajectories(self, X: Any, rules: Rules | None = None, *, continue_after_stop: bool = False) -> Trajectories:

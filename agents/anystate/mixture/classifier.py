@@ -98,6 +98,7 @@ class MixtureClassifier(BaseAnyStateClassifier):
     """
 
     policy_class = MixturePolicy
+    takes_case_costs = True
     length_parameter = "n_steps"
 
     @takes_rule_options
