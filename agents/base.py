@@ -620,6 +620,11 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         policy = self.policy_.policy if isinstance(self.policy_, CertainPolicy) else self.policy_
         check_probabilities(policy, type(self).__name__)
         refuse_promise_with_referral(policy.rules)
+        if policy.rules.costs_by_case:
+            raise ValueError(
+                "calibrate needs one price for each acquisition, but this model was trained with prices by case; "
+                "calibrate model.at_prices(...), on rows that have these prices"
+            )
         wanted = check_targets(
             target_error,
             target_recall,

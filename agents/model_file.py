@@ -264,6 +264,8 @@ def rule_parameters(rules: Rules, labels: Labels) -> dict[str, Any]:
     """The options of ``Rules`` as parameters of an estimator: by name where the model has names."""
     options: dict[str, Any] = {**rules.options()}
     columns, names, classes = labels.columns, rules.names, [str(c) for c in labels.classes]
+    if rules.costs_by_case:  # they are those of the data
+        options["costs"] = None
     if not labels.named:
         options["groups"] = groups_by_column(rules.groups, columns)
         return options

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from agents.adaptive.case_prices import CasePricedPolicy
 from agents.adaptive.evidence import InformedPolicy, InformedWalk, rules_with_indicators
 from agents.adaptive.report import LearnerReport
 from agents.anystate import AnyStateNetworkClassifier, MixtureClassifier
@@ -64,7 +65,9 @@ class ChosenPolicy(Policy):
     informed: InformedPolicy | None = None
 
     def at_prices(self, costs: NDArray[np.float64]) -> ChosenPolicy:
-        return replace(self, policy=self.policy.at_prices(costs), rules=self.rules.at_prices(costs))
+        policy = self.policy.at_prices(costs)
+        learner = next(name for name, kind in LEARNERS.items() if kind.policy_class.kind == policy.kind)
+        return replace(self, learner=learner, policy=policy, rules=policy.rules)
 
     @property
     def telling(self) -> NDArray[np.int64]:
@@ -146,4 +149,6 @@ def _policy_from(header: Mapping[str, Any], arrays: Mapping[str, NDArray], rules
     learner = header["learner"]
     if learner not in LEARNERS:
         raise ValueError(f"the learner of a model must be one of {', '.join(LEARNERS)}, got {learner!r}")
+    if "case_costs" in header["policy"]:
+        return CasePricedPolicy.from_arrays(arrays, header["policy"], rules)
     return read_policy(LEARNERS[learner].policy_class, arrays, header["policy"], rules)
