@@ -24,7 +24,7 @@ from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.writing import write_whole
 
 MODEL_FORMAT = "fsgym-model-2"
-NEWER_FORMAT = "fsgym-model-3"  # with a promise, temperatures or referral, of which fsgym 0.2.0 knows nothing
+NEWER_FORMAT = "fsgym-model-3"  # with what fsgym 0.2.0 does not know, see ``_needs_newer``, or temperatures
 PROMISE = "promise"  # its entry of the header
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
 # Exceptions that damaged content can raise while objects are built from it.
@@ -134,17 +134,20 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
     if not isinstance(header, dict):
         raise ValueError(f"{path} is damaged: its header is not a JSON object")
     if _needs_newer(header) and found != NEWER_FORMAT:
-        raise ValueError(f"{path} is damaged: a file with a promise or refer_cost must be {NEWER_FORMAT}")
+        raise ValueError(
+            f"{path} is damaged: a file with a promise or refer_cost must be {NEWER_FORMAT}, as one with prices by case"
+        )
     return arrays, header
 
 
 def _needs_newer(header: Mapping[str, Any]) -> bool:
-    """Whether a model acts by what fsgym 0.2.0 does not know: a promise, or rules with ``refer_cost``."""
+    """Whether a model acts by what fsgym 0.2.0 does not know: a promise, ``refer_cost``, or prices by case."""
     try:
         rules = json.loads(header.get("rules", "{}"))
     except (ValueError, TypeError, RecursionError):  # such rules are refused where they are read
         rules = {}
-    return PROMISE in header or (isinstance(rules, dict) and rules.get("refer_cost") is not None)
+    by_rules = isinstance(rules, dict) and (rules.get("refer_cost") is not None or "costs_by_case" in rules)
+    return PROMISE in header or by_rules
 
 
 def _check_dimensions(arrays: Mapping[str, NDArray], n_bytes: int) -> None:

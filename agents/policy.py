@@ -38,6 +38,8 @@ class Policy(ABC):
     ----------
     kind : str
         Class attribute: the name of this kind of policy in model files.
+    takes_case_costs : bool
+        Class attribute: whether its rules may have prices by case, so that it has ``at_prices``.
     rules : Rules
         The rules it was trained with. ``agents.model_file`` saves them, the subclass saves everything else.
 
@@ -59,6 +61,7 @@ class Policy(ABC):
     """
 
     kind: ClassVar[str]
+    takes_case_costs: ClassVar[bool] = False
     rules: Rules
 
     def at_prices(self, costs: NDArray[np.float64]) -> Self:

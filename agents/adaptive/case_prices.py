@@ -133,6 +133,7 @@ class CasePricedPolicy(Policy):
     """
 
     kind = "case_prices"
+    takes_case_costs = True
 
     vectors: NDArray[np.float64]
     policies: tuple[Policy, ...]

@@ -57,6 +57,7 @@ class ChosenPolicy(Policy):
     """
 
     kind = "adaptive"
+    takes_case_costs = True
 
     learner: str
     policy: Policy
@@ -127,7 +128,13 @@ class ChosenPolicy(Policy):
         policy, informed = _policy_from(header, arrays, rules), None
         if "informed" in header:
             features = own.pop("features")
-            if features.dtype != np.int64 or features.ndim != 1 or not len(features) or rules.related is not None:
+            if (
+                features.dtype != np.int64
+                or features.ndim != 1
+                or not len(features)
+                or rules.related is not None
+                or rules.costs_by_case
+            ):
                 raise ValueError("missing values are evidence for features, by their numbers")
             if features.min() < 0 or features.max() >= rules.n_features or (np.diff(features) <= 0).any():
                 raise ValueError("the features whose missing values are evidence must be in ascending order")

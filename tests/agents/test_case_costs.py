@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import fsgym
-from agents import AdaptiveClassifier, MixtureClassifier
+from agents import RCPI, AdaptiveClassifier, DatumWiseClassifier, LatticeClassifier, MixtureClassifier
 from agents.adaptive.case_prices import CasePricedPolicy, frequent_vectors
+from agents.calibration import read_policy
 from fsgym import Dataset, Rules, exact
 from fsgym.comparison.compared import MEAN_PRICES
+from fsgym.envs.env import DatumWiseEnv
 from fsgym.methods import METHODS, load_class
 
 NAMES = ["scan", "blood", "noise", "age"]
@@ -215,3 +217,17 @@ def test_the_default_agent_is_near_the_optimum(task, kind):
     model = AdaptiveClassifier(lam=0.02, random_state=0).fit(data)
     rules = Rules.for_dataset(data, lam=0.02)
     assert exact.expected_loss(model, joint, rules, case_costs) <= exact.optimum(joint, rules, case_costs) + 0.01
+
+
+def test_rcpi_refuses_an_environment_with_them():
+    with pytest.raises(ValueError, match="RCPI plans with one price"):
+        RCPI(DatumWiseEnv(two_equal_features(50, 0)))
+
+
+def test_a_file_with_them_of_a_policy_that_has_none_is_refused():
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    for model in (LatticeClassifier(random_state=0).fit(X, y), DatumWiseClassifier(n_iterations=1).fit(X, y)):
+        arrays, header = model.policy_.to_arrays()
+        rules = Rules(2, 2, costs_by_case=True)
+        with pytest.raises(ValueError, match="has no prices by case"):
+            read_policy(type(model.policy_), arrays, header, rules)

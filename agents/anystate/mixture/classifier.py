@@ -34,6 +34,7 @@ class MixturePolicy(AnyStatePolicy):
     """
 
     kind = "mixture"
+    takes_case_costs = True
     model_class = MixtureModel
 
 
