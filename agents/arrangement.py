@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,12 +57,18 @@ class Arrangement:
         return bool((np.diff(self.features) == 1).all() and (np.diff(self.acquisitions) == 1).all())
 
     def dataset(self, dataset: Dataset) -> Dataset:
-        """The rows of a data set, in the order of the policy and without its groups and prices."""
+        """The rows of a data set, in the order of the policy, without its groups and prices unless by case."""
         if self.is_identity:
             return dataset
         first = {features.start: column for column, features in zip(dataset.columns, dataset.columns.features)}
         columns = Columns([first[i] for i in self.features.tolist() if i in first])
-        return dataset.replace(X=dataset.X[:, self.features], columns=columns, groups=None, image_shape=None)
+        priced: dict[str, Any] = {"groups": None}
+        if dataset.case_costs is not None:
+            place, groups = np.argsort(self.features), dataset.groups
+            if groups is not None:
+                priced["groups"] = [sorted(place[list(groups[j])].tolist()) for j in self.acquisitions]
+            priced["case_costs"] = dataset.case_costs[:, self.acquisitions]
+        return dataset.replace(X=dataset.X[:, self.features], columns=columns, image_shape=None, **priced)
 
     def rules(self, rules: Rules) -> Rules:
         """The user's rules in the order of the policy."""

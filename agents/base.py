@@ -6,6 +6,7 @@ import logging
 import os
 import warnings
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self, Unpack
 
@@ -22,6 +23,7 @@ from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_nam
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy, check_rows
 from agents.stepwise import AskingAgent
+from fsgym.data.case_costs import prices_of_case
 from fsgym.data.checks import check_groups, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
@@ -44,6 +46,7 @@ from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS, set_rule_options
+from fsgym.support.checks import check_prices
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
 from fsgym.text.messages import listing
 
@@ -162,6 +165,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         Class attribute: the class of ``policy_``.
     length_parameter : str
         Class attribute: the parameter that sets the length of the training, "" if there is none.
+    takes_case_costs : bool
+        Class attribute: whether it can plan with prices by case, see ``Dataset.case_costs``. All others refuse them.
     classes_ : array (n_classes,)
     n_features_in_ : int, the number of columns
     feature_names_in_ : array of str, if ``X`` had column names
@@ -197,6 +202,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
 
     policy_class: ClassVar[type[Policy]]
     length_parameter: ClassVar[str] = ""
+    takes_case_costs: ClassVar[bool] = False
 
     lam: float
     classes_: NDArray
@@ -268,6 +274,21 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             dataset = self._dataset_of_array(X, y)
         check_two_classes(dataset)
         self._set_names(dataset, named)
+        return self._with_prices_to_plan(dataset)
+
+    def _with_prices_to_plan(self, dataset: Dataset) -> Dataset:
+        """The data, without prices by case where these are not used or all the same; ValueError if they cannot be."""
+        if dataset.case_costs is None:
+            return dataset
+        if getattr(self, "costs", None) is not None or getattr(self, "groups", None) is not None:
+            return dataset.replace(case_costs=None)
+        if (dataset.case_costs == dataset.case_costs[0]).all():
+            return dataset.replace(costs=dataset.case_costs[0])
+        if not self.takes_case_costs:
+            raise ValueError(
+                f"{type(self).__name__} plans with one price for each acquisition, but {dataset.name!r} has prices by "
+                "case; pass costs=data.costs, their means, or use AdaptiveClassifier or MixtureClassifier"
+            )
         return dataset
 
     def _set_names(self, dataset: Dataset, named: bool) -> None:
@@ -371,7 +392,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         ``continue_after_stop`` each row acquires until no acquisition is legal, and answers then.
         """
         features, done = self._act(X, missing_columns, continue_after_stop)
-        return replace(done, table=EpisodeTable(features, self.rules_, self.columns_, self.classes_))
+        table = EpisodeTable(features, self.rules_, self.columns_, self.classes_, self._case_costs(X))
+        return replace(done, table=table)
 
     def _act(
         self, X: Any, missing_columns: MissingColumns, continue_after_stop: bool = False
@@ -384,8 +406,68 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         by_name = is_frame(X) and has_names(X) and hasattr(self, "feature_names_in_")
         absent = by_name and not {*self.evidence_} <= {*X.columns}
         policy = self.policy_.acting if absent else self.policy_
-        done = policy.trajectories(self.arrangement_.rows(features), continue_after_stop=continue_after_stop)
+        rows, prices = self.arrangement_.rows(features), self._case_costs(X)
+        if prices is None:
+            done = policy.trajectories(rows, continue_after_stop=continue_after_stop)
+        else:
+            prices = prices[:, self.arrangement_.acquisitions]
+            done = policy.trajectories_by_case(rows, prices, continue_after_stop=continue_after_stop)
         return features, self.arrangement_.trajectories(done)
+
+    def _case_costs(self, X: Any) -> NDArray[np.float64] | None:
+        """The prices of the cases, float64 (n_samples, J), where the model plans with them and ``X`` has them."""
+        if not self.rules_.costs_by_case or not isinstance(X, Dataset) or X.case_costs is None:
+            return None
+        names, own = list(X.acquisition_names), self.rules_.names
+        if (X.groups or tuple((i,) for i in range(X.n_features))) == self.rules_.groups:
+            return X.case_costs
+        if sorted(names) != sorted(own):
+            raise ValueError(
+                f"case_costs must be the prices of the {len(own)} acquisitions of the model ({listing(list(own), 8)}), "
+                f"got those of {listing(names, 8)}"
+            )
+        return X.case_costs[:, [names.index(name) for name in own]]
+
+    def at_prices(self, prices: Mapping[str, float] | ArrayLike | None = None) -> Self:
+        """This model for a case with prices of its own, such as an emergency: it asks and answers at these.
+
+        Parameters
+        ----------
+        prices : mapping name -> price, or array-like of shape (n_acquisitions,), optional
+            In the unit of ``costs``. Acquisitions that a mapping does not name have their mean price in training.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the model was not trained with prices by case (``Dataset.case_costs``), or a name or price is invalid.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_wine
+        >>> from agents import MixtureClassifier
+        >>> from fsgym import Dataset
+        >>> X, y = load_wine(return_X_y=True)
+        >>> prices = np.where(np.arange(178)[:, None] % 2 == 0, [1, 5], [5, 1])
+        >>> data = Dataset(X[:, [6, 10]], y, feature_names=["flavanoids", "hue"], case_costs=prices)
+        >>> model = MixtureClassifier(lam=0.02, random_state=0).fit(data)
+        >>> model.at_prices({"hue": 0}).rules_.costs.tolist()
+        [3.0, 0.0]
+        """
+        check_is_fitted(self, "policy_")
+        if not self.rules_.costs_by_case:
+            raise ValueError(
+                "prices of a case need a model that was trained with prices by case, got one with a price for each "
+                "acquisition; train it on a Dataset with case_costs"
+            )
+        if prices is None or isinstance(prices, Mapping):
+            costs = prices_of_case(prices, self.rules_.names, self.rules_.costs)
+        else:
+            costs = check_prices(prices, self.rules_.names, "prices")
+        model = copy(self)
+        model._chart = None
+        model._set_policy(self.policy_.at_prices(costs[self.arrangement_.acquisitions]))
+        return model
 
     def predict(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray:
         """The predicted class of each row of ``X``, (n_samples,).
@@ -548,6 +630,11 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         policy = self.policy_.policy if isinstance(self.policy_, CertainPolicy) else self.policy_
         check_probabilities(policy, type(self).__name__)
         refuse_promise_with_referral(policy.rules)
+        if policy.rules.costs_by_case:
+            raise ValueError(
+                "calibrate needs one price for each acquisition, but this model was trained with prices by case; "
+                "calibrate model.at_prices(...), on rows that have these prices"
+            )
         wanted = check_targets(
             target_error,
             target_recall,

@@ -221,6 +221,9 @@ class TemperedPolicy(Policy):
     def is_tempered(self) -> bool:
         return True
 
+    def at_prices(self, costs: NDArray[np.float64]) -> TemperedPolicy:
+        return replace(self, policy=self.policy.at_prices(costs))
+
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
         """The advice in n states; parameters as for ``Policy.advise``.
 
@@ -297,6 +300,8 @@ def read_policy(
     policy_class: type[Policy], arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules
 ) -> Any:
     """The policy from arrays and a header, with its temperatures if there are any; raises as ``from_arrays``."""
+    if rules.costs_by_case and not policy_class.takes_case_costs:
+        raise ValueError(f"a policy of {policy_class.kind!r} has no prices by case, got rules with them")
     policy = policy_class.from_arrays(arrays, header, rules)
     if TEMPERATURES not in header:
         return policy

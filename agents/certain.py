@@ -154,7 +154,7 @@ def _played(policy: Policy, X: NDArray[np.float32], rules: Rules, act: ActOnAdvi
 
     def choose(index: NDArray[np.int64], observations: NDArray, legal: NDArray) -> NDArray[np.int64]:
         acquired, missing = observations[:, :n] > 0.5, None if lacking is None else lacking[index]
-        advice = policy._informed_advice(acquired, observations[:, n:], legal, missing)
+        advice = policy._informed_advice(acquired, observations[:, n : 2 * n], legal, missing)
         return act(index, acquired, legal, advice, missing)
 
     return play_rows(choose, rows, rules)

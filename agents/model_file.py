@@ -24,7 +24,7 @@ from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.writing import write_whole
 
 MODEL_FORMAT = "fsgym-model-2"
-NEWER_FORMAT = "fsgym-model-3"  # with a promise, temperatures or referral, of which fsgym 0.2.0 knows nothing
+NEWER_FORMAT = "fsgym-model-3"  # with what fsgym 0.2.0 does not know, see ``_needs_newer``, or temperatures
 # Lists and objects of a header: an empty one of three characters takes 72 bytes. Headers of models have one in 20
 # characters or fewer; more of them are for brackets in names of levels.
 CHARACTERS_EACH, MAX_CONTAINERS = 16, 100_000
@@ -141,17 +141,20 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
     if not isinstance(header, dict):
         raise ValueError(f"{path} is damaged: its header is not a JSON object")
     if _needs_newer(header) and found != NEWER_FORMAT:
-        raise ValueError(f"{path} is damaged: a file with a promise or refer_cost must be {NEWER_FORMAT}")
+        raise ValueError(
+            f"{path} is damaged: a file with a promise or refer_cost must be {NEWER_FORMAT}, as one with prices by case"
+        )
     return arrays, header
 
 
 def _needs_newer(header: Mapping[str, Any]) -> bool:
-    """Whether a model acts by what fsgym 0.2.0 does not know: a promise, or rules with ``refer_cost``."""
+    """Whether a model acts by what fsgym 0.2.0 does not know: a promise, ``refer_cost``, or prices by case."""
     try:
         rules = json.loads(header.get("rules", "{}"))
     except (ValueError, TypeError, RecursionError):  # such rules are refused where they are read
         rules = {}
-    return PROMISE in header or (isinstance(rules, dict) and rules.get("refer_cost") is not None)
+    by_rules = isinstance(rules, dict) and (rules.get("refer_cost") is not None or "costs_by_case" in rules)
+    return PROMISE in header or by_rules
 
 
 def _check_dimensions(arrays: Mapping[str, NDArray], n_bytes: int) -> None:
@@ -271,6 +274,8 @@ def rule_parameters(rules: Rules, labels: Labels) -> dict[str, Any]:
     """The options of ``Rules`` as parameters of an estimator: by name where the model has names."""
     options: dict[str, Any] = {**rules.options()}
     columns, names, classes = labels.columns, rules.names, [str(c) for c in labels.classes]
+    if rules.costs_by_case:  # they are those of the data
+        options["costs"] = None
     if not labels.named:
         options["groups"] = groups_by_column(rules.groups, columns)
         return options

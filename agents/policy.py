@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -38,6 +38,8 @@ class Policy(ABC):
     ----------
     kind : str
         Class attribute: the name of this kind of policy in model files.
+    takes_case_costs : bool
+        Class attribute: whether its rules may have prices by case, so that it has ``at_prices``.
     rules : Rules
         The rules it was trained with. ``agents.model_file`` saves them, the subclass saves everything else.
 
@@ -59,7 +61,15 @@ class Policy(ABC):
     """
 
     kind: ClassVar[str]
+    takes_case_costs: ClassVar[bool] = False
     rules: Rules
+
+    def at_prices(self, costs: NDArray[np.float64]) -> Self:
+        """This policy for cases with the prices ``costs``, float64 (J,), in the unit of ``costs`` of the rules.
+
+        Its rules have one price for each acquisition. Only a policy that was trained with prices by case has it.
+        """
+        raise ValueError(f"a policy of {self.kind!r} plans with one price for each acquisition, not those of the case")
 
     @property
     def telling(self) -> NDArray[np.int64]:
@@ -212,6 +222,9 @@ class Policy(ABC):
         """
         rules = rules or self.rules
         rows = check_rows(rules, X, trained_with=self.rules)
+        if self.rules.costs_by_case:  # nothing is said of the prices: they count as usual
+            usual = self.at_prices(rules.costs)
+            return usual.trajectories(X, rules.at_prices(), continue_after_stop=continue_after_stop)
         if not continue_after_stop:
             return self._trajectories(rows, rules)
         return self._played(rows, rules, partial(self.actions, continue_after_stop=True))
@@ -224,12 +237,41 @@ class Policy(ABC):
         done = self._play(X, rules, choose)
         return replace(done, probabilities=self.state_probabilities(done.acquired, X))
 
+    def trajectories_by_case(
+        self, X: NDArray[np.float32], case_costs: NDArray[np.float64], *, continue_after_stop: bool = False
+    ) -> Trajectories:
+        """As ``trajectories``, each row at its own prices ``case_costs``, float64 (n_samples, J)."""
+        vectors, which = np.unique(case_costs, axis=0, return_inverse=True)
+        which = which.ravel()
+        parts, places = [], []
+        for k, costs in enumerate(vectors):
+            rows = np.flatnonzero(which == k)
+            parts.append(self.at_prices(costs).trajectories(X[rows], continue_after_stop=continue_after_stop))
+            places.append(rows)
+        return joined(parts, np.argsort(np.concatenate(places), kind="stable"))
+
     @staticmethod
     def _play(X: NDArray[np.float32], rules: Rules, choose: ChooseActions) -> Trajectories:
         """The trajectories of checked rows with the actions that ``choose(acquired, values, legal)`` returns."""
         n = rules.n_features
         unlabelled = Dataset(X, np.zeros(len(X), np.int64), classes=np.arange(rules.n_classes))
-        return play(lambda obs, legal: choose(obs[:, :n] > 0.5, obs[:, n:], legal), unlabelled, rules)
+        return play(lambda obs, legal: choose(obs[:, :n] > 0.5, obs[:, n : 2 * n], legal), unlabelled, rules)
+
+
+def joined(parts: Sequence[Trajectories], order: NDArray[np.int64]) -> Trajectories:
+    """The trajectories of several parts of rows, one behind the other, in another order of the rows."""
+    longest = max(part.order.shape[1] for part in parts)
+    padded = [np.pad(p.order, ((0, 0), (0, longest - p.order.shape[1])), constant_values=-1) for p in parts]
+    probabilities = None
+    if all(part.probabilities is not None for part in parts):
+        probabilities = np.concatenate([np.asarray(part.probabilities) for part in parts])[order]
+    return Trajectories(
+        np.concatenate(padded)[order],
+        np.concatenate([part.acquired for part in parts])[order],
+        np.concatenate([part.answers for part in parts])[order],
+        np.concatenate([part.forfeited for part in parts])[order],
+        probabilities=probabilities,
+    )
 
 
 def check_rows(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.float32]:

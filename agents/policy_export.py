@@ -40,6 +40,11 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     TypeError
         For class labels other than numbers and text.
     """
+    if policy.rules.costs_by_case:
+        raise ValueError(
+            "an exported policy has one price for each acquisition, but this model was trained with prices by case; "
+            "export model.at_prices({name: price}), a page for each kind of case"
+        )
     acting = policy.acting
     rule = {}
     if isinstance(acting, CertainPolicy):

@@ -203,6 +203,11 @@ def with_known(rules: Rules, known: AcquisitionIndices) -> Rules:
     """The rules with acquisitions that cost nothing and do not count for the budget."""
     if not known:
         return rules
+    if rules.costs_by_case:
+        raise ValueError(
+            "known cannot be combined with prices by case, got both; give the columns that are known a price of 0 in "
+            "case_costs"
+        )
     options, free = rules.options(), list(known)
     options["costs"] = rules.costs.copy()
     options["costs"][free] = 0.0

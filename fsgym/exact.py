@@ -7,6 +7,7 @@ can be compared with it. The module has four such tasks. Time and memory grow as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -31,13 +32,20 @@ def all_rows(n: int) -> NDArray[np.float32]:
     return np.indices((2,) * _number_of_bits(n, 1), dtype=np.float32).reshape(n, -1).T
 
 
-def optimum(joint: NDArray[np.float64], rules: Rules) -> float:
+CaseCosts = Sequence[tuple[float, Any]]  # vectors of prices, each with the share of the cases that have it
+
+
+def optimum(joint: NDArray[np.float64], rules: Rules, case_costs: CaseCosts | None = None) -> float:
     """Lowest expected loss of any policy, by dynamic programming over all states of knowledge.
 
     Parameters
     ----------
     joint : float64 (2, ..., 2, n_classes), probabilities
     rules : Rules, for the same numbers of features and classes
+    case_costs : sequence of (share, costs), optional
+        Prices by case: the share of the cases with each vector of prices (n_acquisitions,), which is drawn with the
+        case, independently of its features and class, and known from the start. Without them, rules with prices by
+        case count at their means.
 
     Returns
     -------
@@ -58,6 +66,8 @@ def optimum(joint: NDArray[np.float64], rules: Rules) -> float:
     (0.2, 0.5)
     """
     joint = _check_joint(joint, rules)
+    if case_costs is not None:
+        return sum(share * optimum(joint, rules.at_prices(costs)) for share, costs in _check_shares(case_costs))
     state = rules.blank_state()
 
     def moves(taken: tuple[int, ...], spent: float) -> list[tuple[int, float]]:
@@ -84,7 +94,7 @@ def optimum(joint: NDArray[np.float64], rules: Rules) -> float:
     return float(value((), 0.0).sum())
 
 
-def expected_loss(policy: Any, joint: NDArray[np.float64], rules: Rules) -> float:
+def expected_loss(policy: Any, joint: NDArray[np.float64], rules: Rules, case_costs: CaseCosts | None = None) -> float:
     """The exact expected loss of a policy: error cost plus ``lam`` times the total price.
 
     Parameters
@@ -92,6 +102,7 @@ def expected_loss(policy: Any, joint: NDArray[np.float64], rules: Rules) -> floa
     policy : any policy that ``fsgym.evaluate`` takes, or its Trajectories on ``all_rows(n)``
     joint : float64 (2, ..., 2, n_classes), probabilities
     rules : Rules, for the same numbers of features and classes
+    case_costs : sequence of (share, costs), optional, as for ``optimum``; not with Trajectories
 
     Raises
     ------
@@ -111,6 +122,8 @@ def expected_loss(policy: Any, joint: NDArray[np.float64], rules: Rules) -> floa
     joint = _check_joint(joint, rules)
     rows, n_classes = all_rows(joint.ndim - 1), joint.shape[-1]
     if isinstance(policy, Trajectories):
+        if case_costs is not None:
+            raise ValueError("trajectories are those of one vector of prices, got case_costs; pass the policy itself")
         if len(policy.order) != len(rows):
             raise ValueError(f"the trajectories must be those of all_rows({joint.ndim - 1}), got {len(policy.order)}")
         spent, _, admissible = price_orders(rules, rows, policy.order)
@@ -118,7 +131,21 @@ def expected_loss(policy: Any, joint: NDArray[np.float64], rules: Rules) -> floa
         table = joint.reshape(len(rows), -1)
         return float((rules.answer_costs[policy.answers] * table).sum() + rules.lam * (table.sum(axis=1) @ spent))
     labels = np.tile(np.arange(n_classes), len(rows))
-    result = evaluate(policy, Dataset(np.repeat(rows, n_classes, axis=0), labels, classes=range(n_classes)), rules)
+    groups = None if rules.n_acquisitions == rules.n_features else rules.groups
+    data = Dataset(np.repeat(rows, n_classes, axis=0), labels, classes=range(n_classes), groups=groups)
+    if case_costs is None:
+        return _expected_on(policy, joint, data, rules)
+    if not rules.costs_by_case:
+        raise ValueError("the rules must have prices by case where case_costs are given: Rules(costs_by_case=True)")
+    total = 0.0
+    for share, costs in _check_shares(case_costs):
+        priced = data.replace(case_costs=np.tile(costs, (len(labels), 1)))
+        total += share * _expected_on(policy, joint, priced, rules)
+    return total
+
+
+def _expected_on(policy: Any, joint: NDArray[np.float64], data: Dataset, rules: Rules) -> float:
+    result = evaluate(policy, data, rules=rules)
     _refuse_illegal(result.admissible == 1.0 and result.illegal == 0.0)
     return float(result.losses @ joint.ravel())
 
@@ -236,6 +263,13 @@ def _check_joint(joint: Any, rules: Rules | None = None) -> NDArray[np.float64]:
             f"joint has {table.ndim - 1} and {table.shape[-1]}"
         )
     return table
+
+
+def _check_shares(case_costs: CaseCosts) -> list[tuple[float, NDArray[np.float64]]]:
+    pairs = [(float(share), np.asarray(costs, dtype=np.float64)) for share, costs in case_costs]
+    if not pairs or min(share for share, _ in pairs) < 0 or abs(sum(share for share, _ in pairs) - 1.0) > 1e-6:
+        raise ValueError(f"the shares of case_costs must be 0 or more, with sum 1, got {brief([p[0] for p in pairs])}")
+    return pairs
 
 
 def _refuse_illegal(legal: bool) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.adaptive.case_prices import MIN_SHARE, CasePricedLearner, RememberingLearner, frequent_vectors
 from agents.adaptive.evidence import (
     InformedPolicy,
     dataset_with_indicators,
@@ -62,10 +63,17 @@ class ChoosingLearner(Learner):
     learners : mapping name -> callable, TrainingTask -> context manager of a ``Learner``
         The first one is taken unless another one is better. Their results have ``row_losses(rules)``.
     stack : ExitStack, in which the learners live
+    left : tuple of LearnerTrial, learners that do not take part, and why
     """
 
-    def __init__(self, task: TrainingTask, learners: Mapping[str, MakeLearner], stack: ExitStack) -> None:
-        self.task, self.learners, self.stack = task, learners, stack
+    def __init__(
+        self,
+        task: TrainingTask,
+        learners: Mapping[str, MakeLearner],
+        stack: ExitStack,
+        left: tuple[LearnerTrial, ...] = (),
+    ) -> None:
+        self.task, self.learners, self.stack, self.left = task, learners, stack, left
         self.seed = int(task.rng.integers(2**31))
         self._entered: dict[str, Learner] = {}
 
@@ -115,6 +123,9 @@ class ChoosingLearner(Learner):
         chosen, reason = first, f"learner={first!r} was given"
         if len(self.learners) > 1:
             chosen, reason = _choose_learner(trials, first)
+        elif self.left:
+            reason = f"{first} alone plans with the prices of these cases"
+        trials += self.left
         trained = "left after its training on all rows"
         trials = [t if t.learner == chosen or t.left else t._replace(left=trained) for t in trials]
         report = LearnerReport(
@@ -242,6 +253,36 @@ def _choose_learner(trials: list[LearnerTrial], first: str) -> tuple[str, str]:
     return best.learner, f"{best.learner} has a loss higher than {first} {by}; {chose}"
 
 
+def _learner_by_case(task: TrainingTask, learners: Mapping[str, MakeLearner], stack: ExitStack) -> ChoosingLearner:
+    """Training with prices by case, see ``agents.adaptive.case_prices``; it does not ask what is missing."""
+    case_costs = task.dataset.case_costs
+    assert case_costs is not None
+    mixture: MakeLearner = learners.get("mixture", LEARNERS["mixture"]()._learner)
+    found: list[RememberingLearner] = []
+
+    def shared(task: TrainingTask) -> AbstractContextManager[Learner]:
+        if not found:
+            found.append(RememberingLearner(stack.enter_context(mixture(task))))
+        return nullcontext(found[0])
+
+    @contextmanager
+    def lattice(task: TrainingTask) -> Iterator[CasePricedLearner]:
+        without = task._replace(dataset=task.dataset.replace(case_costs=None))
+        with learners["lattice"](without) as frequent, shared(task) as other:
+            yield CasePricedLearner(frequent, other, case_costs)
+
+    able: dict[str, MakeLearner] = {"lattice": lattice, "mixture": shared}
+    unable = {"network": "it plans with one price for each acquisition"}
+    if not len(frequent_vectors(case_costs)[0]):
+        unable["lattice"] = f"no prices are those of {MIN_SHARE:.0%} of the rows"
+    taken = {name: able[name] for name in learners if name not in unable}
+    if not taken:
+        name = next(iter(learners))
+        raise ValueError(f"learner={name!r} cannot plan with these prices by case, as {unable[name]}; use 'mixture'")
+    left = [LearnerTrial(n, np.nan, 0.0, 0.0, None, left=f"left out: {unable[n]}") for n in learners if n in unable]
+    return ChoosingLearner(task, taken, stack, tuple(left))
+
+
 class AdaptiveClassifier(BaseTradeoffClassifier):
     """A classifier that acquires the features of each row one by one, learnt by the learner that suits the data.
 
@@ -249,6 +290,10 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
     the training rows, which their policies predict out of fold. The loss of the lattice counts as half
     a standard error higher than it is, since it chose its subsets on these rows. The network is trained on 20,000 rows
     and more, and on 5,000 where the lattice ran into its limits.
+
+    With prices by case (``Dataset.case_costs``) the lattice is trained at each vector of prices that 5 % of the rows
+    have, eight at most, and the mixture, which plans with the prices of each case, decides at all others; the network
+    is left out.
 
     Parameters
     ----------
@@ -280,6 +325,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
     evidence_ : tuple of str
         Columns for which it goes with the class whether a value is missing. For rows of a table, and cases of which it
         is declared (``session(missing=...)``), the model knows this from the start, at no price; otherwise nothing.
+        There are none where prices are by case.
     lam_, expected_cost_, expected_n_features_, calibration_
         As in ``LatticeClassifier``.
     policy_ : ChosenPolicy
@@ -300,6 +346,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
     """
 
     policy_class = ChosenPolicy
+    takes_case_costs = True
 
     policy_: ChosenPolicy
     learner_: str
@@ -340,6 +387,9 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
             learners = {
                 name: LEARNERS[name](n_jobs=self.n_jobs).set_params(calibration=calibration)._learner for name in names
             }
+            if task.dataset.case_costs is not None:
+                yield _learner_by_case(task, learners, stack)
+                return
             features = telling_features(task.dataset)
             if not len(features) or self.related is not None:
                 yield ChoosingLearner(task, learners, stack)

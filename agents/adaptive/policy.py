@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from agents.adaptive.case_prices import CasePricedPolicy
 from agents.adaptive.evidence import InformedPolicy, InformedWalk, rules_with_indicators
 from agents.adaptive.report import LearnerReport
 from agents.anystate import AnyStateNetworkClassifier, MixtureClassifier
@@ -56,12 +57,18 @@ class ChosenPolicy(Policy):
     """
 
     kind = "adaptive"
+    takes_case_costs = True
 
     learner: str
     policy: Policy
     report: LearnerReport
     rules: Rules
     informed: InformedPolicy | None = None
+
+    def at_prices(self, costs: NDArray[np.float64]) -> ChosenPolicy:
+        policy = self.policy.at_prices(costs)
+        learner = next(name for name, kind in LEARNERS.items() if kind.policy_class.kind == policy.kind)
+        return replace(self, learner=learner, policy=policy, rules=policy.rules)
 
     @property
     def telling(self) -> NDArray[np.int64]:
@@ -121,7 +128,13 @@ class ChosenPolicy(Policy):
         policy, informed = _policy_from(header, arrays, rules), None
         if "informed" in header:
             features = own.pop("features")
-            if features.dtype != np.int64 or features.ndim != 1 or not len(features) or rules.related is not None:
+            if (
+                features.dtype != np.int64
+                or features.ndim != 1
+                or not len(features)
+                or rules.related is not None
+                or rules.costs_by_case
+            ):
                 raise ValueError("missing values are evidence for features, by their numbers")
             if features.min() < 0 or features.max() >= rules.n_features or (np.diff(features) <= 0).any():
                 raise ValueError("the features whose missing values are evidence must be in ascending order")
@@ -143,4 +156,6 @@ def _policy_from(header: Mapping[str, Any], arrays: Mapping[str, NDArray], rules
     learner = header["learner"]
     if learner not in LEARNERS:
         raise ValueError(f"the learner of a model must be one of {', '.join(LEARNERS)}, got {learner!r}")
+    if "case_costs" in header["policy"]:
+        return CasePricedPolicy.from_arrays(arrays, header["policy"], rules)
     return read_policy(LEARNERS[learner].policy_class, arrays, header["policy"], rules)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,12 @@ class AnyStatePolicy(Policy):
 
     def __post_init__(self) -> None:
         check_stop_rule(self.stop, N_STATE_NUMBERS + self.model.n_inputs)
+
+    def at_prices(self, costs: NDArray[np.float64]) -> Self:
+        if not self.rules.costs_by_case:
+            return super().at_prices(costs)
+        rules, model = self.rules.at_prices(costs), cast(Any, self.model)  # each model is a dataclass
+        return replace(self, model=replace(model, rules=rules), rules=rules)
 
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
         """The advice in n states, with the expected cost of the preferred acquisition; parameters as in ``advise``.

@@ -91,6 +91,8 @@ def roll_out(
 
 def present_prices(rules: Rules, state: State, which: NDArray[np.int64]) -> NDArray[np.float64]:
     """The prices of all acquisitions in some states, float64 (len(which), n_acquisitions), in the unit of ``costs``."""
+    if rules.costs_by_case:
+        return state.case_costs[which]
     if rules.related is None:
         return np.broadcast_to(rules.costs, (len(which), rules.n_acquisitions))
     prices = np.empty((len(which), rules.n_acquisitions))
@@ -129,7 +131,7 @@ def _roll_out_with(
         active = np.flatnonzero(episodes.active)
         if not len(active):
             break
-        acquired, values = episodes.acquired()[active], episodes.observation[active, n:]
+        acquired, values = episodes.acquired()[active], episodes.observation[active, n : 2 * n]
         legal = episodes.state.legal[active, :J] != 0
         legal[:, skipped] = False
         prices = rules.lam * present_prices(rules, episodes.state, active)

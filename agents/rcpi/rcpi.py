@@ -282,6 +282,11 @@ class RCPI:
         self._learners = BaseLearners(ridge, answers, acquisitions)
         self.dataset, self.weight = training_rows(inner.dataset, class_weight, sample_weight)
         self.rules: Rules = inner.rules
+        if self.rules.costs_by_case:
+            raise ValueError(
+                "RCPI plans with one price for each acquisition, but the environment has prices by case; make it with "
+                "rules.at_prices(), their means, or use AdaptiveClassifier or MixtureClassifier"
+            )
         self.training_origin_ = inner.dataset.origin
         if self.rules.n_acquisitions > np.iinfo(np.int16).max:
             raise ValueError(f"RCPI needs fewer than 32768 acquisitions, got {self.rules.n_acquisitions}; make groups")
@@ -466,7 +471,7 @@ class RCPI:
             legal = np.atleast_2d(np.asarray(action_masks)).astype(bool)
             if legal.shape != (len(observations), A):
                 raise ValueError(f"action_masks must have shape ({len(observations)}, {A}), got {legal.shape}")
-        actions = policy.actions(acquired, observations[:, n:], legal)
+        actions = policy.actions(acquired, observations[:, n : 2 * n], legal)
         return (actions[0] if single else actions), None
 
     def trajectories(self, X: Any, rules: Rules | None = None, *, continue_after_stop: bool = False) -> Trajectories:

@@ -48,6 +48,14 @@ def ask(
             "Evidence for a model that found it to go with the class what is missing, as `fsgym train` prints.",
         ),
     ] = None,
+    price: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=PRICE",
+            help="The price of an acquisition for this case, for a model that was trained with prices by case; repeat "
+            "it, or separate several by commas. Others have their mean price in training.",
+        ),
+    ] = None,
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Continue the session of this file, which ask wrote.")
     ] = None,
@@ -93,7 +101,7 @@ def ask(
     """
     check_model(model)
     given = {"known": known, "unavailable": unavailable, "missing": missing}
-    given |= {"charge-unknown": charge_unknown, "accept": accept}
+    given |= {"charge-unknown": charge_unknown, "accept": accept, "price": price}
     for name, value in given.items():
         if value and resume is not None:
             already = "is said when a session begins" if name == "missing" else "is in the file of --resume already"
@@ -137,6 +145,7 @@ def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -
             charge_unknown=given["charge-unknown"],
             accept=given["accept"],
             missing=None if given["missing"] is None else options.comma_separated(given["missing"]),
+            prices=_prices_of_case(given["price"]),
         )
     except (ValueError, TypeError) as error:
         text = accepting(error, "(--accept)")
@@ -158,6 +167,20 @@ def _as_typed(values: dict[str, Any], columns: Columns) -> dict[str, Any]:
         return value_of_text(by_name[name], value) if isinstance(value, str) and name in by_name else value
 
     return {name: typed(name, value) for name, value in values.items()}
+
+
+def _prices_of_case(given: list[str] | None) -> dict[str, float] | None:
+    """Prices by name from NAME=PRICE; ValueError where one is malformed."""
+    if given is None:
+        return None
+    prices = {}
+    for part in options.comma_separated(given):
+        name, _, price = part.rpartition("=")
+        try:
+            prices[name] = float(price)
+        except ValueError:
+            raise ValueError(f"--price must be NAME=PRICE, got {part!r}; as --price ct=9.5") from None
+    return prices
 
 
 def _talk(model: Path, session: Session, unfinished: dict[str, Any] | None, file: SessionFile, saved: bool) -> None:

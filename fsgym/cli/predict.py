@@ -132,8 +132,8 @@ class Writer:
         model = self.classifier
         trajectories = model.trajectories(rows)
         shares = model.predict_proba(rows) if hasattr(model, "predict_proba") else None
-        X, rules, columns, classes = trajectories.table
-        prices, labels = price_steps(rules, X, trajectories.order), rules.answer_labels(classes)
+        X, rules, columns, classes, case_costs = trajectories.table
+        prices, labels = price_steps(rules, X, trajectories.order, case_costs), rules.answer_labels(classes)
         self.n_referred += int((trajectories.answers == rules.n_classes).sum())
         for i, order in enumerate(trajectories.order):
             record: dict[str, Any] = {"answer": _plain(labels[trajectories.answers[i]])}

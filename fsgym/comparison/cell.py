@@ -262,6 +262,10 @@ def with_seed(candidate: Any, seed: int) -> Any:
 def training_arguments(candidate: Any, part: Dataset) -> tuple[Any, Any]:
     """X and y for ``fit``: arrays, or for an agent a data set if its names, groups or row groups are needed."""
     labels = part.classes[part.y]
+    if part.case_costs is not None:
+        if getattr(candidate, "takes_case_costs", False) and getattr(candidate, "costs", None) is None:
+            return part, None
+        part = part.replace(case_costs=None)  # it plans by the means
     if not hasattr(candidate, "labelled_dataset"):
         return part.to_array(), labels
     options = [getattr(candidate, name, None) for name in NAMED_OPTIONS]

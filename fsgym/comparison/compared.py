@@ -205,9 +205,18 @@ def compared_methods(
     return compared
 
 
+MEAN_PRICES = " (plans by mean prices)"  # behind the title of a method where prices are by case
+
+
 def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
     """A method of ``METHODS`` with the settings at which it is fitted."""
     method, options = find_method(key), protocol.rules.options()
+    title = method.title if name == key else name
+    if method.prices and protocol.rules.costs_by_case:
+        if getattr(load_class(method), "takes_case_costs", False):
+            options["costs"] = None  # those of the data
+        else:
+            title += MEAN_PRICES
     if method.prices:
         parameters = load_class(method)().get_params()
         targets = [{target: v} for target, v in protocol.targets if target in parameters]
@@ -219,7 +228,6 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
         params = sparsity_settings(key, options, protocol.parts(0).train, protocol.seed)
         # The sparsest setting may use a feature in another split.
         params += [dict(empty)] if (empty := getattr(load_class(method), "empty_setting", None)) is not None else []
-    title = method.title if name == key else name
     return _compared_method(name, title, candidates_at(key, options, params), params, protocol)
 
 

@@ -41,19 +41,19 @@ def first_columns(result: Evaluation) -> dict[str, str | None]:
     if result.trajectories is None:
         return {"first": None, "first_paid": None}
     rules, order = result.rules, result.trajectories.order
-    firsts = {"first": order[:, :1], "first_paid": _first_paid(rules, result.dataset.X, order)}
+    firsts = {"first": order[:, :1], "first_paid": _first_paid(rules, result.dataset, order)}
     counts = {name: np.bincount(f[f >= 0], minlength=rules.n_acquisitions) for name, f in firsts.items()}
     return {name: usage_as_json((n / len(order)).tolist(), rules.names) for name, n in counts.items()}
 
 
-def _first_paid(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) -> NDArray[np.int32]:
+def _first_paid(rules: Rules, dataset: Dataset, order: NDArray[np.int32]) -> NDArray[np.int32]:
     """The first acquisition of each row that costs anything, int32 (n_samples,); -1 where there is none."""
     first = np.full(len(order), -1, np.int32)
     for step in range(order.shape[1]):
         free = np.flatnonzero((first < 0) & (order[:, step] >= 0))
         if not len(free):
             break
-        paid = price_orders(rules, X[free], order[free, : step + 1])[0] > 0
+        paid = price_orders(rules, dataset.X[free], order[free, : step + 1], prices_of_rows(dataset, free))[0] > 0
         first[free[paid]] = order[free[paid], step]
     return first
 
@@ -86,6 +86,11 @@ def examples_of_rows(result: Evaluation, dataset: Dataset, model: Any) -> list[d
     return examples
 
 
+def prices_of_rows(dataset: Dataset, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """The prices of some rows, float64 (n_rows, n_acquisitions), where they are by case."""
+    return None if dataset.case_costs is None else dataset.case_costs[rows]
+
+
 def _evenly_spaced(rows: list[int], n: int) -> list[int]:
     """At most ``n`` of the rows, at even distances, the first and the last among them."""
     return [rows[k] for k in dict.fromkeys(np.linspace(0, len(rows) - 1, n).astype(int).tolist())]
@@ -94,7 +99,8 @@ def _evenly_spaced(rows: list[int], n: int) -> list[int]:
 def case_of(rules: Rules, dataset: Dataset, i: int, order: NDArray[np.int32], answer: int) -> dict[str, Any]:
     """Row ``i``: its acquisitions in their order, with values and prices; its answer, a class code, and its costs."""
     row, names = dataset.X[i : i + 1], dataset.feature_names
-    paid, prices = float(price_orders(rules, row, order[None])[0][0]), price_steps(rules, row, order[None])[0]
+    priced = rules, row, order[None], prices_of_rows(dataset, np.array([i]))
+    paid, prices = float(price_orders(*priced)[0][0]), price_steps(*priced)[0]
     error_cost = float(rules.error_costs[answer, dataset.y[i]])
     return {
         "steps": [

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.data.case_costs import check_case_costs, has_names, mean_prices
 from fsgym.data.checks import as_pandas, check_image_shape, check_names, check_table, columns_by_name, encode_labels
 from fsgym.data.columns import Columns, check_columns
 from fsgym.data.groups import resolve_groups
@@ -55,6 +56,11 @@ class Dataset:
         Names of the groups, in order, unless ``groups`` has them.
     costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
         Default price of each acquisition, in a unit of your choice; by default 1 each. A mapping names all of them.
+    case_costs : array-like of shape (n_samples, n_acquisitions), DataFrame or mapping name -> prices, optional
+        Prices of the case: each row has its own price for each acquisition, known before anything is acquired. A
+        mapping or DataFrame names those whose prices differ, each with n_samples prices or one; all others have the
+        price in ``costs``. ``costs`` is then the mean over the rows, which stands wherever an acquisition has a single
+        price; beside an array, ``costs`` can be given.
     image_shape : (int, int), optional
         Height and width, where the features are the pixels of an image in row order.
     bounds : pair of arrays of shape (n_features,), optional
@@ -94,6 +100,8 @@ class Dataset:
     row_groups: NDArray[np.int64] | None
     name: str
     columns: Columns
+    case_costs: NDArray[np.float64] | None  # (n_samples, n_acquisitions)
+    _largest_prices: ClassVar[NDArray[np.float64] | None] = None  # (n_acquisitions,) of the whole table, by case
     _selected: ClassVar[SelectedRows | None] = None  # set by ``rows`` and ``scaled``
 
     def __init__(
@@ -106,6 +114,7 @@ class Dataset:
         groups: Mapping[str, Sequence[str]] | Sequence[Sequence[int]] | ArrayLike | None = None,
         group_names: Sequence[str] | None = None,
         costs: ArrayLike | Mapping[str, float] | None = None,
+        case_costs: Any = None,
         image_shape: tuple[int, int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         row_groups: ArrayLike | None = None,
@@ -149,11 +158,17 @@ class Dataset:
         put(self, "row_groups", together)
         put(self, "name", str(name))
         put(self, "columns", columns)
-        put(self, "costs", None)
-        if costs is not None:
-            prices = check_prices(costs, acquisitions)
-            prices.flags.writeable = False
-            put(self, "costs", prices)
+        prices = None if costs is None else check_prices(costs, acquisitions)
+        of_cases = None if case_costs is None else check_case_costs(case_costs, n_samples, acquisitions, prices)
+        if of_cases is not None and (prices is None or has_names(case_costs)):
+            prices = mean_prices(of_cases)
+        for array in (prices, of_cases):
+            if array is not None:
+                array.flags.writeable = False
+        put(self, "costs", prices)
+        put(self, "case_costs", of_cases)
+        if of_cases is not None:
+            put(self, "_largest_prices", of_cases.max(axis=0))
 
     @property
     def n_samples(self) -> int:
@@ -229,9 +244,10 @@ class Dataset:
         """The data set with some of its parameters replaced.
 
         A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
-        ``X`` is replaced; ``group_names`` and ``costs`` when ``groups`` are (``groups=None`` makes each feature an
-        acquisition of its own); ``columns`` when ``feature_names`` are, and the other way round; ``row_groups`` when
-        ``X`` or ``y`` is replaced by one of another length. All others stay the same: a new ``X`` keeps
+        ``X`` is replaced; ``group_names``, ``costs`` and ``case_costs`` when ``groups`` are (``groups=None`` makes each
+        feature an acquisition of its own); ``case_costs`` when ``costs`` are; ``columns`` when ``feature_names`` are,
+        and the other way round; ``row_groups`` and ``case_costs`` when ``X`` or ``y`` is replaced by one of another
+        length. All others stay the same: a new ``X`` keeps
         ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has other labels.
 
         Parameters
@@ -255,7 +271,7 @@ class Dataset:
         if "X" in changes:
             parameters["bounds"] = None
         if "groups" in changes:
-            parameters |= {"group_names": None, "costs": None}
+            parameters |= {"group_names": None, "costs": None, "case_costs": None}
         if "feature_names" in changes:
             parameters["columns"] = None
             if "X" not in changes and self.columns.offsets.any():
@@ -264,9 +280,16 @@ class Dataset:
         if changes.get("columns") is not None:
             parameters["feature_names"] = None
         if any(has_other_length(changes[k], self.n_samples) for k in ("X", "y") if k in changes):
-            parameters["row_groups"] = None
+            parameters |= {"row_groups": None, "case_costs": None}
+        if "costs" in changes:
+            parameters["case_costs"] = None
+        elif changes.get("case_costs") is not None and self.case_costs is not None:
+            parameters["costs"] = None  # the means of the old ones
         same_rows = self._selected if not {"X", "y", "classes"} & changes.keys() else None
-        return Dataset(**(parameters | changes))._with_origin(same_rows)
+        new = Dataset(**(parameters | changes))
+        if new.case_costs is self.case_costs:
+            object.__setattr__(new, "_largest_prices", self._largest_prices)
+        return new._with_origin(same_rows)
 
     def _parameters(self) -> dict[str, Any]:
         """The arguments that recreate this data set."""
@@ -300,7 +323,12 @@ class Dataset:
         if which.ndim != 1:
             raise ValueError(f"index must be one-dimensional, got shape {which.shape}")
         groups = None if self.row_groups is None else self.row_groups[which]
-        part = self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds, row_groups=groups)
+        prices: dict[str, Any] = (
+            {} if self.case_costs is None else {"costs": self.costs, "case_costs": self.case_costs[which]}
+        )
+        part = self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds, row_groups=groups, **prices)
+        if prices:
+            object.__setattr__(part, "_largest_prices", self._largest_prices)
         return part._with_origin(self._source._replace(rows=self._source.rows[which]))
 
     def scaled(self, by: Scaling | Dataset | None = None) -> Dataset:
@@ -376,6 +404,7 @@ class Dataset:
             self.bounds,
             self.name,
             *([] if self.row_groups is None else [self.row_groups]),
+            *([] if self.case_costs is None else [self.case_costs]),
             *([self.columns.offsets] if self.columns.offsets.any() else []),
             *([] if self.columns.is_plain else [[c.name, len(f)] for c, f in zip(self.columns, self.columns.features)]),
         ]
@@ -387,8 +416,12 @@ class Dataset:
         return self
 
     def __reduce__(self):
-        selected = None if self._selected is None else {"_selected": self._selected._replace(whole=self.origin.table)}
-        return partial(Dataset, **self._parameters()), (), selected
+        state: dict[str, Any] = {}
+        if self._selected is not None:
+            state["_selected"] = self._selected._replace(whole=self.origin.table)
+        if self._largest_prices is not None:
+            state["_largest_prices"] = self._largest_prices
+        return partial(Dataset, **self._parameters()), (), state or None
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}: {self.n_samples} samples, {self.n_features} features, {self.n_classes} classes)"

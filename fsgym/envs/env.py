@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsgym.data.dataset import Dataset
 from fsgym.envs import rendering as render
-from fsgym.envs.episodes import EpisodeOutcomes, Episodes
+from fsgym.envs.episodes import EpisodeOutcomes, Episodes, observation_size
 from fsgym.envs.rendering import Window
 from fsgym.envs.spec import HasJsonSpec
 from fsgym.rules import Rules
@@ -51,6 +51,8 @@ class DatumWiseEnv(HasJsonSpec, gym.Env[NDArray[np.float32], np.int64]):
     ``Box``, float32, shape (2 n_features,): z (1 where a value is known, else 0), then the values
     (0 where unknown), both in the order of the features. The bounds are those of the whole data set, widened to include
     0: they cover the test rows too, and are the same for all parts. ``RescaleObservation`` scales by them.
+    Where prices are by case (``Dataset.case_costs``), the n_acquisitions prices of the case follow, in the unit of
+    ``costs``, as the shape is (2 n_features + n_acquisitions,): they are known from the start.
 
     Values are observed as they are in ``dataset.X``. ``gymnasium.make`` scales a data set that is given by name: each
     feature to [-1, 1] by its range in the training part, also with ``split="test"``, where values may lie outside of
@@ -59,9 +61,9 @@ class DatumWiseEnv(HasJsonSpec, gym.Env[NDArray[np.float32], np.int64]):
     is 0 because it is unknown would count as an observed one.
 
     ## Rewards
-    ``-lam * price`` for an acquisition, ``-error_costs[answer, true class]`` for the answer, ``-refer_cost`` if
-    the case is referred. The return of an episode,
-    undiscounted, is minus the regularised loss of its row; use a discount of 1.
+    ``-lam * price`` for an acquisition, at the price of the case where prices are by case;
+    ``-error_costs[answer, true class]`` for the answer, ``-refer_cost`` if the case is referred. The return of an
+    episode, undiscounted, is minus the regularised loss of its row; use a discount of 1.
 
     ## Starting State
     ``reset`` draws a row uniformly, with replacement; nothing is known of it.
@@ -165,7 +167,7 @@ class DatumWiseEnv(HasJsonSpec, gym.Env[NDArray[np.float32], np.int64]):
         self.render_mode = render_mode
         self.belief = render.check_belief(belief)
         self._strict = check_illegal_action(illegal_action)
-        self.observation_space = observation_space(dataset)  # type: ignore[assignment]
+        self.observation_space = observation_space(dataset, self.rules)  # type: ignore[assignment]
         self.action_space = spaces.Discrete(self.rules.n_actions)
         self._episode = Episodes(dataset, self.rules, 1)
         self._action = np.zeros(1, np.int64)
@@ -250,16 +252,18 @@ class DatumWiseEnv(HasJsonSpec, gym.Env[NDArray[np.float32], np.int64]):
         return {"action_mask": episode.state.legal[0].copy(), "spent": float(episode.state.spent[0])}
 
 
-def observation_space(dataset: Dataset) -> spaces.Box:
+def observation_space(dataset: Dataset, rules: Rules) -> spaces.Box:
     """Box of phi(x, z): z in [0, 1], then values within the bounds of the data, widened to include 0.
 
-    A feature that is always 0 gets [-1, 1].
+    A feature that is always 0 gets [-1, 1]. Prices by case are from 0 to the largest ones of the whole table.
     """
     n = dataset.n_features
-    low, high = (np.zeros(2 * n, np.float32) for _ in range(2))
+    low, high = (np.zeros(observation_size(rules), np.float32) for _ in range(2))
     high[:n] = 1.0
-    low[n:] = np.minimum(dataset.bounds[0], 0.0)
-    high[n:] = np.maximum(dataset.bounds[1], 0.0)
+    low[n : 2 * n] = np.minimum(dataset.bounds[0], 0.0)
+    high[n : 2 * n] = np.maximum(dataset.bounds[1], 0.0)
+    if rules.costs_by_case:
+        high[2 * n :] = dataset._largest_prices
     constant = low == high  # Gymnasium's checker warns where both bounds are equal
     low[constant], high[constant] = -1.0, 1.0
     return spaces.Box(low, high, dtype=np.float32)

@@ -15,7 +15,8 @@ from fsgym.support.arrays import read_only
 
 # Observations: phi(x, z) = [z, mu(x, z)] (Dulac-Arnold et al., 2012, section 3.3).
 #
-# The first half is z, 1 where a value is known; the second is mu, the value where it is known, else 0.
+# The first n numbers are z, 1 where a value is known; the next n are mu, the value where it is known, else 0. Where
+# prices are by case, the J prices of the case follow, in the unit of ``costs``.
 
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
@@ -43,6 +44,7 @@ class DataArrays(NamedTuple):
     X: NDArray[np.float32]  # (n_samples, n_features)
     y: NDArray[np.int64]  # (n_samples,)
     incomplete: NDArray[np.bool_]  # (n_samples,) whether the row has a missing value
+    case_costs: NDArray[np.float64]  # (n_samples, J); (0, J) where prices are not by case
 
 
 class EpisodeArrays(NamedTuple):
@@ -86,6 +88,12 @@ def _begin_episode(arrays, e, row):
     arrays.active[e] = True
     for i in range(arrays.observation.shape[1]):
         arrays.observation[e, i] = 0.0
+    if t.by_case:
+        mdp.set_case_costs(t, state, e, arrays.data.case_costs, row)
+        for j in range(t.costs.size):
+            arrays.observation[e, 2 * arrays.data.X.shape[1] + j] = state.case_costs[e, j]
+        mdp.start(t, state, e, arrays.data.X, row)  # of another price another acquisition may be affordable
+        return
     if arrays.data.incomplete[row]:
         mdp.start(t, state, e, arrays.data.X, row)
         return
@@ -171,6 +179,11 @@ def _step_episodes(actions, rows, first_row, strict, reward, ended, outcomes, ar
 NO_ROWS = np.zeros(0, np.int64)
 
 
+def observation_size(rules: Rules) -> int:
+    """The length of an observation: 2 n_features, and J more where prices are by case."""
+    return 2 * rules.n_features + (rules.n_acquisitions if rules.costs_by_case else 0)
+
+
 class Episodes:
     """``size`` episodes in parallel, on rows of a data set and under rules.
 
@@ -180,7 +193,7 @@ class Episodes:
     Attributes
     ----------
     state : State, legal actions, acquisitions made and their total price
-    observation : float32 (size, 2 n_features)
+    observation : float32 (size, 2 n_features), and behind them the J prices of the case where prices are by case
     index : int64 (size,), the row of each episode
     active : bool (size,), False for an episode that has ended or not started
     """
@@ -189,7 +202,7 @@ class Episodes:
         rules.check(dataset)
         self.dataset, self.rules, self.size = dataset, rules, size
         self.state = rules.blank_state(size)
-        self.observation = np.zeros((size, 2 * dataset.n_features), np.float32)
+        self.observation = np.zeros((size, observation_size(rules)), np.float32)
         self.index = np.zeros(size, np.int64)
         self.active = np.zeros(size, bool)
         self._bind()
@@ -207,7 +220,7 @@ class Episodes:
             first.legal[0],
             rules.tables,
             rules.reward_costs(),
-            DataArrays(dataset.X, dataset.y, dataset.incomplete),
+            DataArrays(dataset.X, dataset.y, dataset.incomplete, rules.case_costs_or_none(dataset.case_costs)),
         )
         # Compiled entry points: an ordinary call of a Numba function determines the type of each argument, which takes
         # longer than a step of 64 episodes.

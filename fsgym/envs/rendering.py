@@ -238,7 +238,7 @@ def draw_features(episodes: Episodes, e: int) -> NDArray[np.uint8]:
     """
     data = episodes.dataset
     n = data.n_features
-    known, values = episodes.observation[e, :n] > 0.5, episodes.observation[e, n:]
+    known, values = episodes.observation[e, :n] > 0.5, episodes.observation[e, n : 2 * n]
     low, high = data.bounds
     share = np.divide(values - low, high - low, out=np.full(n, 0.5, np.float32), where=high > low).clip(0, 1)
     if data.image_shape is not None:

@@ -29,12 +29,14 @@ class EpisodeTable(NamedTuple):
     rules : Rules
     columns : Columns
     classes : array (n_classes,)
+    case_costs : float64 (n_samples, J), or None; the prices of each row where ``rules`` have prices by case
     """
 
     X: NDArray[np.float32]
     rules: Rules
     columns: Columns
     classes: NDArray
+    case_costs: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +106,9 @@ class Trajectories:
 
         if self.table is None:
             raise ValueError("to_frame needs the rows; use the trajectories of a classifier or of an Evaluation")
-        X, rules, columns, classes = self.table
+        X, rules, columns, classes, case_costs = self.table
         labels = rules.answer_labels(classes).tolist()
-        prices = price_steps(rules, X, self.order)
+        prices = price_steps(rules, X, self.order, case_costs)
         lines = []
         for i, order in enumerate(self.order):
             spent = 0.0
@@ -148,7 +150,10 @@ def values_as_text(row: NDArray[np.float32], features: Sequence[int], columns: C
 
 
 def price_orders(
-    rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]
+    rules: Rules,
+    X: NDArray[np.float32],
+    order: NDArray[np.int32],
+    case_costs: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
     """Total price of the acquisitions of each row, in their order.
 
@@ -157,6 +162,8 @@ def price_orders(
     rules : Rules
     X : float32 (n_samples, n_features); only which values are missing matters
     order : int32 (n_samples, longest), acquisitions, then -1
+    case_costs : float64 (n_samples, J), optional
+        The prices of each row where ``rules`` have prices by case; by default ``rules.costs``.
 
     Returns
     -------
@@ -167,26 +174,32 @@ def price_orders(
     spent, n_paid = np.zeros(len(order)), np.zeros(len(order), np.int64)
     admissible = np.ones(len(order), bool)
     state = rules.blank_state()
-    given = read_only(X, np.float32), read_only(order, np.int32)
+    given = read_only(X, np.float32), rules.case_costs_or_none(case_costs), read_only(order, np.int32)
     _price_orders(rules.tables, state, *given, spent, n_paid, admissible)
     return spent, n_paid, admissible
 
 
-def price_steps(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) -> NDArray[np.float64]:
+def price_steps(
+    rules: Rules,
+    X: NDArray[np.float32],
+    order: NDArray[np.int32],
+    case_costs: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
     """The price of each acquisition in ``order``, float64 (n_samples, longest), 0 where there is none.
 
     Parameters and unit are those of ``price_orders``.
     """
     prices = np.zeros(order.shape)
     for last in range(1, order.shape[1] + 1):
-        prices[:, last - 1] = price_orders(rules, X, order[:, :last])[0]
+        prices[:, last - 1] = price_orders(rules, X, order[:, :last], case_costs)[0]
     return np.diff(prices, axis=1, prepend=0.0)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _price_orders(t, state, X, order, spent, n_paid, admissible):
+def _price_orders(t, state, X, case_costs, order, spent, n_paid, admissible):
     """Compiled loop of ``price_orders``."""
     for i in range(len(order)):
+        mdp.set_case_costs(t, state, mdp.FIRST, case_costs, i)
         mdp.start(t, state, mdp.FIRST, X, i)
         for k in range(order.shape[1]):
             j = np.int64(order[i, k])

@@ -98,7 +98,7 @@ class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
         if sample_weight is not None:
             self._shares = cumulative_shares(check_row_weights(sample_weight, dataset.n_samples))
         self._strict = env.check_illegal_action(illegal_action)
-        self.single_observation_space = env.observation_space(dataset)
+        self.single_observation_space = env.observation_space(dataset, self.rules)
         self.single_action_space = spaces.Discrete(self.rules.n_actions)
         self.observation_space = batch_space(self.single_observation_space, size)
         self.action_space = batch_space(self.single_action_space, size)

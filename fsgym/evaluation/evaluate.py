@@ -235,7 +235,7 @@ def _evaluate_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any) 
     used = np.asarray(estimator.features_used(X), dtype=bool)
     if used.shape != dataset.X.shape:
         raise ValueError(f"features_used must return shape {dataset.X.shape}, got {used.shape}")
-    spent, admissible, taken = rules.price_sets(rules.acquisitions_of(used), dataset.X)
+    spent, admissible, taken = rules.price_sets(rules.acquisitions_of(used), dataset.X, dataset.case_costs)
     result = _summarise(dataset, rules, answers, used & ~np.isnan(dataset.X), taken.sum(axis=1), spent, admissible)
     return replace(result, probabilities=_probabilities_of(estimator, X, dataset))
 
@@ -295,7 +295,7 @@ def _evaluate_trajectories(trajectories: Trajectories, dataset: Dataset, rules: 
         raise ValueError(
             "the policy's acquisitions do not exist under these rules; evaluate it under rules with the same groups"
         )
-    spent, n_paid, admissible = price_orders(rules, dataset.X, order)
+    spent, n_paid, admissible = price_orders(rules, dataset.X, order, dataset.case_costs)
     answers = np.where(trajectories.forfeited, rules.costliest_answers(dataset.y), trajectories.answers)
     if answers.max() >= rules.n_answers:
         raise ValueError("rules must have a refer_cost, as the policy refers a case to a person, got none")
@@ -318,7 +318,8 @@ def _summarise(
     losses = errors + rules.lam * spent
     columns_used = dataset.columns.of_features(used)
     if trajectories is not None and trajectories.table is None:
-        trajectories = replace(trajectories, table=EpisodeTable(dataset.X, rules, dataset.columns, dataset.classes))
+        shown = EpisodeTable(dataset.X, rules, dataset.columns, dataset.classes, dataset.case_costs)
+        trajectories = replace(trajectories, table=shown)
     return Evaluation(
         accuracy=float(correct.mean()) if answered.any() else np.nan,
         balanced_accuracy=mean_recall(y, answers[answered], dataset.n_classes),

@@ -9,10 +9,11 @@ refers, to a person. Answering is always legal. An acquisition j is legal if
 * all its prerequisites have been acquired,
 * it is related to earlier acquisitions, if unrelated ones are forbidden (the first acquisition may be any).
 
-It costs ``lam * costs[j]`` if it is related to earlier acquisitions or there is no relation, ``lam *
-unrelated_costs[j]`` otherwise. The reward is minus this cost, or minus ``answer_costs[answer, true class]`` for an
-answer: the error costs, then a row of ``refer_cost``, whatever the class; so the return of an episode is minus the
-regularised loss of its row (equations 2, 5, 6 and 8).
+Where prices are by case, it costs ``lam`` times the price of the case, which is part of the state. Else it costs
+``lam * costs[j]`` if it is related to earlier acquisitions or there is no relation, ``lam * unrelated_costs[j]``
+otherwise. The reward is minus this cost, or minus ``answer_costs[answer, true class]`` for an answer: the error costs,
+then a row of ``refer_cost``, whatever the class; so the return of an episode is minus the regularised loss of its row
+(equations 2, 5, 6 and 8).
 
 Each function works on state ``e`` of a batch, under the tables ``t``. Environments, evaluation and learners all call
 these functions. ``fsgym.rules.rules`` checks the parameters and applies the functions to batches.
@@ -46,6 +47,7 @@ class Tables(NamedTuple):
     all_related: bool  # an acquisition must be related to all earlier ones, else to any
     empty_is_related: bool  # the first acquisition counts as related
     forbid: bool  # unrelated acquisitions are illegal
+    by_case: bool  # prices are those of the case, in ``State.case_costs``
     independent: bool  # no acquisition changes the price or legality of another, except through ``budget``
     budget: int
     budget_cost: float
@@ -69,6 +71,8 @@ class State(NamedTuple):
     touching : int32 (size, J), the number of acquisitions made to which each acquisition is related
     n_taken : int64 (size,), number of acquisitions made
     spent : float64 (size,), their total price, in the unit of ``costs``
+    case_costs : float64 (size, J), the prices of each case; (0, J) where prices are not by case
+        Set before an episode starts, and not changed by the compiled functions.
     """
 
     legal: NDArray[np.int8]
@@ -76,16 +80,21 @@ class State(NamedTuple):
     touching: NDArray[np.int32]
     n_taken: NDArray[np.int64]
     spent: NDArray[np.float64]
+    case_costs: NDArray[np.float64]
 
     @classmethod
-    def blank(cls, size: int, n_acquisitions: int, width: int) -> State:
-        """Zeros for ``size`` states; ``width`` is the number of actions, or more if a kernel needs longer rows."""
+    def blank(cls, size: int, n_acquisitions: int, width: int, costs: NDArray[np.float64] | None = None) -> State:
+        """Zeros for ``size`` states; ``width`` is the number of actions, or more if a kernel needs longer rows.
+
+        Where prices are by case, each state has the prices ``costs``, float64 (J,), until it gets its own.
+        """
         return cls(
             np.zeros((size, width), np.int8),
             np.zeros((size, n_acquisitions), np.int8),
             np.zeros((size, n_acquisitions), np.int32),
             np.zeros(size, np.int64),
             np.zeros(size),
+            np.zeros((0, n_acquisitions)) if costs is None else np.tile(costs, (size, 1)),
         )
 
 
@@ -102,6 +111,8 @@ def is_related(t, state, e, j):
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
 def price(t, state, e, j):
     """The current price of acquisition j, in the unit of ``costs``."""
+    if t.by_case:
+        return state.case_costs[e, j]
     if t.independent or not t.relational or is_related(t, state, e, j):
         return t.costs[j]
     return t.unrelated[j]
@@ -189,6 +200,9 @@ def copy_state(t, state, source, target):
     """Copy state ``source`` to state ``target``, as far as the rules ``t`` read it."""
     state.n_taken[target] = state.n_taken[source]
     state.spent[target] = state.spent[source]
+    if t.by_case:
+        for j in range(t.costs.size):
+            state.case_costs[target, j] = state.case_costs[source, j]
     for a in range(state.legal.shape[1]):
         state.legal[target, a] = state.legal[source, a]
     if not t.independent:
@@ -197,10 +211,19 @@ def copy_state(t, state, source, target):
             state.touching[target, j] = state.touching[source, j]
 
 
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+def set_case_costs(t, state, e, case_costs, row):
+    """Give state e the prices of a row, of those of all rows (n_samples, J), before it starts."""
+    if t.by_case and len(case_costs) > 0:
+        for j in range(t.costs.size):
+            state.case_costs[e, j] = case_costs[row, j]
+
+
 @njit(cache=True, nogil=True, _nrt=False)
-def price_sets_greedily(t, state, X, wanted, paid, admissible):
+def price_sets_greedily(t, state, X, case_costs, wanted, paid, admissible):
     """Compiled loop of ``Rules.price_sets``, which uses state 0 for all rows."""
     for i in range(len(X)):
+        set_case_costs(t, state, FIRST, case_costs, i)
         start(t, state, FIRST, X, i)
         while True:
             best, lowest, best_allowed = -1, np.inf, False

@@ -77,6 +77,9 @@ class Rules:
         Names of the acquisitions, for messages and for prices given by name.
     classes : sequence of n_classes labels, optional
         Labels of the classes in sorted order, for error costs by label, and to print these in words.
+    costs_by_case : bool, default False
+        Whether each case has its own prices, in place of ``costs``, which are then their means: those of
+        ``Dataset.case_costs``. ``Rules.for_dataset`` sets it for such data. Not with ``related``.
 
     Raises
     ------
@@ -125,6 +128,7 @@ class Rules:
     budget_cost: float | None
     prerequisites: NDArray[np.bool_] | None  # (J, J)
     missing: Literal["unavailable", "error"]
+    costs_by_case: bool
 
     @takes_rule_options
     def __init__(
@@ -148,6 +152,7 @@ class Rules:
         missing: Literal["unavailable", "error"] = "unavailable",
         names: Sequence[str] | None = None,
         classes: Sequence[Any] | None = None,
+        costs_by_case: bool = False,
     ) -> None:
         self.n_features, self.n_classes = checks.check_sizes(n_features, n_classes)
         self.lam = check_number(lam, "lam", 0.0)
@@ -167,6 +172,12 @@ class Rules:
         self.empty_is_related = checks.check_bool(empty_is_related, "empty_is_related")
         self.unrelated_costs = checks.check_unrelated_costs(unrelated_costs, related, self.costs, self.names)
         self.forbids_unrelated = isinstance(unrelated_costs, str)
+        self.costs_by_case = checks.check_bool(costs_by_case, "costs_by_case")
+        if self.costs_by_case and self.related is not None:
+            raise ValueError(
+                "prices of the case cannot be combined with related and unrelated_costs, got both; pass costs, one "
+                "price for each acquisition, or leave out related"
+            )
         self.classes = checks.check_class_labels(classes, self.n_classes)
         self.error_costs = checks.check_error_costs(error_costs, self.classes or range(self.n_classes))
         self.refer_cost = checks.check_refer_cost(refer_cost)
@@ -195,7 +206,7 @@ class Rules:
             if array is not None:
                 array.flags.writeable = False
         self.tables = compiled_tables(self)
-        if self.budget_cost is not None:
+        if self.budget_cost is not None and not self.costs_by_case:
             refuse_useless_budget(self)
 
     @classmethod
@@ -203,18 +214,21 @@ class Rules:
     def for_dataset(cls, dataset: Dataset, **options: Unpack[RuleOptions]) -> Self:
         """Rules for ``dataset``, with its groups and costs where ``options`` has none.
 
-        Groups, prices, relations and error costs may be given by its names and class labels.
+        If it has prices by case, so have the rules, unless ``options`` has ``costs`` or ``groups``. Groups,
+        prices, relations and error costs may be given by its names and class labels.
         """
         if not isinstance(dataset, Dataset):
             raise TypeError(f"dataset must be a Dataset, got {brief(dataset)}")
         names: Sequence[str] | None = dataset.acquisition_names
+        by_case = False
         if options.get("groups") is not None:
             options["groups"], names = dataset.resolve_groups(options.get("groups"))
         else:
             options["groups"] = dataset.groups
             if options.get("costs") is None:
-                options["costs"] = dataset.costs
-        rules = cls(dataset.n_features, dataset.n_classes, names=names, classes=dataset.classes.tolist(), **options)
+                options["costs"], by_case = dataset.costs, dataset.case_costs is not None
+        given: dict[str, Any] = {"names": names, "classes": dataset.classes.tolist(), "costs_by_case": by_case}
+        rules = cls(dataset.n_features, dataset.n_classes, **given, **options)
         rules.check(dataset)
         return rules
 
@@ -224,6 +238,13 @@ class Rules:
             raise ValueError(
                 f"the rules are for {self.n_features} features and {self.n_classes} classes, but "
                 f"{dataset.name!r} has {dataset.n_features} and {dataset.n_classes}"
+            )
+        prices = None if dataset.case_costs is None else dataset.case_costs.shape
+        if self.costs_by_case and prices != (dataset.n_samples, self.n_acquisitions):
+            raise ValueError(
+                f"the rules have prices by case, so {dataset.name!r} must have case_costs of shape "
+                f"{(dataset.n_samples, self.n_acquisitions)}, got {prices or 'none'}; give its cases "
+                "prices, or evaluate under rules.at_prices() with one price for each acquisition"
             )
         if self.missing == "error" and np.isnan(dataset.X).any():
             raise ValueError(f"{dataset.name!r} has missing values, which missing='error' does not allow")
@@ -270,8 +291,19 @@ class Rules:
         >>> Rules(3, 2, costs=[1, 2, 4]).replace(lam=0.1, budget=2)
         Rules(3 acquisitions, 2 classes, lam=0.1, costs, budget=2)
         """
-        options = {**self._given(), **changes}
-        return type(self)(self.n_features, self.n_classes, names=self.names, classes=self.classes, **options)
+        options: dict[str, Any] = {**self._given(), **changes}
+        by_case = self.costs_by_case and not {"costs", "groups"} & changes.keys()
+        named: dict[str, Any] = {"names": self.names, "classes": self.classes}
+        return type(self)(self.n_features, self.n_classes, **named, costs_by_case=by_case, **options)
+
+    def at_prices(self, costs: ArrayLike | Mapping[str, float] | None = None) -> Self:
+        """The same rules with one price for each acquisition, by default the means of prices by case.
+
+        >>> from fsgym import Rules
+        >>> Rules(3, 2, costs=[1, 2, 4], costs_by_case=True).at_prices([1, 2, 8]).costs.tolist()
+        [1.0, 2.0, 8.0]
+        """
+        return self.replace(costs=self.costs if costs is None else costs)
 
     def reordered(self, features: Sequence[int], acquisitions: Sequence[int]) -> Self:
         """The same rules for permuted features and acquisitions: entry k of each is the old index of the new one k."""
@@ -283,7 +315,8 @@ class Rules:
             if isinstance(value, np.ndarray) and name != "error_costs":
                 given[name] = value[order] if value.ndim == 1 else value[np.ix_(order, order)]
         names = [self.names[j] for j in order]
-        return type(self)(self.n_features, self.n_classes, names=names, classes=self.classes, **given)
+        named: dict[str, Any] = {"names": names, "classes": self.classes, "costs_by_case": self.costs_by_case}
+        return type(self)(self.n_features, self.n_classes, **named, **given)
 
     def state(self) -> tuple[dict[str, NDArray], str]:
         """Arrays and a JSON text from which ``from_state`` recreates the rules."""
@@ -300,6 +333,8 @@ class Rules:
         plain |= {o.name: given[o.name] for o in OPTIONS if o.form in SCALARS and o.name in given}
         plain |= {"names": list(self.names)} | ({} if self.classes is None else {"classes": list(self.classes)})
         plain |= {name: word for name, word in given.items() if isinstance(word, str) and name not in plain}
+        if self.costs_by_case:  # not in the rules of fsgym 0.2.0
+            plain["costs_by_case"] = True
         return arrays, json.dumps(plain)
 
     def fingerprint_parts(self) -> list[object]:
@@ -330,7 +365,7 @@ class Rules:
     def __repr__(self) -> str:
         parts = [f"{self.n_acquisitions} acquisitions", f"{self.n_classes} classes", f"lam={self.lam:g}"]
         parts += ["groups"] if self.n_acquisitions != self.n_features else []
-        parts += ["costs"] if (self.costs != 1).any() else []
+        parts += ["costs by case"] if self.costs_by_case else ["costs"] if (self.costs != 1).any() else []
         parts += [f"related={self.relation!r}"] if self.related is not None else []
         described = describe_error_costs(self.error_costs, self.classes or range(self.n_classes), ERRORS_IN_REPR)
         if described:
@@ -370,7 +405,13 @@ class Rules:
 
     def blank_state(self, size: int = 1) -> State:
         """Zeroed states of ``size`` episodes, for the compiled functions."""
-        return State.blank(size, self.n_acquisitions, self.n_actions)
+        return State.blank(size, self.n_acquisitions, self.n_actions, self.costs if self.costs_by_case else None)
+
+    def case_costs_or_none(self, case_costs: ArrayLike | None) -> NDArray[np.float64]:
+        """The prices of each row (n_samples, J) for compiled code; (0, J) where ``costs`` are the prices of all."""
+        if case_costs is None or not self.costs_by_case:
+            return read_only(np.zeros((0, self.n_acquisitions)))
+        return read_only(case_costs, np.float64)
 
     def largest_loss(self) -> float:
         """The largest loss that an episode could have, with all acquisitions and the costliest answer."""
@@ -402,7 +443,7 @@ class Rules:
         return np.stack([acquired[:, list(g)].any(axis=1) for g in self.groups], axis=1)
 
     def price_sets(
-        self, wanted: ArrayLike, X: NDArray[np.float32] | None = None
+        self, wanted: ArrayLike, X: NDArray[np.float32] | None = None, case_costs: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Total price of sets of acquisitions, for methods that use a set of features in no order.
 
@@ -415,6 +456,8 @@ class Rules:
         wanted : bool array of shape (n_samples, n_acquisitions)
         X : float32 array of shape (n_samples, n_features), optional
             The data; only which values are missing matters. By default none is.
+        case_costs : float64 array of shape (n_samples, n_acquisitions), optional
+            The prices of each row where these rules have prices by case; by default ``costs``.
 
         Returns
         -------
@@ -440,9 +483,11 @@ class Rules:
             wanted &= self.acquisitions_of(known)
         if self.tables.independent:
             counts = wanted.sum(axis=1)
-            return wanted @ self.costs, counts <= self.tables.budget, wanted
+            own = self.case_costs_or_none(case_costs)
+            spent = (wanted * own).sum(axis=1) if len(own) else wanted @ self.costs
+            return spent, counts <= self.tables.budget, wanted
         paid, admissible = np.zeros(len(wanted)), np.ones(len(wanted), bool)
-        given = read_only(X, np.float32), read_only(wanted)
+        given = read_only(X, np.float32), self.case_costs_or_none(case_costs), read_only(wanted)
         price_sets_greedily(self.tables, self.blank_state(), *given, paid, admissible)
         return paid, admissible, wanted
 
@@ -469,6 +514,7 @@ def compiled_tables(rules: Rules) -> Tables:
         all_related=rules.relation == "all",
         empty_is_related=rules.empty_is_related,
         forbid=rules.forbids_unrelated,
+        by_case=rules.costs_by_case,
         independent=rules.related is None and rules.prerequisites is None and rules.budget_cost is None,
         budget=NO_BUDGET if rules.budget is None else min(rules.budget, NO_BUDGET),
         budget_cost=limit,

@@ -104,6 +104,8 @@ def uninformative_acquisitions(X: NDArray, rules: Rules) -> NDArray[np.bool_]:
 
 def _replaces(rules: Rules, i: int, j: int) -> bool:
     """Whether acquisition i is legal wherever j is, for no higher price."""
+    if rules.costs_by_case:  # in some case j may be the cheaper one
+        return False
     if rules.costs[i] > rules.costs[j] or rules.unrelated_costs[i] > rules.unrelated_costs[j]:
         return False
     if rules.prerequisites is not None and not (rules.prerequisites[i] <= rules.prerequisites[j]).all():

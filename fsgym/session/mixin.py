@@ -86,6 +86,7 @@ class AskingMixin:
         n_paid: int | None = None,
         accept: bool = False,
         missing: Iterable[str] | None = None,
+        prices: Mapping[str, float] | None = None,
     ) -> Step:
         """What to ask next about one case, or the answer, given what is known.
 
@@ -112,6 +113,9 @@ class AskingMixin:
             The columns of which this case has no value, all of them, as the empty cells of its row in a table: they
             cannot be obtained, and for the columns in ``evidence_`` it is evidence whether they are among these. By
             default nothing is said.
+        prices : mapping name -> price, optional
+            Prices of this case, as for ``at_prices``, for a model that was trained with prices by case. By default, and
+            for what is not named, the mean price in training.
 
         Returns
         -------
@@ -133,7 +137,7 @@ class AskingMixin:
         ('alcohol', False, 2)
         """
         return step_of(
-            self,
+            self if prices is None else self.at_prices(prices),
             known,
             unknown=unknown,
             unavailable=unavailable,
@@ -151,6 +155,7 @@ class AskingMixin:
         charge_unknown: bool = False,
         accept: bool = False,
         missing: Iterable[str] | None = None,
+        prices: Mapping[str, float] | None = None,
     ) -> Session:
         """A session on one case: questions one by one, answers in any order, undo, a log.
 
@@ -166,9 +171,24 @@ class AskingMixin:
             As for ``step``, for the values known in advance.
         missing : names, optional
             As for ``step``: all columns of which this case has no value.
+        prices : mapping name -> price, optional
+            As for ``step``: prices of this case.
         """
         return Session(
-            self, dict(known or {}), unavailable, charge_unknown=charge_unknown, accept=accept, missing=missing
+            self if prices is None else self.at_prices(prices),
+            dict(known or {}),
+            unavailable,
+            charge_unknown=charge_unknown,
+            accept=accept,
+            missing=missing,
+            prices=prices,
+        )
+
+    def at_prices(self, prices: Mapping[str, float] | None = None) -> Any:
+        """This model for a case with prices of its own; ValueError for a model that does not plan with them."""
+        raise ValueError(
+            f"{type(self).__name__} plans with one price for each acquisition, not with those of a case; train an "
+            "AdaptiveClassifier or a MixtureClassifier on a Dataset with case_costs"
         )
 
     def predict_on_demand(self, get: ValueSource, rows: Any, *, available: Any = None, missing: Any = None) -> NDArray:

@@ -177,6 +177,7 @@ class Session:
     charge_unknown : bool
     accept : bool
     missing : names, by default nothing is said
+    prices : dict name -> price, those told of this case, which ``model`` has already; kept by ``to_json``
 
     Examples
     --------
@@ -200,8 +201,10 @@ class Session:
         charge_unknown: bool = False,
         accept: bool = False,
         missing: Iterable[str] | None = None,
+        prices: Mapping[str, float] | None = None,
     ) -> None:
         self.model = model
+        self._prices = None if prices is None else {name: float(price) for name, price in prices.items()}
         self._acquisitions = model.acquisitions_
         self._known = {name: plain_value(value) for name, value in known.items()}
         self._unavailable = tuple(name_list(unavailable, "unavailable"))
@@ -369,6 +372,7 @@ class Session:
             "known": self._known,
             "unavailable": list(self._unavailable),
             **({} if self._missing is None else {"missing": list(self._missing)}),
+            **({} if self._prices is None else {"prices": self._prices}),
             "charge_unknown": self.charge_unknown,
             "accept": self.accept,
             "answers": [event.as_json() for event in self._events],
@@ -389,7 +393,14 @@ class Session:
         if not isinstance(plain, dict) or plain.get("format") not in (SESSION_FORMAT, FIRST_FORMAT):
             found = plain.get("format") if isinstance(plain, dict) else plain
             raise ValueError(f"a session must be of the format {SESSION_FORMAT!r}, got {brief(found)}")
-        digest = model.policy_digest()
+        digest, prices = model.policy_digest(), plain.get("prices")
+        if isinstance(prices, dict) and plain.get("policy") != digest:
+            try:
+                model = model.at_prices(prices)  # type: ignore[attr-defined]
+            except (AttributeError, ValueError, TypeError):
+                pass  # another model, as the digest says
+            else:
+                digest = model.policy_digest()
         if plain.get("policy") != digest:
             raise ValueError(
                 f"this session was held with another model (policy {brief(plain.get('policy'))}, this one is "
@@ -406,7 +417,9 @@ class Session:
             if not all(isinstance(v, bool) for v in flags.values()):
                 raise ValueError("charge_unknown, accept and stopped must be true or false")
             stopped = flags.pop("stopped")
-            session = cls(model, known, tuple(unavailable), missing=missing, **flags)
+            if prices is not None and not isinstance(prices, dict):
+                raise ValueError(f"prices must be an object, got {brief(prices)}")
+            session = cls(model, known, tuple(unavailable), missing=missing, prices=prices, **flags)
             if plain["format"] == FIRST_FORMAT:
                 for event in events_of_first_format(plain["answers"], session._acquisitions):
                     session._append(event._replace(paid=session._paid_in_first_format(event)))

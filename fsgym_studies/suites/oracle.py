@@ -72,7 +72,7 @@ class ConditionedOracle:
 
     def __call__(self, observations: NDArray, legal: NDArray[np.bool_]) -> NDArray[np.int64]:
         n = self.rules.n_features
-        acquired, values = observations[:, :n] > 0.5, observations[:, n:]
+        acquired, values = observations[:, :n] > 0.5, observations[:, n : 2 * n]
         return np.array([self._action(*state) for state in zip(acquired, values, legal)], np.int64)
 
     def _action(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> int:

@@ -34,6 +34,7 @@ class MixturePolicy(AnyStatePolicy):
     """
 
     kind = "mixture"
+    takes_case_costs = True
     model_class = MixtureModel
 
 
@@ -98,6 +99,7 @@ class MixtureClassifier(BaseAnyStateClassifier):
     """
 
     policy_class = MixturePolicy
+    takes_case_costs = True
     length_parameter = "n_steps"
 
     @takes_rule_options

@@ -1,0 +1,86 @@
+"""Prices of the case: each row has its own price for each acquisition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.support.checks import check_prices
+from fsgym.text.messages import brief, explain_unknown
+
+MAX_PRICE = 1e30  # observations are float32, which has numbers up to 3e38
+
+
+def check_case_costs(
+    given: Any, n_samples: int, names: Sequence[str], costs: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """The prices of all rows, float64 (n_samples, n_acquisitions), >= 0 and finite.
+
+    Parameters
+    ----------
+    given : array-like of shape (n_samples, n_acquisitions), or mapping or DataFrame by name
+        Of those that a mapping names, each has a price for every row, or one; the others have that of ``costs``.
+    n_samples : int
+    names : sequence of n_acquisitions str
+    costs : float64 (n_acquisitions,), or None for 1 each
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where the shape is another, a name is unknown, or a price is no number or negative.
+    """
+    J = len(names)
+    if not has_names(given):
+        return _numbers(given, (n_samples, J), "case_costs")
+    prices = np.tile(np.ones(J) if costs is None else costs, (n_samples, 1))
+    for name in given:
+        if name not in names:
+            raise ValueError(explain_unknown("acquisition in case_costs", name, list(names)))
+        column, what = given[name], f"case_costs of {name!r}"
+        is_one = np.ndim(column) == 0
+        prices[:, names.index(name)] = _numbers([column] if is_one else column, (1 if is_one else n_samples,), what)
+    return prices
+
+
+def has_names(given: Any) -> bool:
+    """Whether prices are given by the names of acquisitions."""
+    return isinstance(given, Mapping) or hasattr(given, "columns")
+
+
+def _numbers(given: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
+    try:
+        values = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} must be numbers, a price for each row, got {brief(given)}") from None
+    if values.shape != shape:
+        raise ValueError(f"{what} must have shape {shape}, a row for each case, got {values.shape}")
+    wrong = ~((values >= 0) & (values <= MAX_PRICE))
+    if wrong.any():
+        place = tuple(int(k[0]) for k in np.nonzero(wrong))
+        raise ValueError(
+            f"{what} must be prices from 0 to {MAX_PRICE:g}, got {values[place]:g} in row {place[0]}; correct it"
+        )
+    return values
+
+
+def mean_prices(case_costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean over the rows, float64 (n_acquisitions,); of equal prices exactly that price."""
+    same = (case_costs == case_costs[0]).all(axis=0)
+    return np.where(same, case_costs[0], case_costs.mean(axis=0))
+
+
+def prices_of_case(told: Mapping[str, float] | None, names: Sequence[str], costs: NDArray[np.float64]) -> NDArray:
+    """The prices of one case, float64 (n_acquisitions,): those told by name, and ``costs`` for the others."""
+    prices = np.array(costs, dtype=np.float64)
+    if told is None:
+        return prices
+    if not isinstance(told, Mapping):
+        raise TypeError(f"prices must be a mapping from acquisitions to prices of this case, got {brief(told)}")
+    for name, price in told.items():
+        if name not in names:
+            raise ValueError(explain_unknown("acquisition in prices", name, list(names)))
+        prices[names.index(name)] = check_prices([price], [name], "prices")[0]
+    return prices

@@ -1,0 +1,233 @@
+"""Agents that plan with the prices of the case; all others refuse them in one sentence, or plan by the means."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fsgym
+from agents import RCPI, AdaptiveClassifier, DatumWiseClassifier, LatticeClassifier, MixtureClassifier
+from agents.adaptive.case_prices import CasePricedPolicy, frequent_vectors
+from agents.calibration import read_policy
+from fsgym import Dataset, Rules, exact
+from fsgym.comparison.compared import MEAN_PRICES
+from fsgym.envs.env import DatumWiseEnv
+from fsgym.methods import METHODS, load_class
+
+NAMES = ["scan", "blood", "noise", "age"]
+
+
+def two_equal_features(n: int, seed: int, kind: str = "swapped") -> Dataset:
+    """Scan and blood show the same, at prices that only the case says."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    shown = np.where(rng.random(n) < 0.1, 1 - y, y)
+    X = np.stack([shown, shown, rng.integers(0, 2, n), rng.normal(size=n)], axis=1)
+    prices = np.ones((n, 4))
+    if kind == "swapped":
+        prices[np.arange(n), rng.integers(0, 2, n)] = 4.0
+    else:
+        prices = rng.uniform(0.5, 5.0, (n, 4))
+    labels = np.array(["ill", "well"])[y]
+    return Dataset(X.astype(np.float32), labels, feature_names=NAMES, case_costs=prices)
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, Any]:
+    data = two_equal_features(600, 0)
+    return {
+        "mixture": MixtureClassifier(lam=0.03, random_state=0).fit(data),
+        "lattice": AdaptiveClassifier(lam=0.03, learner="lattice", random_state=0).fit(data),
+    }
+
+
+def share_of_cheaper(model: Any, data: Dataset) -> float:
+    order = model.trajectories(data).order
+    assert data.case_costs is not None
+    return float((order[:, 0] == data.case_costs[:, :2].argmin(axis=1)).mean())
+
+
+@pytest.mark.parametrize("name", ["mixture", "lattice"])
+def test_the_cheaper_of_two_equal_features_is_taken(models, name):
+    data = two_equal_features(1000, 1)
+    assert share_of_cheaper(models[name], data) >= 0.95
+    result = fsgym.evaluate(models[name], data)
+    assert result.spent == pytest.approx(result.n_acquisitions, rel=0.05)  # the price is 1 where it is cheap
+
+
+def test_also_where_each_case_has_other_prices():
+    model = AdaptiveClassifier(lam=0.03, random_state=0).fit(two_equal_features(600, 0, "all different"))
+    assert share_of_cheaper(model, two_equal_features(1000, 1, "all different")) >= 0.95
+    left = {trial.learner: trial.left for trial in model.report_.trials}
+    assert "left out" in left["lattice"]
+    assert "left out" in left["network"]
+    assert model.learner_ == "mixture"
+    assert "mixture alone" in model.report_.reason
+
+
+@pytest.mark.parametrize("name", ["mixture", "lattice"])
+def test_what_is_not_paid_changes_nothing(models, name):
+    data = two_equal_features(200, 2)
+    model = models[name]
+    done = model.trajectories(data)
+    hidden = np.where(done.acquired, data.X, np.float32(1) - data.X)
+    again = model.trajectories(data.replace(X=hidden, bounds=data.bounds))
+    np.testing.assert_array_equal(done.order, again.order)
+    np.testing.assert_array_equal(done.answers, again.answers)
+
+
+@pytest.mark.parametrize("name", ["mixture", "lattice"])
+def test_a_case_of_these_prices_is_asked_as_its_row_is_classified(models, name, tmp_path):
+    model, data = models[name], two_equal_features(6, 3)
+    model.save(tmp_path / "model")
+    loaded = type(model).load(tmp_path / "model")
+    assert loaded.rules_.costs_by_case
+    assert loaded.policy_digest() == model.policy_digest()
+    done, case_costs = model.trajectories(data), data.case_costs
+    np.testing.assert_array_equal(loaded.trajectories(data).order, done.order)
+    assert case_costs is not None
+    for i in range(data.n_samples):
+        prices = dict(zip(NAMES, case_costs[i].tolist(), strict=True))
+        session = loaded.session(prices=prices)
+        asked = []
+        while question := session.next():
+            assert question.price == prices[question.name]
+            asked.append(NAMES.index(question.name))
+            session.answer(question.name, float(data.X[i, asked[-1]]))
+            again = loaded.resume(session.to_json())
+            assert (again.step, again.spent) == (session.step, session.spent)
+        assert asked == [j for j in done.order[i].tolist() if j >= 0]
+        assert session.stop() == data.classes[done.answers[i]]
+        assert session.spent == pytest.approx(case_costs[i, asked].sum())
+    (row,) = (done.to_frame().query("row == 0 and step == 0").itertuples(),)
+    assert next(row).price == case_costs[0, done.order[0, 0]]
+
+
+def test_prices_that_nobody_tells_are_the_means(models):
+    model = models["mixture"]
+    mean = model.rules_.costs
+    assert {a.name: a.price for a in model.step({}).alternatives} == dict(zip(NAMES, mean.tolist(), strict=True))
+    rows = two_equal_features(50, 4).replace(case_costs=None)
+    np.testing.assert_array_equal(model.predict(rows), model.at_prices().predict(rows))
+    assert model.at_prices({"scan": 0.0}).rules_.costs.tolist() == [0.0, *mean[1:].tolist()]
+    assert model.step({}, prices={"scan": 0.0}).question.name == "scan"
+    assert model.step({}, prices={"blood": 0.0}).question.name == "blood"
+
+
+def test_one_price_of_all_cases_is_the_price_of_the_feature():
+    data = two_equal_features(300, 0)
+    costs = [2.0, 1.0, 1.0, 0.5]
+    constant, by_feature = data.replace(case_costs=np.tile(costs, (300, 1))), data.replace(costs=costs)
+    fitted = [MixtureClassifier(lam=0.03, random_state=0).fit(rows) for rows in (constant, by_feature)]
+    assert fitted[0].policy_digest() == fitted[1].policy_digest()
+    assert not fitted[0].rules_.costs_by_case
+
+
+def test_prices_given_to_the_classifier_win(models):
+    data = two_equal_features(100, 0)
+    model = MixtureClassifier(lam=0.03, costs=data.costs, random_state=0).fit(data)
+    assert not model.rules_.costs_by_case
+    with pytest.raises(ValueError, match="trained with prices by case"):
+        model.session(prices={"scan": 2.0})
+
+
+@pytest.mark.parametrize("prices", [{"scam": 1.0}, {"scan": -1.0}, {"scan": "much"}, [1.0]])
+def test_prices_that_are_none_are_refused(models, prices):
+    with pytest.raises((ValueError, TypeError), match="prices"):
+        models["mixture"].at_prices(prices)
+
+
+def test_what_needs_one_price_for_each_acquisition_says_so(models, tmp_path):
+    for model in models.values():
+        with pytest.raises(ValueError, match=r"model\.at_prices"):
+            model.calibrate(two_equal_features(300, 5), target_error=0.3)
+        with pytest.raises(ValueError, match=r"model\.at_prices"):
+            model.policy_json()
+        exported = json.loads(model.at_prices({"scan": 7.0}).policy_json())
+        assert {a["name"]: a["price"] for a in exported["acquisitions"]}["scan"] == 7.0
+        model.at_prices({"scan": 7.0}).save(tmp_path / "one")
+        assert type(model).load(tmp_path / "one").rules_.costs[0] == 7.0
+    with pytest.raises(ValueError, match="known cannot be combined"):
+        MixtureClassifier(known=["age"]).fit(two_equal_features(100, 0))
+    with pytest.raises(ValueError, match="learner='network' cannot plan"):
+        AdaptiveClassifier(learner="network").fit(two_equal_features(100, 0))
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if not method.extra])
+def test_every_method_plans_with_them_or_refuses_or_takes_no_prices(name):
+    cls = load_class(METHODS[name])
+    data = two_equal_features(60, 0)
+    if getattr(cls, "takes_case_costs", False):
+        assert name in ("adaptive", "mixture")
+    elif hasattr(cls, "labelled_dataset"):
+        with pytest.raises(ValueError, match=r"plans with one price for each acquisition.*costs=data\.costs"):
+            cls().fit(data)
+    else:
+        with pytest.raises((ValueError, TypeError)):  # it takes no Dataset
+            cls().fit(data, data.y)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_compare_marks_those_that_plan_by_the_means_and_pays_the_prices_of_the_case():
+    data = two_equal_features(200, 0)
+    table = fsgym.compare(data, ["mixture", "panel"], splits=1, lam=[0.03], progress=False)
+    titles = table.attrs["titles"]
+    assert titles["panel"].endswith(MEAN_PRICES)
+    assert not titles["mixture"].endswith(MEAN_PRICES)
+    mine = table[table.method == "mixture"].iloc[0]
+    assert mine.spent == pytest.approx(1.0, abs=0.2)  # the cheaper one; the means are 2.5
+
+
+def test_a_damaged_model_file_is_refused(models):
+    policy, rules = models["lattice"].policy_.policy, models["lattice"].policy_.rules
+    assert isinstance(policy, CasePricedPolicy)
+    arrays, header = policy.to_arrays()
+    damaged = [{"case_costs": []}, {"case_costs": [[1.0]] * 2}, {"case_costs": [[1.0, 1.0, 1.0, -1.0]] * 2}]
+    for change in (*damaged, {"policies": header["policies"][:1]}):
+        with pytest.raises(ValueError, match=r"prices|costs"):
+            CasePricedPolicy.from_arrays(arrays, header | change, rules)
+    with pytest.raises(ValueError, match="must have them"):
+        CasePricedPolicy.from_arrays(arrays, header, rules.at_prices())
+
+
+def test_frequent_vectors():
+    prices = np.array([[1.0, 2.0]] * 50 + [[2.0, 1.0]] * 48 + [[9.0, 9.0]] * 2)
+    vectors, which = frequent_vectors(prices)
+    assert vectors.tolist() == [[1, 2], [2, 1]]
+    assert np.bincount(which + 1).tolist() == [2, 50, 48]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*limit")
+@pytest.mark.parametrize("task", [exact.naive_bayes, exact.decision_list, exact.multiplexer, exact.parity])
+@pytest.mark.parametrize("kind", ["emergency", "ordered", "swapped"])
+def test_the_default_agent_is_near_the_optimum(task, kind):
+    n = 6
+    case_costs = {
+        "emergency": [(0.7, np.ones(n)), (0.3, np.array([5.0] * 3 + [1.0] * 3))],
+        "ordered": [(0.4, np.ones(n)), *((0.2, np.where(np.arange(n) == j, 0.0, 1.0)) for j in range(3))],
+        "swapped": [(0.5, np.linspace(0.5, 3, n)), (0.5, np.linspace(3, 0.5, n))],
+    }[kind]
+    joint, which = task(n), np.random.default_rng(1).choice(len(case_costs), 4000, p=[s for s, _ in case_costs])
+    X, y = exact.sample(joint, 4000, random_state=0)
+    data = Dataset(X, y, case_costs=np.array([costs for _, costs in case_costs])[which])
+    model = AdaptiveClassifier(lam=0.02, random_state=0).fit(data)
+    rules = Rules.for_dataset(data, lam=0.02)
+    assert exact.expected_loss(model, joint, rules, case_costs) <= exact.optimum(joint, rules, case_costs) + 0.01
+
+
+def test_rcpi_refuses_an_environment_with_them():
+    with pytest.raises(ValueError, match="RCPI plans with one price"):
+        RCPI(DatumWiseEnv(two_equal_features(50, 0)))
+
+
+def test_a_file_with_them_of_a_policy_that_has_none_is_refused():
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    for model in (LatticeClassifier(random_state=0).fit(X, y), DatumWiseClassifier(n_iterations=1).fit(X, y)):
+        arrays, header = model.policy_.to_arrays()
+        rules = Rules(2, 2, costs_by_case=True)
+        with pytest.raises(ValueError, match="has no prices by case"):
+            read_policy(type(model.policy_), arrays, header, rules)
