@@ -83,10 +83,10 @@ def monitor(
         head = {"model": str(model), "data": data, "rows": len(rows), "differs": differs}
         print_json(head | {"comparison": compared.as_json(), "answers": shares, "promise": tested})
     else:
+        for risk in sorted(watched, key=lambda risk: not risk.is_broken):
+            show(f"{'Broken: ' if risk.is_broken else ''}{risk.sentence()}")
         _print_comparison(compared, data, summary)
         _print_answers(shares)
-        for risk in watched:
-            show(risk.sentence())
         if promise is not None and promise.risks and not watched:
             show("The promise is not tested: " + ("that needs --target." if codes is None else "it is of a mean."))
     if differs:
@@ -96,9 +96,10 @@ def monitor(
 def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary) -> None:
     counts = f"{compared.n_rows:,} rows of {data}, {summary.n_rows:,} of the training; {compared.n_columns} columns"
     if not compared.differences:
-        show(f"Nothing differs ({counts}, {compared.n_tests} tests).")
+        show(f"No difference is found ({counts}, {compared.n_tests} tests).")
         return
-    show(f"{len(compared.differences)} differ ({counts}, {compared.n_tests} tests, corrected together):")
+    n = len(compared.differences)
+    show(f"{n} {'difference' if n == 1 else 'differences'} ({counts}, {compared.n_tests} tests, corrected together):")
     for difference in compared.differences:
         p_value = difference.p_value
         exact = f"p = {p_value:.2g}" if p_value >= LEAST_P else f"p < {LEAST_P:g}"

@@ -434,6 +434,7 @@ def _difference(
     if "new level" in kinds and new is not None:
         first = brief(new.texts[0])
         parts.append(f"has a level that training did not in {new.n_cells:,} of {m:,} rows, such as {first}")
+        parts += _gone_in_words(summary, column, x)
     if "levels" in kinds and "new level" not in kinds:
         counts, names = _level_counts(column, x), column.levels or ("False", "True")
         parts.append(f"has {_shares_in_words(summary.counts, counts, names)}")
@@ -444,6 +445,18 @@ def _difference(
     return Difference(
         column.name, kinds, min(test.p_value for test in tests), min(counted, default=0), factor, ", ".join(parts)
     )
+
+
+def _gone_in_words(summary: ColumnSummary, column: Column, x: NDArray[np.float32]) -> list[str]:
+    """The most frequent level of the training that is gone, if one is; a new one may be its new name."""
+    if not summary.counts:
+        return []
+    counts = np.where(_level_counts(column, x) == 0, summary.counts, 0)
+    most = int(counts.argmax())
+    if _least_p(counts[most], 0, sum(summary.counts), len(x)) > LEVEL:
+        return []
+    names, share = column.levels or ("False", "True"), counts[most] / sum(summary.counts)
+    return [f"and none with {brief(names[most])}, {_percent(share)} in training"]
 
 
 def _values_in_words(summary: ColumnSummary, column: Column, x: NDArray[np.float32], factor: float | None) -> str:

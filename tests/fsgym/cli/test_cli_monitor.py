@@ -50,7 +50,7 @@ def test_monitor_prints_what_differs_and_exits_with_3(files, capsys):
     model, same, grams = files
     code, out, error = call(capsys, "monitor", model, same, "--target", "ill")
     assert (code, error) == (0, "")
-    assert out.startswith(f"Nothing differs (300 rows of {same}, 150 of the training; 5 columns")
+    assert out.startswith(f"No difference is found (300 rows of {same}, 150 of the training; 5 columns")
     assert "Answers of the model, not tested: no " in out
     code, out, error = call(capsys, "monitor", model, grams)
     assert (code, error) == (3, "")

@@ -153,7 +153,7 @@ def test_models_compare_with_their_training(fitted):
         assert [(d.column, d.kinds[0], d.n_rows) for d in compared.differences] == [
             ("ward", "new level", (new["ward"] == "icu").sum())
         ]
-        assert "such as 'ICU'" in compared.sentence("new.csv")
+        assert "such as 'ICU', and none with 'icu', " in compared.sentence("new.csv")
     json.dumps(compared.as_json(), allow_nan=False)
     labels = np.array(["ill"] * 200 + ["well"] * 100)
     assert [d.column for d in loaded.compare_with_training(new, labels).differences] == [""]
