@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from agents.policy import Policy, check_rows, legal_from
 from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import Trajectories
+from fsgym.evaluation.calibrate import PathRecord
 from fsgym.evaluation.evaluate import play_rows
-from fsgym.evaluation.promise import PathRecord, Promise
+from fsgym.evaluation.promise import Promise
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
 from fsgym.session.walk import ActingWalk, Walk
@@ -28,7 +29,8 @@ ActOnAdvice = Callable[
 class CertainPolicy(Policy):
     """A policy that goes on in the order of another one where that would stop, and is not certain enough.
 
-    Only actions differ from those of the other policy: answers, probabilities and the order are the same.
+    Only actions differ from those of the other policy: answers, probabilities and the order are the same. Under rules
+    with ``refer_cost`` the answer differs, too, where it is not certain enough and nothing can change it: it refers.
 
     Attributes
     ----------
@@ -65,12 +67,20 @@ class CertainPolicy(Policy):
         missing: NDArray[np.bool_] | None = None,
     ) -> Advice:
         """The advice of the policy, with its next acquisition where it would stop and is not certain enough."""
-        advice = self.policy._informed_advice(acquired, values, legal, missing)
+        advice, rules = self.policy._informed_advice(acquired, values, legal, missing), self.rules
         assert advice.probabilities is not None
-        stops = advice.actions >= self.rules.n_acquisitions
-        certain = self.promise.is_certain(advice.answers, advice.probabilities, self.rules.error_costs)
-        goes_on = stops & ~certain & self.policy.can_change(acquired, legal, advice, missing)
-        return advice._replace(actions=np.where(goes_on, advice.beyond, advice.actions))
+        stops = advice.actions >= rules.n_acquisitions
+        unsure = stops & ~self.promise.is_certain(advice.answers, advice.probabilities, rules.answer_costs)
+        goes_on = unsure & self.policy.can_change(acquired, legal, advice, missing)
+        actions = np.where(goes_on, advice.beyond, advice.actions)
+        if rules.refer_cost is None:
+            return advice._replace(actions=actions)
+        referred = unsure & ~goes_on
+        return advice._replace(
+            actions=np.where(referred, rules.n_acquisitions + rules.n_classes, actions),
+            answers=np.where(referred, rules.n_classes, advice.answers),
+            stop_cost=np.where(referred, rules.refer_cost, advice.stop_cost),
+        )
 
     def can_change(
         self,
@@ -117,7 +127,7 @@ class CertainPolicy(Policy):
         self, X: ArrayLike, rules: Rules | None = None, *, continue_after_stop: bool = False
     ) -> Trajectories:
         """As ``Policy.trajectories``; under other rules the threshold stays, and the promise does not hold."""
-        if continue_after_stop:
+        if continue_after_stop and not self.promise.refers:
             return self.policy.trajectories(X, rules, continue_after_stop=True)
         rules = rules or self.rules
         rows = check_rows(rules, X, trained_with=self.rules)
@@ -125,7 +135,7 @@ class CertainPolicy(Policy):
 
         def act(index: Any, acquired: Any, legal: Any, advice: Advice, missing: Any) -> NDArray[np.int64]:
             probabilities[index] = advice.probabilities
-            return advice.actions
+            return np.where(continue_after_stop & (advice.beyond >= 0), advice.beyond, advice.actions)
 
         return replace(_played(self, rows, rules, act), probabilities=probabilities)
 

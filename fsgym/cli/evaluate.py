@@ -110,7 +110,7 @@ def sentences_of_promise(model: Any, result: Evaluation) -> list[str]:
     if promise is None:
         return []
     groups = None if data.row_groups is None else encode_row_groups(data.row_groups, data.n_samples, "row_groups")
-    found = promise.found(result.answers, data.y, result.rules.error_costs, groups)
+    found = promise.found(result.answers, data.y, result.rules.answer_costs, groups)
     if promise.is_by(model.arrangement_.rows(data.X), data.y):
         found.append("These are the rows that it was calibrated on: others are needed to check it.")
     return [*promise.sentences(), *found]

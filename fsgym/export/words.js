@@ -86,6 +86,9 @@ const FsgymWords = (() => {
 
   function decision(policy, step) {
     const { alternatives, action, stopCost, goOn } = step, stops = action < 0, lam = policy.rules.lam;
+    if (stops && step.certainty !== null && step.certainty.refers && !step.certainty.enough) {
+      return ["It refers the case because no answer is certain enough, and nothing is left that could change that."];
+    }
     if (alternatives.length === 0) return ["It stops because nothing more can be acquired."];
     const first = alternatives.find((a) => a.acquisition === action) || alternatives[0];
     const name = policy.acquisitions[first.acquisition].name, price = priceText(first.price);
@@ -128,7 +131,7 @@ const FsgymWords = (() => {
   // How certain the answer of a step is, and how certain it must be; "" for a policy without a rule.
   function certaintyText({ certainty, action }) {
     if (certainty === null) return "";
-    const { enough, parts } = certainty, stops = action < 0, right = parts.filter((part) => part.kind === "error");
+    const { enough, parts, refers } = certainty, stops = action < 0, right = parts.filter((part) => part.kind === "error");
     const texts = parts.filter((part) => part.kind !== "error").map((part) =>
       part.isAnswer ? `no ${part.name} is missed, as this is the answer`
         : part.kind === "recall" ? compared(part.doubt, part.limit, `that no ${part.name} is missed`) : comparedCost(part));
@@ -137,9 +140,11 @@ const FsgymWords = (() => {
       texts.unshift(compared(right[0].doubt, limit, "that the answer is right"));
     }
     const head = enough ? "Certain enough" : stops ? "Not certain enough" : "Not certain enough yet";
+    if (texts.length === 0) texts.push(`no certainty is needed${refers ? " to refer a case" : ""}`);
     const last = texts.pop(), shown = texts.length ? `${texts.join(", ")} and ${last}` : last;
     const end = enough ? ", and the next question is worth its price" : ", but nothing is left that could change the answer";
-    return `${head}: ${shown}${stops === enough ? "" : end}.`;
+    const referred = refers && !enough ? ", so the case is referred" : "";
+    return `${head}: ${shown}${stops === enough ? "" : end}${referred}.`;
   }
 
   // 1 minus a doubt in per cent, with so many digits of the doubt.
