@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self, Unpack
 
@@ -575,6 +576,16 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             )
         self.policy_, self._chart = CertainPolicy(policy, promise, policy.rules), None
         return self
+
+    def without_promise(self) -> Self:
+        """This model as it was before ``calibrate``, to compare prices with; itself if it is not calibrated."""
+        if self.promise_ is None:
+            return self
+        model = copy(self)
+        policy: Any = self.policy_
+        model.policy_, model._chart = policy.policy, None
+        model.__dict__["_calibrations"] = dict(self.__dict__.get("_calibrations", {}))  # its own count
+        return model
 
     def _calibration_rows(self, X: Any, y: Any, by: Any, groups: Any) -> tuple[NDArray[np.float32], CalibrationRows]:
         """The features of the rows, in the order of the policy, and their labels; ValueError if they trained it."""

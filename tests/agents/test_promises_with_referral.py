@@ -267,6 +267,7 @@ def test_the_command_line(rows, tmp_path, capsys):
     assert code == 0, errors
     assert "On these 900 rows: " in out
     assert "are referred." in out
+    assert f"; referred: {100 * round(evaluate(load_classifier(tmp_path / 'new'), X, y).referred, 4):.6g} % and" in out
     code, _, errors = call(capsys, *given, "--max-referred", "0.001")
     assert code != 0
     assert "cannot be promised" in errors or "needs at least" in errors
