@@ -141,13 +141,16 @@ class CertainPolicy(Policy):
     def trajectories(
         self, X: ArrayLike, rules: Rules | None = None, *, continue_after_stop: bool = False
     ) -> Trajectories:
-        """As ``Policy.trajectories``; under other rules the threshold stays, and the promise does not hold."""
+        """As ``Policy.trajectories``; under other rules the threshold stays, and the promise does not hold.
+
+        Its answers, and what it asks, are by the costs of errors of its own rules.
+        """
         if continue_after_stop and not self.promise.refers:
             return self.policy.trajectories(X, rules, continue_after_stop=True)
         rules = rules or self.rules
         rows = check_rows(rules, X, trained_with=self.rules)
-        if continue_after_stop:
-            return _played_on(self, rows, rules, None, continue_after_stop=True)
+        if continue_after_stop or not np.array_equal(rules.answer_costs, self.rules.answer_costs):
+            return _played_on(self, rows, rules, None, continue_after_stop)
         done = self.policy.trajectories(rows, rules)
         assert done.probabilities is not None
         unsure = np.flatnonzero(~self.promise.is_certain(done.answers, done.probabilities, rules.answer_costs))
