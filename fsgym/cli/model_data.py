@@ -13,11 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.cli.options import comma_separated
+from fsgym.cli.terminal import say
 from fsgym.data.cells import refuse_unmatched_levels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.model_tables import labels_for, read_file_for, select_columns
 from fsgym.data.reading.reading import Reading, check_reading
+from fsgym.data.repeated import DUPLICATES, duplicate_groups
+from fsgym.data.training_summary import Comparison
 from fsgym.datasets.folder import LoadedDataset
 from fsgym.datasets.loading import SPLIT_NAMES, is_path, load_whole, part_index
 from fsgym.text.messages import brief, explain_unknown, listing
@@ -162,6 +165,29 @@ class ModelData:
             return chosen.set_axis(range(chosen.shape[1]), axis=1)
         return chosen
 
+    def compare(self, rows: pd.DataFrame, columns: Collection[str], labels: Any = None) -> Comparison | None:
+        """How rows of a table with these columns, as from ``rows_of``, differ from the training; None if unknown."""
+        model = self.classifier
+        if model.training_summary_ is None:
+            return None
+        if hasattr(model, "feature_names_in_"):
+            rows = rows[[name for name in rows.columns if name in columns]]
+            return model.compare_with_training(rows, labels, missing_columns="unavailable")
+        return model.compare_with_training(rows, labels)
+
+    def warn_of_differences(self, compared: Comparison | None, data: str, strict: bool) -> None:
+        """Say in a line how rows differ from the training; ValueError if ``strict``."""
+        if compared is None:
+            if strict:
+                raise ValueError(
+                    f"--strict must have a summary of the training, but {self.path} has none; train it again"
+                )
+        elif compared.differences:
+            sentence = compared.sentence(data)
+            if strict:
+                raise ValueError(f"{sentence}; --strict refuses them")
+            say(f"{sentence}; fsgym monitor says more")
+
     def classifier_for(self, columns: Collection[str]) -> Any:
         """The classifier for a table with these columns: one that it lacks says nothing of the rows."""
         evidence = {*getattr(self.classifier, "evidence_", ())}
@@ -212,6 +238,8 @@ class LabelledData:
     default_split : str, the part to evaluate on
     remark : str, what is known of the training rows otherwise
     classifier : that for these columns
+    rows : DataFrame, all rows as in the table, of the columns of the model
+    columns : tuple of str, the columns of the table
     """
 
     loaded: LoadedDataset
@@ -220,6 +248,8 @@ class LabelledData:
     default_split: str
     remark: str
     classifier: Any
+    rows: pd.DataFrame
+    columns: tuple[str, ...]
 
     def refuse_training_rows(self, rows: NDArray[np.int64]) -> None:
         """ValueError where some of these rows were used in training."""
@@ -255,7 +285,7 @@ def labelled_data(
     if loaded is None:
         labels = labels_for(table[reading.label], classes, f"the column {reading.label!r} of {data}")
         groups = table[reading.row_groups] if reading.row_groups in table.columns else None
-        if groups is None and opened.given.row_groups:
+        if groups is None and opened.given.row_groups not in (None, DUPLICATES):
             raise ValueError(f"{data} has no column {reading.row_groups!r} for --row-groups")
     else:
         import pandas as pd
@@ -263,10 +293,12 @@ def labelled_data(
         labels = labels_for(pd.Series(loaded.dataset.classes[loaded.dataset.y]), classes, data)
         groups = loaded.dataset.row_groups
     dataset: Dataset = opened.classifier.labelled_dataset(rows, labels)
+    if groups is None and reading.row_groups == DUPLICATES:
+        groups = duplicate_groups(dataset.X)
     name = Path(data).name.partition(".")[0] if loaded is None else loaded.dataset.name
     whole = LoadedDataset(dataset.replace(name=name, row_groups=groups), None if loaded is None else loaded.n_train)
     known = _training_rows(opened, data, whole, reading)
-    return LabelledData(whole, reading, *known, opened.classifier_for(table.columns))
+    return LabelledData(whole, reading, *known, opened.classifier_for(table.columns), rows, tuple(table.columns))
 
 
 def _training_rows(

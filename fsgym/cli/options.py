@@ -88,7 +88,7 @@ RowGroupsOption = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="Column of a CSV file that says which rows belong together, such as the patient of each visit: they stay "
-        "on the same side of every split. It is not a feature.",
+        "on the same side of every split. It is not a feature. Or duplicates: rows with equal features stay together.",
     ),
 ]
 JobsOption = Annotated[
@@ -148,6 +148,16 @@ MissingColumnsOption = Annotated[
         metavar="error|unavailable",
         help="Whether a column of the model that the file lacks is an error, or is unavailable for every row.",
     ),
+]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Refuse rows that differ from the training rows, instead of saying so.")
+]
+LanguageOption = Annotated[
+    str, typer.Option(metavar="en|de", help="Language of the page; names, levels and classes stay those of the data.")
+]
+CurrencyOption = Annotated[
+    str,
+    typer.Option(help="Unit of the prices, such as EUR, shown with each of them.", show_default=False),
 ]
 TABLE_OPTIONS: dict[str, Any] = {
     "category": CategoryOption,
@@ -275,6 +285,13 @@ def warnings_printed() -> Iterator[None]:
         yield
     for message in dict.fromkeys(str(warning.message) for warning in found):
         say(message)
+
+
+def check_language(language: str) -> None:
+    """ValueError for a language that there are no sentences of."""
+    from fsgym.text.speech import check_speech
+
+    check_speech(language, "", 1.0)
 
 
 def comma_separated(texts: Sequence[str] | None) -> list[str]:

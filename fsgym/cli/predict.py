@@ -41,10 +41,13 @@ def predict(
     separator: options.SeparatorOption = None,
     decimal: options.DecimalOption = None,
     data_dir: options.DataDirOption = None,
+    strict: options.StrictOption = False,
 ) -> None:
     """Classify the rows of a file: the answer, what was acquired in order, and the price paid.
 
     Columns are found by name, in any order; other columns are ignored.
+
+    Rows that differ from those of the training, such as by a unit, are classified, and one line on stderr says so.
 
     The output has row (from 0), the columns of --keep, answer, the probability of each class, acquired, and paid.
 
@@ -71,6 +74,7 @@ def predict(
         table, _ = opened.read(data, data_dir, copied)
         refuse_unknown_columns(copied, table, f"--keep, {data}")
         rows = opened.rows_of(table, data, missing_columns)
+        opened.warn_of_differences(opened.compare(rows, table.columns), data, strict)
         writer = Writer(opened.classifier_for(table.columns), copied)
         with opened_output(output) as file:
             write = writer.write_jsonl if output is not None and output.suffix == ".jsonl" else writer.write_csv

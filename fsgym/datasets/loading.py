@@ -106,7 +106,7 @@ def load_dataset(
     row_groups : str, optional
         The column that says which rows belong together (tables with column names only), such as the number of a patient
         with several visits. It is not a feature. Rows with the same value are on the same side of every split; see
-        ``Dataset``.
+        ``Dataset``. Where no column has this name, "duplicates" keeps rows together whose features are equal.
     units : mapping name of a column -> unit, optional
         Such as ``{"crp": "mg/l"}``; shown beside values.
     train_share : float

@@ -10,6 +10,7 @@ import jinja2
 from fsgym.support.arrays import canonical_json
 from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import in_script, listing, visible
+from fsgym.text.speech import said, sentences_of, spoken
 
 HERE = Path(__file__).parent
 SHARED_STYLE = HERE.parent / "text" / "style.css"
@@ -17,7 +18,7 @@ SCRIPTS = ("interpreter.js", "words.js", "page.js")
 
 
 def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
-    """The HTML of a page that asks with a policy.
+    """The HTML of a page that asks with a policy, in the language that is spoken (``fsgym.text.speech``).
 
     Nothing in the page is loaded from elsewhere, and its content security policy forbids it: only its own script and
     style may run, by their SHA-256.
@@ -42,7 +43,13 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
+    speech = spoken()
+    sentences = {name: text for name, text in sentences_of(speech.language).items() if _names(script, name)}
+    told = {"sentences": sentences, "currency": speech.currency, "same_unit": speech.same_unit}
     return environment.get_template("page.html.jinja").render(
+        said=said,
+        language=speech.language,
+        speech=canonical_json(told),
         title=visible(title),
         classes=listing(policy["classes"]),
         digest=policy["digest"],
@@ -52,3 +59,8 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
         chart=chart,
         security_policy="; ".join(f"{name} {allowed}" for name, allowed in rules.items()),
     )
+
+
+def _names(script: str, sentence: str) -> bool:
+    """Whether a script names a sentence; those of the log are named by their kinds."""
+    return f'"{sentence}"' in script or sentence.startswith("kind_")

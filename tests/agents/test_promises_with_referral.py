@@ -63,7 +63,7 @@ def table_for(name, X):
 @pytest.mark.parametrize("name", EACH)
 def test_sessions_and_tables_agree_row_by_row(name, missing):
     model = fitted(name).calibrate(min_confidence=0.93)
-    X, _ = cases(25, 2, missing)
+    X, _ = cases(10, 2, missing)
     paths, names = model.trajectories(X), np.array(model.rules_.names)
     labels = [*model.classes_, PERSON]
     for i in range(len(X)):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.frames import drop_columns, encode, take_row_groups, take_target
 from fsgym.data.reading.tables import read_parquet, read_table
+from fsgym.data.repeated import DUPLICATES, duplicate_groups
 from fsgym.data.suspicions import check_numeric, find_label_suspicion, find_note, find_suspicion, plain_numbers
 from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, warn_caller
 
@@ -155,8 +156,8 @@ def dataset_of_table(
     for column in reading.numeric:
         if column in frame.columns:
             check_numeric(frame[column])
-    groups = None
-    if reading.row_groups is not None:
+    groups, equal = None, reading.row_groups == DUPLICATES and DUPLICATES not in frame.columns
+    if reading.row_groups is not None and not equal:
         frame, groups = take_row_groups(frame, reading.row_groups, what)
     if listed is None:
         frame = examined(frame, reading, what)
@@ -173,6 +174,7 @@ def dataset_of_table(
             name=name,
             what=what,
         )
+        groups = duplicate_groups(dataset.X) if equal else groups
         return dataset if groups is None else dataset.replace(row_groups=groups)
     except (TypeError, ValueError) as error:
         message = str(error)

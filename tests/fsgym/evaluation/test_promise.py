@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +20,8 @@ from fsgym.evaluation.calibrate import (
     chooses_start,
     promised_risks,
 )
-from fsgym.evaluation.promise import LIMITS, NEVER, Promise, Risk, combined_doubts
+from fsgym.evaluation.promise import LIMITS, NEVER, Promise, Risk, RiskTest, combined_doubts
+from fsgym.text.speech import Speech, languages, speaking
 
 COSTS = np.array([[0.0, 10.0], [2.0, 0.0]])  # a missed class 1 costs 10
 ZERO_ONE = 1 - np.eye(2)
@@ -364,7 +367,7 @@ def few_rows(record, y, n):
     ],
 )
 def test_promises_about_the_answered_are_kept_as_often_as_they_say(limit, shared, delta):
-    """On a population whose risk among the answered is known at each threshold; 400 calibrations of 300 rows each."""
+    """On a population whose risk among the answered is known at each threshold; 200 calibrations of 300 rows each."""
     record, y = population(4000)
     doubts = ERROR.doubts(record.answers, record.probabilities, WITH_PERSON)
     answers = record.answers_at_limits(doubts, record.stops, True)
@@ -373,7 +376,7 @@ def test_promises_about_the_answered_are_kept_as_often_as_they_say(limit, shared
     wanted = [ERROR._replace(target=limit, limit=limit)]
     wanted += [] if shared is None else [SHARE._replace(target=shared, limit=shared)]
     rng, broken, refusals = np.random.default_rng(1), 0, 0
-    for _ in range(400):
+    for _ in range(200):
         drawn = rng.integers(0, len(y), 300)
         rows = record._replace(first=np.arange(301), **{k: getattr(record, k)[drawn] for k in record._fields[1:]})
         try:
@@ -382,6 +385,57 @@ def test_promises_about_the_answered_are_kept_as_often_as_they_say(limit, shared
             refusals += 1
             continue
         broken += risks[place] > limit or (shared is not None and referred[place] > shared)
-    assert broken / 400 <= delta + 2 * np.sqrt(delta * (1 - delta) / 400)
-    assert refusals < 400
+    assert broken / 200 <= delta + 2 * np.sqrt(delta * (1 - delta) / 200)
+    assert refusals < 200
     assert broken > 0 or shared
+
+
+MEAN_COST = Risk("cost", 0.3, 0.3)
+WITH_REFERRAL = replace(PROMISE, referred=0.25, referred_without=0.1, tests=())
+
+
+def test_other_rows_are_watched_where_they_count():
+    risks = (ERROR, RECALL, SHARE, MEAN_COST)
+    promise = replace(WITH_REFERRAL, risks=risks)
+    y = np.array([0] * 50 + [1] * 50)
+    answers = np.array([0] * 30 + [1] * 6 + [2] * 14 + [1] * 25 + [0] * 5 + [2] * 20)
+    error, sick, share = promise.watch(answers, y, WITH_PERSON)
+    counts = [(66, 11), (30, 5), (100, 34)]
+    assert [(w.n, w.n_errors) for w in (error, sick, share)] == counts
+    for watched, (n, k) in zip((error, sick, share), counts, strict=True):
+        limit = watched.risk.limit
+        more = sum(math.comb(n, j) * limit**j * (1 - limit) ** (n - j) for j in range(k, n + 1))
+        assert watched.p_value == pytest.approx(min(3 * more, 1))
+    assert not share.is_broken
+    assert "11 of 66 answers to cases that are not referred are wrong, " in error.sentence(refers=True)
+    assert "5 of 30 rows of sick that are answered are missed, the promise of at most" in sick.sentence(refers=True)
+    assert share.sentence() == "34 of 100 cases are referred, the promise of at most 50 % is not refuted (p = 1)."
+    all_referred = promise.watch(np.full(100, 2), y, WITH_PERSON)
+    assert [(w.risk, w.n_errors, w.is_broken) for w in all_referred] == [(SHARE, 100, True)]
+    assert "100 of 100 cases are referred, too many for the promise of at most 50 %" in all_referred[0].sentence()
+    assert replace(promise, grouped=True).watch(answers, y, WITH_PERSON) == []
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_promise_with_referral_is_said_in_each_language(language, grouped):
+    risks = (ERROR, RECALL, MEAN_COST, SHARE)
+    tests = tuple(RiskTest(risk, "", 1200, 30.0, 0.01) for risk in risks)
+    promise = replace(WITH_REFERRAL, risks=risks, tests=tests, grouped=grouped, limit=0.05)
+    belief = 2, np.array([0.4, 0.6]), np.array([[0.0, 1], [1, 0], [0.9, 0.9]])
+    with speaking(Speech(language)):
+        lines = [*promise.sentences(), *replace(promise, limit=None).sentences()]
+        lines += [promise.certainty(*belief, True).text, promise.certainty(1, *belief[1:], True).text]
+        lines.append(replace(promise, risks=(), min_confidence=0.5).certainty(2, belief[1], WITH_PERSON, True).text)
+    text = "\n".join(lines)
+    if language == "en":
+        of_group = " of a group" if grouped else ""
+        assert f"of the answers to cases that are not referred{of_group} are wrong" in text
+        assert f"of the sick that are not referred{of_group} are found" in text
+        assert f"of the cases{of_group} are referred" in text
+        assert f"Shown by 1,200 {'groups with rows' if grouped else 'rows'} of sick that are answered: " in text
+        assert "Referred: 25 % of the rows, 10 % without this rule." in text
+        assert "so the case is referred." in text
+    else:
+        assert not re.search(r"\b(the|is|are|and|rows|referred|answer)\b", text)
+        assert "{" not in text
