@@ -30,6 +30,10 @@ def describe(
     row_groups: options.RowGroupsOption = None,
     separator: options.SeparatorOption = None,
     decimal: options.DecimalOption = None,
+    thousands: options.ThousandsOption = None,
+    censored: options.CensoredOption = None,
+    sheet: options.SheetOption = None,
+    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
 ) -> None:
     """Describe the columns of a table, and say which of them look wrong and which option resolves it.
@@ -59,6 +63,10 @@ def describe(
             units=read_units(units),
             separator=separator,
             decimal=decimal,
+            thousands=thousands,
+            censored=censored,
+            sheet=sheet,
+            header_row=header_row,
             data_dir=data_dir,
             row_groups=row_groups,
         )

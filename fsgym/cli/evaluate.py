@@ -11,7 +11,7 @@ import typer
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, check_rule_files
-from fsgym.cli.terminal import show
+from fsgym.cli.terminal import show, write_utf8
 from fsgym.data.row_groups import encode_row_groups
 from fsgym.evaluation.result import RELIABILITY_HEADING, of_rows, sentence_case
 from fsgym.metrics import ALL_LABELS, DIAGNOSTIC_LABELS, FIGURE_LABELS, PROBABILITY_FIGURES, short_number
@@ -51,6 +51,10 @@ def evaluate(
     numeric: options.NumericOption = None,
     separator: options.SeparatorOption = None,
     decimal: options.DecimalOption = None,
+    thousands: options.ThousandsOption = None,
+    censored: options.CensoredOption = None,
+    sheet: options.SheetOption = None,
+    header_row: options.HeaderRowOption = None,
     row_groups: options.RowGroupsOption = None,
     groups: options.GroupsOption = None,
     missing_columns: options.MissingColumnsOption = "error",
@@ -85,7 +89,9 @@ def evaluate(
     from fsgym.evaluation.evaluate import evaluate as evaluate_model
 
     given = {"drop": drop, "category": category, "numeric": numeric, "target": target, "row_groups": row_groups}
-    opened = ModelData.open(model, {**given, "separator": separator, "decimal": decimal})
+    signs = {"separator": separator, "decimal": decimal, "thousands": thousands, "censored": censored}
+    signs |= {"sheet": sheet, "header_row": header_row}
+    opened = ModelData.open(model, {**given, **signs})
     with options.warnings_printed():
         labelled = read_labelled(opened, data, data_dir, missing_columns)
     if groups is not None:
@@ -164,6 +170,7 @@ def print_rules(model: Any, target: str) -> None:
 
 def print_json(values: Mapping[str, Any]) -> None:
     """Print one JSON object."""
+    write_utf8()
     print(visible_json(json.dumps(values, ensure_ascii=False, allow_nan=False, default=str)))
 
 

@@ -27,7 +27,7 @@ from fsgym.cli.monitor import monitor
 from fsgym.cli.predict import predict
 from fsgym.cli.reproduce import reproduce
 from fsgym.cli.serve import serve
-from fsgym.cli.terminal import say, show
+from fsgym.cli.terminal import escape_what_streams_lack, say, show
 from fsgym.cli.train import train
 from fsgym.support.early_interrupts import interrupts_as_usual
 from fsgym.support.interrupts import interrupts_between_kernels
@@ -102,6 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     try:
         interrupts_as_usual()
+        escape_what_streams_lack()
         given = list(sys.argv[1:] if arguments is None else arguments)
         refuse_empty(given)
         with interrupts_between_kernels():

@@ -17,6 +17,7 @@ from fsgym.cli.terminal import say
 from fsgym.data.cells import refuse_unmatched_levels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset
+from fsgym.data.reading import excel
 from fsgym.data.reading.model_tables import labels_for, read_file_for, select_columns
 from fsgym.data.reading.reading import Reading, check_reading
 from fsgym.data.repeated import DUPLICATES, duplicate_groups
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LISTS = ("drop", "category", "numeric")
+NO_TEXT_FILES = (".parquet", *excel.SUFFIXES)
+NEWER = ("thousands", "censored", "sheet", "header_row")  # fields that files of earlier versions lack
 OTHER_SPLIT = {"train": "test", "test": "train", "all": "all"}
 
 
@@ -42,7 +45,7 @@ class DataOrigin(NamedTuple):
     fingerprint : str, of the encoded table with its labels, see ``fsgym.data.dataset.table_fingerprint``
     n_samples : int, rows of the whole table
     split : {"train", "test", "all"}, the part used for training
-    target, drop, category, numeric, separator, decimal, row_groups
+    target, drop, category, numeric, separator, decimal, row_groups, thousands, censored, sheet, header_row
         As in ``load_dataset``.
     """
 
@@ -58,6 +61,10 @@ class DataOrigin(NamedTuple):
     separator: str | None = None
     decimal: str | None = None
     row_groups: str | None = None
+    thousands: str | None = None
+    censored: str | None = None
+    sheet: str | None = None
+    header_row: int | None = None
 
     @classmethod
     def of(cls, source: str, whole: Dataset, split: str, reading: Reading) -> DataOrigin:
@@ -71,21 +78,22 @@ class DataOrigin(NamedTuple):
         return Reading(**{field: getattr(self, field) for field in Reading._fields if field in self._fields})
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values by name."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in self._asdict().items()}
+        """Plain JSON values by name; the newer ones only where they are given."""
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in self._asdict().items()}
+        return {k: v for k, v in plain.items() if k not in NEWER or v is not None}
 
     @classmethod
     def from_json(cls, values: Any) -> DataOrigin:
         """The record from what ``to_json`` returned; ValueError if it is damaged."""
-        fields = dict(values) if isinstance(values, dict) else {}
+        fields: dict[str, Any] = dict.fromkeys(NEWER) | (dict(values) if isinstance(values, dict) else {})
         for name in LISTS:
             listed = fields.get(name)
             if not isinstance(listed, list) or not all(isinstance(v, str) for v in listed):
                 raise ValueError(f"the description of its training data has no list {name!r} of names")
             fields[name] = tuple(listed)
         for name in cls._fields:
-            optional = name in ("target", "separator", "decimal", "row_groups")
-            kinds = int if name == "n_samples" else tuple if name in LISTS else str
+            optional = name in ("target", "separator", "decimal", "row_groups", *NEWER)
+            kinds = int if name in ("n_samples", "header_row") else tuple if name in LISTS else str
             if name not in fields or not (isinstance(fields[name], kinds) or (optional and fields[name] is None)):
                 raise ValueError(f"the description of its training data has no valid {name!r}")
         if fields["split"] not in SPLIT_NAMES or set(fields) != set(cls._fields):
@@ -137,6 +145,10 @@ class ModelData:
         training, remembered = self.trained_on, Reading()
         if training is not None and (is_table_file(data) or training.source == data):
             remembered = training.reading
+            if data.endswith(NO_TEXT_FILES):
+                remembered = remembered._replace(separator=None)
+            if not data.endswith(excel.SUFFIXES):
+                remembered = remembered._replace(sheet=None, header_row=None)
         changes = {field: value for field, value in self.given._asdict().items() if value and field != "one_hot"}
         return remembered._replace(**changes)
 
@@ -149,9 +161,9 @@ class ModelData:
             loaded = load_whole(data, reading, data_dir)
             return loaded.dataset.to_frame(), loaded
         others = tuple(name for name in (reading.row_groups, *keep) if name is not None)
-        table = read_file_for(self.columns, data, keep=others, separator=reading.separator, decimal=reading.decimal)
+        table = read_file_for(self.columns, data, reading, keep=others)
         if table.shape[1] == 1 and reading.separator and not self.given.separator:  # not separated as in training
-            table = read_file_for(self.columns, data, keep=others, decimal=self.given.decimal)
+            table = read_file_for(self.columns, data, self.given, keep=others)
         return table, None
 
     def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str) -> pd.DataFrame:
@@ -207,7 +219,7 @@ class ModelData:
 
 
 def is_table_file(data: str) -> bool:
-    """Whether an argument is the path of a CSV or Parquet file."""
+    """Whether an argument is the path of a CSV, Parquet or Excel file."""
     return is_path(data) and not data.endswith(".npz")
 
 

@@ -65,13 +65,14 @@ def complete_variant(incomplete: str) -> list[str]:
 DataArgument = Annotated[
     str,
     typer.Argument(
-        help="A name from `fsgym datasets`, a CSV, Parquet or npz file, or openml:NAME.", autocompletion=complete_data
+        help="A name from `fsgym datasets`, a CSV, Excel, Parquet or npz file, or openml:NAME.",
+        autocompletion=complete_data,
     ),
 ]
 DataSetsArgument = Annotated[
     list[str],
     typer.Argument(
-        help="Names from `fsgym datasets`, CSV, Parquet or npz files, or openml:NAME; one or several.",
+        help="Names from `fsgym datasets`, CSV, Excel, Parquet or npz files, or openml:NAME; one or several.",
         autocompletion=complete_data,
     ),
 ]
@@ -113,7 +114,7 @@ ModelArgument = Annotated[
     typer.Argument(help="A file written by `fsgym train` or by save() of a classifier."),
 ]
 RowsArgument = Annotated[
-    str, typer.Argument(help="A CSV or Parquet file, or another data set as in train; it needs no labels.")
+    str, typer.Argument(help="A CSV, Excel or Parquet file, or another data set as in train; it needs no labels.")
 ]
 CategoryOption = Annotated[
     list[str] | None,
@@ -134,6 +135,32 @@ SeparatorOption = Annotated[
 ]
 DecimalOption = Annotated[
     str | None, typer.Option(metavar="SIGN", help="Decimal sign of a CSV file, a point or a comma; default: as found.")
+]
+ThousandsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIGN", help="What separates thousands: a comma, point, apostrophe or space; default: as found."
+    ),
+]
+CensoredOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="limit|half|missing",
+        help="What a number such as <1.5 or >200 counts as: its limit, half of it (above a limit, the limit), missing.",
+    ),
+]
+SheetOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Sheet of an Excel workbook, or its number from 1; default: the only one with content."
+    ),
+]
+HeaderRowOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Row of an Excel sheet with the names of the columns, from 1; default: the first that is not empty.",
+    ),
 ]
 UnitsOption = Annotated[
     list[str] | None,
@@ -164,8 +191,20 @@ TABLE_OPTIONS: dict[str, Any] = {
     "numeric": NumericOption,
     "separator": SeparatorOption,
     "decimal": DecimalOption,
+    "thousands": ThousandsOption,
+    "censored": CensoredOption,
+    "sheet": SheetOption,
+    "header_row": HeaderRowOption,
     "units": UnitsOption,
 }
+SIGN_OPTIONS = (
+    "separator",
+    "decimal",
+    "thousands",
+    "censored",
+    "sheet",
+    "header_row",
+)  # how the cells of a table are written
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
@@ -267,7 +306,7 @@ def read_task(
 
     listed = {"drop": drop, "category": rules.get("category"), "numeric": rules.get("numeric")}
     names: dict[str, Any] = {option: tuple(comma_separated(value)) for option, value in listed.items()}
-    sign: dict[str, Any] = {option: rules.get(option) for option in ("separator", "decimal")}
+    sign: dict[str, Any] = {option: rules.get(option) for option in SIGN_OPTIONS}
     given = Reading(target=target, row_groups=row_groups, units=read_units(rules.get("units")), **names, **sign)
     with warnings_printed():
         loaded = load_whole(data, given, data_dir, split)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEVEL = 0.05  # of all tests of a batch together
+SHARE_OF_CLASSES = 0.2  # of this level, for the one test of the classes beside the many of columns; by hand
 MAX_COLUMNS = 100  # in a summary, those first that are acquired most often; by hand, for some 50 KB
 MAX_CUTS = 50  # of a column; the Kolmogorov-Smirnov distance at 50 quantiles is at most .02 below the true one
 MAX_LEVELS = 200  # of a column; one with more is compared by its missing values alone
@@ -207,11 +208,11 @@ class TrainingSummary:
             column, places = features[summary.name]
             new = None if unmatched is None else unmatched.get(summary.name)
             tests += _tests_of(summary, column, X[:, places], 0 if new is None else new.n_cells, self.n_rows)
-        if y is not None:
-            counts = np.bincount(y, minlength=len(self.classes))
-            tests.append(_Test("", "classes", _least_p(self.classes, counts, self.n_rows, len(X)), len(X)))
+        by_class = None if y is None else np.bincount(y, minlength=len(self.classes))
+        if by_class is not None:
+            tests.append(_Test("", "classes", _least_p(self.classes, by_class, self.n_rows, len(X)), len(X)))
         found: dict[str, list[_Test]] = {}
-        for test, p_value in zip(tests, holm([test.p_value for test in tests]).tolist()):
+        for test, p_value in zip(tests, _corrected(tests)):
             if p_value <= LEVEL:
                 found.setdefault(test.column, []).append(test._replace(p_value=p_value))
         differences = []
@@ -219,8 +220,8 @@ class TrainingSummary:
             column, places = features[summary.name]
             new = None if unmatched is None else unmatched.get(summary.name)
             differences.append(_difference(found[summary.name], summary, column, X[:, places], new, self.n_rows))
-        if "" in found:
-            text = _classes_in_words(self.classes, np.bincount(y, minlength=len(self.classes)), classes)  # type: ignore[arg-type]
+        if by_class is not None and "" in found:
+            text = f"the class {_shares_in_words(self.classes, by_class, classes or range(len(by_class)))}"
             differences.append(Difference("", ("classes",), found[""][0].p_value, len(X), None, text))
         return Comparison(len(X), len(compared), len(tests), tuple(differences))
 
@@ -331,6 +332,15 @@ def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
     corrected = np.empty_like(p)
     corrected[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1.0)
     return corrected
+
+
+def _corrected(tests: Sequence[_Test]) -> list[float]:
+    """P-values corrected together; the classes, the last test if there are labels, have a part of the level."""
+    p_values = [test.p_value for test in tests]
+    if not tests or tests[-1].kind != "classes":
+        return holm(p_values).tolist()
+    columns = holm(p_values[:-1]) / (1 - SHARE_OF_CLASSES)
+    return [*columns.clip(max=1.0).tolist(), min(p_values[-1] / SHARE_OF_CLASSES, 1.0)]
 
 
 def share_p_values(k: Any, n: Any, new: Any, m: Any) -> NDArray[np.float64]:
@@ -489,8 +499,3 @@ def _shares_in_words(counts: Sequence[int], new: NDArray[np.int64], names: Seque
     before, after = np.array(counts) / max(sum(counts), 1), new / max(new.sum(), 1)
     k = int(np.abs(after - before).argmax())
     return f"{brief(str(names[k]))} in {_percent(after[k])} of the rows, {_percent(before[k])} in training"
-
-
-def _classes_in_words(counts: Sequence[int], new: NDArray[np.int64], classes: Sequence[Any]) -> str:
-    """The class whose share differs most."""
-    return f"the class {_shares_in_words(counts, new, classes or range(len(counts)))}"

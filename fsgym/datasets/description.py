@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fsgym.data.cells import level_order
+from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.repeated import DUPLICATES, RepeatedRows, copied_columns, repeated_rows
 from fsgym.support.checks import check_number
@@ -20,6 +21,7 @@ from fsgym.text.messages import explain_unknown, listing, warn_caller
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fsgym.data.reading.reading import Reading
     from fsgym.data.suspicions import Suspicion
 
 SHOWN_LEVELS, LONGEST_LEVEL = 4, 20  # levels of a column, and characters of a level
@@ -43,6 +45,10 @@ def describe(
     units: Mapping[str, str] | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
+    censored: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
     data_dir: str | os.PathLike | None = None,
     row_groups: str | None = None,
 ) -> pd.DataFrame:
@@ -53,15 +59,15 @@ def describe(
     Parameters
     ----------
     data : DataFrame, path, name or Dataset
-        A table, the path of a CSV or Parquet file, or a data set as in ``load_dataset``. The columns of data sets that
-        have a name are not examined.
+        A table, the path of a CSV, Parquet or Excel file, or a data set as in ``load_dataset``. The columns of data
+        sets that have a name are not examined.
     target : str, optional
         The column of the labels; by default ``target``, if there is one.
     costs : number, mapping or Series name -> price, or path, optional
         Prices of the columns; a path is that of a file as in ``load_costs``.
     units : mapping name -> unit, optional
         Such as ``{"crp": "mg/l"}``.
-    separator, decimal : str, optional
+    separator, decimal, thousands, censored, sheet, header_row : optional
         As in ``load_dataset``.
     data_dir : path, optional
         As in ``load_dataset``.
@@ -93,7 +99,11 @@ def describe(
     """
     import pandas as pd
 
-    table = read_source(data, separator, decimal, data_dir)
+    from fsgym.data.reading.reading import Reading
+
+    reading = Reading(target, separator=separator, decimal=decimal, thousands=thousands, censored=censored)
+    reading = reading._replace(row_groups=row_groups, sheet=sheet, header_row=header_row)
+    table, marks = read_source(data, reading, data_dir)
     repeated = ""
     if isinstance(table, Dataset):
         rows = _rows_of_dataset(table)
@@ -110,27 +120,32 @@ def describe(
             raise ValueError("units: " + explain_unknown("column", name, names))
     for row in rows:
         row["price"] = prices.get(row["column"], row.get("price", np.nan))
-        row["unit"] = (units or {}).get(row["column"], row.get("unit", ""))
+        row["unit"] = (marks | {**(units or {})}).get(row["column"], row.get("unit", ""))
     described = pd.DataFrame([{field: row[field] for field in FIELDS} for row in rows], columns=list(FIELDS))
     described.attrs["repeated_rows"] = repeated
     return described
 
 
-def read_source(
-    data: Any, separator: str | None = None, decimal: str | None = None, data_dir: Any = None
-) -> pd.DataFrame | Dataset:
-    """The table of a DataFrame or file, or the data set of a name or an npz file."""
-    from fsgym.data.reading.reading import Reading, check_reading, read_columns
+def read_source(data: Any, reading: Reading, data_dir: Any = None) -> tuple[pd.DataFrame | Dataset, dict[str, str]]:
+    """The table of a DataFrame or file, or a data set, and the per cent and currency signs of its columns by name."""
+    from fsgym.data.reading.reading import check_reading, numbers_in, read_columns
     from fsgym.datasets.loading import is_path, load_dataset
 
-    if isinstance(data, Dataset) or (hasattr(data, "columns") and hasattr(data, "iloc")):
-        return data
+    data = as_pandas(data)
+    if isinstance(data, Dataset):
+        return data, {}
+    if hasattr(data, "columns") and hasattr(data, "iloc"):
+        if not data.columns.is_unique:
+            return data, {}
+        table, found = numbers_in(data.copy(deep=False), check_reading(reading), "the DataFrame")
+        return table, found.marks
     if not isinstance(data, str | os.PathLike):
         raise TypeError(f"data must be a DataFrame, a Dataset, a path or a name, got {type(data).__name__}")
     name = os.fsdecode(data)
     if not is_path(name) or name.endswith(".npz"):
-        return load_dataset(data, data_dir=data_dir)
-    return read_columns(Path(name).expanduser(), check_reading(Reading(separator=separator, decimal=decimal)))
+        return load_dataset(data, data_dir=data_dir), {}
+    table, found = read_columns(Path(name).expanduser(), check_reading(reading))
+    return table, found.marks
 
 
 def _rows_of_table(table: pd.DataFrame, target: str | None, row_groups: str | None) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@
   // A field for the value of a column; `read()` gives {value, remark}, or null where it is empty.
   function field(k, id, isQuestion) {
     const column = policy.columns[k], few = column.levels.length > 0 && column.levels.length <= LEVELS_AS_BUTTONS;
-    const hint = words.allowedText(column);
+    const hint = words.typingText(column);
     if (column.kind === "bool" || few) return choiceField(column, id, isQuestion);
     const list = column.levels.length ? `${id}-levels` : null;
     const input = element("input", {

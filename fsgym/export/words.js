@@ -177,11 +177,20 @@ const FsgymWords = (() => {
   const digitsChoose = (texts) => !texts.some((text) => /^[-+.]?[0-9]/.test(text));
 
   // What the value of a column may be, in words.
-  function allowedText({ kind, levels, unit, low, high }) {
+  function allowedText({ kind, levels, unit, low, high }, decimal = ".") {
     if (kind === "bool") return said("allowed_yes_no");
     if (kind !== "number") return levels.length ? said("allowed_levels", { levels: listing(levels) }) : said("allowed_level");
     if (low === null || high === null) return unit ? said("allowed_number_in", { unit }) : said("allowed_number");
-    return said("allowed_range", { low: general(low, 12), high: `${general(high, 12)}${unit ? ` ${unit}` : ""}` });
+    const [from, to] = [low, high].map((bound) => general(bound, 12).replace(".", decimal));
+    return said("allowed_range", { low: from, high: `${to}${unit ? ` ${unit}` : ""}` });
+  }
+
+  // What may be typed for a column: that, and how numbers are written where that is not with a point.
+  function typingText(column) {
+    const { decimal = ".", thousands = "" } = column, allowed = allowedText(column, decimal);
+    if (column.kind !== "number" || (decimal === "." && !thousands)) return allowed;
+    const separated = thousands === " " ? said("thousands_spaces") : thousands ? said("thousands_sign", { thousands }) : "";
+    return said(decimal === "," ? "typing_comma" : "typing_point", { allowed, separated });
   }
 
   class Refusal extends Error {
@@ -215,7 +224,32 @@ const FsgymWords = (() => {
   // A text without outer spaces; a whole number also without decimals of zero, as 3 for 3.0.
   const withoutDecimals = (text) => text.trim().replace(/^(-?[0-9]+)\.0*$/, "$1");
 
-  function readNumber(column, typed, accept, refused) {
+  // The plain text of a number that is written as in the table of the model: its decimal sign and thousands separators,
+  // per cent or currency as the unit, and limits as <1,5; null where the text is no number, or may be two, as 1.007.
+  function plainText(column, typed) {
+    const { decimal = ".", thousands = "", censored = "", unit } = column;
+    const isMark = /^(%|[$€£¥₹]|[A-Z]{3}|zł|kr)$/.test(unit);
+    if (decimal === "." && !thousands && !censored && !isMark) return typed;
+    const limit = (typed.match(/^(<=|>=|[<>≤≥])\s*/) || [""])[0];
+    let number = typed.slice(limit.length);
+    if (isMark && number.startsWith(unit)) number = number.slice(unit.length).trimStart();
+    else if (isMark && number.endsWith(unit)) number = number.slice(0, -unit.length).trimEnd();
+    if (limit && !["limit", "half"].includes(censored)) return null;
+    const sign = decimal === "," ? "," : "\\.", group = { ",": ",", ".": "\\.", "'": "['’]", " ": "[ \u00a0\u202f]" }[thousands];
+    const isPlain = new RegExp(`^[+-]?([0-9]+(${sign}[0-9]*)?|${sign}[0-9]+)(e[+-]?[0-9]+)?$`, "i").test(number);
+    let plain = null;
+    if (isPlain) plain = number;
+    else if (group && new RegExp(`^[+-]?[1-9][0-9]{0,2}(${group}[0-9]{3})+(${sign}[0-9]*)?$`).test(number)) {
+      plain = number.replace(new RegExp(group, "g"), "");
+    } else if (decimal === "," && thousands !== "." && !/^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+$/.test(number)) plain = number;
+    if (plain === null) return null;
+    plain = plain.replace(",", ".");
+    return limit.startsWith("<") || limit.startsWith("≤") ? (censored === "half" ? String(Number(plain) / 2) : plain) : plain;
+  }
+
+  function readNumber(column, written, accept, refused) {
+    const typed = plainText(column, written);
+    if (typed === null) throw new Refusal(`${refused}.`);
     if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(typed)) throw new Refusal(`${refused}.`);
     const value = Number(typed), feature = Math.fround(value - column.offset);
     if (!Number.isFinite(feature)) {
@@ -258,7 +292,8 @@ const FsgymWords = (() => {
 
   return {
     speak, said, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText, valueText, explain,
-    unusedText, answerNowText, wouldStopText, certaintyText, overrideText, digitsChoose, allowedText, readValue, Refusal,
+    unusedText, answerNowText, wouldStopText, certaintyText, overrideText, digitsChoose, allowedText, typingText,
+    readValue, Refusal,
   };
 })();
 

@@ -94,7 +94,7 @@ class TimeLeft:
             return first[0] if first else _mean(self._settled.get((), []) or firsts)
         ratio = self._took_of_expected / self._expected_of_took if self._expected_of_took else 1.0
         if first and first[1]:
-            return one.seconds * _slowness(*first, ratio)
+            return one.seconds * _slowness(first[0], first[1], ratio)
         if not self._expected_of_took:
             ratio = min((_slowness(took, said, 1.0) for took, said in self._firsts.values() if said), default=1.0)
         return one.seconds * ratio

@@ -10,6 +10,7 @@ import numpy as np
 from fsgym.data.cells import BOOL_TEXTS, find_level, level_places, level_text
 from fsgym.data.columns import Column
 from fsgym.data.training_summary import FACTORS
+from fsgym.data.written import Writing, written_number
 from fsgym.text.messages import brief, listing
 from fsgym.text.speech import said
 
@@ -29,8 +30,35 @@ def value_of_text(column: Column, text: str) -> Any:
     (63, True)
     """
     if column.kind == "number":
-        return number_or_text(text)
+        return _typed_number(column, text)
     return _yes_or_no(column, text) if column.kind == "bool" else text
+
+
+def _typed_number(column: Column, text: str) -> float | str:
+    """The number that a text means as numbers are written in the table of the model.
+
+    >>> _typed_number(Column("crp", decimal=","), "3,5"), _typed_number(Column("crp", unit="%"), "94 %")
+    (3.5, 94)
+    """
+    if column.writing != Writing() or (column.unit and column.unit in text):
+        found = written_number(text, column.writing)
+        plain = None if found is None or found.mark not in ("", column.unit) else found.counted(column.censored)
+        return text if plain is None else number_or_text(plain)
+    return number_or_text(text)
+
+
+def typing_text(column: Column) -> str:
+    """What may be typed for a column: ``allowed_text``, and how numbers are written where that is not with a point.
+
+    >>> typing_text(Column("crp", unit="mg/l", low=0.3, high=412.0, decimal=","))
+    'a number from 0,3 to 412 mg/l, with a decimal comma'
+    """
+    allowed = allowed_text(column, column.decimal)
+    if column.kind != "number" or (column.decimal == "." and not column.thousands):
+        return allowed
+    spaces, sign = column.thousands == " ", column.thousands
+    separated = said("thousands_spaces") if spaces else said("thousands_sign", thousands=sign) if sign else ""
+    return said("typing_comma" if column.decimal == "," else "typing_point", allowed=allowed, separated=separated)
 
 
 def number_or_text(text: str) -> float | str:
@@ -95,8 +123,8 @@ def check_value(column: Column, value: Any, accept: bool = False) -> CheckedValu
     return _level_value(column, value, accept)
 
 
-def allowed_text(column: Column) -> str:
-    """What the value of a column may be, in words.
+def allowed_text(column: Column, decimal: str = ".") -> str:
+    """What the value of a column may be, in words; ``decimal`` is the sign of its bounds.
 
     >>> allowed_text(Column("crp", unit="mg/l", low=0.3, high=412.0)), allowed_text(Column("ill", "bool"))
     ('a number from 0.3 to 412 mg/l', 'True or False')
@@ -107,8 +135,8 @@ def allowed_text(column: Column) -> str:
         return said("allowed_levels", levels=listing(column.levels)) if column.levels else said("allowed_level")
     if column.low is None or column.high is None:
         return said("allowed_number_in", unit=column.unit) if column.unit else said("allowed_number")
-    unit = f" {column.unit}" if column.unit else ""
-    return said("allowed_range", low=f"{column.low:.12g}", high=f"{column.high:.12g}{unit}")
+    low, high = (f"{bound:.12g}".replace(".", decimal) for bound in (column.low, column.high))
+    return said("allowed_range", low=low, high=f"{high} {column.unit}" if column.unit else high)
 
 
 def _refused(column: Column, allowed: str, got: str) -> str:
@@ -162,7 +190,8 @@ def _within(feature: np.float32, column: Column) -> bool:
 
 
 def _level_value(column: Column, value: Any, accept: bool) -> CheckedValue:
-    text = level_text(value) if isinstance(value, str | Real | np.bool_) and value == value else None
+    named = isinstance(value, str | Real | np.bool_) and value == value and value not in (np.inf, -np.inf)
+    text = level_text(value) if named else None
     n_features = len(column.feature_names)
     place = None if text is None else find_level(text, level_places(column.levels))
     if place is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from fsgym.data.columns import Column, Columns
-from fsgym.session.values import allowed_text, check_value, value_of_text
+from fsgym.session.values import check_value, typing_text, value_of_text
 from fsgym.session.words import accepting
 from fsgym.text.speech import said
 
@@ -48,7 +48,7 @@ class FieldEntry(NamedTuple):
     @property
     def allowed(self) -> str:
         """What may be typed, in words; "" where it can be chosen."""
-        return "" if self.choices else allowed_text(self.column)
+        return "" if self.choices else typing_text(self.column)
 
     @property
     def keyboard(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from scipy.stats import binom
 from test_cli import call
 
 from agents import MixtureClassifier, load_classifier, model_file
@@ -70,8 +71,11 @@ def test_monitor_tests_classes_and_a_promise_where_it_has_labels(files, capsys, 
     code, out, _ = call(capsys, "monitor", tmp_path / "certain", same, "--target", "ill")
     assert code == 0
     assert "of 300 answers are wrong, the promise of at most 20 % is not refuted (p = " in " ".join(out.split())
-    assert "The promise is not tested" in call(capsys, "monitor", tmp_path / "certain", same)[1]
+    (risk,) = json.loads(call(capsys, "monitor", tmp_path / "certain", same, "--target", "ill", "--json")[1])["promise"]
     table, labels = cases(300, 5)
+    assert risk["n_errors"] == (certain.predict(table) != labels).sum()
+    assert risk["p_value"] == pytest.approx(1 - binom.cdf(risk["n_errors"] - 1, 300, 0.2))
+    assert "The promise is not tested" in call(capsys, "monitor", tmp_path / "certain", same)[1]
     wrong = tmp_path / "wrong.csv"
     table.assign(ill=["yes" if label == "no" else "no" for label in labels]).to_csv(wrong, index=False)
     code, out, _ = call(capsys, "monitor", tmp_path / "certain", wrong, "--target", "ill", "--json")

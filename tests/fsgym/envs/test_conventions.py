@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -19,7 +20,7 @@ def two_rows():
 
 
 def test_a_list_of_pictures_is_collected():
-    env = gym.make("DatumWise-v0", render_mode="rgb_array_list")
+    env: Any = gym.make("DatumWise-v0", render_mode="rgb_array_list")
     env.reset(seed=0)
     env.step(3)
     assert [picture.shape for picture in env.render()] == [(600, 800, 3)] * 2
@@ -57,7 +58,7 @@ def test_a_specification_is_written_and_read_or_says_what_cannot_be_written(make
 
 
 def test_bounds_cover_the_test_rows():
-    test = gym.make("DatumWise-v0", split="test").unwrapped
+    test: Any = gym.make("DatumWise-v0", split="test").unwrapped
     low, high = (bound[30:] for bound in (test.observation_space.low, test.observation_space.high))
     X = test.dataset.X
     assert ((low <= X) & (high >= X)).all()

@@ -477,6 +477,12 @@ def test_numbers_that_cannot_be_saved_are_refused(number):
     assert state_of(session) == before
 
 
+@pytest.mark.parametrize("number", [float("inf"), -np.float32("inf")])
+def test_an_infinite_number_is_no_level_although_it_is_accepted(number):
+    with pytest.raises(ValueError, match=r"'ward' must be one of er, gp, icu, got -?inf"):
+        clinic_model().session().answer("ward", number, accept=True)
+
+
 @pytest.mark.parametrize("flag", [True, np.bool_(True)])
 def test_a_truth_value_is_no_price(flag):
     with pytest.raises(TypeError, match="spent must be a number, got"):
