@@ -30,18 +30,16 @@ from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.groups import default_names
 from fsgym.data.training_summary import Comparison, TrainingSummary, unmatched_cells
 from fsgym.envs.trajectories import EpisodeTable, Trajectories
-from fsgym.evaluation.promise import (
+from fsgym.evaluation.calibrate import (
     CalibrationRows,
-    Promise,
     TrainedRows,
     calibration_rows,
     check_targets,
-    digest_of_rows,
     has_rows,
     make_promise,
-    refuse_promise_with_referral,
     without_rows,
 )
+from fsgym.evaluation.promise import Promise, digest_of_rows
 from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
@@ -555,6 +553,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         target_error: float | None = None,
         target_recall: Mapping[Any, float] | None = None,
         target_error_cost: float | None = None,
+        max_referred: float | None = None,
         min_confidence: float | None = None,
         confidence: float = 0.9,
         by: Any = None,
@@ -564,8 +563,9 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         """Make the model stop only where it is certain enough for what is promised, tested on rows of your own.
 
         Where the model would stop and is not certain enough, it goes on in its order, within its budgets, and answers
-        where nothing is left that could change the answer. Predictions, sessions, charts and evaluations follow. Each
-        call replaces the promise of the last one; a call that raises an error leaves the model as it was.
+        where nothing is left that could change the answer. A model with ``refer_cost`` refers such a case to a person.
+        Predictions, sessions, charts and evaluations follow. Each call replaces the promise of the last one; a call
+        that raises an error leaves the model as it was.
 
         Parameters
         ----------
@@ -575,11 +575,15 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             ``min_confidence`` is given.
         y : array-like of shape (n_samples,), the labels; left out for a ``Dataset``
         target_error : float, optional
-            At most this share of all answers is wrong.
+            At most this share of all answers is wrong. Rows that are referred to a person have none.
         target_recall : mapping label -> float, optional
-            At least this share of the rows of each of these classes is found.
+            At least this share of the rows of each of these classes is found, of those that are not referred.
         target_error_cost : float, optional
-            The mean error cost is at most this, in units of ``error_costs``.
+            The mean error cost of all rows is at most this, in units of ``error_costs``; with ``refer_cost`` for each
+            row that is referred.
+        max_referred : float, optional
+            At most this share of all rows is referred to a person, by the model itself or as no answer was certain
+            enough. Alone, it tests how many the model refers as it is.
         min_confidence : float, optional
             Stop only where the probability of the answer is at least this, as the model sees it. Nothing is tested.
         confidence : float, default 0.9
@@ -601,7 +605,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         ------
         ValueError, TypeError
             If nothing can be promised: there are too few rows, with how many are needed; or no threshold passes, with
-            what the rows could promise where everything is acquired. If more of the rows trained the model than equal
+            what the rows could promise where everything is acquired, or with ``refer_cost`` where the tests begin. If
+            more of the rows trained the model than equal
             rows would by chance (a model from a file does not know its rows), or the agent has no class probabilities.
             If a parameter is invalid.
 
@@ -611,6 +616,9 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         "never stop early" on, and the last one before the first that fails is used. Errors and recalls have exact
         binomial p-values (Clopper and Pearson, 1934), mean costs those of betting (Waudby-Smith and Ramdas, 2024) or of
         Hoeffding and Bentkus (Bates et al., 2021).
+
+        With ``refer_cost`` nothing would be answered at the strictest threshold, so a random fifth of the rows, the
+        same in each call, chooses where the others begin (Ringel et al., 2024): where its p-value is lowest.
 
         References
         ----------
@@ -629,7 +637,6 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         check_is_fitted(self, "policy_")
         policy = self.policy_.policy if isinstance(self.policy_, CertainPolicy) else self.policy_
         check_probabilities(policy, type(self).__name__)
-        refuse_promise_with_referral(policy.rules)
         if policy.rules.costs_by_case:
             raise ValueError(
                 "calibrate needs one price for each acquisition, but this model was trained with prices by case; "
@@ -639,14 +646,15 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             target_error,
             target_recall,
             target_error_cost,
+            max_referred,
             min_confidence,
             confidence,
             test,
             self.classes_.tolist(),
-            policy.rules.error_costs,
+            policy.rules.answer_costs,
         )
         if not has_rows(wanted, X, y, by, groups):
-            promise = without_rows(wanted, model_file.digest(policy, self._labels()))
+            promise = without_rows(wanted, policy.rules, model_file.digest(policy, self._labels()))
         else:
             features, rows = self._calibration_rows(X, y, by, groups)
             features = check_rows(policy.rules, features, policy.rules)
@@ -664,6 +672,16 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             )
         self.policy_, self._chart = CertainPolicy(policy, promise, policy.rules), None
         return self
+
+    def without_promise(self) -> Self:
+        """This model as it was before ``calibrate``, to compare prices with; itself if it is not calibrated."""
+        if self.promise_ is None:
+            return self
+        model = copy(self)
+        policy: Any = self.policy_
+        model.policy_, model._chart = policy.policy, None
+        model.__dict__["_calibrations"] = dict(self.__dict__.get("_calibrations", {}))  # its own count
+        return model
 
     def _calibration_rows(self, X: Any, y: Any, by: Any, groups: Any) -> tuple[NDArray[np.float32], CalibrationRows]:
         """The features of the rows, in the order of the policy, and their labels; ValueError if they trained it."""
@@ -848,6 +866,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     def _read_promise(self, plain: Any) -> None:
         """Take the promise from a model file; one of ``DAMAGE_ERRORS`` if it is damaged or of another policy."""
         promise, rules = Promise.from_json(plain, self.classes_.tolist()), self.policy_.rules
+        if promise.refers != (rules.refer_cost is not None):
+            raise ValueError("its promise and its rules must both be about cases that are referred, or neither")
         if promise.policy != model_file.digest(self.policy_, self._labels()):
             raise ValueError("its promise is of another policy")
         check_probabilities(self.policy_, type(self).__name__)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from agents.policy import Policy
+from agents.policy import AdviseRows, Policy
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
@@ -229,7 +229,14 @@ class TemperedPolicy(Policy):
 
         The expected costs of acquisitions change by as much as that of answering.
         """
-        advice, J = self.policy.advise(acquired, values, legal), self.rules.n_acquisitions
+        return self._tempered_advice(self.policy.advise(acquired, values, legal), acquired)
+
+    def advising(self, n_rows: int) -> AdviseRows:
+        advise = self.policy.advising(n_rows)
+        return lambda rows, acquired, *state: self._tempered_advice(advise(rows, acquired, *state), acquired)
+
+    def _tempered_advice(self, advice: Advice, acquired: NDArray[np.bool_]) -> Advice:
+        J = self.rules.n_acquisitions
         assert advice.probabilities is not None
         proba = self._tempered(advice.probabilities, acquired)
         answers = self._answers(proba, advice.answers)

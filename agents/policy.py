@@ -26,6 +26,10 @@ MAX_LOSS = 1e9
 
 
 MAX_PREFERENCE = 1e300  # preferences are clipped at minus it, above those of illegal acquisitions
+# (numbers of the rows, acquired, values, legal, missing) -> the advice, see ``Policy.advising``
+AdviseRows = Callable[
+    [NDArray[np.int64], NDArray[np.bool_], NDArray[np.float32], NDArray[np.bool_], NDArray[np.bool_] | None], Advice
+]
 # (acquired, values, legal) -> actions, as ``Policy.actions``
 ChooseActions = Callable[[NDArray[np.bool_], NDArray[np.float32], NDArray[np.bool_]], NDArray[np.int64]]
 
@@ -184,6 +188,13 @@ class Policy(ABC):
     ) -> Advice:
         said: Any = {} if missing is None else {"missing": missing}
         return self.advise(acquired, values, legal, **said)
+
+    def advising(self, n_rows: int) -> AdviseRows:
+        """``advise`` for rows that go on step by step, with their numbers, below ``n_rows``, before the states.
+
+        What is known of a row stays as it was at later steps. A subclass may override it, to remember what it computed.
+        """
+        return lambda rows, acquired, values, legal, missing: self._informed_advice(acquired, values, legal, missing)
 
     def walk(self, state: State) -> Walk:
         """Begin with nothing acquired in each of n states, started under ``rules``; see ``fsgym.session.walk.Walk``.

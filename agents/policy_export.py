@@ -79,7 +79,7 @@ def _rule_as_json(promise: Promise, is_promised: bool) -> dict[str, Any]:
             "It stops by the rule of a model that knows which values are missing; the promise of that model does not "
             "cover this one."
         ]
-    risks = [risk._asdict() for risk in promise.risks]
+    risks = [risk._asdict() for risk in promise.risks if risk.kind != "referred"]  # of which no stop depends
     return {
         "kind": "certain",
         "limit": promise.limit,

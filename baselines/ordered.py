@@ -17,18 +17,16 @@ from baselines.subset_models import SubsetModel, SubsetModels, available_acquisi
 from fsgym.data.columns import Columns
 from fsgym.data.groups import default_names, resolve_groups
 from fsgym.envs.trajectories import Trajectories
-from fsgym.evaluation.promise import (
+from fsgym.evaluation.calibrate import (
     PathRecord,
-    Promise,
     TrainedRows,
     calibration_rows,
     check_targets,
-    digest_of_rows,
     has_rows,
     make_promise,
-    refuse_promise_with_referral,
     without_rows,
 )
+from fsgym.evaluation.promise import Promise, digest_of_rows
 from fsgym.metrics import share_correct
 from fsgym.rules import Rules
 from fsgym.rules.labels import cheapest_answers
@@ -165,6 +163,17 @@ class OrderedAcquisitionsMixin:
             shares[rows] = models[k].proba(table[rows], known[rows])
         return shares
 
+    def _answers(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The answers to rows that end with these class probabilities, int64 (n,).
+
+        By the rule of a model that may refer cases, those without a certain answer are referred.
+        """
+        costs, promise = self.rules_.answer_costs, self.promise_
+        answers = cheapest_answers(shares, costs)
+        if promise is None or not promise.refers:
+            return answers
+        return np.where(promise.is_certain(answers, shares, costs), answers, len(self.classes_))
+
     def _order_of(self, taken: NDArray[np.bool_]) -> NDArray[np.int32]:
         """The acquisitions ``taken`` (n_samples, n_order) of each row, (n_samples, longest), then -1."""
         order = np.full((len(taken), int(taken.sum(axis=1).max(initial=0))), -1, np.int32)
@@ -178,7 +187,7 @@ class OrderedAcquisitionsMixin:
         """The acquisitions ``taken`` (n_samples, n_order), and the answers of the models of these ``lengths``."""
         known = self._known_from(table, taken)
         shares = self._proba_at(table, known, lengths)
-        answers = cheapest_answers(shares, self.rules_.answer_costs)
+        answers = self._answers(shares)
         return Trajectories(self._order_of(taken), known, answers, np.zeros(len(table), bool), probabilities=shares)
 
     def continue_after_stop(self, X: ArrayLike, rules: Rules | None = None) -> Trajectories:
@@ -215,7 +224,7 @@ class OrderedAcquisitionsMixin:
 
     def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
         """The number of acquisitions of the order after which each row is answered, with those that are passed over."""
-        lengths, costs = np.full(len(table), len(self.order_)), self.rules_.error_costs
+        lengths, costs = np.full(len(table), len(self.order_)), self.rules_.answer_costs
         open_next, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
         unanswered, models = np.ones(len(table), bool), [*self.models_, *self._models_beyond]
         for k in range(len(self.order_)):
@@ -258,6 +267,7 @@ class OrderedAcquisitionsMixin:
         target_error: float | None = None,
         target_recall: Mapping[Any, float] | None = None,
         target_error_cost: float | None = None,
+        max_referred: float | None = None,
         min_confidence: float | None = None,
         confidence: float = 0.9,
         by: Any = None,
@@ -279,11 +289,10 @@ class OrderedAcquisitionsMixin:
         Promised with confidence 90 %: at most 10 % of the answers are wrong.
         """
         check_is_fitted(self, "models_")
-        refuse_promise_with_referral(self.rules_)
-        targets = (target_error, target_recall, target_error_cost, min_confidence, confidence, test)
-        wanted = check_targets(*targets, self.classes_.tolist(), self.rules_.error_costs)
+        targets = (target_error, target_recall, target_error_cost, max_referred, min_confidence, confidence, test)
+        wanted = check_targets(*targets, self.classes_.tolist(), self.rules_.answer_costs)
         if not has_rows(wanted, X, y, by, groups):
-            self.promise_ = without_rows(wanted, "")
+            self.promise_ = without_rows(wanted, self.rules_, "")
             return self
         table, codes = self._validate_table(X), self._codes_of(y)
         check_consistent_length(table, codes)
@@ -318,8 +327,7 @@ class OrderedAcquisitionsMixin:
 
         With ``refer_cost``, a row of which every class is expected to cost more is answered with ``refer_label``.
         """
-        answers = cheapest_answers(self.predict_proba(X), self.rules_.answer_costs)
-        return self.rules_.answer_labels(self.classes_)[answers]
+        return self.rules_.answer_labels(self.classes_)[self._answers(self.predict_proba(X))]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows that are answered correctly; one that is referred to a person is not."""

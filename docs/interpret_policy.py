@@ -74,9 +74,8 @@ class Case:
         rule, certain = self.policy.rule, {}
         if rule is not None:
             certain["certain"] = rule.is_certain(advice["answer"], advice["probabilities"])
-            goes_on = advice["action"] < 0 and not certain["certain"]
-            if goes_on and self.policy.can_change(~np.isnan(values), legal, advice):
-                advice["action"] = advice["beyond"]
+            if advice["action"] < 0 and not certain["certain"]:
+                self.policy.follow_rule(advice, self.policy.can_change(~np.isnan(values), legal, advice))
         j, classes, shares = advice["action"], self.policy.classes, advice["probabilities"]
         return {
             "question": None if j < 0 else self.policy.acquisitions[j]["name"],
@@ -104,9 +103,11 @@ class CertainRule:
                 raise ValueError(f"a risk must be one of {', '.join(self.KINDS)} with a limit, got {risk['kind']!r}")
 
     def is_certain(self, answer, shares):
-        """Whether a stop with this answer counts."""
+        """Whether a stop with this answer counts; one that refers the case does."""
         if shares is None:
             raise ValueError("a policy with a rule must have class probabilities")
+        if answer == len(shares):
+            return True
         if self.least is not None and shares[answer] < self.least:
             return False
         strictest = min((risk["limit"] for risk in self.risks), default=1.0)
@@ -176,6 +177,13 @@ class Policy:
     def can_change(self, acquired, legal, advice):
         """Whether going on after a stop can change the answer."""
         return advice["beyond"] >= 0
+
+    def follow_rule(self, advice, can_change):
+        """Go on where the answer is not certain enough; refer the case where nothing is left, if the rules allow it."""
+        if can_change:
+            advice["action"] = advice["beyond"]
+        elif len(self.answers) > len(self.classes):
+            advice["answer"], advice["stop_cost"] = len(self.classes), self.rules["refer_cost"]
 
     def advice(self, action, beyond, answer, preference, probabilities=None):
         """Acquisitions are -1 for none; expected costs are NaN where there is no estimate."""

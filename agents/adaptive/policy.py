@@ -15,7 +15,7 @@ from agents.adaptive.report import LearnerReport
 from agents.anystate import AnyStateNetworkClassifier, MixtureClassifier
 from agents.calibration import read_policy
 from agents.lattice import LatticeClassifier
-from agents.policy import Policy, check_rows
+from agents.policy import AdviseRows, Policy, check_rows
 from agents.tradeoff import BaseTradeoffClassifier
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
@@ -85,6 +85,9 @@ class ChosenPolicy(Policy):
         if missing is None or self.informed is None:
             return self.policy.advise(acquired, values, legal)
         return self.informed.advise(acquired, values, legal, missing)
+
+    def advising(self, n_rows: int) -> AdviseRows:
+        return self.policy.advising(n_rows) if self.informed is None else super().advising(n_rows)
 
     def can_change(
         self,

@@ -277,3 +277,4 @@ MIN_CHILD_SHARE = 0.02
 # with unobtainable or known values reach. By hand, for time; out of fold a third or a fifth of the trees predict.
 SHARE_OF_FINAL_TREES = {5000: 1.0, np.inf: 0.5}
 SHARE_OF_TREES_OF_BACKUPS = 1 / 3
+MAX_REMEMBERED = 2**23  # numbers in the memory of probabilities of rows; by hand: 64 MiB

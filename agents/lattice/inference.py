@@ -32,6 +32,10 @@ class RowBuffers(NamedTuple):
     scores : float64 (n_classes,)
     proba : float64 (n_classes,), class probabilities at the current subset
     design : float64, state features
+    memory : float64 (n_slots, n_subsets, n_classes)
+        Class probabilities of a row at subsets, of each slot one row; -1 where they have not been computed.
+    owner : int64 (n_slots,), the number of the row of each slot, or -1
+    slot : int64 (1,), the slot of the current row; -1 where nothing is remembered
     """
 
     columns: NDArray[np.float64]
@@ -39,11 +43,15 @@ class RowBuffers(NamedTuple):
     scores: NDArray[np.float64]
     proba: NDArray[np.float64]
     design: NDArray[np.float64]
+    memory: NDArray[np.float64]
+    owner: NDArray[np.int64]
+    slot: NDArray[np.int64]
 
 
-def row_buffers(plan: Plan, n_classes: int) -> RowBuffers:
-    """Memory for one row of a policy."""
-    n_features = len(plan.mean)
+def row_buffers(plan: Plan, n_classes: int, n_remembered: int = 0) -> RowBuffers:
+    """Memory for one row of a policy; for ``n_remembered`` rows, it keeps their probabilities at each subset."""
+    n_features, n_subsets = len(plan.mean), len(plan.mode)
+    n_slots = min(n_remembered, const.MAX_REMEMBERED // (n_subsets * n_classes))
     n_beliefs = 1 + const.N_BELIEFS + n_classes
     longest = n_beliefs + const.MAX_FEATURES_WITH_VALUES * const.COLUMNS_PER_FEATURE + int(plan.cells.max(initial=0))
     return RowBuffers(
@@ -52,6 +60,9 @@ def row_buffers(plan: Plan, n_classes: int) -> RowBuffers:
         np.empty(n_classes),
         np.empty(n_classes),
         np.empty(longest),
+        np.full((n_slots, n_subsets, n_classes), -1.0),
+        np.full(n_slots, -1),
+        np.array([-1]),
     )
 
 
@@ -84,6 +95,11 @@ def _write_softmax(scores, proba):
 @njit(cache=True, nogil=True, _nrt=False)
 def predict_proba_at(p, b, v):
     """Write the class probabilities at subset v into ``b.proba``."""
+    slot = b.slot[0]
+    if slot >= 0 and b.memory[slot, v, 0] >= 0.0:
+        for k in range(len(b.proba)):
+            b.proba[k] = b.memory[slot, v, k]
+        return
     blended = b.design  # not in use before the state features are written
     for k in range(len(b.proba)):
         blended[k] = 0.0
@@ -101,6 +117,19 @@ def predict_proba_at(p, b, v):
     for k in range(len(b.proba)):
         b.scores[k] = np.log(max(blended[k], const.MIN_PROBA)) / p.temperature[v]
     _write_softmax(b.scores, b.proba)
+    if slot >= 0:
+        for k in range(len(b.proba)):
+            b.memory[slot, v, k] = b.proba[k]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _remember_row(b, number):
+    """From here on the current row is the one of this number."""
+    slot = b.slot[0] = number % len(b.owner)
+    if b.owner[slot] != number:
+        b.owner[slot] = number
+        for v in range(b.memory.shape[1]):
+            b.memory[slot, v, 0] = -1.0
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
@@ -389,8 +418,18 @@ class StateOutlook(NamedTuple):
     places: NDArray[np.int64]
 
 
-def outlook_in_states(plan: Plan, continuation: Continuation, states: KnownStates, rules: Rules) -> StateOutlook:
-    """The actions in n states, with all acquisitions ranked and the expected costs of those that have estimates."""
+def outlook_in_states(
+    plan: Plan,
+    continuation: Continuation,
+    states: KnownStates,
+    rules: Rules,
+    buffers: RowBuffers,
+    rows: NDArray[np.int64],
+) -> StateOutlook:
+    """The actions in n states, with all acquisitions ranked and the expected costs of those that have estimates.
+
+    ``rows`` are the numbers of the rows, int64 (n,), where ``buffers`` remember rows, of which a value stays as it was.
+    """
     n, J = states.known.shape
     outlook = StateOutlook(
         np.empty(n, np.int64),
@@ -402,15 +441,18 @@ def outlook_in_states(plan: Plan, continuation: Continuation, states: KnownState
         np.empty(n, np.int64),
     )
     first_prices = rules.lam * next_prices(rules, np.zeros((1, rules.n_features), bool))[0]
-    buffers = row_buffers(plan, rules.n_classes)
-    _outlook_in_states(plan, continuation, buffers, rules.tables, states, rules.answer_costs, first_prices, outlook)
+    _outlook_in_states(
+        plan, continuation, buffers, rules.tables, states, rows, rules.answer_costs, first_prices, outlook
+    )
     return outlook
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _outlook_in_states(p, c, b, t, s, answer_costs, first_prices, o):
+def _outlook_in_states(p, c, b, t, s, numbers, answer_costs, first_prices, o):
     J = s.known.shape[1]
     for row in range(len(s.X)):
+        if len(b.owner) > 0:
+            _remember_row(b, numbers[row])
         j, v, its_own = _next_acquisition(p, c, b, t, s, row, answer_costs)
         o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, answer_costs)
         w = v if its_own else _best_contained(p, c, s, row, v, c.answer_cost, 0.0)

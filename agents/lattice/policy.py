@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from agents.lattice import inference
 from agents.lattice.constants import TIE_TOLERANCE
-from agents.lattice.inference import KnownStates, outlook_in_states
+from agents.lattice.inference import KnownStates, RowBuffers, outlook_in_states
 from agents.lattice.plan import Continuation, Plan, check_continuation, check_plan
-from agents.policy import Policy, acquisition_of_features, complete_advice, known_acquisitions
+from agents.policy import AdviseRows, Policy, acquisition_of_features, complete_advice, known_acquisitions
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
@@ -152,8 +152,25 @@ class LatticePolicy(Policy):
         known than the subset from which the policy goes on, probabilities are those of the best known subset, and there
         are no estimates of going on. Values outside of the subset that the probabilities are of are unused.
         """
+        buffers = inference.row_buffers(self.plan, self.rules.n_classes)
+        return self._advice(np.zeros(0, np.int64), acquired, values, legal, buffers)
+
+    def advising(self, n_rows: int) -> AdviseRows:
+        """As ``Policy.advising``; the probabilities of a row are computed once at each subset."""
+        buffers = inference.row_buffers(self.plan, self.rules.n_classes, n_rows)
+        return lambda rows, acquired, values, legal, missing: self._advice(rows, acquired, values, legal, buffers)
+
+    def _advice(
+        self,
+        rows: NDArray[np.int64],
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        buffers: RowBuffers,
+    ) -> Advice:
         J = self.rules.n_acquisitions
-        found = outlook_in_states(self.plan, self.continuation, self._known_states(acquired, values, legal), self.rules)
+        states = self._known_states(acquired, values, legal)
+        found = outlook_in_states(self.plan, self.continuation, states, self.rules, buffers, rows)
         order = np.lexsort((-found.preference, np.nan_to_num(found.expected, nan=np.inf)))
         ranked = np.empty(order.shape)
         np.put_along_axis(ranked, order, -np.arange(J, dtype=np.float64), axis=1)

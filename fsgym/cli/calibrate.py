@@ -25,7 +25,8 @@ def calibrate(
         typer.Option("--output", "-o", metavar="MODEL", help="File for the calibrated model; it may be the same file."),
     ],
     target_error: Annotated[
-        float | None, typer.Option(help="At most this share of all answers is wrong, such as 0.05.")
+        float | None,
+        typer.Option(help="At most this share of all answers is wrong, such as 0.05; referred cases have none."),
     ] = None,
     target_recall: Annotated[
         list[str] | None,
@@ -37,6 +38,10 @@ def calibrate(
     target_error_cost: Annotated[
         float | None,
         typer.Option(help="The mean error cost is at most this, in units of the error costs of the model."),
+    ] = None,
+    max_referred: Annotated[
+        float | None,
+        typer.Option(help="At most this share of all cases is referred to a person, by a model with a --refer-cost."),
     ] = None,
     min_confidence: Annotated[
         float | None,
@@ -101,6 +106,7 @@ def calibrate(
         target_error=target_error,
         target_recall=recalls,
         target_error_cost=target_error_cost,
+        max_referred=max_referred,
         min_confidence=min_confidence,
         confidence=confidence,
         by=None if by is None else table[by].iloc[rows],

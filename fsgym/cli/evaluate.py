@@ -103,7 +103,10 @@ def evaluate(
     opened.warn_of_differences(compared, data, strict)
     result = evaluate_model(labelled.classifier, labelled.loaded.dataset.rows(rows))
     remark = labelled.caution(rows)
-    promised = sentences_of_promise(opened.classifier, result)
+    promised = []
+    if labelled.classifier.promise_ is not None:
+        plain = evaluate_model(labelled.classifier.without_promise(), labelled.loaded.dataset.rows(rows))
+        promised = sentences_of_promise(opened.classifier, result, plain)
     if as_json:
         head = {"model": str(model), "classifier": type(opened.classifier).__name__, "data": data, "part": part}
         said: dict[str, Any] = {"promise": promised} if promised else {}
@@ -119,13 +122,18 @@ def evaluate(
     show(remark)
 
 
-def sentences_of_promise(model: Any, result: Evaluation) -> list[str]:
-    """What a calibrated model promises, at what price, and what is found on the rows; none for other models."""
+def sentences_of_promise(model: Any, result: Evaluation, plain: Evaluation) -> list[str]:
+    """What a calibrated model promises, what is found on the rows, and its price there beside that without promise."""
+    from fsgym.evaluation.promise import percent
+
     promise, data = model.promise_, result.dataset
-    if promise is None:
-        return []
     groups = None if data.row_groups is None else encode_row_groups(data.row_groups, data.n_samples, "row_groups")
-    found = promise.found(result.answers, data.y, result.rules.error_costs, groups)
+    found = promise.found(result.answers, data.y, result.rules.answer_costs, groups)
+    price = f"Price on these rows: {result.spent:.4g} a row with this rule, {plain.spent:.4g} without it"
+    price += f"; acquisitions: {result.n_acquisitions:.2f} and {plain.n_acquisitions:.2f}"
+    if promise.refers:
+        price += f"; referred: {percent(round(result.referred, 4))} and {percent(round(plain.referred, 4))}"
+    found.append(f"{price}.")
     if promise.is_by(model.arrangement_.rows(data.X), data.y):
         found.append("These are the rows that it was calibrated on: others are needed to check it.")
     return [*promise.sentences(), *found]

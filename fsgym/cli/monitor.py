@@ -10,6 +10,7 @@ from fsgym.cli import options
 from fsgym.cli.evaluate import JsonOption, print_json
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
 from fsgym.cli.terminal import show
+from fsgym.data.row_groups import encode_row_groups
 from fsgym.text.messages import one_line
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def monitor(
 
     With --json, one object: model, data, rows, differs, comparison (rows, columns, tests, and differences: column, ""
     for the classes, kinds, p_value, n_rows, factor, text), answers (by label: share, share_in_training) and promise
-    (risk, n, n_errors, p_value, is_broken; empty without --target).
+    (risk, n, loss, p_value, power, is_broken; empty without --target).
 
     Example: fsgym monitor model.safetensors new.csv --target died
     """
@@ -61,21 +62,24 @@ def monitor(
     summary = opened.classifier.training_summary_
     if summary is None:
         raise ValueError(f"{model} has no summary of its training to compare with; train the model again")
-    codes, labels = None, None
+    codes, labels, groups = None, None, None
     with options.warnings_printed():
         table, loaded = opened.read(data, data_dir)
         if target is None:
             rows = opened.rows_of(table, data, missing_columns)
         else:
             labelled = labelled_data(opened, data, table, loaded, missing_columns)
-            rows, codes = labelled.rows, labelled.loaded.dataset.y
+            rows, codes, ids = labelled.rows, labelled.loaded.dataset.y, labelled.loaded.dataset.row_groups
+            groups = None if ids is None else encode_row_groups(ids, len(rows), "row_groups")
             labels = opened.classifier.classes_[codes]
         classifier = opened.classifier_for(table.columns)
         answers = classifier.trajectories(rows).answers
     compared = opened.compare(rows, table.columns, labels)
     assert compared is not None
     promise = opened.classifier.promise_
-    watched = [] if codes is None or promise is None else promise.watch(answers, codes)
+    watched = []
+    if codes is not None and promise is not None:
+        watched = promise.watch(answers, codes, classifier.rules_.answer_costs, groups)
     differs = bool(compared.differences) or any(risk.is_broken for risk in watched)
     shares = _shares(classifier, summary, answers)
     if as_json:
@@ -88,7 +92,8 @@ def monitor(
         _print_comparison(compared, data, summary)
         _print_answers(shares)
         if promise is not None and promise.risks and not watched:
-            show("The promise is not tested: " + ("that needs --target." if codes is None else "it is of a mean."))
+            reason = "that needs --target" if codes is None else "none of these rows counts"
+            show(f"The promise is not tested: {reason}.")
     if differs:
         raise typer.Exit(DIFFERS)
 

@@ -88,20 +88,23 @@ const FsgymPolicy = (() => {
       return clip((dot(shares, this.errorCosts[answer]) - low) / (high - low), 0, 1);
     }
 
-    // Whether a stop with this answer counts.
+    // Whether a stop with this answer counts; one that refers the case does.
     isCertain(answer, shares) {
+      if (answer === shares.length) return true;
       if (this.least !== null && !(shares[answer] >= this.least)) return false;
       return this.risks.every((risk) => this.doubt(risk, answer, shares) * (this.strictest / risk.limit) <= this.limit);
     }
 
-    // Whether that is so, and each doubt beside the largest one at which a stop counts, -1 where none does.
-    certainty(answer, shares) {
+    // Whether that is so, and each doubt beside the largest one at which a stop counts, -1 where none does; `refers`: the
+    // case is referred, as this answer is not certain enough, or with no doubt by the policy itself.
+    certainty(answer, shares, refers) {
+      if (answer === shares.length) return { enough: true, parts: [], refers };
       const parts = this.risks.map((risk) => {
         const limit = this.limit < 0 ? -1 : Math.min((this.limit * risk.limit) / this.strictest, 1);
         return { ...risk, doubt: this.doubt(risk, answer, shares), limit, isAnswer: risk.kind === "recall" && risk.label === answer };
       });
       if (this.least !== null) parts.unshift({ kind: "error", doubt: 1 - shares[answer], limit: 1 - this.least });
-      return { enough: this.isCertain(answer, shares), parts };
+      return { enough: this.isCertain(answer, shares), parts, refers };
     }
   }
 
@@ -125,7 +128,6 @@ const FsgymPolicy = (() => {
       this.answers = refers ? [...this.classes, refer_label] : this.classes;
       this.lowestCost = Math.min(...this.answerCosts.flat());
       this.rule = plain.rule === undefined ? null : new KINDS_OF_RULES[plain.rule.kind](plain.rule, this.errorCosts);
-      mustHold(this.rule === null || !refers, "a rule of certainty does not go with refer_cost");
       this.arrays = Object.fromEntries(Object.entries(plain.arrays).map(([name, a]) => [name, decodeArray(a)]));
       checkStarts(this.arrays);
       const columnOf = new Map(this.columns.flatMap((column, k) => column.features.map((i) => [i, k])));
@@ -156,13 +158,20 @@ const FsgymPolicy = (() => {
       });
     }
 
-    // `advise`, by the rule of a calibrated model: where it is not certain enough, it goes on in its order.
+    // `advise`, by the rule of a calibrated model: where it is not certain enough, it goes on in its order, and refers the
+    // case where nothing is left and it may. `byClass` is then the answer that is not certain enough.
     advised(acquired, values, legal) {
       const advice = this.advise(acquired, values, legal);
       if (this.rule === null) return advice;
       mustHold(advice.probabilities !== null, "its rule needs class probabilities");
-      const goesOn = advice.action < 0 && !this.rule.isCertain(advice.answer, advice.probabilities);
-      if (goesOn && this.canChange(acquired, legal, advice)) advice.action = advice.beyond;
+      advice.byClass = advice.answer;
+      if (advice.action >= 0 || this.rule.isCertain(advice.answer, advice.probabilities)) return advice;
+      if (this.canChange(acquired, legal, advice)) {
+        advice.action = advice.beyond;
+      } else if (this.answers.length > this.classes.length) {
+        advice.answer = this.classes.length;
+        advice.stopCost = dot(this.answerCosts[advice.answer], advice.probabilities);
+      }
       return advice;
     }
 
@@ -892,7 +901,7 @@ const FsgymPolicy = (() => {
       // the columns whose values are known and have no effect on probabilities and answer yet
       const isUnused = ({ features }) => features.some((i) => acquired[i] && !advice.uses(i));
       const unused = range(0, policy.columns.length).filter((k) => isUnused(policy.columns[k]));
-      const certainty = policy.rule === null ? null : policy.rule.certainty(answer, probabilities);
+      const certainty = policy.rule === null ? null : policy.rule.certainty(advice.byClass, probabilities, answer === probabilities.length);
       return { action, answer, probabilities, stopCost, goOn, spent: this.spent, prices, alternatives, unused, certainty };
     }
   }

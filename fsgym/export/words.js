@@ -100,6 +100,7 @@ const FsgymWords = (() => {
 
   function decision(policy, step) {
     const { alternatives, action, stopCost, goOn } = step, stops = action < 0, lam = policy.rules.lam;
+    if (stops && step.certainty !== null && step.certainty.refers && !step.certainty.enough) return [said("refers_uncertain")];
     if (alternatives.length === 0) return [said("stops_done")];
     const first = alternatives.find((a) => a.acquisition === action) || alternatives[0];
     const { name } = policy.acquisitions[first.acquisition];
@@ -130,7 +131,7 @@ const FsgymWords = (() => {
   // How certain the answer of a step is, and how certain it must be; "" for a policy without a rule.
   function certaintyText({ certainty, action }) {
     if (certainty === null) return "";
-    const { enough, parts } = certainty, stops = action < 0, right = parts.filter((part) => part.kind === "error");
+    const { enough, parts, refers } = certainty, stops = action < 0, right = parts.filter((part) => part.kind === "error");
     const texts = parts.filter((part) => part.kind !== "error").map((part) =>
       part.isAnswer ? said("none_missed", part)
         : part.kind === "recall" ? compared(part.doubt, part.limit, said("that_none_missed", part)) : comparedCost(part));
@@ -138,10 +139,11 @@ const FsgymWords = (() => {
       const limit = Math.min(...right.map((part) => part.limit));
       texts.unshift(compared(right[0].doubt, limit, said("that_right")));
     }
+    if (texts.length === 0) texts.push(said(refers ? "none_needed_refers" : "none_needed"));
     const head = said(enough ? "certain_enough" : stops ? "not_certain" : "not_certain_yet");
     const last = texts.pop(), shown = texts.length ? said("and", { first: texts.join(", "), last }) : last;
-    const end = said(enough ? "worth_its_price" : "nothing_changes");
-    return `${head}: ${shown}${stops === enough ? "" : end}.`;
+    const end = stops === enough ? "" : said(enough ? "worth_its_price" : "nothing_changes");
+    return `${head}: ${shown}${end}${refers && !enough ? said("so_referred") : ""}.`;
   }
 
   // 1 minus a doubt in per cent, with so many digits of the doubt.

@@ -124,9 +124,9 @@ class CertaintyRule(Protocol):
         ...
 
     def certainty(
-        self, answer: int, probabilities: NDArray[np.float64], error_costs: NDArray[np.float64], stops: bool
+        self, answer: int, probabilities: NDArray[np.float64], answer_costs: NDArray[np.float64], stops: bool
     ) -> Certainty:
-        """How certain an answer is, a class code; ``stops`` says whether the model would give it now."""
+        """How certain an answer is, a class code, or n_classes to refer; ``stops``: the model would give it now."""
         ...
 
     def sentences(self) -> list[str]:

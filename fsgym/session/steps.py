@@ -179,6 +179,8 @@ def _belief(step: Step) -> list[str]:
 
 def _decision(step: Step, lam: float) -> list[str]:
     stop, go_on = step.expected_cost
+    if step.should_stop and step.refers and step.certainty is not None and not step.certainty.enough:
+        return [said("refers_uncertain")]
     if not step.alternatives:
         return [said("stops_done")]
     first = step.alternatives[0]
@@ -281,7 +283,7 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
     certainty = None
     if rule is not None and advice.probabilities is not None:
         said_now = int(advice.answers[0]), advice.probabilities[0]
-        certainty = rule.certainty(*said_now, rules.error_costs, question is None)
+        certainty = rule.certainty(*said_now, rules.answer_costs, question is None)
     columns = zip(acquisitions.columns, acquisitions.columns.features, strict=True)
     return Step(
         question,

@@ -74,7 +74,6 @@ class CasePages:
         paths = [
             ("/", self.begin_page, ["GET"]),
             ("/start", self.sign_in, ["GET", "POST"]),
-            ("/static/{name}", self.static, ["GET"]),
             ("/case", self.begin, ["POST"]),
             ("/resume", self.resume, ["POST"]),
             ("/case/{id}", self.case_page, ["GET"]),
@@ -83,7 +82,8 @@ class CasePages:
             ("/case/{id}/delete", self.delete, ["POST"]),
             *((f"/case/{{id}}/{verb}", partial(self.change, verb), ["POST"]) for verb in CHANGES),
         ]
-        return [Route(path, partial(self._reply, reply), methods=methods) for path, reply, methods in paths]
+        static = Route("/static/{name}", self.static, methods=["GET"])
+        return [static, *(Route(path, partial(self._reply, reply), methods=methods) for path, reply, methods in paths)]
 
     def _reply(self, reply: Callable[[Request], Response], request: Request) -> Response:
         """The reply in the language of the pages."""

@@ -75,6 +75,7 @@ def with_rule(model, limit=0.1, least=None, kinds=("recall", "error", "cost")):
         "error": Risk("error", 0.2, 0.2),
         "recall": Risk("recall", 0.9, 0.1, 1, str(model.classes_[1])),
         "cost": Risk("cost", 0.3, 0.3, -1, "", float(costs.min()), float(costs.max())),
+        "referred": Risk("referred", 0.4, 0.4),
     }
     model = copy(model).calibrate(min_confidence=least or 0.5)
     promise = replace(model.promise_, limit=limit, min_confidence=least, risks=tuple(given[kind] for kind in kinds))
@@ -95,7 +96,7 @@ CERTAIN = {
 def check_certain(agent, variant, rule, n):
     """Interpreters follow the rule as sessions do; returns what sessions did without it, and with it."""
     plain = asked_model(agent, variant)
-    model = with_rule(plain, **CERTAIN[rule])
+    model = with_rule(plain, **(CERTAIN[rule] if isinstance(rule, str) else rule))
     cases = cases_of(model, asked_table(variant)[0], n)
     steps, text = check_interpreters(model, cases), model.policy_json()
     said = [[(step["why"], step["certainty"]) for step in one] for one in steps]
@@ -106,12 +107,18 @@ def check_certain(agent, variant, rule, n):
 
 
 @needs_node
-@pytest.mark.parametrize("variant", [v for v in DEFAULT if not v.startswith("referral")])  # those are not calibrated
+@pytest.mark.parametrize("variant", DEFAULT)
 @pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network"])
 @pytest.mark.parametrize("rule", ["several", "both"])
 def test_rules_of_calibrated_models(agent, variant, rule):
     plain, certain = check_certain(agent, variant, rule, 30)
-    assert sum(map(len, certain)) > sum(map(len, plain))
+    if not variant.startswith("referral"):
+        assert sum(map(len, certain)) > sum(map(len, plain))
+        return
+    person, ends = len(asked_model(agent, variant).classes_), [one[-1] for one in certain]
+    assert any(end["answer"] == person and not end["certain"] and "so the case is" in end["certainty"] for end in ends)
+    assert any(end["answer"] == person and end["certain"] for end in ends)  # as that is cheapest
+    assert all(end["certain"] for end in ends if end["answer"] != person)
 
 
 @needs_node
@@ -126,10 +133,19 @@ def test_every_rule_of_a_calibrated_lattice(rule):
 @needs_node
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", CERTAIN)
-@pytest.mark.parametrize("variant", [v for v in RULES if not v.startswith("referral")])
+@pytest.mark.parametrize("variant", RULES)
 @pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network", "adaptive"])
 def test_all_rules_of_calibrated_models(agent, variant, rule):
     check_certain(agent, variant, rule, 20)
+
+
+@needs_node
+def test_how_many_are_referred_needs_no_certainty():
+    plain, certain = check_certain("lattice", "referral, error costs", {"limit": 1.0, "kinds": ["referred"]}, 20)
+    assert [[step["answer"] for step in one] for one in certain] == [[step["answer"] for step in one] for one in plain]
+    texts = {step["certainty"] for one in certain for step in one}
+    assert all(text.startswith("Certain enough: no certainty is needed") for text in texts)
+    assert len(texts) > 1  # to refer, and to answer
 
 
 def test_policies_without_a_rule_have_none():

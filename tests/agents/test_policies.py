@@ -131,7 +131,7 @@ def test_a_file_without_its_own_entries_rules_or_labels_is_refused(kind, tmp_pat
             model_file.write(path, kind, {k: v for k, v in arrays.items() if k != name}, header)
             with pytest.raises(ValueError, match="damaged"):
                 load_classifier(path)
-    for name in header:
+    for name in set(header) - {model_file.SUMMARY}:  # which files of fsgym 0.2.0 lack
         model_file.write(path, kind, arrays, {k: v for k, v in header.items() if k != name})
         with pytest.raises(ValueError, match="without class labels" if name == "classes" else "damaged") as caught:
             load_classifier(path)

@@ -23,7 +23,8 @@ from agents import (
     model_file,
 )
 from agents.certain import CertainPolicy, record_paths
-from fsgym import Dataset, evaluate
+from agents.lattice.inference import row_buffers
+from fsgym import Dataset, Rules, evaluate
 from support.patients import RULES, features_and_labels, patients
 from tests.fsgym.cli.test_cli import call
 
@@ -192,6 +193,16 @@ def test_mean_error_costs_are_promised_in_their_own_unit(fitted, rows, test):
     assert f"their mean error cost is {result.error_cost:.4g}" in str(model.promise_)
 
 
+def test_other_costs_of_errors_change_no_answer(lattice, rows):
+    X = lattice.arrangement_.rows(lattice._features(rows[0]))[:200]
+    policy = lattice.calibrate(min_confidence=0.9).policy_
+    own, dearer = policy.trajectories(X), policy.trajectories(X, Rules(8, 2, lam=0.04, error_costs=[[0, 9], [1, 0]]))
+    assert np.array_equal(own.order, dearer.order)
+    assert (own.answers == dearer.answers).all()
+    few = policy.trajectories(X, Rules(8, 2, lam=0.04, budget=2))
+    assert few.order.shape[1] == 2
+
+
 def test_stricter_targets_stop_later(lattice, rows):
     X, y = rows
     found = [lattice.calibrate(X, y, target_error=e).promise_ for e in (0.11, 0.12, 0.13, 0.15, 0.3)]
@@ -215,6 +226,18 @@ def test_a_refusal_leaves_the_model_as_it_was(lattice, rows, tmp_path):
     assert lattice.calibrate(X, y, target_error=best).promise_.threshold > 0.9
     with pytest.raises(ValueError, match="cannot be promised"):
         lattice.calibrate(X, y, target_error=best - 2e-4)
+
+
+def test_without_its_promise_a_model_is_as_before(lattice, rows, tmp_path):
+    X, y = rows
+    before = bytes_of(lattice, tmp_path)
+    assert lattice.without_promise() is lattice
+    plain = lattice.calibrate(X, y, target_error=0.12).without_promise()
+    assert plain.promise_ is None
+    assert bytes_of(plain, tmp_path) == before
+    assert lattice.promise_ is not None
+    assert plain.calibrate(X, y, target_error=0.12).promise_.n_calibrations == 2
+    assert lattice.promise_.n_calibrations == 1
 
 
 def test_parts_by_name_and_by_label(lattice, rows):
@@ -415,11 +438,13 @@ def test_a_recall_of_patients_is_promised_at_a_price():
 def test_promises_are_kept_on_a_population_as_often_as_they_say():
     """As ``benchmarks/promises.py`` does it, on 1,500 rows with 400 draws; the limits are where a promise can fail."""
     script = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "promises.py"))
-    model = MixtureClassifier(lam=0.06, random_state=0).fit(*cases(300, 0))
-    found = script["tables"](model, model.labelled_dataset(*cases(1500, 5)))
+    found = {}
+    for refer_cost in (None, 0.4):
+        model = MixtureClassifier(lam=0.06, refer_cost=refer_cost, random_state=0).fit(*cases(300, 0))
+        found |= script["tables"](model, model.labelled_dataset(*cases(1500, 5)))
     kept, broken = [], []
     for table in found.values():
-        draws = script["stages"](1500, 400, table.two_stages, np.random.default_rng(1))
+        draws = script["stages"](1500, 400, table.referred is not None, np.random.default_rng(1))
         for limit in script["limits_of"](table)[2:]:
             for delta in (0.1, 0.2):
                 outcome = script["outcome"](table, limit, delta, draws)
@@ -446,3 +471,16 @@ def test_equal_rows_by_chance_are_no_rows_of_the_training():
     X = (rng.random((600, 4)) < np.where(y, 0.9, 0.1)[:, None]).astype(float)  # sixteen rows, all of them often
     model = MixtureClassifier(lam=0.01, random_state=0).fit(X[:300], y[:300])
     assert model.calibrate(X[300:], y[300:], target_error=0.2).promise_ is not None
+
+
+@pytest.mark.parametrize("n_slots", [0, 3, 40])
+def test_what_a_lattice_remembers_of_rows_changes_nothing(lattice, rows, n_slots, monkeypatch):
+    X, per_slot = rows[0].to_numpy(np.float32)[:80], 2 * len(lattice.policy_.taken)
+    monkeypatch.setattr("agents.lattice.constants.MAX_REMEMBERED", n_slots * per_slot)
+    assert len(row_buffers(lattice.policy_.plan, 2, 80).owner) == n_slots
+    few = record_paths(lattice.policy_, X)
+    monkeypatch.undo()
+    record = record_paths(lattice.policy_, X)
+    assert all(np.array_equal(ours, theirs) for ours, theirs in zip(few, record, strict=True))
+    certain = lattice.calibrate(min_confidence=0.93).trajectories(rows[0][:80])
+    assert np.array_equal(certain.probabilities, record.probabilities[record.first[:-1] + certain.lengths])

@@ -154,12 +154,6 @@ def test_the_loss_is_estimated_with_referral():
     assert estimate.error == pytest.approx(1 - figures["accuracy"])
 
 
-@pytest.mark.parametrize("name", ["lattice", "stopping"])
-def test_a_promise_with_referral_is_refused(name):
-    with pytest.raises(ValueError, match="calibrate must have a model without refer_cost"):
-        fitted(name).calibrate(X[:100], Y[:100], target_error=0.1)
-
-
 def test_three_classes_with_error_costs_and_missing_values():
     table, labels = load_breast_cancer(return_X_y=True, as_frame=True)
     table = table.iloc[:, :6].mask(np.random.default_rng(0).random((len(table), 6)) < 0.1)

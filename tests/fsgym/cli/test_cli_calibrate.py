@@ -9,6 +9,7 @@ import pytest
 from test_cli import call
 
 from agents import load_classifier
+from fsgym import evaluate
 from fsgym.cli.calibrate import read_recalls
 from tests.fsgym.cli.conftest import cases
 
@@ -121,9 +122,13 @@ def test_evaluate_says_what_is_promised_and_what_is_found(files, capsys, tmp_pat
     assert "at most 20 % of the answers are wrong" in shown
     assert f"On these 900 rows: {wrong} ({100 * wrong / 900:.3g} %) are answered wrongly." in shown
     assert f"On these {ill.sum()} rows of yes: {missed} ({100 * missed / ill.sum():.3g} %) are missed." in shown
+    certain = load_classifier(tmp_path / "new")
+    with_rule, plain = (evaluate(m, table, labels) for m in (certain, certain.without_promise()))
+    assert f"Price on these rows: {with_rule.spent:.4g} a row with this rule, {plain.spent:.4g} without it" in shown
+    assert f"acquisitions: {with_rule.n_acquisitions:.2f} and {plain.n_acquisitions:.2f}." in shown
     assert "calibrated on" not in shown
     with_json = call(capsys, "evaluate", tmp_path / "new", folder / "others.csv", "--target", "ill", "--json")[1]
-    assert [sentence in shown for sentence in json.loads(with_json)["promise"]] == [True] * 8
+    assert [sentence in shown for sentence in json.loads(with_json)["promise"]] == [True] * 9
     plain = call(capsys, "evaluate", model, folder / "others.csv", "--target", "ill", "--json")[1]
     assert "promise" not in json.loads(plain)
 

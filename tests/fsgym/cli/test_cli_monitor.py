@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import binom
 from test_cli import call
 
-from agents import load_classifier, model_file
+from agents import MixtureClassifier, load_classifier, model_file
+from fsgym import load_dataset
 from tests.fsgym.cli.conftest import cases
 
 
@@ -69,11 +70,11 @@ def test_monitor_tests_classes_and_a_promise_where_it_has_labels(files, capsys, 
     certain.save(tmp_path / "certain")
     code, out, _ = call(capsys, "monitor", tmp_path / "certain", same, "--target", "ill")
     assert code == 0
-    assert "of 300 answers are wrong, the promise of at most 20 % is not refuted (p = " in " ".join(out.split())
+    assert "are answered wrongly. The promise of at most 20 % is not refuted (p = " in " ".join(out.split())
     (risk,) = json.loads(call(capsys, "monitor", tmp_path / "certain", same, "--target", "ill", "--json")[1])["promise"]
     table, labels = cases(300, 5)
-    assert risk["n_errors"] == (certain.predict(table) != labels).sum()
-    assert risk["p_value"] == pytest.approx(1 - binom.cdf(risk["n_errors"] - 1, 300, 0.2))
+    assert risk["loss"] == (certain.predict(table) != labels).sum()
+    assert risk["p_value"] == pytest.approx(1 - binom.cdf(risk["loss"] - 1, 300, 0.2))
     assert "The promise is not tested" in call(capsys, "monitor", tmp_path / "certain", same)[1]
     wrong = tmp_path / "wrong.csv"
     table.assign(ill=["yes" if label == "no" else "no" for label in labels]).to_csv(wrong, index=False)
@@ -87,6 +88,27 @@ def test_monitor_tests_classes_and_a_promise_where_it_has_labels(files, capsys, 
     code, out, _ = call(capsys, "monitor", model, few, "--target", "ill")
     assert code == 3
     assert "classes: the class 'no' in 0 % of the rows" in out
+
+
+def test_monitor_tests_what_a_model_that_refers_promises(files, capsys, tmp_path):
+    _, same, _ = files
+    table, labels = cases(150, 100)
+    model = MixtureClassifier(lam=0.02, refer_cost=0.2, random_state=0).fit(
+        load_dataset(table.assign(ill=labels), target="ill")
+    )
+    model.calibrate(*cases(600, 1), target_error=0.2, max_referred=0.8)
+    model.save(tmp_path / "referring")
+    code, out, error = call(capsys, "monitor", tmp_path / "referring", same, "--target", "ill")
+    answers, (_, truth) = model.predict(cases(300, 5)[0]), cases(300, 5)
+    answered = answers != "a person"
+    assert (code, error) == (0, "")
+    shown = " ".join(out.split())
+    wrong = (answers != truth)[answered].sum()
+    assert f"On these {answered.sum()} rows that are answered: {wrong} (" in shown
+    assert f"On these 300 rows: {300 - answered.sum()} (" in shown
+    assert "a person" in shown
+    found = json.loads(call(capsys, "monitor", tmp_path / "referring", same, "--target", "ill", "--json")[1])["promise"]
+    assert [(risk["risk"]["kind"], risk["n"]) for risk in found] == [("error", answered.sum()), ("referred", 300)]
 
 
 def test_a_model_file_without_a_summary_warns_of_nothing(files, capsys, tmp_path):

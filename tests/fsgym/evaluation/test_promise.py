@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from fsgym.evaluation import risk_control as rc
-from fsgym.evaluation.promise import (
-    LIMITS,
-    NEVER,
+from fsgym.evaluation.calibrate import (
     CalibrationRows,
     PathRecord,
-    Promise,
-    Risk,
     check_targets,
     choose_limit,
-    combined_doubts,
+    chooses_start,
     promised_risks,
 )
+from fsgym.evaluation.promise import LIMITS, NEVER, Promise, Risk, RiskTest, combined_doubts
+from fsgym.text.speech import Speech, languages, speaking
 
 COSTS = np.array([[0.0, 10.0], [2.0, 0.0]])  # a missed class 1 costs 10
 ZERO_ONE = 1 - np.eye(2)
@@ -189,10 +191,10 @@ def test_what_a_refusal_says_could_be_promised_can_be_promised(kind):
     rows = CalibrationRows(y, np.arange(600) // 3 if kind == "patients" else None)
     targets = {"error": (0.1, None, None), "recall": (None, {"sick": 0.9}, None), "cost": (None, None, 0.6)}
     given = targets.get(kind, targets["error"])
-    text = refused("could promise", record, rows, promised_risks(*given, ["well", "sick"], costs), costs)
+    text = refused("could promise", record, rows, promised_risks(*given, None, ["well", "sick"], costs), costs)
     best = float(re.findall(r"of ([0-9.]+)$", text)[0])
     again = {"recall": (None, {"sick": best}, None), "cost": (None, None, best)}.get(kind, (best, None, None))
-    place, _ = choose_limit(record, rows, promised_risks(*again, ["well", "sick"], costs), costs)
+    place, _ = choose_limit(record, rows, promised_risks(*again, None, ["well", "sick"], costs), costs)
     assert place >= 0
     if kind == "error":
         assert best - 1e-4 < rc.binomial_upper_bound((answers_end != y).sum(), 600, 0.1) <= best
@@ -208,16 +210,17 @@ def test_what_a_refusal_says_could_be_promised_can_be_promised(kind):
         ({"target_recall": {"sick": 1.5}}, "target_recall of 'sick'"),
         ({"target_error_cost": 10}, "above 0 and below 10"),
         ({"min_confidence": 2}, "min_confidence"),
+        ({"max_referred": 0.2}, "max_referred needs a model that may refer cases, got one without refer_cost"),
         ({"target_error": 0.1, "test": "t"}, "test must be 'betting' or"),
     ],
 )
 def test_targets_are_checked(options, match):
-    defaults = dict.fromkeys(("target_error", "target_recall", "target_error_cost", "min_confidence"))
+    defaults = dict.fromkeys(("target_error", "target_recall", "target_error_cost", "max_referred", "min_confidence"))
     given = defaults | {"confidence": 0.9, "test": "betting"} | options
     with pytest.raises(ValueError, match=match):
-        check_targets(**given, classes=["well", "sick"], error_costs=COSTS)
+        check_targets(**given, classes=["well", "sick"], answer_costs=COSTS)
     with pytest.raises(TypeError, match="must map classes to recalls"):
-        promised_risks(None, 0.9, None, ["well", "sick"], COSTS)
+        promised_risks(None, 0.9, None, None, ["well", "sick"], COSTS)
 
 
 PROMISE = Promise(
@@ -234,6 +237,8 @@ PROMISE = Promise(
     n_acquisitions_without=2.0,
     spent=2.5,
     spent_without=2.0,
+    referred=None,
+    referred_without=None,
     n_calibrations=2,
     rows="a",
     policy="b",
@@ -271,6 +276,9 @@ def test_json_gives_the_promise_back_and_damage_is_refused():
         {"tests": [{"risk": 3, "group": "", "n": 1, "loss": 0.0, "p_value": 0.0}]},
         {"tests": [{"risk": 0, "group": "", "n": 0, "loss": 0.0, "p_value": 0.0}]},
         {"extra": 1},
+        {"referred": 0.2},
+        {"referred": 0.2, "referred_without": -0.1},
+        {"risks": [plain["risks"][0] | {"kind": "referred"}]},
     ]
     for change in changes:
         damaged = plain | change
@@ -278,3 +286,177 @@ def test_json_gives_the_promise_back_and_damage_is_refused():
             damaged["min_confidence"] = None
         with pytest.raises((ValueError, TypeError, KeyError)):
             Promise.from_json(damaged, CLASSES)
+
+
+WITH_PERSON = np.vstack([ZERO_ONE, [0.2, 0.2]])
+SHARE = Risk("referred", 0.5, 0.5)
+
+
+def population(n, seed=0):
+    """Rows with one answer each, of known certainty: where the policy stops, whether it is right, and who refers."""
+    rng = np.random.default_rng(seed)
+    doubt = rng.beta(0.6, 2.5, n).clip(1e-4, 0.5)
+    wrong = rng.random(n) < doubt * 1.4  # it is more certain than it may be
+    refers = rng.random(n) < 0.1
+    y = np.arange(n) % 2
+    answers = np.where(refers, 2, np.where(wrong, 1 - y, y))
+    proba = np.empty((n, 2))
+    believed = np.minimum(answers, 1)
+    proba[np.arange(n), believed], proba[np.arange(n), 1 - believed] = 1 - doubt, doubt
+    return PathRecord(np.arange(n + 1), np.ones(n, bool), answers, proba, np.zeros(n, int), np.zeros((n, 0), int)), y
+
+
+def test_rows_that_end_uncertain_are_referred_and_not_counted():
+    record, y = population(2000)
+    doubts = ERROR.doubts(record.answers, record.probabilities, WITH_PERSON)
+    assert (doubts[record.answers == 2] == 0).all()
+    answers = record.answers_at_limits(doubts, record.stops, True)
+    assert (answers[:, NEVER] == 2).all()  # nothing is answered at the strictest threshold
+    assert (answers[:, -1] == record.answers).all()
+    assert (np.diff((answers == 2).mean(axis=0)) <= 0).all()
+    assert (record.answers_at_limits(doubts, record.stops, False)[:, NEVER] == record.answers).all()
+    losses = ERROR.losses(answers, y, WITH_PERSON)
+    assert (np.isnan(losses) == (answers == 2)).all()
+    assert (SHARE.losses(answers, y, WITH_PERSON) == (answers == 2)).all()
+    wanted = [ERROR._replace(target=0.15, limit=0.15), SHARE]
+    place, (error, share) = choose_limit(record, CalibrationRows(y), wanted, WITH_PERSON)
+    chosen, tests = answers[:, place], ~chooses_start(CalibrationRows(y))
+    answered = tests & (chosen < 2)
+    assert (error.n, error.loss) == (answered.sum(), (chosen != y)[answered].sum())
+    assert (share.n, share.loss) == (1600, (chosen == 2)[tests].sum())
+    assert error.p_value == rc.binomial_p_value(int(error.loss), error.n, 0.15)
+    assert share.p_value == rc.binomial_p_value(int(share.loss), 1600, 0.5)
+
+
+def test_the_bound_of_a_refusal_is_that_where_the_tests_begin_on_the_rows_that_test():
+    record, y = population(2000)
+    doubts = ERROR.doubts(record.answers, record.probabilities, WITH_PERSON)
+    wanted = [ERROR, SHARE._replace(target=0.3, limit=0.3)]
+    text = refused("the others could promise", record, CalibrationRows(y), wanted, WITH_PERSON)
+    first = chooses_start(CalibrationRows(y))
+    answers = record.answers_at_limits(doubts, record.stops, True)
+    p_values = []
+    for risk in wanted:
+        losses = risk.losses(answers[first], y[first], WITH_PERSON)
+        p_values.append(rc.binomial_p_value(np.nansum(losses, 0), (~np.isnan(losses)).sum(0), risk.limit))
+    start = rc.start_of_sequence(np.max(p_values, axis=0))
+    for risk, name in zip(wanted, ("share of wrong answers", "share referred"), strict=True):
+        losses = risk.losses(answers[~first, start], y[~first], WITH_PERSON)
+        losses = losses[~np.isnan(losses)]
+        bound = rc.binomial_upper_bound(losses.sum(), len(losses), 0.1)
+        if bound > risk.limit:
+            assert f"a {name} of {np.ceil(bound * 1e4) / 1e4:g}" in text.split("could promise")[1]
+    assert "a share referred" in text
+    few = refused("needs at least", *few_rows(record, y, 60), [ERROR._replace(target=0.02, limit=0.02)], WITH_PERSON)
+    assert "at least 114 rows that are answered for the calibration, besides the fifth that chooses" in few
+
+
+def few_rows(record, y, n):
+    return record._replace(first=record.first[: n + 1], **{k: getattr(record, k)[:n] for k in record._fields[1:]}), (
+        CalibrationRows(y[:n])
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "shared", "delta"),
+    [
+        (0.12, None, 0.1),
+        *(
+            pytest.param(*given, marks=pytest.mark.slow)
+            for given in itertools.product([0.1, 0.12, 0.14], [None, 0.5, 0.6], [0.1, 0.2])
+        ),
+    ],
+)
+def test_promises_about_the_answered_are_kept_as_often_as_they_say(limit, shared, delta):
+    """On a population whose risk among the answered is known at each threshold; 200 calibrations of 300 rows each."""
+    record, y = population(4000)
+    doubts = ERROR.doubts(record.answers, record.probabilities, WITH_PERSON)
+    answers = record.answers_at_limits(doubts, record.stops, True)
+    answered, wrong = answers < 2, (answers < 2) & (answers != y[:, None])
+    risks, referred = wrong.sum(axis=0) / np.maximum(answered.sum(axis=0), 1), 1 - answered.mean(axis=0)
+    wanted = [ERROR._replace(target=limit, limit=limit)]
+    wanted += [] if shared is None else [SHARE._replace(target=shared, limit=shared)]
+    rng, broken, refusals = np.random.default_rng(1), 0, 0
+    for _ in range(200):
+        drawn = rng.integers(0, len(y), 300)
+        rows = record._replace(first=np.arange(301), **{k: getattr(record, k)[drawn] for k in record._fields[1:]})
+        try:
+            place, _ = choose_limit(rows, CalibrationRows(y[drawn]), wanted, WITH_PERSON, 1 - delta)
+        except ValueError:
+            refusals += 1
+            continue
+        broken += risks[place] > limit or (shared is not None and referred[place] > shared)
+    assert broken / 200 <= delta + 2 * np.sqrt(delta * (1 - delta) / 200)
+    assert refusals < 200
+    assert broken > 0 or shared
+
+
+MEAN_COST = Risk("cost", 0.3, 0.3)
+WITH_REFERRAL = replace(PROMISE, referred=0.25, referred_without=0.1, tests=())
+
+
+def test_other_rows_are_watched_where_they_count():
+    risks = (ERROR, RECALL, SHARE, MEAN_COST)
+    promise = replace(WITH_REFERRAL, risks=risks)
+    y = np.array([0] * 50 + [1] * 50)
+    answers = np.array([0] * 30 + [1] * 6 + [2] * 14 + [1] * 25 + [0] * 5 + [2] * 20)
+    error, sick, share, mean = promise.watch(answers, y, WITH_PERSON)
+    counts = [(66, 11), (30, 5), (100, 34)]
+    assert [(w.n, w.loss) for w in (error, sick, share)] == counts
+    for watched, (n, k) in zip((error, sick, share), counts, strict=True):
+        limit = watched.risk.limit
+        more = sum(math.comb(n, j) * limit**j * (1 - limit) ** (n - j) for j in range(k, n + 1))
+        assert watched.p_value == pytest.approx(min(4 * more, 1))
+        least = min(m for m in range(n + 2) if binom.sf(m - 1, n, limit) <= 0.05 / 4)
+        assert watched.power == pytest.approx(binom.sf(least - 1, n, min(2 * limit, 1)))
+    assert not share.is_broken
+    assert "On these 66 rows that are answered: 11 (16.7 %) are answered wrongly. The promise" in error.sentence()
+    assert "On these 30 rows of sick that are answered: 5 (16.7 %) are missed. The promise" in sick.sentence()
+    assert "34 (34 %) are referred. The promise of at most 50 % is not refuted (p = 1); twice" in share.sentence()
+    assert mean.loss == pytest.approx(11 + 34 * WITH_PERSON[2, 0])
+    assert mean.power is None
+    shared, _ = promise.watch(np.full(100, 2), y, WITH_PERSON)
+    assert (shared.risk, shared.loss, shared.is_broken) == (SHARE, 100, True)
+    assert "100 (100 %) are referred. That is too much for the promise of at most 50 %" in shared.sentence()
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_means_over_groups_are_watched(size):
+    promise = replace(PROMISE, risks=(ERROR,), grouped=True)
+    rng, limit, groups = np.random.default_rng(0), ERROR.limit, np.repeat(np.arange(120), size)
+    costs, y, broken = 1 - np.eye(2), np.zeros(120 * size, np.int64), np.zeros((2, 150), bool)
+    for k in range(150):
+        for which, share in enumerate((limit, 3 * limit)):
+            wrong = np.repeat(rng.random(120) < share, size)
+            (watched,) = promise.watch(wrong.astype(np.int64), y, costs, groups)
+            broken[which, k] = watched.is_broken
+            assert watched.n == 120
+            assert (watched.power is None) == (size > 1)
+    assert broken[0].mean() <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 150)
+    assert broken[1].mean() > 0.9
+    assert "groups" in watched.sentence()
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_promise_with_referral_is_said_in_each_language(language, grouped):
+    risks = (ERROR, RECALL, MEAN_COST, SHARE)
+    tests = tuple(RiskTest(risk, "", 1200, 30.0, 0.01) for risk in risks)
+    promise = replace(WITH_REFERRAL, risks=risks, tests=tests, grouped=grouped, limit=0.05)
+    belief = 2, np.array([0.4, 0.6]), np.array([[0.0, 1], [1, 0], [0.9, 0.9]])
+    with speaking(Speech(language)):
+        lines = [*promise.sentences(), *replace(promise, limit=None).sentences()]
+        lines += [promise.certainty(*belief, True).text, promise.certainty(1, *belief[1:], True).text]
+        lines.append(replace(promise, risks=(), min_confidence=0.5).certainty(2, belief[1], WITH_PERSON, True).text)
+    text = "\n".join(lines)
+    if language == "en":
+        of_group = " of a group" if grouped else ""
+        assert f"of the answers to cases that are not referred{of_group} are wrong" in text
+        assert f"of the sick that are not referred{of_group} are found" in text
+        assert f"of the cases{of_group} are referred" in text
+        assert f"Shown by 1,200 {'groups with rows' if grouped else 'rows'} of sick that are answered: " in text
+        assert "Referred: 25 % of the rows, 10 % without this rule." in text
+        assert "so the case is referred." in text
+    else:
+        assert not re.search(r"\b(the|is|are|and|rows|referred|answer)\b", text)
+        assert "{" not in text
