@@ -25,6 +25,7 @@ from fsgym.data.checks import check_groups, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.groups import default_names
+from fsgym.data.targets import mean_loss
 from fsgym.envs.trajectories import EpisodeTable, Trajectories
 from fsgym.evaluation.promise import (
     CalibrationRows,
@@ -156,6 +157,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     length_parameter : str
         Class attribute: the parameter that sets the length of the training, "" if there is none.
     classes_ : array (n_classes,)
+    bins_ : Bins, or None
+        The bins of a numeric target, which are the classes 0, 1, ...; ``predict`` then returns numbers.
     n_features_in_ : int, the number of columns
     feature_names_in_ : array of str, if ``X`` had column names
     columns_ : fsgym.data.columns.Columns
@@ -220,11 +223,12 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         """Set everything that follows from the training data before the policy is trained."""
         self.__dict__.pop("training_data_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns.with_ranges(dataset.X)
+        self.bins_ = dataset.bins
         self._n_training_rows, self.training_origin_ = dataset.n_samples, dataset.origin
         self._trained_rows = TrainedRows(dataset.X, dataset.y)
         self._chart = self._chart_rows = None
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
-        described = describe_error_costs(rules.error_costs, self.classes_.tolist())
+        described = describe_error_costs(rules.error_costs, self.classes_.tolist()) if self.bins_ is None else ""
         if described:
             LOGGER.info("error costs: %s", described)
 
@@ -319,7 +323,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         Parameters
         ----------
         X : array, DataFrame or Dataset, as in ``predict``
-        y : array-like of shape (n_samples,), the labels; None for a ``Dataset``
+        y : array-like of shape (n_samples,), the labels or numbers; None for a ``Dataset``
         missing_columns : {"error", "unavailable"}
             As in ``predict``.
 
@@ -333,22 +337,25 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         if isinstance(X, Dataset):
             if y is not None:
                 raise TypeError("y must be left out where X is a Dataset, which has its own labels")
-            y, name, row_groups = same_kind(X.classes[X.y], self.classes_), X.name, X.row_groups
+            y, name, row_groups = X.target, X.name, X.row_groups
             if X.columns.encodes_like(self.columns_) or not hasattr(self, "feature_names_in_"):
                 if (X.columns.offsets != self.columns_.offsets).any():
                     X = X.replace(X=features, columns=X.columns.with_offsets(self.columns_.offsets))
+                if self.bins_ is not None:
+                    return X if X.bins is self.bins_ else X.replace(bins=self.bins_)
                 same = X.classes.dtype == self.classes_.dtype and X.classes.tolist() == self.classes_.tolist()
-                return X if same else X.replace(y=y, classes=self.classes_)
+                return X if same else X.replace(y=same_kind(y, self.classes_), classes=self.classes_)
         if y is None:
             raise ValueError("y must have the labels of the rows, got None; use predict for rows without labels")
         members, names = self.rules_.groups, self.rules_.names
         grouped: dict[str, Any] = {"groups": members, "group_names": names}
         if members == tuple((i,) for i in range(self.rules_.n_features)) and names == self.columns_.feature_names:
             grouped = {}
-        y = same_kind(plain_labels(y), self.classes_)
-        return Dataset(
-            features, y, classes=self.classes_, columns=self.columns_, row_groups=row_groups, name=name, **grouped
-        )
+        if self.bins_ is not None:
+            target: dict[str, Any] = {"y": y, "bins": self.bins_}
+        else:
+            target = {"y": same_kind(plain_labels(y), self.classes_), "classes": self.classes_}
+        return Dataset(features, **target, columns=self.columns_, row_groups=row_groups, name=name, **grouped)
 
     def trajectories(
         self, X: ArrayLike, *, missing_columns: MissingColumns = "error", continue_after_stop: bool = False
@@ -361,7 +368,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         ``continue_after_stop`` each row acquires until no acquisition is legal, and answers then.
         """
         features, done = self._act(X, missing_columns, continue_after_stop)
-        return replace(done, table=EpisodeTable(features, self.rules_, self.columns_, self.classes_))
+        return replace(done, table=EpisodeTable(features, self.rules_, self.columns_, self.answers_))
 
     def _act(
         self, X: Any, missing_columns: MissingColumns, continue_after_stop: bool = False
@@ -378,7 +385,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         return features, self.arrangement_.trajectories(done)
 
     def predict(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray:
-        """The predicted class of each row of ``X``, (n_samples,).
+        """The predicted class of each row of ``X``, (n_samples,); of a numeric target the number, float64.
 
         With ``refer_cost``, ``refer_label`` for a row that is referred to a person; the dtype is then object unless the
         classes are text.
@@ -398,18 +405,22 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             If a column is missing or holds something else than in training.
         """
         answers = self._act(X, missing_columns)[1].answers
-        return self.rules_.answer_labels(self.classes_)[answers]
+        return self.rules_.answer_labels(self.answers_)[answers]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows that are answered correctly; one that is referred to a person is not.
 
+        For a numeric target minus the mean absolute error, or minus the mean squared error where answers are means.
+
         Parameters
         ----------
         X : array, DataFrame or Dataset, as in ``predict``
-        y : array-like of shape (n_samples,), the labels
+        y : array-like of shape (n_samples,), the labels or numbers
         sample_weight : array-like of shape (n_samples,), optional
         """
         check_is_fitted(self, "policy_")
+        if self.bins_ is not None:
+            return -mean_loss(self.bins_, y, self.predict(X), sample_weight)
         if self.rules_.refer_cost is None:
             return super().score(X, y, sample_weight)
         return share_correct(self.predict(X), y, sample_weight)
@@ -538,6 +549,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         policy = self.policy_.policy if isinstance(self.policy_, CertainPolicy) else self.policy_
         check_probabilities(policy, type(self).__name__)
         refuse_promise_with_referral(policy.rules)
+        if self.bins_ is not None:
+            raise ValueError("calibrate promises what is true of classes, but this model answers with numbers")
         wanted = check_targets(
             target_error,
             target_recall,
@@ -674,13 +687,13 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
 
     def _labels(self) -> model_file.Labels:
         """Everything in user terms, for the header of a model file."""
-        named = hasattr(self, "feature_names_in_")
-        return model_file.Labels(self.classes_, self.columns_, named, self.arrangement_, self.training_data_, {})
+        named, origin = hasattr(self, "feature_names_in_"), self.training_data_
+        return model_file.Labels(self.classes_, self.columns_, named, self.arrangement_, origin, {}, self.bins_)
 
     def _restore(self, policy: Any, header: dict[str, Any], labels: model_file.Labels) -> None:
         """Set the fitted attributes from a model file; one of ``DAMAGE_ERRORS`` if they do not fit."""
         self.classes_, self.columns_, self.arrangement_ = labels.classes, labels.columns, labels.arrangement
-        self.training_data_ = labels.training_data
+        self.training_data_, self.bins_ = labels.training_data, labels.bins
         self.n_features_in_ = len(labels.columns)
         if labels.named:
             self.feature_names_in_ = np.array(labels.columns.names, dtype=object)

@@ -19,13 +19,16 @@ from agents.calibration import read_policy
 from agents.policy import Policy
 from fsgym.data.columns import Columns
 from fsgym.data.groups import groups_by_column, groups_by_name
+from fsgym.data.targets import Bins
 from fsgym.rules import Rules
 from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.writing import write_whole
+from fsgym.text.messages import listing
 
 MODEL_FORMAT = "fsgym-model-2"
-NEWER_FORMAT = "fsgym-model-3"  # with a promise, temperatures or referral, of which fsgym 0.2.0 knows nothing
+NEWER_FORMAT = "fsgym-model-3"  # with a promise, temperatures, referral or bins, of which fsgym 0.2.0 knows nothing
 PROMISE = "promise"  # its entry of the header
+BINS = "bins"  # of a numeric target, likewise
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
 # Exceptions that damaged content can raise while objects are built from it.
 DAMAGE_ERRORS = (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
@@ -49,6 +52,8 @@ def digest(policy: Policy, labels: Labels) -> str:
     acts_by = {
         name: plain[name] for name in ("classes", "classes_dtype", "columns", "named", "features", "acquisitions")
     }
+    if BINS in plain:
+        acts_by[BINS] = plain[BINS]
     named = {f"policy.{name}": array_form(v) for name, v in arrays.items()}
     named |= {f"rules.{name}": array_form(v) for name, v in rule_arrays.items()}
     return digest_of_form([policy.kind, named, header, rule_options, acts_by])
@@ -134,17 +139,17 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
     if not isinstance(header, dict):
         raise ValueError(f"{path} is damaged: its header is not a JSON object")
     if _needs_newer(header) and found != NEWER_FORMAT:
-        raise ValueError(f"{path} is damaged: a file with a promise or refer_cost must be {NEWER_FORMAT}")
+        raise ValueError(f"{path} is damaged: a file with a promise, bins or refer_cost must be {NEWER_FORMAT}")
     return arrays, header
 
 
 def _needs_newer(header: Mapping[str, Any]) -> bool:
-    """Whether a model acts by what fsgym 0.2.0 does not know: a promise, or rules with ``refer_cost``."""
+    """Whether a model acts by what fsgym 0.2.0 does not know: a promise, bins, or rules with ``refer_cost``."""
     try:
         rules = json.loads(header.get("rules", "{}"))
     except (ValueError, TypeError, RecursionError):  # such rules are refused where they are read
         rules = {}
-    return PROMISE in header or (isinstance(rules, dict) and rules.get("refer_cost") is not None)
+    return PROMISE in header or BINS in header or (isinstance(rules, dict) and rules.get("refer_cost") is not None)
 
 
 def _check_dimensions(arrays: Mapping[str, NDArray], n_bytes: int) -> None:
@@ -187,6 +192,7 @@ class Labels(NamedTuple):
     arrangement: Arrangement
     training_data: dict[str, Any] | None
     expected: dict[str, float]
+    bins: Bins | None = None
 
 
 def labels_as_json(labels: Labels) -> dict[str, Any]:
@@ -200,6 +206,7 @@ def labels_as_json(labels: Labels) -> dict[str, Any]:
         "acquisitions": labels.arrangement.acquisitions.tolist(),
         "training_data": labels.training_data,
         "expected": labels.expected,
+        **({} if labels.bins is None else {BINS: labels.bins.to_json()}),
     }
 
 
@@ -222,7 +229,10 @@ def read_labels(header: Mapping[str, Any], rules: Rules) -> Labels:
         raise ValueError("the expected figures must be numbers by name")
     if not np.isfinite([float(v) for v in expected.values()]).all():
         raise ValueError("the expected figures must be finite")
-    return Labels(classes, columns, named, arrangement, training_data, expected)
+    bins = Bins.from_json(header[BINS]) if BINS in header else None
+    if bins is not None and classes.tolist() != list(range(bins.n_bins)):
+        raise ValueError(f"{bins.n_bins} bins for the classes {listing(classes.tolist(), 5)}")
+    return Labels(classes, columns, named, arrangement, training_data, expected, bins)
 
 
 def _permutation(values: Any, n: int) -> NDArray[np.int64]:
@@ -263,6 +273,8 @@ def _one_line(error: Exception) -> str:
 def rule_parameters(rules: Rules, labels: Labels) -> dict[str, Any]:
     """The options of ``Rules`` as parameters of an estimator: by name where the model has names."""
     options: dict[str, Any] = {**rules.options()}
+    if labels.bins is not None and np.array_equal(rules.error_costs, labels.bins.error_costs):
+        options["error_costs"] = None  # the data set brings them
     columns, names, classes = labels.columns, rules.names, [str(c) for c in labels.classes]
     if not labels.named:
         options["groups"] = groups_by_column(rules.groups, columns)

@@ -200,7 +200,8 @@ class AskingAgent(AskingMixin):
             features = self._features(X) if rows is None else rows.X
             codes = None if rows is None else rows.y
             ways, cases = ways_of(structure, self.rules_, features, codes, follow_policy(self, features)), "cases"
-        terms = ChartTerms(self.rules_, self.columns_, self.classes_.tolist())
+        labels = self.classes_.tolist() if self.bins_ is None else [str(r) for r in self.bins_.ranges()]
+        terms = ChartTerms(self.rules_, self.columns_, labels)
         title = f"{type(self).__name__} at lambda {self.rules_.lam:.4g}"
         if self.evidence_:
             title += f", where it is not said whether there is a value of {', '.join(self.evidence_)}"

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
@@ -217,6 +218,14 @@ def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLi
     return Comparison(protocol, methods, limits, None if out is None else writable_folder(out))
 
 
+def _errors_in_words(protocol: Any) -> str:
+    """The costs of errors in words; "" if each wrong answer costs 1."""
+    bins, costs = protocol.dataset.bins, protocol.rules.error_costs
+    if bins is not None and np.array_equal(costs, bins.error_costs):
+        return f"the {bins.error.replace('_', ' ')}, in the unit of the target"
+    return describe_error_costs(costs, protocol.dataset.classes.tolist())
+
+
 def run_planned(planned: Comparison, where: ExecutionOptions, command: str | None, label: str = "") -> pd.DataFrame:
     """Run a comparison and write its files; returns what ``compare`` returns. ``label`` is that of the progress bar."""
     protocol, compared, folder = planned.protocol, planned.methods, planned.folder
@@ -229,7 +238,7 @@ def run_planned(planned: Comparison, where: ExecutionOptions, command: str | Non
         "counted": protocol.counted,
         "within": planned.limits,
         "reported": protocol.reported,
-        "error_costs": describe_error_costs(protocol.rules.error_costs, protocol.dataset.classes.tolist()),
+        "error_costs": _errors_in_words(protocol),
         "titles": {m.name: m.title for m in compared},
         "fixed": fixed_methods(compared),
         "headline": headline_figures(protocol.rules.error_costs, protocol.dataset.y),

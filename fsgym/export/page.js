@@ -211,7 +211,7 @@
   }
 
   function showAnswer(step) {
-    const label = String(policy.answers[step.answer]), refers = step.answer === policy.classes.length;
+    const label = words.answerText(policy, step.answer), refers = step.answer === policy.classes.length;
     const text = `${refers ? "Refer to" : "Answer:"} ${label} (paid ${words.general(step.spent, 4)} in total)`;
     byId("answer-title").textContent = visible(text);
     fields = [];
@@ -245,7 +245,7 @@
         rectangle.setAttribute("height", "10");
         bar.append(rectangle);
       }
-      const label = element("span", { class: "label" }, String(policy.classes[k]), k === answer ? element("span", { class: "spoken" }, " (the answer now)") : "");
+      const label = element("span", { class: "label" }, words.classText(policy, k), k === answer ? element("span", { class: "spoken" }, " (the answer now)") : "");
       const percent = element("span", { class: "percent" }, words.probabilityText(probabilities[k]));
       return element("li", { class: k === answer ? "now" : null }, label, percent, bar);
     });

@@ -16,6 +16,13 @@ SHARED_STYLE = HERE.parent / "text" / "style.css"
 SCRIPTS = ("interpreter.js", "words.js", "page.js")
 
 
+def _question(policy: dict[str, Any]) -> str:
+    """What the page is about."""
+    if "words" in policy:
+        return f"Which number is it: {listing(policy['words']['ranges'])}?"
+    return f"Which class is it: {listing(policy['classes'])}?"
+
+
 def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
     """The HTML of a page that asks with a policy.
 
@@ -44,7 +51,7 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
     )
     return environment.get_template("page.html.jinja").render(
         title=visible(title),
-        classes=listing(policy["classes"]),
+        question=_question(policy),
         digest=policy["digest"],
         policy=in_script(canonical_json(policy)),
         style=style,

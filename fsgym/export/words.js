@@ -64,24 +64,30 @@ const FsgymWords = (() => {
     return names ? `Known, but not used yet: ${names}.` : "";
   }
 
+  // An answer, and a class, in words: those of the policy for a number and its range, otherwise the label.
+  const answerText = ({ answers, words }, k) => words?.answers[k] ?? String(answers[k]);
+  const classText = ({ classes, words }, k) => words?.ranges[k] ?? String(classes[k]);
+
   // What is said in place of beliefs by a policy that has none.
-  function answerNowText({ answers, classes }, answer) {
-    return answer < classes.length ? `The answer now would be ${answers[answer]}.` : `The case would be referred to ${answers[answer]} now.`;
+  function answerNowText(policy, answer) {
+    const text = answerText(policy, answer);
+    return answer < policy.classes.length ? `The answer now would be ${text}.` : `The case would be referred to ${text} now.`;
   }
 
   // The answer as what is done: "answer yes", "refer to a person".
-  const answering = ({ answers, classes }, answer) => `${answer < classes.length ? "answer" : "refer to"} ${answers[answer]}`;
+  const answering = (policy, answer) => `${answer < policy.classes.length ? "answer" : "refer to"} ${answerText(policy, answer)}`;
 
   function belief(policy, { probabilities, answer }) {
-    const { classes, answers } = policy;
+    const { classes } = policy;
     if (probabilities === null) return [answerNowText(policy, answer)];
     const ranked = probabilities.map((_, k) => k).sort((i, j) => probabilities[j] - probabilities[i]);
     const shares = probabilities.map(probabilityText), isLikeliest = shares[answer] === shares[ranked[0]];
     const labels = ranked.filter((k, place) => place < 2 || (k === answer && !isLikeliest));
-    const texts = labels.map((k) => `${classes[k]} ${shares[k]}`), last = texts.pop();
-    if (answer === classes.length) return [`The model believes in ${texts.join(", ")} and ${last}; it would refer the case to ${answers[answer]} now.`];
-    const why = isLikeliest ? "" : ", because of the costs of errors";
-    return [`The model believes in ${texts.join(", ")} and ${last}; its answer now would be ${classes[answer]}${why}.`];
+    const texts = labels.map((k) => `${classText(policy, k)} ${shares[k]}`), last = texts.pop();
+    if (answer === classes.length) return [`The model believes in ${texts.join(", ")} and ${last}; it would refer the case to ${answerText(policy, answer)} now.`];
+    const reason = policy.words ? ", where the error is expected to be least" : ", because of the costs of errors";
+    const why = isLikeliest ? "" : reason;
+    return [`The model believes in ${texts.join(", ")} and ${last}; its answer now would be ${answerText(policy, answer)}${why}.`];
   }
 
   function decision(policy, step) {
@@ -237,7 +243,7 @@ const FsgymWords = (() => {
   }
 
   return {
-    general, listing, quoted, priceText, probabilityText, valueText, explain, unusedText, answerNowText, answering, certaintyText,
+    answerText, classText, general, listing, quoted, priceText, probabilityText, valueText, explain, unusedText, answerNowText, answering, certaintyText,
     overrideText, digitsChoose, allowedText, readValue, Refusal,
   };
 })();

@@ -201,20 +201,23 @@ class Rules:
     @classmethod
     @takes_rule_options
     def for_dataset(cls, dataset: Dataset, **options: Unpack[RuleOptions]) -> Self:
-        """Rules for ``dataset``, with its groups and costs where ``options`` has none.
+        """Rules for ``dataset``, with its groups, costs and error costs where ``options`` has none.
 
         Groups, prices, relations and error costs may be given by its names and class labels.
         """
         if not isinstance(dataset, Dataset):
             raise TypeError(f"dataset must be a Dataset, got {brief(dataset)}")
         names: Sequence[str] | None = dataset.acquisition_names
+        if options.get("error_costs") is None:
+            options["error_costs"] = dataset.error_costs
         if options.get("groups") is not None:
             options["groups"], names = dataset.resolve_groups(options.get("groups"))
         else:
             options["groups"] = dataset.groups
             if options.get("costs") is None:
                 options["costs"] = dataset.costs
-        rules = cls(dataset.n_features, dataset.n_classes, names=names, classes=dataset.classes.tolist(), **options)
+        classes = (dataset.classes if dataset.bins is None else dataset.bins.values).tolist()
+        rules = cls(dataset.n_features, dataset.n_classes, names=names, classes=classes, **options)
         rules.check(dataset)
         return rules
 

@@ -153,6 +153,19 @@ def labels_for(cells: pd.Series, classes: NDArray, what: str) -> NDArray:
     return classes[[found[label] for label in cells]]
 
 
+def numbers_for(cells: pd.Series, classes: NDArray, what: str) -> NDArray[np.float64]:
+    """The numbers of a numeric target, float64 (n_samples,); ValueError where one is missing or no number."""
+    try:
+        numbers = cells.to_numpy(np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        odd = next((cell for cell in cells if plain_number(str(cell).strip()) is None), cells.iloc[0])
+        raise ValueError(f"{what} must hold numbers, as the model answers with them, got {brief(str(odd))}") from None
+    n_missing = int(np.isnan(numbers).sum())
+    if n_missing:
+        raise ValueError(f"{n_missing} row(s) have no value in {what}; remove them, or use predict for such rows")
+    return numbers
+
+
 def _class_of_label(label: Any, classes: NDArray) -> int | None:
     """The index of the class that is this label, as text or as a number; None if there is none."""
     text = str(label).strip()

@@ -11,6 +11,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.reading.frames import drop_columns, encode, take_row_groups, take_target
 from fsgym.data.reading.tables import read_parquet, read_table
 from fsgym.data.suspicions import check_numeric, find_label_suspicion, find_note, find_suspicion, plain_numbers
+from fsgym.data.targets import as_bins, check_target_numbers
 from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, warn_caller
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ class Reading(NamedTuple):
     one_hot: bool = True
     row_groups: str | None = None
     units: Mapping[str, str] | None = None
+    ordered: tuple[str, ...] | None = None
+    ordered_costs: Any = "linear"
+    bins: Any = None
+    answers: Any = "median"
 
     @property
     def label(self) -> str:
@@ -71,6 +76,16 @@ def check_reading(options: Reading) -> Reading:
     if decimal is not None and decimal == separator:
         raise ValueError(f"separator and decimal must be different characters, got {brief(decimal)} for both")
     return options._replace(separator=separator, one_hot=bool(options.one_hot), **listed)
+
+
+def with_target(dataset: Dataset, reading: Reading) -> Dataset:
+    """The data set with its classes as grades, or its target as numbers, as the options of ``load_dataset`` say."""
+    if reading.bins is None:
+        if reading.answers != "median":
+            raise ValueError(f"answers={reading.answers!r} needs bins, those of a numeric target (--numeric-target)")
+        return dataset.replace(ordered=reading.ordered, ordered_costs=reading.ordered_costs)
+    bins = as_bins(reading.bins, check_target_numbers(dataset.target), reading.answers)
+    return dataset.replace(ordered=reading.ordered, bins=bins)
 
 
 def _names(option: str, value: Any) -> tuple[str, ...]:
@@ -127,7 +142,7 @@ def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
         suspicion = find_suspicion(frame[name], len(frame))
         if suspicion:
             faults.append(suspicion.sentence(f"the column {brief(name)} of {what}"))
-    if reading.label in frame.columns and reading.label not in reading.category:
+    if reading.label in frame.columns and reading.label not in reading.category and reading.bins is None:
         suspicion = find_label_suspicion(frame[reading.label])
         if suspicion:
             faults.insert(0, suspicion.sentence(f"the target column {brief(reading.label)} of {what}"))
@@ -161,7 +176,7 @@ def dataset_of_table(
     if listed is None:
         frame = examined(frame, reading, what)
         warn_of_constants(frame, reading, what)
-    features, labels = take_target(frame, reading.label, what)
+    features, labels = take_target(frame, reading.label, what, is_number=reading.bins is not None)
     category = [c for c in (*reading.category, *(listed or ())) if c in features.columns and c not in reading.numeric]
     try:
         dataset = encode(
