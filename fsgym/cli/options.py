@@ -161,7 +161,7 @@ NumericTargetOption = Annotated[
 BinsOption = Annotated[
     int | None,
     typer.Option(
-        help="With --numeric-target: from so many bins of about equal size the model chooses its answer; default: 8."
+        help="With --numeric-target: from so many bins of about equal size the model chooses its answer; default: 16."
     ),
 ]
 EdgesOption = Annotated[

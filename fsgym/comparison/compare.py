@@ -26,7 +26,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.evaluation.evaluate import Evaluation
 from fsgym.methods import DEFAULT_METHODS
-from fsgym.metrics import headline_figures
+from fsgym.metrics import NUMBER_FIGURES, headline_figures
 from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS, RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
@@ -230,10 +230,14 @@ def run_planned(planned: Comparison, where: ExecutionOptions, command: str | Non
     """Run a comparison and write its files; returns what ``compare`` returns. ``label`` is that of the progress bar."""
     protocol, compared, folder = planned.protocol, planned.methods, planned.folder
     outcomes, interrupted = planned.run(where, label or protocol.dataset.name)
-    results = pd.DataFrame([o["row"] for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
+    columns, figures = list(RESULT_COLUMNS), list(FIGURE_COLUMNS)
+    if protocol.dataset.bins is not None:
+        added = [*NUMBER_FIGURES, *(f"validation_{name}" for name in NUMBER_FIGURES)]
+        columns, figures = [*columns, *added], [*figures, *added]
+    results = pd.DataFrame([o["row"] for o in outcomes]).reindex(columns=columns)
     texts = results[list(JSON_COLUMNS)].astype(object)
     results[list(JSON_COLUMNS)] = texts.where(texts.notna(), float("nan"))
-    results = results.astype(dict.fromkeys(FIGURE_COLUMNS, float))  # columns without any value, too
+    results = results.astype(dict.fromkeys(figures, float))  # columns without any value, too
     results.attrs = {
         "counted": protocol.counted,
         "within": planned.limits,

@@ -16,13 +16,15 @@ from fsgym.data.columns import Columns, check_columns
 from fsgym.data.groups import resolve_groups
 from fsgym.data.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups
 from fsgym.data.scaling import Scaling, stored_bounds, subtract_offsets
-from fsgym.data.targets import N_BINS, Bins, OrderedCosts, as_bins, check_target_numbers, costs_of_order
+from fsgym.data.targets import Bins, OrderedCosts, as_bins, check_target_numbers, costs_of_order
 from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.checks import check_prices
 from fsgym.text.html import dataset_html
 
 if TYPE_CHECKING:
     import pandas as pd
+
+STRATA = 5  # of equal size, in which the numbers of a target are split; by hand
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -411,8 +413,9 @@ class Dataset:
             raise ValueError(f"train_share must lie strictly between 0 and 1, got {train_share}")
         y, classes = self.y, self.classes
         if self.numbers is not None:  # of which the split must not depend on the bins
-            strata = Bins.of(self.numbers, N_BINS)
+            strata = Bins.of(self.numbers, STRATA)
             y, classes = strata.codes(self.numbers), np.arange(strata.n_bins)
+            y = y if np.bincount(y).min() > 1 else np.zeros_like(y)
         check_splittable(y, self.row_groups, classes, self.name)
         try:
             if self.row_groups is None:

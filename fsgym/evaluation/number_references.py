@@ -49,7 +49,7 @@ def reference_errors(test: Dataset, train: Dataset | None = None) -> dict[str, d
     (10.0, 0.0)
     """
     if test.bins is None or test.numbers is None:
-        raise ValueError(f"{test.name!r} must have a numeric target; make it with Dataset(..., bins=8)")
+        raise ValueError(f"{test.name!r} must have a numeric target; make it with Dataset(..., bins=16)")
     draw = np.random.default_rng(0).permutation
     if train is not None:
         rows = draw(train.n_samples)[:MAX_ROWS]

@@ -46,23 +46,21 @@ def take_target(frame: pd.DataFrame, target: str, what: str, is_number: bool = F
     if column.dtype.name == "category":
         column = column.astype(column.cat.categories.dtype)
     labels = column.to_numpy()
-    if is_number:
-        if labels.dtype.kind not in "biuf":
-            odd = next((v for v in labels if plain_number(str(v).strip()) is None), labels[0])
-            raise ValueError(
-                f"the target column {target!r} of {what} must hold numbers, got {brief(odd)}; correct it, or leave "
-                "bins (--numeric-target) out for classes"
-            )
-        return frame.drop(columns=target), labels.astype(np.float64)
+    if is_number and labels.dtype.kind not in "biuf":
+        odd = next((v for v in labels if plain_number(str(v).strip()) is None), labels[0])
+        raise ValueError(
+            f"the target column {target!r} of {what} must hold numbers, got {brief(odd)}; correct it, or leave bins "
+            "(--numeric-target) out for classes"
+        )
     if labels.dtype.kind == "f" and (labels == np.floor(labels)).all() and np.abs(labels).max() < 2**53:
         labels = labels.astype(np.int64)
     if labels.dtype.kind not in "iufb":
         labels = np.array([str(v) for v in labels])
     distinct = len(np.unique(labels))
-    if distinct > max(20, len(labels) // 2):
+    if distinct > max(20, len(labels) // 2) and not is_number:
         raise ValueError(
             f"the target column {target!r} of {what} has {distinct} distinct values in {len(labels)} rows, "
-            "too many for classes; choose another target, or, if it is a number, pass bins=8 (--numeric-target)"
+            "too many for classes; choose another target, or, if it is a number, pass bins=16 (--numeric-target)"
         )
     return frame.drop(columns=target), labels
 

@@ -81,6 +81,15 @@ def test_parts_of_a_split_have_the_bins_of_the_training_part():
     assert given.bins.edges.tolist() == [5, 15]
 
 
+def test_a_split_of_few_numbers_and_the_hint_where_classes_are_numbers():
+    few = Dataset(X[:20], [0.0] * 19 + [1.0], bins=2)
+    train, test = few.rows(few.split_index(0.5, 0)[0]), few.rows(few.split_index(0.5, 0)[1])
+    assert (train.n_samples, test.n_samples) == (10, 10)
+    with pytest.raises(ValueError, match=r"if the target is a number, pass bins=16") as caught:
+        Dataset(X[:20], [0.5] * 19 + [1.0]).split()
+    assert one_sentence(caught.value)
+
+
 def test_rules_take_the_costs_of_the_target_unless_others_are_given():
     data = numeric()
     assert (Rules.for_dataset(data).error_costs == data.bins.error_costs).all()
@@ -170,7 +179,7 @@ def test_numbers_from_a_table_and_its_parts(tmp_path):
     [
         (["1"] * 199 + ["two"], {"bins": 5}, "must hold numbers, got 'two'"),
         ([*Y[:199], None], {"bins": 5}, "no value in the target column"),
-        (np.arange(200) + 0.5, {}, r"if it is a number, pass bins=8 \(--numeric-target\)"),
+        (np.arange(200) + 0.5, {}, r"if it is a number, pass bins=16 \(--numeric-target\)"),
         (Y, {"bins": [500]}, "none of the 200 numbers is 500 or more"),
         (X[:, 0], {"answers": "mean"}, "needs bins"),
     ],
