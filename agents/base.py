@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self, Unpack
@@ -25,7 +26,8 @@ from fsgym.data.checks import check_groups, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.groups import default_names
-from fsgym.data.targets import mean_loss
+from fsgym.data.targets import Bins, mean_loss
+from fsgym.data.training_summary import Comparison, TrainingSummary, unmatched_cells
 from fsgym.envs.trajectories import EpisodeTable, Trajectories
 from fsgym.evaluation.promise import (
     CalibrationRows,
@@ -76,22 +78,27 @@ class ShownClassifier(BaseEstimator):
 
 def model_html(model: Any) -> str:
     """A fitted classifier as HTML: its columns with prices, its classes, the costs of errors, the training."""
-    rules, columns, classes = model.rules_, model.columns_, model.classes_.tolist()
     others = {k: v for k, v in model.get_params(deep=False).items() if k not in {o.name for o in OPTIONS}}
+    title, parts = model_parts(model)
+    if model._n_training_rows is not None:  # a model file has no parameters of the training
+        parts.append(f"Trained on {model._n_training_rows:,} rows with {type(model)(**others)!r}.")
+    return html_block(title, *parts)
+
+
+def model_parts(model: Any) -> tuple[str, list[str | HtmlTable]]:
+    """A title and what is known of a fitted classifier, in sentences and tables: columns, rules, learner, promise."""
+    rules, columns, classes = model.rules_, model.columns_, model.classes_.tolist()
     parts: list[str | HtmlTable] = [
         _columns_table(model),
-        f"Classes: {listing(classes, CLASSES_LISTED)}.",
-        *_error_costs(rules, classes),
+        *(_target_parts(rules, classes) if model.bins_ is None else [_numbers_in_words(rules, model.bins_)]),
         *options_in_words(rules),
         *_expectation(model),
         *(model.report_.html_parts() if hasattr(model, "report_") else ()),
     ]
     if model.promise_ is not None:
         parts += model.promise_.sentences()
-    if model._n_training_rows is not None:  # a model file has no parameters of the training
-        parts.append(f"Trained on {model._n_training_rows:,} rows with {type(model)(**others)!r}.")
-    title = f"{type(model).__name__}: {len(columns)} columns, {len(classes)} classes, lambda {rules.lam:g}"
-    return html_block(title, *parts)
+    kind = "classes" if model.bins_ is None else "bins of numbers"
+    return f"{type(model).__name__}: {len(columns)} columns, {len(classes)} {kind}, lambda {rules.lam:g}", parts
 
 
 def _columns_table(model: Any) -> HtmlTable:
@@ -123,12 +130,24 @@ def _joined(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else ", ".join(str(v) for v in values)
 
 
-def _error_costs(rules: Any, classes: list[Any]) -> list[str | HtmlTable]:
+def _target_parts(rules: Any, classes: list[Any]) -> list[str | HtmlTable]:
+    """The classes, and what errors cost."""
+    listed = f"Classes: {listing(classes, CLASSES_LISTED)}."
     described = describe_error_costs(rules.error_costs, classes)
     table = error_cost_parts(rules, classes)
     if not described:
-        return table
-    return [f"Error costs: {described}.", *(table[1:] if len(classes) > 2 else [])]
+        return [listed, *table]
+    return [listed, f"Error costs: {described}.", *(table[1:] if len(classes) > 2 else [])]
+
+
+def _numbers_in_words(rules: Any, bins: Bins) -> str:
+    """The bins of a numeric target, its answers, and what errors cost."""
+    values, own = bins.values, np.array_equal(rules.error_costs, bins.error_costs)
+    error = f"the {bins.error.replace('_', ' ')}" if own else "other costs of errors"
+    return (
+        f"Target: a number, answered by the {bins.answers}s of {bins.n_bins} bins, {values[0]:.4g} to "
+        f"{values[-1]:.4g}, for {error}; bins: {listing(bins.ranges(), CLASSES_LISTED)}."
+    )
 
 
 def _expectation(model: Any) -> list[str]:
@@ -172,6 +191,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         What ``calibrate`` promised, in words when printed.
     training_origin_ : fsgym.data.dataset.RowOrigin, or None for a model from a file
         Which rows of which table the classifier was fitted on.
+    training_summary_ : fsgym.data.training_summary.TrainingSummary, or None for a model from a file without one
+        Counts of the rows that it was fitted on, or of a sample of 4,000, with which other rows are compared.
 
     See Also
     --------
@@ -201,6 +222,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     _n_training_rows: int | None = None  # not in model files
     training_origin_: RowOrigin | None = None
     _trained_rows: TrainedRows | None = None  # not in model files
+    _training_summary: TrainingSummary | None = None  # made when it is asked for
     training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
 
     def __sklearn_tags__(self):
@@ -226,7 +248,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         self.bins_ = dataset.bins
         self._n_training_rows, self.training_origin_ = dataset.n_samples, dataset.origin
         self._trained_rows = TrainedRows(dataset.X, dataset.y)
-        self._chart = self._chart_rows = None
+        self._chart = self._chart_rows = self._training_summary = None
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
         described = describe_error_costs(rules.error_costs, self.classes_.tolist()) if self.bins_ is None else ""
         if described:
@@ -593,6 +615,86 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         rows = calibration_rows(dataset.y, X, by, dataset.row_groups if groups is None else groups)
         return self.arrangement_.rows(dataset.X), rows
 
+    @property
+    def training_summary_(self) -> TrainingSummary | None:
+        """Counts of the rows of the training; None for a model from a file without them."""
+        check_is_fitted(self, "policy_")
+        if self._training_summary is None and self._chart_rows is not None:
+            X, y = self._chart_rows
+            done = self.arrangement_.trajectories(self.policy_.trajectories(self.arrangement_.rows(X)))
+            acquired = self.columns_.of_features(done.acquired)
+            self._training_summary = TrainingSummary.of(
+                self.columns_, X, y, done.answers, acquired, self.rules_.n_classes, self._n_answers
+            )
+        return self._training_summary
+
+    @property
+    def _n_answers(self) -> int:
+        return self.rules_.n_classes + (self.rules_.refer_cost is not None)
+
+    def compare_with_training(
+        self, X: Any, y: ArrayLike | None = None, *, missing_columns: MissingColumns = "error"
+    ) -> Comparison:
+        """How rows differ from those that trained the model: a unit, a level, a mean, the share of missing values.
+
+        Columns are compared that the model acquires for some row of its training; those of a calibrated model, which
+        goes on further, all are. All tests are corrected together: of batches that do not differ, at most 5 % are said
+        to.
+
+        Parameters
+        ----------
+        X : array, DataFrame or Dataset, as in ``predict``
+        y : array-like of shape (n_samples,), optional
+            The labels, whose shares are compared, too, or the numbers by the shares of the bins; those of a ``Dataset``
+            always are.
+        missing_columns : {"error", "unavailable"}
+            As in ``predict``. A column that the table lacks is not compared.
+
+        Returns
+        -------
+        fsgym.data.training_summary.Comparison
+            With ``differences``, ``sentence`` and ``as_json``.
+
+        Raises
+        ------
+        ValueError
+            If the model is from a file without a summary of its training, or as ``predict``.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from agents import LatticeClassifier
+        >>> X, y = load_wine(return_X_y=True, as_frame=True)
+        >>> X = X[["alcohol", "hue", "flavanoids"]]
+        >>> model = LatticeClassifier(lam=0.05, random_state=0).fit(X[::2], y[::2])
+        >>> model.compare_with_training(X[1::2]).differences
+        ()
+        >>> model.compare_with_training(X[1::2].assign(flavanoids=X["flavanoids"] / 1000)).differences[0].factor
+        0.001
+        """
+        summary = self.training_summary_
+        if summary is None:
+            raise ValueError(
+                "compare_with_training must have a summary of the training, which the file of this model lacks; train "
+                "it again with this version"
+            )
+        X = as_frame(X)
+        labelled = y is not None or isinstance(X, Dataset)
+        with warnings.catch_warnings():  # of levels that training did not have, which are counted here
+            warnings.simplefilter("ignore", UserWarning)
+            rows = self.labelled_dataset(X, y, missing_columns) if labelled else None
+            features = self._features(X, missing_columns) if rows is None else rows.X
+        table = X if is_frame(X) and has_names(X) and hasattr(self, "feature_names_in_") else None
+        return summary.compare(
+            self.columns_,
+            features,
+            None if rows is None else rows.y,
+            classes=self.classes_.tolist() if self.bins_ is None else self.bins_.ranges(),
+            unmatched=None if table is None else unmatched_cells(self.columns_, table),
+            all_columns=self.promise_ is not None,
+            absent=() if table is None else {*self.columns_.names} - {*table.columns},
+        )
+
     def estimate_loss(
         self,
         X: Any,
@@ -648,6 +750,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         policy, header = self.policy_, model_file.labels_as_json(self._labels()) | {"chart": self._chart_json()}
         if isinstance(policy, CertainPolicy):
             policy, header = policy.policy, header | {model_file.PROMISE: policy.promise.as_json()}
+        if self.training_summary_ is not None:
+            header |= {model_file.SUMMARY: self.training_summary_.to_json()}
         model_file.save(path, policy, header)
 
     @classmethod
@@ -671,6 +775,10 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             model._restore(policy, header, labels)
             if model_file.PROMISE in header:
                 model._read_promise(header[model_file.PROMISE])
+            plain = header.get(model_file.SUMMARY)
+            if plain is not None:
+                n_classes = model.rules_.n_classes
+                model._training_summary = TrainingSummary.from_json(plain, model.columns_, n_classes, model._n_answers)
             model._read_chart(header["chart"])
         except model_file.DAMAGE_ERRORS as error:
             raise model_file.damage_error(path, error) from None

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from fsgym.data.checks import is_missing_label, refuse_missing_labels
+from fsgym.data.checks import as_pandas, is_missing_label, refuse_missing_labels
 from fsgym.data.dataset import Dataset
 from fsgym.data.groups import default_names
 from fsgym.data.weights import check_row_weights
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 def as_frame(X: Any) -> Any:
     """A DataFrame of another library as one of pandas, a Series as a DataFrame of one row; anything else as it is."""
+    X = as_pandas(X)
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if hasattr(X, "iloc") and hasattr(X, "to_frame") and not hasattr(X, "columns"):
@@ -98,6 +99,7 @@ def plain_labels(y: Any) -> NDArray:
 
     The nullable dtypes of pandas, and Python objects of one kind, become numbers, bools or text.
     """
+    y = as_pandas(y)
     refuse_missing_labels(y)
     dtype: Any = getattr(y, "dtype", None)
     plain = dtype is None or isinstance(dtype, np.dtype) or dtype.name == "category"

@@ -27,8 +27,12 @@ from fsgym.text.messages import listing
 
 MODEL_FORMAT = "fsgym-model-2"
 NEWER_FORMAT = "fsgym-model-3"  # with a promise, temperatures, referral or bins, of which fsgym 0.2.0 knows nothing
+# Lists and objects of a header: an empty one of three characters takes 72 bytes. Headers of models have one in 20
+# characters or fewer; more of them are for brackets in names of levels.
+CHARACTERS_EACH, MAX_CONTAINERS = 16, 100_000
 PROMISE = "promise"  # its entry of the header
 BINS = "bins"  # of a numeric target, likewise
+SUMMARY = "training_summary"  # likewise; files of fsgym 0.2.0 have none
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
 # Exceptions that damaged content can raise while objects are built from it.
 DAMAGE_ERRORS = (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
@@ -132,8 +136,11 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
         raise ValueError(
             f"{path} is not a model file of fsgym ({MODEL_FORMAT}); save the model again with this version"
         )
+    text = metadata[found]
+    if text.count("[") + text.count("{") > MAX_CONTAINERS + len(text) // CHARACTERS_EACH:
+        raise ValueError(f"{path} is damaged: its header has too many lists and objects for its length")
     try:
-        header = json.loads(metadata[found])
+        header = json.loads(text)
     except (ValueError, RecursionError):
         raise ValueError(f"{path} is damaged: its header is not JSON") from None
     if not isinstance(header, dict):

@@ -12,6 +12,7 @@ from agents.certain import CertainPolicy
 from agents.model_file import Labels, digest, labels_to_json
 from agents.policy import Policy
 from fsgym.data.columns import Columns
+from fsgym.data.written import Writing
 from fsgym.evaluation.promise import Promise
 from fsgym.rules import Rules
 from fsgym.session.acquisitions import Acquisitions
@@ -126,6 +127,7 @@ def _columns_as_json(columns: Columns, arrangement: Arrangement) -> list[dict[st
             "high": column.high,
             "offset": column.offset,
             "features": place[list(features)].tolist(),
+            **{field: v for field, v in column.writing._asdict().items() if v != Writing._field_defaults[field]},
         }
         for column, features in zip(columns, columns.features, strict=True)
     ]

@@ -30,6 +30,7 @@ from fsgym.session.step import Advice
 from fsgym.session.walk import Walk, WalkOrder
 from fsgym.support.checks import is_integer
 from fsgym.text.messages import brief
+from fsgym.text.speech import check_speech, number_text, said, speaking
 
 MAX_BOXES = 30  # of a chart, by default: what fits on a page
 
@@ -70,7 +71,7 @@ class AskingAgent(AskingMixin):
         check_is_fitted(self, "policy_")
         return json.dumps(export_policy(self.policy_, self._labels()), allow_nan=False)
 
-    def save_page(self, path: str | os.PathLike, title: str = "") -> None:
+    def save_page(self, path: str | os.PathLike, title: str = "", *, language: str = "en", currency: str = "") -> None:
         """Save an HTML page that asks about a case in a browser, without Python and without a network.
 
         It holds the policy (``policy_json``), an interpreter in JavaScript, and the chart of the model if there is one.
@@ -82,19 +83,26 @@ class AskingAgent(AskingMixin):
         title : str, optional
             By default the target and the name of the training data, if the command ``train`` made the model, and
             otherwise the name of the file without its ending.
+        language : {"en", "de"}, default "en"
+            That of the page. Names, levels and classes are those of the data.
+        currency : str, optional
+            The unit of the prices, such as "EUR", shown with each of them; at ``lam=1`` also with each cost.
 
         Raises
         ------
         ValueError, TypeError
-            As ``policy_json``.
+            As ``policy_json``, and for a language that there is none of.
         OSError
             If the file cannot be written.
         """
         from fsgym.export.page import page_html
         from fsgym.support.writing import write_whole
 
-        policy = json.loads(self.policy_json())
-        write_whole(path, page_html(policy, title or self._page_title() or Path(path).stem, self._chart_svg()))
+        check_is_fitted(self, "policy_")
+        with speaking(check_speech(language, currency, self.rules_.lam)):
+            policy = json.loads(self.policy_json())
+            page = page_html(policy, title or self._page_title() or Path(path).stem, self._chart_svg())
+        write_whole(path, page)
 
     def _page_title(self) -> str:
         """The target and the name of the training data, such as ``died (patients)``; "" where they are not known."""
@@ -104,10 +112,14 @@ class AskingAgent(AskingMixin):
         return f"{target} ({name})" if name and target else name
 
     def _chart_svg(self) -> str:
-        """The chart of the model as an SVG element; "" where it has none."""
+        """The chart of the model as an SVG element; "" where it has none. It has enough boxes to pay."""
         chart = getattr(self, "chart", None)
+        if chart is None:
+            return ""
         try:
-            return "" if chart is None else chart().to_svg(dark=True)
+            drawn = chart()
+            enough = getattr(drawn, "n_boxes_enough", None)
+            return (drawn if enough is None else chart(max_boxes=enough)).to_svg(dark=True)
         except ValueError:
             return ""
 
@@ -193,18 +205,21 @@ class AskingAgent(AskingMixin):
         if X is None and y is not None:
             raise ValueError("X must be given where y is, got labels without rows")
         structure, ways = self._found_chart()
-        cases = "training cases that the chart was not made from, but the policy was (so its loss is too low)"
+        cases = said("chart_training")
         if X is not None:
             labelled = y is not None or isinstance(X, Dataset)
             rows = self.labelled_dataset(X, y) if labelled else None
             features = self._features(X) if rows is None else rows.X
             codes = None if rows is None else rows.y
-            ways, cases = ways_of(structure, self.rules_, features, codes, follow_policy(self, features)), "cases"
+            ways, cases = (
+                ways_of(structure, self.rules_, features, codes, follow_policy(self, features)),
+                said("chart_cases"),
+            )
         labels = self.classes_.tolist() if self.bins_ is None else [str(r) for r in self.bins_.ranges()]
         terms = ChartTerms(self.rules_, self.columns_, labels)
-        title = f"{type(self).__name__} at lambda {self.rules_.lam:.4g}"
+        title = said("chart_title", model=type(self).__name__, lam=number_text(self.rules_.lam))
         if self.evidence_:
-            title += f", where it is not said whether there is a value of {', '.join(self.evidence_)}"
+            title = said("chart_not_said", title=title, names=", ".join(self.evidence_))
         return Chart(structure, ways, terms, title=title, cases=cases, max_boxes=max_boxes)
 
     def _see_rows(self, dataset: Dataset) -> None:

@@ -61,7 +61,7 @@ class ZeroNormSVMClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
     References
     ----------
     Weston, Elisseeff, Schölkopf and Tipping (2003), Use of the zero-norm with linear models and kernel methods, the
-    l2-AROM method of section 3; a reference method of Jawanpuria, Nath and Ramakrishnan (2015), Table 4.
+    l2-AROM method of section 3; a reference method of the paper of DisjunctionClassifier, Table 4.
 
     Examples
     --------

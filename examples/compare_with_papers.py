@@ -23,7 +23,7 @@ METHODS = {
     "sparse_group_lasso": "Simon et al. (2013)",
     "uncertain_sgl": "Xie and Xu (2013), sparse group LASSO on uncertain features",
     "gbfs": "Xu et al. (2014), gradient boosted feature selection",
-    "hkl": "Bach (2009), Jawanpuria et al. (2015), hierarchical kernel learning",
+    "hkl": "discriminative disjunctive features, by hierarchical kernel learning (Bach, 2009)",
 }
 
 

@@ -1,5 +1,10 @@
 """Classification where every feature has a price: Gymnasium environments, rules, evaluation, comparison."""
 
+# ruff: noqa: E402 (the first thing that is imported lets Ctrl-C stop the other imports)
+from fsgym.support.early_interrupts import stop_while_importing
+
+stop_while_importing()
+
 import warnings
 from importlib.metadata import version
 from typing import TYPE_CHECKING

@@ -84,7 +84,7 @@ def _skipped(study: Study, options: Options) -> list[str]:
     if not options.skip_missing:
         require_datasets(study.needed_datasets(options.full), study.name, options.data_dir)
         return []
-    skip = skipped_datasets(study, options.full, options.data_dir)
+    skip = skipped_datasets(study, options.full, options.data_dir, say)
     if skip:
         say(skipped_note(skip))
     return skip

@@ -1,13 +1,16 @@
 """What is installed, and what importing it loads."""
 
+import re
 import subprocess
 import sys
 import tomllib
 from importlib import metadata
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 import fsgym
 
@@ -41,6 +44,22 @@ def test_versions_agree():
         pytest.skip("fsgym is not installed: it runs from its source folder")
     assert installed == fsgym.__version__ == project()["version"]
     assert f"## {fsgym.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_constraints_have_every_requirement():
+    given = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = given["project"]["optional-dependencies"]
+    wanted = [*given["build-system"]["requires"], *given["project"]["dependencies"], *chain(*extras.values())]
+    names = {re.split(r"[\[<>=]", each)[0] for each in wanted} - {"fsgym"}
+    pinned = {line.partition("==")[0].replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    assert names - pinned == set()
+
+
+def test_no_reader_of_tables_has_a_known_fault():
+    (pyarrow,) = project()["optional-dependencies"]["parquet"]
+    admitted = SpecifierSet(pyarrow.removeprefix("pyarrow"))
+    assert "14.0.0" not in admitted  # runs code that is in a file, CVE-2023-47248
+    assert "14.0.1" in admitted
 
 
 @pytest.mark.parametrize("package", PACKAGES)

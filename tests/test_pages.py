@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text()
 START = ("start/one_case.md", "start/install.md", "start/from_gym.md")
-QUICK_GUIDE = ("missing_and_unknown", "stopping", "certain_enough", "explain", "tables", "command_line")
+QUICK_GUIDE = ("missing_and_unknown", "stopping", "certain_enough", "explain", "tables", "monitor", "command_line")
 GUIDE = sorted(path.relative_to(DOCS).as_posix() for path in (DOCS / "guide").glob("*.md"))
 # A code block, and the output that the page shows for it.
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)

@@ -277,9 +277,10 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
 
     References
     ----------
-    Bach (2009), High-dimensional non-linear variable selection through hierarchical kernel learning; Jawanpuria, Nath
-    and Ramakrishnan (2015), Generalized hierarchical kernel learning, whose conjunctions are these disjunctions of the
-    negated features.
+    Optimally extracting discriminative disjunctive features for dimensionality reduction (authors and year not found).
+    Its method: Bach (2009), High-dimensional non-linear variable selection through hierarchical kernel learning;
+    Jawanpuria, Nath and Ramakrishnan (2015), Generalized hierarchical kernel learning, whose conjunctions are these
+    disjunctions of the negated features.
 
     Examples
     --------

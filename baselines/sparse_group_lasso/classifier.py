@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,6 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from baselines import linear
 from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
+from baselines.sparse_group_lasso.group_lasso import (
+    MAX_GROUP_SIZE,
+    MIN_CURVATURE,
+    GroupDescent,
+    LogisticLoss,
+    logistic_dual,
+)
 from baselines.sparse_group_lasso.groups import ColumnGroups, group_members, make_groups
 from baselines.sparse_group_lasso.penalty import Penalty
 from fsgym.rules.uninformative import without_repeated
@@ -21,8 +29,6 @@ from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 from fsgym.support.threads import one_blas_thread
 
 # The sparse group LASSO with the logistic loss: proximal Newton steps on weighted least-squares problems.
-
-MIN_CURVATURE = 1e-6  # lower bound on a row's second derivative, which vanishes for rows with a large margin
 
 
 class LogisticSolution(NamedTuple):
@@ -58,6 +64,8 @@ def solve_logistic(
 ) -> LogisticSolution:
     """Minimise sum_i log(1 + exp(eta_i)) - y_i eta_i + lam1 |w|_1 + lam2 sum_g v_g |w_g|_2 over w and a free b.
 
+    With lam1 = 0, see ``GroupDescent``.
+
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features), float64
@@ -75,26 +83,71 @@ def solve_logistic(
     Proximal Newton-type methods for minimizing composite functions; Ndiaye, Fercoq, Gramfort and Salmon (2017), Gap
     safe screening rules for sparsity enforcing penalties, section 4.
     """
+    return logistic_path(X, y, [(lam1, lam2)], groups, start=start, tol=tol, max_iter=max_iter)[0]
+
+
+def logistic_path(
+    X: NDArray[np.float64],
+    y: NDArray[np.float64],
+    penalties: Iterable[tuple[float, float]],
+    groups: ColumnGroups,
+    *,
+    start: LogisticSolution | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 100,
+) -> list[LogisticSolution]:
+    """Return the solutions of ``solve_logistic`` at each pair of ``penalties``, each started from the previous one."""
+    solutions, target, descent = [], tol * null_model(y)[1], None
     with one_blas_thread():
-        return _run_newton(_State(X, y, Penalty(lam1, lam2, groups)), start, tol, max_iter)
+        for lam1, lam2 in penalties:
+            if lam1 == 0 and groups.sizes.max() <= MAX_GROUP_SIZE:
+                if descent is None:
+                    descent = _group_descent(X, y, groups)
+                start = _run_group_descent(descent, lam2, start, target, max_iter)
+            else:
+                start = _run_newton(_State(X, y, Penalty(lam1, lam2, groups)), start, target, max_iter)
+            if start.gap > target:
+                warnings.warn(
+                    f"the duality gap is {start.gap:.3g} after {start.n_iter} Newton steps, above {target:.3g}; raise "
+                    "max_iter, tol or the penalties",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+            solutions.append(start)
+    return solutions
 
 
-def _run_newton(state: _State, start: LogisticSolution | None, tol: float, max_iter: int) -> LogisticSolution:
-    first, loss = null_model(state.y)
+def _group_descent(X: NDArray[np.float64], y: NDArray[np.float64], groups: ColumnGroups) -> GroupDescent:
+    def take_newton_step(descent: GroupDescent, lam: float, chosen: NDArray, gap: float, target: float) -> None:
+        w = np.empty_like(descent.w)
+        w[groups.order] = descent.w
+        w, b, _ = _State(X, y, Penalty(0.0, lam, groups)).step(w, descent.b, gap, target)
+        descent.move_to(w[groups.order], b)
+
+    return GroupDescent(np.ascontiguousarray(X.T[groups.order]), LogisticLoss(y), groups, take_newton_step)
+
+
+def _run_group_descent(
+    descent: GroupDescent, lam: float, start: LogisticSolution | None, target: float, max_iter: int
+) -> LogisticSolution:
+    order = descent.groups.order
+    if start is not None and not (start.b == descent.b and np.array_equal(start.w[order], descent.w)):
+        descent.restart(start.w[order], start.b)
+    gap, _ = descent.solve(lam, target, max_sets=max_iter, max_steps=max_iter)
+    w = np.empty_like(descent.w)
+    w[order] = descent.w
+    return LogisticSolution(w, descent.b, gap, descent.n_steps)
+
+
+def _run_newton(state: _State, start: LogisticSolution | None, target: float, max_iter: int) -> LogisticSolution:
+    first, _ = null_model(state.y)
     w, b = (np.zeros(state.X.shape[1]), first) if start is None else (start.w, start.b)
     b = state.intercept(state.X @ w, b)
-    gap, target, moved = state.gap(w, b), tol * loss, True
+    gap, moved = state.gap(w, b), True
     n_iter = 0
     while gap > target and moved and n_iter < max_iter:
         w, b, moved = state.step(w, b, gap, target)
         gap, n_iter = state.gap(w, b), n_iter + 1
-    if gap > target:
-        warnings.warn(
-            f"the duality gap is {gap:.3g} after {n_iter} Newton steps, above {target:.3g}; raise max_iter, tol or the "
-            "penalties",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
     return LogisticSolution(w, b, gap, n_iter)
 
 
@@ -131,12 +184,8 @@ class _State(NamedTuple):
         """
         eta = self.X @ w + b
         residual, curvature = self.y - expit(eta), np.maximum(expit(eta) * expit(-eta), MIN_CURVATURE)
-        squared = float(residual @ (residual / curvature))
-        share = max(1.0 + float(eta @ residual) / squared, 0.0) if squared > 0 else 1.0  # optimal for a quadratic loss
-        for most in (self.penalty.dual_norm(self.X.T @ residual), float(np.abs(residual).max())):
-            share = min(share, 1.0 / most) if most > 0 else share
-        q = (self.y - share * residual).clip(0.0, 1.0)
-        return max(self.loss(eta) + self.penalty.value(w) - float((entr(q) + entr(1.0 - q)).sum()), 0.0)
+        norm = self.penalty.dual_norm(self.X.T @ residual)
+        return max(self.loss(eta) + self.penalty.value(w) - logistic_dual(self.y, eta, residual, curvature, norm), 0.0)
 
     def step(self, w: NDArray, b: float, gap: float, target: float) -> tuple[NDArray, float, bool]:
         """Take one proximal Newton step with a line search; return w, b, and whether they changed."""

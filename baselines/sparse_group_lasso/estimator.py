@@ -63,12 +63,15 @@ class SparseGroupLasso(ColumnSelectorMixin, RegressorMixin, BaseEstimator):
     Notes
     -----
     "exact" is block coordinate descent on working sets with gap-safe screening; Newton steps on the support take over
-    when the descent has cost more than they do. Prediction never reads a column whose coefficient is zero.
+    when the descent has cost more than they do. With lam1 = 0, the working sets are those of the strong rule, and each
+    group is minimised exactly. Of other software, skglm solves this problem, and adelie that with lam1 = 0; neither
+    reports a duality gap. Prediction never reads a column whose coefficient is zero.
 
     References
     ----------
     Friedman, Hastie and Tibshirani (2010), A note on the group lasso and a sparse group lasso; Ndiaye, Fercoq, Gramfort
-    and Salmon (2016), GAP safe screening rules for sparse-group lasso; Xie and Xu (2013), eq. 7.
+    and Salmon (2016), GAP safe screening rules for sparse-group lasso; Tibshirani et al. (2012), Strong rules for
+    discarding predictors in lasso-type problems; Xie and Xu (2013), eq. 7.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from baselines.sparse_group_lasso import kernels
 from baselines.sparse_group_lasso.fista import squared_norm
+from baselines.sparse_group_lasso.group_lasso import MAX_GROUP_SIZE, GroupDescent, SquaredLoss
 from baselines.sparse_group_lasso.groups import ColumnGroups
 from fsgym.support.threads import one_blas_thread
 
@@ -177,6 +178,7 @@ class SGLProblem:
         self.all = np.arange(len(sizes))
         self.buffers = np.empty((4, int(sizes.max())))
         self._norms: NDArray[np.float64] | None = None
+        self._group_descent: GroupDescent | None = None
 
     def correlations(self, r: NDArray, chosen: NDArray, z: NDArray) -> None:
         """Write X'r into ``z`` for the groups ``chosen``."""
@@ -188,6 +190,15 @@ class SGLProblem:
         if norms is None:
             norms = self._norms = np.sqrt(np.einsum("ji,ji->j", self.XT, self.XT))
         return norms
+
+    def group_descent(self, w: NDArray[np.float64] | None) -> GroupDescent:
+        """Return the solver of the group LASSO, at ``w``; what it computed at other penalties is kept."""
+        descent = self._group_descent
+        if descent is None:
+            descent = self._group_descent = GroupDescent(self.XT, SquaredLoss(self.y), self.groups, solve_dual)
+        if w is not descent.w:
+            descent.restart(np.zeros(len(self.XT)) if w is None else w, 0.0)
+        return descent
 
     def prepare(self, chosen: NDArray) -> None:
         """Compute the Gram matrices and step sizes of the groups ``chosen``."""
@@ -211,16 +222,42 @@ def solve_sgl(
 
     Returns the coefficients in the order of places (n_features,), the certified duality gap, and the outer iterations.
     """
+    target = 0.5 * tol * float(problem.y @ problem.y)
     with one_blas_thread():
-        return _solve_on_working_sets(problem, lam1, lam2, w, tol, max_iter)
+        if lam1 == 0 and problem.groups.sizes.max() <= MAX_GROUP_SIZE:
+            descent = problem.group_descent(w)
+            gap, n_iter = descent.solve(lam2, target, max_sets=max_iter)
+            solution = descent.w
+        else:
+            solution, gap, n_iter = _solve_on_working_sets(problem, lam1, lam2, w, target, max_iter)
+    if gap > target:
+        warnings.warn(
+            f"the duality gap is {gap:.3g} after {n_iter} iterations, above {target:.3g}; raise max_iter, tol or the "
+            "penalties, or start from the solution at larger penalties",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return solution, gap, n_iter
+
+
+def solve_dual(descent: GroupDescent, lam: float, chosen: NDArray, gap: float, target: float) -> None:
+    """Go on from ``descent`` by the augmented Lagrangian."""
+    groups, lam2 = descent.groups, lam * descent.groups.weights
+    augmented = AugmentedLagrangian(descent.XT, descent.loss.y, groups, 0.0, lam2, chosen)
+
+    def gap_of(w: NDArray) -> float:
+        descent.move_to(w, 0.0)
+        descent.correlate(chosen)
+        return descent.gap(lam2, chosen)
+
+    gap_of(augmented.solve(descent.w, gap_of, max(1e-3 * gap, target)))
 
 
 def _solve_on_working_sets(
-    problem: SGLProblem, lam1: float, lam2: float, w: NDArray[np.float64] | None, tol: float, max_iter: int
+    problem: SGLProblem, lam1: float, lam2: float, w: NDArray[np.float64] | None, target: float, max_iter: int
 ) -> tuple[NDArray[np.float64], float, int]:
     groups = problem.groups
     descent = BlockDescent(problem, lam1, lam2 * groups.weights, np.zeros(len(groups.order)) if w is None else w.copy())
-    target = 0.5 * tol * float(problem.y @ problem.y)
     active, z, screening = problem.all, np.zeros(len(groups.order)), True
     for n_iter in range(max_iter + 1):
         descent.r = problem.residual(descent.w)
@@ -238,13 +275,6 @@ def _solve_on_working_sets(
         chosen = descent.working_set(z, active)
         problem.prepare(chosen)
         descent.run(chosen, gap, target if len(chosen) == len(active) else 0.3 * target)
-    if gap > target:
-        warnings.warn(
-            f"the duality gap is {gap:.3g} after {n_iter} iterations, above {target:.3g}; raise max_iter, tol or the "
-            "penalties, or start from the solution at larger penalties",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
     return descent.w, gap, n_iter
 
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 FAST = {"reassoc", "contract"}  # sums may be split over vector registers; infinities and NaN keep their meaning
 STEPS_PER_VISIT = 10  # accelerated proximal steps on a group, each time it is visited
+MAX_ROOT_STEPS = 50  # Newton steps for the norm of a group; by hand, two to five are usual
+ROOT_TOLERANCE = 1e-7  # the step after it is reached is the last: convergence is quadratic
 MAX_SQUARED_RATIO = 1e8  # of (lam2 / lam1)^2; above it, the dual norm is computed by another formula
 
 
@@ -325,3 +327,301 @@ def _update_residual(blocks, g, w, old, r):
             for i in range(r.size):
                 r[i] -= delta * XT[start + j, i]
     return change
+
+
+# The group LASSO (lam1 = 0): each group is minimised exactly, in the eigenvectors of its Gram matrix.
+
+
+class EigenBlocks(NamedTuple):
+    """The table in blocks of columns, and X_g'DX_g = V diag(d) V' of each group that was prepared.
+
+    Attributes
+    ----------
+    XT, first
+        As in ``Blocks``.
+    values : ndarray of shape (n_features,), float64
+        The eigenvalues d of each group, in increasing order.
+    vectors : ndarray of float64
+        The matrices V, concatenated.
+    vectors_first : ndarray of shape (n_groups,), int64
+        Start of each group's V in ``vectors``.
+    """
+
+    XT: NDArray[np.float64]
+    first: NDArray[np.int64]
+    values: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+    vectors_first: NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
+def group_norms(XT, r, first, chosen, norms):
+    """Write ||X_g'r||_2 into ``norms`` for the groups ``chosen``."""
+    for c in range(chosen.size):
+        g = chosen[c]
+        squared = 0.0
+        for j in range(first[g], first[g + 1]):
+            total = 0.0
+            for i in range(r.size):
+                total += XT[j, i] * r[i]
+            squared += total * total
+        norms[g] = np.sqrt(squared)
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
+def unit_columns(XT, unit, lengths):
+    """Write the columns divided by their norm into ``unit`` (float32, as ``XT``), and the norms into ``lengths``."""
+    for j in range(lengths.size):
+        squared = 0.0
+        for i in range(XT.shape[1]):
+            squared += XT[j, i] * XT[j, i]
+        lengths[j] = np.sqrt(squared)
+        factor = 1.0 / lengths[j] if lengths[j] > 0.0 else 0.0
+        for i in range(XT.shape[1]):
+            unit[j, i] = np.float32(factor * XT[j, i])
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
+def bound_group_norms(unit, lengths, direction, size, first, rounding, norms):
+    """Write upper bounds on ||X_g'r||_2 into ``norms``; r is ``size`` times ``direction``, (n,) float32.
+
+    ``rounding`` bounds the error of a product of two unit vectors.
+    """
+    for g in range(norms.size):
+        squared, lengths_squared = 0.0, 0.0
+        for j in range(first[g], first[g + 1]):
+            total = direction[0] * np.float32(0.0)
+            for i in range(direction.size):
+                total += unit[j, i] * direction[i]
+            squared += (lengths[j] * total) ** 2
+            lengths_squared += lengths[j] ** 2
+        norms[g] = size * (np.sqrt(squared) + rounding * np.sqrt(lengths_squared))
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def _is_nonzero(w, start, stop):
+    nonzero = False
+    for j in range(start, stop):
+        nonzero = nonzero or w[j] != 0.0
+    return nonzero
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def nonzero_groups(w, first, chosen, nonzero):
+    """Write the groups of ``chosen`` with a nonzero weight into ``nonzero``; return how many they are."""
+    count = 0
+    for c in range(chosen.size):
+        if _is_nonzero(w, first[chosen[c]], first[chosen[c] + 1]):
+            nonzero[count] = chosen[c]
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def add_scaled(w, last, share, first, chosen, out):
+    """Write w + share (w - last) into ``out`` for the groups ``chosen``."""
+    for c in range(chosen.size):
+        for j in range(first[chosen[c]], first[chosen[c] + 1]):
+            out[j] = w[j] + share * (w[j] - last[j])
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
+def add_product(XT, w, first, chosen, out):
+    """Add Xw to ``out``, over the columns of the groups ``chosen``."""
+    for c in range(chosen.size):
+        for j in range(first[chosen[c]], first[chosen[c] + 1]):
+            if w[j] != 0.0:
+                for i in range(out.size):
+                    out[i] += w[j] * XT[j, i]
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
+def weighted_grams(XT, first, chosen, weights, centre, grams, row):
+    """Write X_g'DX_g of the groups ``chosen``, all of one size m, into ``grams`` (n_chosen, m, m).
+
+    D has the diagonal ``weights``; with ``centre``, columns are centred by their weighted means. ``row`` is (n,).
+    """
+    total = 0.0
+    for i in range(row.size):
+        total += weights[i]
+    for c in range(chosen.size):
+        start, stop = first[chosen[c]], first[chosen[c] + 1]
+        for j in range(start, stop):
+            mean = 0.0
+            for i in range(row.size):
+                mean += weights[i] * XT[j, i]
+            mean = mean / total if centre else 0.0
+            for i in range(row.size):
+                row[i] = weights[i] * (XT[j, i] - mean)
+            for k in range(start, j + 1):
+                product = 0.0
+                for i in range(row.size):
+                    product += row[i] * XT[k, i]
+                grams[c, j - start, k - start] = product
+                grams[c, k - start, j - start] = product
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
+def descend_groups(blocks, chosen, lam2, weights, centre, inflation, w, r, buffers, row, enough, max_epochs):
+    """Minimise over each group of ``chosen`` in turn, until an epoch lowers the objective by at most ``enough``.
+
+    The loss is quadratic with Hessian X'DX, D has the diagonal ``weights`` and ``r`` is its negative gradient with
+    respect to Xw. Each group takes the minimum of an upper bound, whose Hessian is ``inflation`` times the prepared
+    matrix: the exact minimum if that is X_g'DX_g. With ``centre``, an intercept is kept at its optimum: the sum of
+    ``r`` is 0. ``w`` and ``r`` change in place. Epochs over the nonzero groups alternate with epochs over all.
+    ``buffers`` is (3, size of the largest group), ``row`` is (n,). Return the change of the intercept, the decrease in
+    the last epoch (at least), and the number of visits to groups.
+    """
+    total = 0.0
+    for i in range(r.size):
+        total += weights[i]
+    intercept, decrease, visits, everything = 0.0, 0.0, 0, True
+    for _epoch in range(max_epochs):
+        decrease = 0.0
+        for p in range(chosen.size):
+            g = chosen[p]
+            if not (everything or _is_nonzero(w, blocks.first[g], blocks.first[g + 1])):
+                continue
+            visits += 1
+            lower = _minimise_group(blocks, g, lam2[g], inflation, w, r, buffers)
+            if lower > 0.0:
+                decrease += lower
+                intercept -= _add_change(blocks, g, weights, total if centre else 0.0, buffers[2], r, row)
+        if everything and decrease <= enough:
+            break
+        everything = not everything and decrease <= enough
+    return intercept, decrease, visits
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
+def _minimise_group(blocks, g, lam2_g, inflation, w, r, buffers):
+    """Minimise over the weights of the group; write their change into ``buffers[2]``, return the decrease (at least).
+
+    With c = V'X_g'r + d V'w_g, the minimum is V v, v_k = c_k / (d_k + lam2_g / h) and h = |v|: the root of
+    f(h) = |c / (d h + lam2_g)| = 1. 1 / f is concave and increases, so Newton's steps for 1 / f = 1 converge from
+    any start, from the left without overshooting.
+    """
+    first, c, old, change = blocks.first[g], buffers[0], buffers[1], buffers[2]
+    m, base, n = blocks.first[g + 1] - first, blocks.vectors_first[g], r.size
+    nonzero, squared = False, 0.0
+    for j in range(m):
+        slope = 0.0
+        for i in range(n):
+            slope += blocks.XT[first + j, i] * r[i]
+        change[j] = slope
+        squared += slope * slope
+        nonzero = nonzero or w[first + j] != 0.0
+    if not nonzero and squared <= lam2_g * lam2_g:
+        return 0.0
+    size, squared = 0.0, 0.0
+    for k in range(m):
+        c[k], old[k] = 0.0, 0.0
+    for j in range(m):
+        for k in range(m):
+            c[k] += blocks.vectors[base + j * m + k] * change[j]
+            old[k] += blocks.vectors[base + j * m + k] * w[first + j]
+    for k in range(m):
+        c[k] += inflation * blocks.values[first + k] * old[k]
+        squared += c[k] * c[k]
+        size += old[k] * old[k]
+    largest = inflation * blocks.values[first + m - 1]
+    if largest <= 0.0:
+        return 0.0
+    zero = squared <= lam2_g * lam2_g
+    if not zero:
+        least = (np.sqrt(squared) - lam2_g) / largest
+        h = max(np.sqrt(size), least)
+        for _step in range(MAX_ROOT_STEPS):
+            f2, slope = 0.0, 0.0
+            for k in range(m):
+                d = inflation * blocks.values[first + k]
+                inverse = 1.0 / (d * h + lam2_g)
+                part = c[k] * inverse
+                f2 += part * part
+                slope += part * part * d * inverse
+            if slope <= 0.0:
+                break
+            f = np.sqrt(f2)
+            h = max(h + f2 * (f - 1.0) / slope, least)
+            if abs(f - 1.0) <= ROOT_TOLERANCE:
+                break
+    decrease = 0.0
+    for k in range(m):
+        d = inflation * blocks.values[first + k]
+        delta = (0.0 if zero else h * c[k] / (d * h + lam2_g)) - old[k]
+        decrease += 0.5 * d * delta * delta
+        c[k] = delta
+    for j in range(m):
+        delta = 0.0
+        for k in range(m):
+            delta += blocks.vectors[base + j * m + k] * c[k]
+        change[j] = -w[first + j] if zero else delta
+        w[first + j] += change[j]
+    return decrease
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
+def _add_change(blocks, g, weights, total, change, r, row):
+    """Update ``r`` after a change of the group; return by how much the intercept falls, 0 if ``total`` is 0."""
+    first, m = blocks.first[g], blocks.first[g + 1] - blocks.first[g]
+    for j in range(m % 4):
+        a, A = change[j], blocks.XT[first + j]
+        if j == 0:
+            for i in range(row.size):
+                row[i] = a * A[i]
+        else:
+            for i in range(row.size):
+                row[i] += a * A[i]
+    for j in range(m % 4, m, 4):
+        a, b, c, d = change[j], change[j + 1], change[j + 2], change[j + 3]
+        A, B, C, D = blocks.XT[first + j], blocks.XT[first + j + 1], blocks.XT[first + j + 2], blocks.XT[first + j + 3]
+        if j == 0:
+            for i in range(row.size):
+                row[i] = (a * A[i] + b * B[i]) + (c * C[i] + d * D[i])
+        else:
+            for i in range(row.size):
+                row[i] += (a * A[i] + b * B[i]) + (c * C[i] + d * D[i])
+    shift = 0.0
+    if total > 0.0:
+        for i in range(row.size):
+            shift += weights[i] * row[i]
+        shift /= total
+    for i in range(row.size):
+        r[i] -= weights[i] * (row[i] - shift)
+    return shift
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def logistic_loss(eta, y, residual, curvature, least):
+    """Write y - p and max(p (1 - p), ``least``) into ``residual`` and ``curvature``; return the summed loss."""
+    total = 0.0
+    for i in range(eta.size):
+        e = np.exp(-abs(eta[i]))
+        p = 1.0 / (1.0 + e)
+        curvature[i] = max(e * p * p, least)
+        residual[i] = y[i] - (p if eta[i] >= 0.0 else e * p)
+        total += max(eta[i], 0.0) + np.log1p(e) - y[i] * eta[i]
+    return total
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def logistic_intercept(margin, wanted, low, high):
+    """Return the root b of sum(expit(margin + b)) = ``wanted`` in [low, high], by safeguarded Newton steps from 0."""
+    b = 0.0
+    for _step in range(100):
+        if not low < b < high:
+            b = 0.5 * (low + high)
+        excess, slope = -wanted, 0.0
+        for i in range(margin.size):
+            e = np.exp(-abs(margin[i] + b))
+            p = 1.0 / (1.0 + e)
+            excess += p if margin[i] + b >= 0.0 else e * p
+            slope += e * p * p
+        if excess > 0.0:
+            high = b
+        else:
+            low = b
+        if abs(excess) <= 1e-14 * margin.size:
+            break
+        b = b - excess / slope if slope > 0.0 else np.inf
+    return b

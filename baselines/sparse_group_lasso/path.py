@@ -14,6 +14,7 @@ from baselines.sparse_group_lasso import kernels
 from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
 from baselines.sparse_group_lasso.groups import make_groups
 from baselines.sparse_group_lasso.penalty import Penalty
+from fsgym.support.threads import one_blas_thread
 
 
 class SGLPath(NamedTuple):
@@ -95,9 +96,10 @@ def sgl_path(
     Z, t, means, mean = centred(table, target.astype(np.float64), fit_intercept)
     problem, w = SGLProblem(Z, t, layout), None
     coefs, gaps, n_iters = np.zeros((len(pairs), table.shape[1])), np.zeros(len(pairs)), np.zeros(len(pairs), np.int64)
-    for k, (lam1, lam2) in enumerate(pairs):
-        w, gaps[k], n_iters[k] = solve_sgl(problem, lam1, lam2, w, tol, max_iter)
-        coefs[k, layout.order] = w
+    with one_blas_thread():
+        for k, (lam1, lam2) in enumerate(pairs):
+            w, gaps[k], n_iters[k] = solve_sgl(problem, lam1, lam2, w, tol, max_iter)
+            coefs[k, layout.order] = w
     return SGLPath(coefs, mean - coefs @ means, gaps, n_iters)
 
 

@@ -74,7 +74,10 @@ def facts(name: str, env: gym.Env) -> str:
             "Action space",
             f"`Discrete({inner.action_space.n})`: {rules.n_acquisitions} acquisitions, {rules.n_classes} answers",
         ),
-        ("Observation space", f"`Box({box.low.min():g}, {box.high.max():g}, {box.shape}, {box.dtype})`"),
+        (
+            "Observation space",
+            f"`Box({box.low.min():g}, {box.high.max():g}, {box.shape}, {box.dtype})`, whose bounds cover test rows too",
+        ),
         (
             "Data",
             f"{data.name}: {data.n_samples} training and {test.dataset.n_samples} test rows, "  # type: ignore

@@ -6,12 +6,15 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from fsgym.chart.boxes import MAX_BOXES, Structure
 from fsgym.chart.drawing import draw_svg
 from fsgym.chart.views import BoxView, ChartTerms, views_of
 from fsgym.chart.ways import Way, figures_of
 from fsgym.chart.words import in_mermaid, in_sentences
 from fsgym.text.sentences import probability_text
+from fsgym.text.speech import cost_text, money_text, said
 
 CHART_FORMAT = "fsgym-chart-1"
 
@@ -34,6 +37,9 @@ class Chart:
         Mean error cost plus ``lam`` times the mean price, of the chart and of the policy; NaN if classes are not given.
     paid, policy_paid : float, mean prices, in the unit of ``costs``
     fidelity : float, share of cases in which the policy gives the same answer and acquires the same
+    n_boxes_enough : int or None
+        Where the chart costs more than asking nothing, which its headline says, how many boxes cost less; None
+        elsewhere, and where no number of boxes does.
 
     See Also
     --------
@@ -66,6 +72,8 @@ class Chart:
         self.n_boxes_in_all, self.n_cases = len(structure.boxes), figures.n
         self.loss, self.policy_loss = figures.loss, figures.policy_loss
         self.paid, self.policy_paid, self.fidelity = figures.paid, figures.policy_paid, figures.same
+        self.n_boxes_enough: int | None = None
+        self._worse = self._worse_than_nothing(structure, ways)
 
     def __repr__(self) -> str:
         return f"Chart({len(self.boxes)} of {self.n_boxes_in_all} boxes, fidelity {self.fidelity:.3f})"
@@ -73,21 +81,45 @@ class Chart:
     @property
     def headline(self) -> str:
         """What the chart shows and how far it is the policy, in sentences."""
-        shown = f"{len(self.boxes)} boxes"
+        shown = said("chart_boxes", n=len(self.boxes))
         if len(self.boxes) < self.n_boxes_in_all:
-            shown = f"the first {len(self.boxes)} of {self.n_boxes_in_all} boxes"
+            shown = said("chart_first", n=len(self.boxes), all=self.n_boxes_in_all)
         if self.n_boxes_in_all >= MAX_BOXES:
-            shown += ", those that most cases come to; others are not looked for"
+            shown = said("chart_most", shown=shown)
         if self._first_answer is not None:
-            shown = f"nothing is asked, and the answer is always {self._first_answer}"
-        text = f"{self._title}: {shown}."
+            shown = said("chart_nothing", answer=self._first_answer)
         if not self.n_cases:
-            return text
-        compared = f"in {probability_text(self.fidelity)} the chart asks and answers as the policy does"
+            return f"{self._title}: {shown}."
+        text = said("chart_same", share=probability_text(self.fidelity))
         if self.loss == self.loss:
-            compared += f"; its loss is {self.loss:.4g}, that of the policy {self.policy_loss:.4g}"
-        compared += f"; it pays {self.paid:.4g} on average, the policy {self.policy_paid:.4g}"
-        return f"{text} Of {self.n_cases:,} {self._cases}, {compared}."
+            loss, policy = cost_text(self.loss, ".4g"), cost_text(self.policy_loss, ".4g")
+            text = said("chart_loss", text=text, loss=loss, policy=policy)
+        text = said("chart_pays", text=text, paid=money_text(self.paid), policy=money_text(self.policy_paid))
+        n = f"{self.n_cases:,}".replace(",", "." if said("decimal") == "," else ",")
+        whole = said("chart_of_cases", title=self._title, shown=shown, n=n, cases=self._cases, compared=text)
+        return f"{whole}{self._worse}"
+
+    def _worse_than_nothing(self, structure: Structure, ways: list[Way]) -> str:
+        """A warning where the same answer in all cases, without a question, has a lower loss; "" elsewhere.
+
+        It names the number of boxes that would do: the next larger one, or else the next smaller one.
+        """
+        rules, n_boxes = self._terms.rules, len(self.boxes)
+        if not n_boxes or self.loss != self.loss:
+            return ""
+        codes, rows = np.array([way.code for way in ways]), np.array([way.n for way in ways])
+        costs = rules.answer_costs[:, codes] @ rows / rows.sum()
+        nothing = float(costs.min())
+        if self.loss <= nothing:
+            return ""
+        answer = rules.answer_labels(self._terms.labels).tolist()[int(costs.argmin())]
+        others = [*range(n_boxes + 1, self.n_boxes_in_all + 1), *range(n_boxes - 1, 0, -1)]
+        enough = next((n for n in others if figures_of(structure, rules, ways, n).loss < nothing), None)
+        self.n_boxes_enough = enough
+        remedy = said("chart_never") if enough is None else said("chart_enough", n=enough)
+        boxes = said("chart_one_box") if n_boxes == 1 else said("chart_boxes", n=n_boxes)
+        loss = cost_text(nothing, ".4g")
+        return f" {said('chart_worse', boxes=boxes, answer=answer, nothing=loss, remedy=remedy)}"
 
     def place(self, known: Iterable[str], question: str | None, unavailable: Iterable[str] = ()) -> int | None:
         """The number of the box of a case; None if no box asks its question with that knowledge.

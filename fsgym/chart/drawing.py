@@ -12,6 +12,7 @@ from fsgym.chart.views import BoxView, Branch
 from fsgym.chart.words import branch_end_text, classes_text, condition_words, paid_text, price_range_text
 from fsgym.text.messages import visible
 from fsgym.text.sentences import probability_text
+from fsgym.text.speech import said
 
 # Where the boxes of a chart stand: columns by the number of questions before, in an order with few crossings.
 
@@ -191,8 +192,8 @@ def _draw_card(view: BoxView, place: _Place, labels: Sequence[Any], marked: bool
 
 
 def _about(view: BoxView) -> str:
-    about = f"{price_range_text(view.price)}, {probability_text(view.share)} of all cases"
-    return f"{about}; unknown: {', '.join(view.unavailable)}" if view.unavailable else about
+    about = said("of_all_cases", about=price_range_text(view.price), share=probability_text(view.share))
+    return said("unknown_names", about=about, names=", ".join(view.unavailable)) if view.unavailable else about
 
 
 def _class_bar(view: BoxView, x: float, y: float, labels: Sequence[Any]) -> list[str]:
@@ -239,9 +240,9 @@ def _ending(branch: Branch, width: float) -> tuple[str, str]:
     if branch.goes_to is not None:
         return f"{branch.goes_to} ▸", ""
     if branch.cut and branch.share is None:
-        return "", f"asks for {branch.cut}"
-    name, details = str(branch.answer), ", cut" if branch.cut else ""
-    wrong = "" if branch.wrong is None else f", {probability_text(branch.wrong)} wrong"
+        return "", said("asks_for", name=branch.cut)
+    name, details = str(branch.answer), f", {said('cut')}" if branch.cut else ""
+    wrong = "" if branch.wrong is None else f", {said('share_wrong', share=probability_text(branch.wrong))}"
     paid = "" if branch.paid is None else f", {paid_text(branch.paid)}"
     for more in (wrong, paid):
         if len(name) * BOLD_CHARACTER + (len(details) + len(more)) * CHARACTER > width:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from fsgym.data.columns import Column, Columns
 from fsgym.rules import Rules
 from fsgym.text.messages import listing
 from fsgym.text.sentences import probability_text
+from fsgym.text.speech import said
 
 # Conditions of a chart in words and signs: intervals with units, levels by name.
 
@@ -43,25 +45,25 @@ def condition_text(limits: tuple[Limit, ...], columns: Columns, alone: str | Non
             else _levels_text([limit._replace(feature=limit.feature - first) for limit in of_column], column)
         )
         if any(limit.low >= ANY_NUMBER for limit in of_column):
-            text = "has no value"
+            text = said("has_no_value")
         elif any(limit.missing for limit in of_column):
-            text += ", or no value" if text.endswith("or more") else " or no value"
+            text = said("or_no_value_after" if text.endswith("or more") else "or_no_value", condition=text)
         parts.append(text if column.name == alone else f"{column.name} {text}")
-    return " and ".join(parts)
+    return reduce(lambda first, last: said("and", first=first, last=last), parts) if parts else ""
 
 
 def _interval_text(limit: Limit, column: Column) -> str:
     low, high = (f"{v + column.offset:.12g}" for v in (limit.low, limit.high))
     unit = f" {column.unit}" if column.unit else ""
     if np.isinf(limit.low) and limit.high >= ANY_NUMBER:
-        return "has a value"
+        return said("has_value")
     if column.whole:
         text = _whole_text(limit.low + column.offset, limit.high + column.offset, column, unit)
         if text:
             return text
     if np.isinf(limit.low):
         return f"≤ {high}{unit}"
-    return f"> {low}{unit}" if limit.high >= ANY_NUMBER else f"> {low} and ≤ {high}{unit}"
+    return f"> {low}{unit}" if limit.high >= ANY_NUMBER else said("above_to", low=low, high=f"{high}{unit}")
 
 
 def _whole_text(above: float, most: float, column: Column, unit: str) -> str:
@@ -80,8 +82,10 @@ def _whole_text(above: float, most: float, column: Column, unit: str) -> str:
     if first == last:
         return f"= {first:.12g}{unit}"
     if np.isinf(above):
-        return f"at most {last:.12g}{unit}"
-    return f"{first:.12g}{unit} or more" if most >= ANY_NUMBER else f"{first:.12g} to {last:.12g}{unit}"
+        return said("at_most", high=f"{last:.12g}{unit}")
+    if most >= ANY_NUMBER:
+        return said("or_more", low=f"{first:.12g}{unit}")
+    return said("from_to", low=f"{first:.12g}", high=f"{last:.12g}{unit}")
 
 
 def _levels_text(limits: list[Limit], column: Column) -> str:
@@ -99,10 +103,10 @@ def _levels_text(limits: list[Limit], column: Column) -> str:
     if len(named) == 1:
         return f"= {named[0]}"
     if len(others) == 1:
-        return f"is not {others[0]}"
+        return said("is_not", level=others[0])
     if len(others) < len(named):
-        return f"is none of {listing(others, LEVELS_NAMED)}"
-    return f"is one of {listing(named, LEVELS_NAMED)}"
+        return said("is_none_of", levels=listing(others, LEVELS_NAMED))
+    return said("is_one_of", levels=listing(named, LEVELS_NAMED))
 
 
 class Branch(NamedTuple):
@@ -249,9 +253,9 @@ class _BoxDescriber:
         choice, columns = box.choice(answered), self.terms.columns
         limits, alone = choice.limits(), self._column_alone(box, choice)
         number = {leaf: first + k for k, leaf in enumerate(limits)}
-        start = "" if answered else "unknown"
+        start = "" if answered else said("unknown")
         if len(limits) == 1:
-            return [Row(0, start or "any value", first)]
+            return [Row(0, start or said("any_value"), first)]
         n_columns = len(set(columns.column_of[choice.feature[choice.feature >= 0]].tolist()))
         if n_columns == 1 and answered:
             return [Row(0, condition_text(way, columns, alone), number[leaf]) for leaf, way in limits.items()]
@@ -265,5 +269,6 @@ class _BoxDescriber:
 def _imitation_note(choice: ActionTree) -> str:
     if choice.exact or ((choice.feature < 0).all() and choice.agreement == 1):
         return ""
-    share = "all" if choice.agreement == 1 else f"{probability_text(choice.agreement)} of the"
-    return f"simplified: a small tree, as the policy in {share} cases here"
+    if choice.agreement == 1:
+        return said("simplified_all")
+    return said("simplified", share=probability_text(choice.agreement))

@@ -7,6 +7,7 @@ from typing import Any
 
 from fsgym.chart.views import BoxView, Branch
 from fsgym.text.sentences import price_text, probability_text
+from fsgym.text.speech import money_text, number_text, said
 
 CLASSES_NAMED = 4  # of a box
 PLAIN_IN_MERMAID = " .,%=_-+/'"  # signs that are no part of its language inside quotes
@@ -18,8 +19,9 @@ def price_range_text(price: tuple[float, float]) -> str:
     >>> price_range_text((2, 2)), price_range_text((0, 3))
     ('price 2', 'price 0 to 3')
     """
-    low, high = (f"{p:.4g}" for p in price)
-    return price_text(price[0]) if low == high else f"price {low} to {high}"
+    low, high = number_text(price[0]), money_text(price[1])
+    same = f"{price[0]:.4g}" == f"{price[1]:.4g}"
+    return price_text(price[0]) if same else said("price_range", low=low, high=high)
 
 
 def paid_text(paid: tuple[float, float]) -> str:
@@ -28,8 +30,9 @@ def paid_text(paid: tuple[float, float]) -> str:
     >>> paid_text((2, 2)), paid_text((1, 3))
     ('paid 2', 'paid 1 to 3')
     """
-    low, high = (f"{p:.4g}" for p in paid)
-    return f"paid {low}" if low == high else f"paid {low} to {high}"
+    low, high = number_text(paid[0]), money_text(paid[1])
+    same = f"{paid[0]:.4g}" == f"{paid[1]:.4g}"
+    return said("paid", paid=high) if same else said("paid_range", low=low, high=high)
 
 
 def classes_text(classes: Sequence[float], labels: Sequence[Any]) -> str:
@@ -44,22 +47,22 @@ def classes_text(classes: Sequence[float], labels: Sequence[Any]) -> str:
 def branch_end_text(branch: Branch) -> str:
     """Where a branch leads, in words."""
     if branch.goes_to is not None:
-        return f"go to {branch.goes_to}"
-    details = [] if branch.wrong is None else [f"{probability_text(branch.wrong)} wrong"]
+        return said("goes_to", number=branch.goes_to)
+    details = [] if branch.wrong is None else [said("share_wrong", share=probability_text(branch.wrong))]
     details += [] if branch.paid is None else [paid_text(branch.paid)]
-    answer = f"answer {branch.answer}" + (f" ({', '.join(details)})" if details else "")
+    answer = said("answers", answer=branch.answer) + (f" ({', '.join(details)})" if details else "")
     if not branch.cut:
         return answer
     if branch.share is None:
-        return f"not in this chart; the policy asks for {branch.cut} then"
-    return f"cut here, {answer}; the policy asks for {branch.cut}"
+        return said("not_in_chart", name=branch.cut)
+    return said("cut_here", answer=answer, name=branch.cut)
 
 
 def condition_words(branch: Branch) -> str:
     """The condition of a branch, with "unknown" for a question without an answer."""
     if branch.answered:
-        return branch.condition or "any value"
-    return f"unknown and {branch.condition}" if branch.condition else "unknown"
+        return branch.condition or said("any_value")
+    return said("unknown_and", condition=branch.condition) if branch.condition else said("unknown")
 
 
 def in_sentences(views: Sequence[BoxView], labels: Sequence[Any], headline: str) -> str:

@@ -20,6 +20,7 @@ from fsgym.support.writing import writable_folder
 from fsgym.text.messages import brief
 
 if TYPE_CHECKING:
+    from fsgym.data.columns import Columns
     from fsgym.session import Session
 
 COMMANDS = ("answer", "known", "unknown", "later", "undo", "why", "log", "stop", "save")  # of --json
@@ -128,6 +129,7 @@ def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -
         values = read_json(path)
         if not isinstance(values, dict):
             raise ValueError(f'{path} must map names to values, as {{"age": 63}}')
+        values = _as_typed(values, classifier.acquisitions_.columns)
     try:
         session = classifier.session(
             values,
@@ -141,6 +143,21 @@ def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -
         source = "--" if text.startswith(("unavailable: ", "missing: ")) else "" if path is None else f"{path}: "
         raise ValueError(source + text) from None
     return session, None
+
+
+def _as_typed(values: dict[str, Any], columns: Columns) -> dict[str, Any]:
+    """The values of --known, in which numbers may be texts as they are typed, such as "3,5", also within groups."""
+    from fsgym.data.written import Writing
+    from fsgym.session.values import value_of_text
+
+    by_name = {column.name: column for column in columns if column.kind == "number" and column.writing != Writing()}
+
+    def typed(name: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return _as_typed(value, columns)
+        return value_of_text(by_name[name], value) if isinstance(value, str) and name in by_name else value
+
+    return {name: typed(name, value) for name, value in values.items()}
 
 
 def _talk(model: Path, session: Session, unfinished: dict[str, Any] | None, file: SessionFile, saved: bool) -> None:

@@ -14,7 +14,7 @@ from fsgym.cli.terminal import console, wrapped
 from fsgym.data.columns import Column
 from fsgym.session import Question, Session, Step, words
 from fsgym.session.session import choose, postpone
-from fsgym.session.values import allowed_text, check_value, number_or_text, value_of_text
+from fsgym.session.values import check_value, number_or_text, typing_text, value_of_text
 from fsgym.text.messages import listing, visible
 from fsgym.text.sentences import answer_now_text, price_text, probability_text, unused_text
 
@@ -455,5 +455,5 @@ def allowed_at_prompt(column: Column) -> str:
     if column.kind == "bool":
         return "yes or no"
     if not levels_are_numbered(column):
-        return f"one of {listing(column.levels, LEVELS_LISTED)}" if column.levels else allowed_text(column)
+        return f"one of {listing(column.levels, LEVELS_LISTED)}" if column.levels else typing_text(column)
     return listing((f"{k} {level.strip()}" for k, level in enumerate(column.levels, 1)), LEVELS_LISTED)

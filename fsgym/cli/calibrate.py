@@ -60,6 +60,10 @@ def calibrate(
     ] = None,
     separator: options.SeparatorOption = None,
     decimal: options.DecimalOption = None,
+    thousands: options.ThousandsOption = None,
+    censored: options.CensoredOption = None,
+    sheet: options.SheetOption = None,
+    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
 ) -> None:
     """Make a model stop only where it is certain enough for what is promised, tested on rows of your own.
@@ -80,7 +84,9 @@ def calibrate(
     writable_folder(output.parent)
     mistakes.refuse_other_file(output)
     opened = ModelData.open(
-        model, {"target": target, "row_groups": row_groups, "separator": separator, "decimal": decimal}
+        model,
+        {"target": target, "row_groups": row_groups, "separator": separator, "decimal": decimal}
+        | {"thousands": thousands, "censored": censored, "sheet": sheet, "header_row": header_row},
     )
     kept = () if by is None else (by,)
     with options.warnings_printed():

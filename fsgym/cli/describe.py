@@ -1,4 +1,4 @@
-"""The command ``describe``: the columns of a table, and what looks wrong with them."""
+"""The command ``describe``: the columns of a table, and what looks wrong with them; or what a model file holds."""
 
 from __future__ import annotations
 
@@ -9,28 +9,52 @@ import typer
 
 from fsgym.cli import options
 from fsgym.cli.terminal import console, show
+from fsgym.text.html import HtmlTable
+from fsgym.text.messages import listing
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 def describe(
-    data: options.DataArgument,
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A name from `fsgym datasets`, a CSV, Parquet or npz file, openml:NAME, or a model file.",
+            autocompletion=options.complete_data,
+        ),
+    ],
     target: options.TargetOption = None,
     costs: Annotated[Path | None, typer.Option(metavar="FILE", help="Prices of the columns, as in compare.")] = None,
     units: options.UnitsOption = None,
     row_groups: options.RowGroupsOption = None,
     separator: options.SeparatorOption = None,
     decimal: options.DecimalOption = None,
+    thousands: options.ThousandsOption = None,
+    censored: options.CensoredOption = None,
+    sheet: options.SheetOption = None,
+    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
 ) -> None:
     """Describe the columns of a table, and say which of them look wrong and which option resolves it.
+
+    Also said: the rows of each class, rows that are equal to earlier ones, and columns that are copies of others.
+
+    Of a model file it says what it was trained on, its columns, prices, rules and learner, which loss is expected,
+    whether its probabilities are calibrated, and what it promises.
 
     Example: fsgym describe patients.csv --target died
     """
     import fsgym
     from fsgym.cli.files import read_units
 
+    given = {"target": target, "costs": costs, "units": units, "row-groups": row_groups}
+    if is_model_file(data):
+        for option, value in (given | {"separator": separator, "decimal": decimal}).items():
+            if value:
+                raise ValueError(f"--{option} is for tables, and {data} is a model file; leave it out")
+        _describe_model(Path(data))
+        return
     with options.warnings_printed():
         described = fsgym.describe(
             data,
@@ -39,6 +63,10 @@ def describe(
             units=read_units(units),
             separator=separator,
             decimal=decimal,
+            thousands=thousands,
+            censored=censored,
+            sheet=sheet,
+            header_row=header_row,
             data_dir=data_dir,
             row_groups=row_groups,
         )
@@ -49,6 +77,89 @@ def describe(
     for row in odd.to_dict("records"):
         has = "has " if row["suspicion"][0].isdigit() else ""
         show(f"{row['column']} {has}{row['suspicion']}; {row['remedy']}")
+    if described.attrs["repeated_rows"]:
+        show()
+        show(described.attrs["repeated_rows"])
+
+
+def is_model_file(data: str) -> bool:
+    """Whether an argument names a file that begins as model files do: a length of 8 bytes, then JSON."""
+    path = Path(data)
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(9)
+        return len(head) == 9 and head[8:] == b"{" and int.from_bytes(head[:8], "little") < path.stat().st_size
+    except (OSError, ValueError):  # what is wrong with such a name is said where it is read as data
+        return False
+
+
+def _describe_model(path: Path) -> None:
+    from importlib import import_module
+
+    from fsgym.cli.model_data import ModelData
+
+    opened = ModelData.open(path, {})
+    title, parts = import_module("agents.base").model_parts(opened.classifier)
+    show(f"{path}: {title}")
+    show(_training_text(opened.trained_on))
+    for part in parts:
+        if isinstance(part, HtmlTable):
+            console().print(_plain_table(part))
+        else:
+            show(part)
+    for sentence in _expectations(opened.classifier):
+        show(sentence)
+
+
+def _training_text(trained_on: Any) -> str:
+    """The data that a model was trained on, and how they were read; ``trained_on`` is a DataOrigin or None."""
+    if trained_on is None:
+        return "The file does not say which rows it was trained on."
+    part = "all" if trained_on.split == "all" else f"the {trained_on.split} part of the"
+    how = [f"target {trained_on.target}"] if trained_on.target else []
+    for option in ("drop", "category", "numeric"):
+        names = getattr(trained_on, option)
+        how += [f"{option} {listing(names)}"] if names else []
+    how += [f"rows with the same {trained_on.row_groups} together"] if trained_on.row_groups else []
+    return f"Trained on {part} {trained_on.n_samples:,} rows of {'; '.join([trained_on.source, *how])}."
+
+
+def _expectations(model: Any) -> list[str]:
+    """The loss that training expects, and whether the probabilities are calibrated and the model promises anything."""
+    sentences = []
+    report: Any = getattr(model, "report_", None)
+    for trial in getattr(report, "trials", ()):
+        if trial.learner == report.learner and trial.loss == trial.loss:
+            error = "" if trial.error != trial.error else f" (standard error {trial.error:.2g})"
+            how = "on the training rows out of fold, which is somewhat too low"
+            sentences.append(f"Expected loss per case: {trial.loss:.4g}{error}, {how}.")
+    if not sentences:
+        sentences.append("The file has no expected loss; fsgym evaluate measures it.")
+    calibrated = model.policy_.is_tempered
+    sentences.append(
+        "Its probabilities are calibrated by temperatures." if calibrated else "Its probabilities are not calibrated."
+    )
+    if model.promise_ is None:
+        sentences.append("It promises nothing; fsgym calibrate makes it promise an error or a recall.")
+    return sentences
+
+
+def _plain_table(part: HtmlTable) -> Any:
+    """A table of ``html_block`` for the terminal."""
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in part.header:
+        table.add_column(str(name), overflow="fold")
+    for row in part.rows:
+        table.add_row(*(" ".join(_cell(value).split()) for value in row))
+    return table
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _table_of(described: pd.DataFrame) -> Any:

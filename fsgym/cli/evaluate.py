@@ -11,9 +11,9 @@ import typer
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, check_rule_files
-from fsgym.cli.terminal import show
+from fsgym.cli.terminal import show, write_utf8
 from fsgym.data.row_groups import encode_row_groups
-from fsgym.evaluation.result import RELIABILITY_HEADING, sentence_case
+from fsgym.evaluation.result import RELIABILITY_HEADING, of_rows, sentence_case
 from fsgym.metrics import (
     ALL_LABELS,
     DIAGNOSTIC_LABELS,
@@ -63,18 +63,26 @@ def evaluate(
     numeric: options.NumericOption = None,
     separator: options.SeparatorOption = None,
     decimal: options.DecimalOption = None,
+    thousands: options.ThousandsOption = None,
+    censored: options.CensoredOption = None,
+    sheet: options.SheetOption = None,
+    header_row: options.HeaderRowOption = None,
     row_groups: options.RowGroupsOption = None,
     groups: options.GroupsOption = None,
     missing_columns: options.MissingColumnsOption = "error",
     data_dir: options.DataDirOption = None,
+    strict: options.StrictOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Evaluate a model file on a data set, under the rules of its training.
 
     The model file says how to read the data; each option of this command replaces what it says.
 
+    Where these rows differ from those of the training, such as by a unit, one line on stderr says so.
+
     With --json, one object: model, classifier, data, part, lam, remark (whether rows were used in training), promise
-    (of a calibrated model: what it promises, and what is found, in sentences) and evaluation. An evaluation has:
+    (of a calibrated model: what it promises, and what is found, in sentences), comparison (as of fsgym monitor; null
+    if the model file has no summary of its training) and evaluation. An evaluation has:
     dataset, rows, headline (names of the figures to decide by), figures (by name), cost_per_case and cost_per_1000
     (mean, low and high: the 95 % interval), classes, by_class (class, rows, recall, precision), positive_class,
     diagnostics (sensitivity, specificity, ppv, npv; empty for more than two classes) and confusion (rows by true class,
@@ -94,13 +102,17 @@ def evaluate(
     from fsgym.evaluation.evaluate import evaluate as evaluate_model
 
     given = {"drop": drop, "category": category, "numeric": numeric, "target": target, "row_groups": row_groups}
-    opened = ModelData.open(model, {**given, "separator": separator, "decimal": decimal})
+    signs = {"separator": separator, "decimal": decimal, "thousands": thousands, "censored": censored}
+    signs |= {"sheet": sheet, "header_row": header_row}
+    opened = ModelData.open(model, {**given, **signs})
     with options.warnings_printed():
         labelled = read_labelled(opened, data, data_dir, missing_columns)
     if groups is not None:
         opened.check_groups(groups, labelled.loaded.dataset)
     part = split or labelled.default_split
     rows = part_index(labelled.loaded, part, labelled.reading.row_groups)
+    compared = opened.compare(labelled.rows.iloc[rows], labelled.columns, labelled.loaded.dataset.target[rows])
+    opened.warn_of_differences(compared, data, strict)
     result = evaluate_model(labelled.classifier, labelled.loaded.dataset.rows(rows))
     remark = labelled.caution(rows)
     known = labelled.training if len(labelled.training) and not len(np.intersect1d(rows, labelled.training)) else None
@@ -108,7 +120,8 @@ def evaluate(
     promised = sentences_of_promise(opened.classifier, result)
     if as_json:
         head = {"model": str(model), "classifier": type(opened.classifier).__name__, "data": data, "part": part}
-        said = {"promise": promised} if promised else {}
+        said: dict[str, Any] = {"promise": promised} if promised else {}
+        said |= {"comparison": None if compared is None else compared.as_json()}
         found = result.to_json() | ({"references": references} if references else {})
         print_json(head | {"lam": result.rules.lam, "remark": remark, **said, "evaluation": found})
         return
@@ -176,6 +189,7 @@ def print_rules(model: Any, target: str) -> None:
 
 def print_json(values: Mapping[str, Any]) -> None:
     """Print one JSON object."""
+    write_utf8()
     print(visible_json(json.dumps(values, ensure_ascii=False, allow_nan=False, default=str)))
 
 
@@ -194,13 +208,18 @@ def print_evaluations(
         errors = ", ".join(f"{ALL_LABELS[f]} {value:.4g}" for f, value in references[name].items())
         show(f"  {words}: {errors}")
     _print_row("", [*results] if len(results) > 1 else [])
+    _print_row("rows", [f"{result.dataset.n_samples:,}" for result in results.values()])
     undefined = []
-    for label, values in _lines([*results.values()]):
+    for label, values, rows in _lines([*results.values()]):
         if any(value == value for value in values):
-            _print_row(label, [f"{value:.4f}" if value == value else "-" for value in values])
+            behind = f"   {of_rows(*rows)}" if rows else ""
+            _print_row(label, [_cell(value) for value in values], behind)
         else:
             undefined.append(label)
     if last.predicted is None:
+        show(f"  What the rows were answered{f' ({title})' if len(results) > 1 else ''}:")
+        for line in last.confusion_in_words(max(2, CLASSES_PRINTED)):
+            show(f"    {line}")
         print_reliability(last)
     rules = last.rules
     if rules.lam not in (0.0, 1.0) and (rules.costs != 1.0).any():
@@ -238,29 +257,44 @@ def headline_sentence(result: Evaluation) -> str:
     return f"{text}, {short_number(result.cost_per_1000.mean)} per 1,000 cases; {nothing}"
 
 
-def _lines(results: Sequence[Evaluation]) -> Iterator[tuple[str, list[float]]]:
-    """Labels and values of the rows of the table; ``positive`` is the same class in all columns."""
+def _lines(results: Sequence[Evaluation]) -> Iterator[tuple[str, list[float], list[int]]]:
+    """Labels and values of the rows of the table, and how many rows are behind each; none where all of them are.
+
+    ``positive`` is the same class in all columns.
+    """
     referred = () if results[0].rules.refer_cost is None else ("referred",)
     if results[0].predicted is not None:
         names = ("n_features", "n_acquisitions", "spent", "loss", "loss_low", "loss_high")
         for name in (*NUMBER_FIGURES, *names, *referred):
-            yield ALL_LABELS[name], [getattr(result, name) for result in results]
+            yield ALL_LABELS[name], [getattr(result, name) for result in results], []
         return
     for name in (*SHOWN_FIGURES, *referred):
-        yield ALL_LABELS[name], [getattr(result, name) for result in results]
+        yield ALL_LABELS[name], [getattr(result, name) for result in results], []
     classes, positive = results[0].dataset.classes, results[0].positive_class
+    n_classes = len(classes)
+    of_class = [np.bincount(r.dataset.y[r.answered], minlength=n_classes) for r in results]
+    of_answer = [np.bincount(r.answers[r.answered], minlength=n_classes) for r in results]
     if positive is not None:
-        labels = [one_line(str(classes[k]), 14) for k in (positive, 1 - positive)]
-        for name, label in zip(DIAGNOSTIC_LABELS, labels * 2):
-            yield f"{DIAGNOSTIC_LABELS[name]} ({label})", [result.diagnostics_of(positive)[name] for result in results]
+        places = [positive, 1 - positive]
+        for name, k, counts in zip(DIAGNOSTIC_LABELS, places * 2, [of_class] * 2 + [of_answer] * 2):
+            label = f"{DIAGNOSTIC_LABELS[name]} ({one_line(str(classes[k]), 14)})"
+            values = [result.diagnostics_of(positive)[name] for result in results]
+            yield label, values, [int(n[k]) for n in counts]
         return
     tables = [result.by_class for result in results]
     for k, label in enumerate(classes[:CLASSES_PRINTED]):
-        for name in ("recall", "precision"):
-            yield f"{name} of {one_line(str(label), 14)}", [float(table[name].iloc[k]) for table in tables]
+        for name, counts in (("recall", of_class), ("precision", of_answer)):
+            values = [float(table[name].iloc[k]) for table in tables]
+            yield f"{name} of {one_line(str(label), 14)}", values, [int(n[k]) for n in counts]
 
 
-def _print_row(label: str, cells: Sequence[str]) -> None:
-    line = f"  {label:<{LABEL_WIDTH}}" + "".join(f"{cell:>{CELL_WIDTH}}" for cell in cells)
+def _cell(value: float) -> str:
+    """A figure with four decimals, or with six digits where it is too wide; errors of numbers have their unit."""
+    text = f"{value:.4f}" if value == value else "-"
+    return text if len(text) < CELL_WIDTH else f"{value:.6g}"
+
+
+def _print_row(label: str, cells: Sequence[str], behind: str = "") -> None:
+    line = f"  {label:<{LABEL_WIDTH}}" + "".join(f"{cell:>{CELL_WIDTH}}" for cell in cells) + behind
     if line.strip():
         show(line.rstrip())

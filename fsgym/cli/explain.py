@@ -29,6 +29,10 @@ def explain(
     numeric: options.NumericOption = None,
     separator: options.SeparatorOption = None,
     decimal: options.DecimalOption = None,
+    thousands: options.ThousandsOption = None,
+    censored: options.CensoredOption = None,
+    sheet: options.SheetOption = None,
+    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
 ) -> None:
     """Explain the answer for one row of a file: what was acquired, why, what it cost, and what the model believed.
@@ -41,7 +45,9 @@ def explain(
     from fsgym.cli.ask_dialog import Screen
     from fsgym.cli.model_data import ModelData
 
-    opened = ModelData.open(model, {"numeric": numeric, "separator": separator, "decimal": decimal})
+    signs = {"separator": separator, "decimal": decimal, "thousands": thousands, "censored": censored}
+    signs |= {"sheet": sheet, "header_row": header_row}
+    opened = ModelData.open(model, {"numeric": numeric, **signs})
     with options.warnings_printed():
         table, loaded = opened.read(data, data_dir)
         rows = opened.rows_of(table, data, missing_columns)

@@ -27,6 +27,8 @@ def export(
     title: Annotated[
         str, typer.Option(help="Title of the page; default: target and name of the training data.", show_default=False)
     ] = "",
+    language: options.LanguageOption = "en",
+    currency: options.CurrencyOption = "",
 ) -> None:
     """Write an HTML page that asks about one case, question by question, in any browser.
 
@@ -39,6 +41,7 @@ def export(
     check_model(model)
     refuse_folder(page, "", "the page")
     refuse_folder(json_file, "--json", "the policy")
+    options.check_language(language)
     for path, mark, name in ((page, PAGE_MARK, "page"), (json_file, POLICY_MARK, "policy")):
         if path is not None:
             _refuse_unlike(path, mark, name)
@@ -46,7 +49,7 @@ def export(
         raise ValueError(f"--json must be another file than the page, got {json_file}")
     agents: Any = import_module("agents")
     classifier = agents.load_classifier(model)
-    classifier.save_page(page, title)
+    classifier.save_page(page, title, language=language, currency=currency)
     written = f"{page} ({page.stat().st_size / 1e6:.2g} MB)"
     if json_file is not None:
         write_whole(json_file, classifier.policy_json())

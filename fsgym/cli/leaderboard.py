@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fsgym.cli.options import complete_variant
-from fsgym.cli.terminal import console, say, show
+from fsgym.cli.terminal import console, say, show, write_utf8
 from fsgym.text.messages import visible_json
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def _print_json(table: pd.DataFrame) -> None:
     rows = json.loads(table.to_json(orient="records", double_precision=10))
     for row in rows:
         row["params"] = json.loads(row["params"]) if row["params"] else None
+    write_utf8()
     print(visible_json(json.dumps(rows, indent=2, ensure_ascii=False)))
 
 

@@ -23,11 +23,13 @@ from fsgym.cli.explain import explain
 from fsgym.cli.export import export
 from fsgym.cli.leaderboard import leaderboard
 from fsgym.cli.mistakes import refuse_empty
+from fsgym.cli.monitor import monitor
 from fsgym.cli.predict import predict
 from fsgym.cli.reproduce import reproduce
 from fsgym.cli.serve import serve
-from fsgym.cli.terminal import say, show
+from fsgym.cli.terminal import escape_what_streams_lack, say, show
 from fsgym.cli.train import train
+from fsgym.support.early_interrupts import interrupts_as_usual
 from fsgym.support.interrupts import interrupts_between_kernels
 from fsgym.text.messages import explain_unknown
 
@@ -46,7 +48,6 @@ class Commands(TyperGroup):
 app = typer.Typer(
     cls=Commands,
     add_completion=True,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Classification where every feature has a price: train, evaluate and compare methods.",
@@ -58,11 +59,14 @@ INPUT_ERRORS = (ValueError, TypeError, OSError, ImportError)
 
 @app.callback(invoke_without_command=True)
 def print_version(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         show(f"fsgym {fsgym.__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        show(context.get_help())
 
 
 app.command(short_help="Compare methods on a data set.")(compare)
@@ -72,12 +76,13 @@ app.command(short_help="Evaluate a model file on a data set.")(evaluate)
 app.command(short_help="Promise an error or recall, tested on your rows.")(calibrate)
 app.command(short_help="Place methods on a suite of the field.")(benchmark)
 app.command(short_help="Classify the rows of a file.")(predict)
+app.command(short_help="Say how new rows differ from the training.")(monitor)
 app.command(short_help="Ask about one case in the terminal.")(ask)
 app.command(short_help="Ask about cases in the browser.")(serve)
 app.command(short_help="Explain the answer for one row of a file.")(explain)
 app.command(short_help="Draw what a model asks in which state.")(chart)
 app.command(short_help="Write an HTML page that asks about one case.")(export)
-app.command(short_help="Describe the columns of a table.")(describe)
+app.command(short_help="Describe the columns of a table, or a model file.")(describe)
 app.command(short_help="Rank a policy of your own on an environment.")(leaderboard)
 app.add_typer(datasets_app, name="datasets", short_help="List the data sets by name, or fetch those of a study.")
 
@@ -91,11 +96,13 @@ def _explain_usage(error: Any) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit with 0, 1 (something failed), 2 (invalid input) or 130 (Ctrl-C).
+    """Run a command and exit with 0, 1 (something failed), 2 (invalid input), 3 (rows differ) or 130 (Ctrl-C).
 
     Errors are reported in one line on stderr, without a traceback.
     """
     try:
+        interrupts_as_usual()
+        escape_what_streams_lack()
         given = list(sys.argv[1:] if arguments is None else arguments)
         refuse_empty(given)
         with interrupts_between_kernels():

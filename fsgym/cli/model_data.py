@@ -13,11 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.cli.options import comma_separated
+from fsgym.cli.terminal import say
 from fsgym.data.cells import refuse_unmatched_levels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset
+from fsgym.data.reading import excel
 from fsgym.data.reading.model_tables import labels_for, numbers_for, read_file_for, select_columns
 from fsgym.data.reading.reading import Reading, check_reading
+from fsgym.data.repeated import DUPLICATES, duplicate_groups
+from fsgym.data.training_summary import Comparison
 from fsgym.datasets.folder import LoadedDataset
 from fsgym.datasets.loading import SPLIT_NAMES, is_path, load_whole, part_index
 from fsgym.text.messages import brief, explain_unknown, listing
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LISTS = ("drop", "category", "numeric")
+NO_TEXT_FILES = (".parquet", *excel.SUFFIXES)
+NEWER = ("thousands", "censored", "sheet", "header_row")  # fields that files of earlier versions lack
 OTHER_SPLIT = {"train": "test", "test": "train", "all": "all"}
 
 
@@ -39,7 +45,7 @@ class DataOrigin(NamedTuple):
     fingerprint : str, of the encoded table with its labels, see ``fsgym.data.dataset.table_fingerprint``
     n_samples : int, rows of the whole table
     split : {"train", "test", "all"}, the part used for training
-    target, drop, category, numeric, separator, decimal, row_groups
+    target, drop, category, numeric, separator, decimal, row_groups, thousands, censored, sheet, header_row
         As in ``load_dataset``.
     """
 
@@ -55,6 +61,10 @@ class DataOrigin(NamedTuple):
     separator: str | None = None
     decimal: str | None = None
     row_groups: str | None = None
+    thousands: str | None = None
+    censored: str | None = None
+    sheet: str | None = None
+    header_row: int | None = None
 
     @classmethod
     def of(cls, source: str, whole: Dataset, split: str, reading: Reading) -> DataOrigin:
@@ -68,21 +78,22 @@ class DataOrigin(NamedTuple):
         return Reading(**{field: getattr(self, field) for field in Reading._fields if field in self._fields})
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values by name."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in self._asdict().items()}
+        """Plain JSON values by name; the newer ones only where they are given."""
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in self._asdict().items()}
+        return {k: v for k, v in plain.items() if k not in NEWER or v is not None}
 
     @classmethod
     def from_json(cls, values: Any) -> DataOrigin:
         """The record from what ``to_json`` returned; ValueError if it is damaged."""
-        fields = dict(values) if isinstance(values, dict) else {}
+        fields: dict[str, Any] = dict.fromkeys(NEWER) | (dict(values) if isinstance(values, dict) else {})
         for name in LISTS:
             listed = fields.get(name)
             if not isinstance(listed, list) or not all(isinstance(v, str) for v in listed):
                 raise ValueError(f"the description of its training data has no list {name!r} of names")
             fields[name] = tuple(listed)
         for name in cls._fields:
-            optional = name in ("target", "separator", "decimal", "row_groups")
-            kinds = int if name == "n_samples" else tuple if name in LISTS else str
+            optional = name in ("target", "separator", "decimal", "row_groups", *NEWER)
+            kinds = int if name in ("n_samples", "header_row") else tuple if name in LISTS else str
             if name not in fields or not (isinstance(fields[name], kinds) or (optional and fields[name] is None)):
                 raise ValueError(f"the description of its training data has no valid {name!r}")
         if fields["split"] not in SPLIT_NAMES or set(fields) != set(cls._fields):
@@ -134,6 +145,10 @@ class ModelData:
         training, remembered = self.trained_on, Reading()
         if training is not None and (is_table_file(data) or training.source == data):
             remembered = training.reading
+            if data.endswith(NO_TEXT_FILES):
+                remembered = remembered._replace(separator=None)
+            if not data.endswith(excel.SUFFIXES):
+                remembered = remembered._replace(sheet=None, header_row=None)
         if self.classifier.bins_ is not None:
             remembered = remembered._replace(bins=self.classifier.bins_)
         changes = {field: value for field, value in self.given._asdict().items() if value and field != "one_hot"}
@@ -148,9 +163,9 @@ class ModelData:
             loaded = load_whole(data, reading, data_dir)
             return loaded.dataset.to_frame(), loaded
         others = tuple(name for name in (reading.row_groups, *keep) if name is not None)
-        table = read_file_for(self.columns, data, keep=others, separator=reading.separator, decimal=reading.decimal)
+        table = read_file_for(self.columns, data, reading, keep=others)
         if table.shape[1] == 1 and reading.separator and not self.given.separator:  # not separated as in training
-            table = read_file_for(self.columns, data, keep=others, decimal=self.given.decimal)
+            table = read_file_for(self.columns, data, self.given, keep=others)
         return table, None
 
     def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str) -> pd.DataFrame:
@@ -163,6 +178,29 @@ class ModelData:
         if not hasattr(self.classifier, "feature_names_in_"):  # fitted by position
             return chosen.set_axis(range(chosen.shape[1]), axis=1)
         return chosen
+
+    def compare(self, rows: pd.DataFrame, columns: Collection[str], labels: Any = None) -> Comparison | None:
+        """How rows of a table with these columns, as from ``rows_of``, differ from the training; None if unknown."""
+        model = self.classifier
+        if model.training_summary_ is None:
+            return None
+        if hasattr(model, "feature_names_in_"):
+            rows = rows[[name for name in rows.columns if name in columns]]
+            return model.compare_with_training(rows, labels, missing_columns="unavailable")
+        return model.compare_with_training(rows, labels)
+
+    def warn_of_differences(self, compared: Comparison | None, data: str, strict: bool) -> None:
+        """Say in a line how rows differ from the training; ValueError if ``strict``."""
+        if compared is None:
+            if strict:
+                raise ValueError(
+                    f"--strict must have a summary of the training, but {self.path} has none; train it again"
+                )
+        elif compared.differences:
+            sentence = compared.sentence(data)
+            if strict:
+                raise ValueError(f"{sentence}; --strict refuses them")
+            say(f"{sentence}; fsgym monitor says more")
 
     def classifier_for(self, columns: Collection[str]) -> Any:
         """The classifier for a table with these columns: one that it lacks says nothing of the rows."""
@@ -183,7 +221,7 @@ class ModelData:
 
 
 def is_table_file(data: str) -> bool:
-    """Whether an argument is the path of a CSV or Parquet file."""
+    """Whether an argument is the path of a CSV, Parquet or Excel file."""
     return is_path(data) and not data.endswith(".npz")
 
 
@@ -214,6 +252,8 @@ class LabelledData:
     default_split : str, the part to evaluate on
     remark : str, what is known of the training rows otherwise
     classifier : that for these columns
+    rows : DataFrame, all rows as in the table, of the columns of the model
+    columns : tuple of str, the columns of the table
     """
 
     loaded: LoadedDataset
@@ -222,6 +262,8 @@ class LabelledData:
     default_split: str
     remark: str
     classifier: Any
+    rows: pd.DataFrame
+    columns: tuple[str, ...]
 
     def refuse_training_rows(self, rows: NDArray[np.int64]) -> None:
         """ValueError where some of these rows were used in training."""
@@ -259,7 +301,7 @@ def labelled_data(
         is_number = opened.classifier.bins_ is not None
         labels = (numbers_for if is_number else labels_for)(table[reading.label], classes, column)
         groups = table[reading.row_groups] if reading.row_groups in table.columns else None
-        if groups is None and opened.given.row_groups:
+        if groups is None and opened.given.row_groups not in (None, DUPLICATES):
             raise ValueError(f"{data} has no column {reading.row_groups!r} for --row-groups")
     else:
         import pandas as pd
@@ -269,10 +311,12 @@ def labelled_data(
             labels = labels_for(pd.Series(labels), classes, data)
         groups = loaded.dataset.row_groups
     dataset: Dataset = opened.classifier.labelled_dataset(rows, labels)
+    if groups is None and reading.row_groups == DUPLICATES:
+        groups = duplicate_groups(dataset.X)
     name = Path(data).name.partition(".")[0] if loaded is None else loaded.dataset.name
     whole = LoadedDataset(dataset.replace(name=name, row_groups=groups), None if loaded is None else loaded.n_train)
     known = _training_rows(opened, data, whole, reading)
-    return LabelledData(whole, reading, *known, opened.classifier_for(table.columns))
+    return LabelledData(whole, reading, *known, opened.classifier_for(table.columns), rows, tuple(table.columns))
 
 
 def _training_rows(

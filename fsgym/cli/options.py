@@ -66,13 +66,14 @@ def complete_variant(incomplete: str) -> list[str]:
 DataArgument = Annotated[
     str,
     typer.Argument(
-        help="A name from `fsgym datasets`, a CSV, Parquet or npz file, or openml:NAME.", autocompletion=complete_data
+        help="A name from `fsgym datasets`, a CSV, Excel, Parquet or npz file, or openml:NAME.",
+        autocompletion=complete_data,
     ),
 ]
 DataSetsArgument = Annotated[
     list[str],
     typer.Argument(
-        help="Names from `fsgym datasets`, CSV, Parquet or npz files, or openml:NAME; one or several.",
+        help="Names from `fsgym datasets`, CSV, Excel, Parquet or npz files, or openml:NAME; one or several.",
         autocompletion=complete_data,
     ),
 ]
@@ -89,7 +90,7 @@ RowGroupsOption = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="Column of a CSV file that says which rows belong together, such as the patient of each visit: they stay "
-        "on the same side of every split. It is not a feature.",
+        "on the same side of every split. It is not a feature. Or duplicates: rows with equal features stay together.",
     ),
 ]
 JobsOption = Annotated[
@@ -114,7 +115,7 @@ ModelArgument = Annotated[
     typer.Argument(help="A file written by `fsgym train` or by save() of a classifier."),
 ]
 RowsArgument = Annotated[
-    str, typer.Argument(help="A CSV or Parquet file, or another data set as in train; it needs no labels.")
+    str, typer.Argument(help="A CSV, Excel or Parquet file, or another data set as in train; it needs no labels.")
 ]
 CategoryOption = Annotated[
     list[str] | None,
@@ -135,6 +136,32 @@ SeparatorOption = Annotated[
 ]
 DecimalOption = Annotated[
     str | None, typer.Option(metavar="SIGN", help="Decimal sign of a CSV file, a point or a comma; default: as found.")
+]
+ThousandsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIGN", help="What separates thousands: a comma, point, apostrophe or space; default: as found."
+    ),
+]
+CensoredOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="limit|half|missing",
+        help="What a number such as <1.5 or >200 counts as: its limit, half of it (above a limit, the limit), missing.",
+    ),
+]
+SheetOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Sheet of an Excel workbook, or its number from 1; default: the only one with content."
+    ),
+]
+HeaderRowOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Row of an Excel sheet with the names of the columns, from 1; default: the first that is not empty.",
+    ),
 ]
 UnitsOption = Annotated[
     list[str] | None,
@@ -189,11 +216,25 @@ OrderedCostsOption = Annotated[
         metavar="linear|squared", help="With --ordered: cost by the number of grades, or its square. Default: linear."
     ),
 ]
+StrictOption = Annotated[
+    bool, typer.Option("--strict", help="Refuse rows that differ from the training rows, instead of saying so.")
+]
+LanguageOption = Annotated[
+    str, typer.Option(metavar="en|de", help="Language of the page; names, levels and classes stay those of the data.")
+]
+CurrencyOption = Annotated[
+    str,
+    typer.Option(help="Unit of the prices, such as EUR, shown with each of them.", show_default=False),
+]
 TABLE_OPTIONS: dict[str, Any] = {
     "category": CategoryOption,
     "numeric": NumericOption,
     "separator": SeparatorOption,
     "decimal": DecimalOption,
+    "thousands": ThousandsOption,
+    "censored": CensoredOption,
+    "sheet": SheetOption,
+    "header_row": HeaderRowOption,
     "units": UnitsOption,
     "numeric_target": NumericTargetOption,
     "bins": BinsOption,
@@ -202,6 +243,14 @@ TABLE_OPTIONS: dict[str, Any] = {
     "ordered": OrderedOption,
     "ordered_costs": OrderedCostsOption,
 }
+SIGN_OPTIONS = (
+    "separator",
+    "decimal",
+    "thousands",
+    "censored",
+    "sheet",
+    "header_row",
+)  # how the cells of a table are written
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
@@ -303,7 +352,7 @@ def read_task(
 
     listed = {"drop": drop, "category": rules.get("category"), "numeric": rules.get("numeric")}
     names: dict[str, Any] = {option: tuple(comma_separated(value)) for option, value in listed.items()}
-    sign: dict[str, Any] = {option: rules.get(option) for option in ("separator", "decimal")}
+    sign: dict[str, Any] = {option: rules.get(option) for option in SIGN_OPTIONS}
     names |= _target_options(rules)
     given = Reading(target=target, row_groups=row_groups, units=read_units(rules.get("units")), **names, **sign)
     with warnings_printed():
@@ -344,6 +393,13 @@ def warnings_printed() -> Iterator[None]:
         yield
     for message in dict.fromkeys(str(warning.message) for warning in found):
         say(message)
+
+
+def check_language(language: str) -> None:
+    """ValueError for a language that there are no sentences of."""
+    from fsgym.text.speech import check_speech
+
+    check_speech(language, "", 1.0)
 
 
 def comma_separated(texts: Sequence[str] | None) -> list[str]:

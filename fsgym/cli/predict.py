@@ -12,7 +12,7 @@ import typer
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, refuse_folder
-from fsgym.cli.terminal import opened_output, show
+from fsgym.cli.terminal import opened_output, show, write_utf8
 from fsgym.support.writing import writable_folder
 from fsgym.text.messages import brief
 
@@ -40,11 +40,18 @@ def predict(
     numeric: options.NumericOption = None,
     separator: options.SeparatorOption = None,
     decimal: options.DecimalOption = None,
+    thousands: options.ThousandsOption = None,
+    censored: options.CensoredOption = None,
+    sheet: options.SheetOption = None,
+    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
+    strict: options.StrictOption = False,
 ) -> None:
     """Classify the rows of a file: the answer, what was acquired in order, and the price paid.
 
     Columns are found by name, in any order; other columns are ignored.
+
+    Rows that differ from those of the training, such as by a unit, are classified, and one line on stderr says so.
 
     The output has row (from 0), the columns of --keep, answer, the probability of each class, acquired, and paid.
 
@@ -66,12 +73,17 @@ def predict(
             raise ValueError(f"--output must be another file than the data, got {output}")
         writable_folder(output.parent)
     copied = tuple(options.comma_separated(keep))
-    opened = ModelData.open(model, {"numeric": numeric, "separator": separator, "decimal": decimal})
+    signs = {"separator": separator, "decimal": decimal, "thousands": thousands, "censored": censored}
+    signs |= {"sheet": sheet, "header_row": header_row}
+    opened = ModelData.open(model, {"numeric": numeric, **signs})
     with options.warnings_printed():
         table, _ = opened.read(data, data_dir, copied)
         refuse_unknown_columns(copied, table, f"--keep, {data}")
         rows = opened.rows_of(table, data, missing_columns)
+        opened.warn_of_differences(opened.compare(rows, table.columns), data, strict)
         writer = Writer(opened.classifier_for(table.columns), copied)
+        if output is None:
+            write_utf8()
         with opened_output(output) as file:
             write = writer.write_jsonl if output is not None and output.suffix == ".jsonl" else writer.write_csv
             for first in range(0, len(rows), ROWS_PER_CALL):

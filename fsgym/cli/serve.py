@@ -11,6 +11,7 @@ import typer
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_model
 from fsgym.support.extras import require
+from fsgym.text.speech import check_speech
 
 
 def serve(
@@ -36,6 +37,9 @@ def serve(
             "speaks TLS; separate several by commas.",
         ),
     ] = None,
+    title: Annotated[str, typer.Option(help="Title of the pages; default: the name of the file.")] = "",
+    language: options.LanguageOption = "en",
+    currency: options.CurrencyOption = "",
     most_cases: Annotated[
         int,
         typer.Option(min=1, max=100_000, help="How many cases are held; the least recently used one is dropped first."),
@@ -54,6 +58,7 @@ def serve(
     """
     require("web", "fsgym serve")
     check_model(model)
+    options.check_language(language)
     if token_file is not None:
         from fsgym.data.reading.files import check_file
 
@@ -61,13 +66,15 @@ def serve(
     from fsgym.cli.model_data import ModelData
 
     serving: Any = import_module("fsgym.web.serving")
+    classifier = ModelData.open(model, {}).classifier
     serving.serve(
-        ModelData.open(model, {}).classifier,
-        model.name,
+        classifier,
+        title or model.name,
         host,
         port,
         token_file=token_file,
         names=options.comma_separated(name),
         most_cases=most_cases,
+        speech=check_speech(language, currency, classifier.rules_.lam),
         browser=open_browser,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,19 @@ if TYPE_CHECKING:
 
 MAX_SENTENCE_LENGTH = 380  # characters on stderr; what is longer, such as a list of names, is cut in its middle
 MAX_WORD_LENGTH = 160  # of these characters
+
+
+def escape_what_streams_lack() -> None:
+    """Let standard output and stderr write the characters that their code page lacks as escapes, as ``\\u2192``."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def write_utf8() -> None:
+    """Let standard output be UTF-8, for output that programs read, whatever the code page of the terminal."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 def say(sentence: str) -> None:

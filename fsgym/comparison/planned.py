@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from fsgym.evaluation.usage import usage_as_json
 from fsgym.runner.local_code import error_with_line
 from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.store import read_timings
+from fsgym.runner.time_left import Expectation
 from fsgym.support.threads import n_threads
 from fsgym.text.messages import listing
 
@@ -114,13 +115,24 @@ class Comparison:
         except KeyboardInterrupt:
             interrupted = True
         if not interrupted:
-            run = run_tasks([task for _, task in self.tasks], self.store, **where._asdict(), name=label)
+            tasks = [task for _, task in self.tasks]
+            expected = self.expectations() if where.progress else None
+            run = run_tasks(tasks, self.store, **where._asdict(), name=label, expected=expected)
             interrupted = run.interrupted
             for (places, _), result, error in zip(self.tasks, run.results, run.errors):
                 if result or error is not None:
                     found = [None] * len(places) if result is None else result["cells"]
                     outcomes |= {k: _outcome_of(protocol, self.cells[k], own, error) for k, own in zip(places, found)}
         return [outcome for _, outcome in sorted(outcomes.items(), key=lambda item: item[0])], interrupted
+
+    def expectations(self) -> list[Expectation]:
+        """The method and settings of each task, and the seconds that it takes by ``seconds_of``."""
+        train, found = self.protocol.parts(0).train, []
+        for places, _ in self.tasks:
+            _, method, setting = self.cells[places[0]]
+            seconds = seconds_of(method.name, train)
+            found.append(Expectation((method.name, str(setting)), None if seconds is None else seconds * len(places)))
+        return found
 
     def fits_done(self, outcomes: Sequence[Outcome]) -> tuple[int, int]:
         """How many fits have come to an end, as the progress bar counts them, and how many there are.
@@ -220,13 +232,18 @@ def expected_time(planned: Comparison) -> tuple[float, int, tuple[str, ...]]:
     return seconds, sum(map(len, left.values())), unknown
 
 
+@lru_cache
+def _measured_seconds() -> pd.DataFrame:
+    return pd.read_csv(str(files("fsgym.comparison") / "fit_seconds.csv"))
+
+
 def seconds_of(method: str, train: Dataset) -> float | None:
     """CPU seconds of one setting of a method by name, fitted twice and evaluated; None for a method not measured.
 
     A power law of the numbers of rows, features and classes, by least squares through the logarithms of what was
     measured.
     """
-    table = pd.read_csv(str(files("fsgym.comparison") / "fit_seconds.csv"))
+    table = _measured_seconds()
     rows = table[table["method"] == method]
     if rows.empty:
         return None

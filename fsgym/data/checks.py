@@ -78,6 +78,25 @@ def is_missing_label(label: object) -> bool:
         return True
 
 
+def as_pandas(data: Any) -> Any:
+    """A table or column of polars or Arrow as one of pandas; anything else as it is.
+
+    Raises TypeError for a lazy table of polars, whose rows were not computed yet.
+    """
+    if type(data).__module__.partition(".")[0] not in ("polars", "pyarrow"):
+        return data
+    if hasattr(data, "collect"):
+        raise TypeError("a table of polars must have its rows, got a LazyFrame; pass its collect()")
+    try:
+        return data.to_pandas()
+    except ImportError:  # polars needs pyarrow for it
+        import pandas as pd
+
+        if hasattr(data, "columns"):
+            return pd.DataFrame(data.to_dict(as_series=False))
+        return pd.Series(data.to_list(), name=data.name)
+
+
 def refuse_missing_labels(y: Any) -> None:
     """ValueError where a list of texts has None or NaN, which NumPy would turn into the text "nan"."""
     if isinstance(y, list | tuple) and any(isinstance(v, str) for v in y) and any(map(is_missing_label, y)):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fsgym.data.cells import MISSING_WORDS, UnmatchedCells, as_bools, as_numbers, level_codes, stripped
 from fsgym.data.checks import check_names
+from fsgym.data.written import CENSORED, THOUSANDS, Remarks, Writing, read_written
 from fsgym.text.messages import brief, explain_unknown, listing, warn_caller
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Column(NamedTuple):
         that float32 would not keep them apart, as those of a time in seconds (see ``float32_offsets``).
     low, high, whole : float or None, float or None, bool
         Of a column of numbers in the rows of a training: its range, and whether all numbers are whole.
+    decimal, thousands, censored : str
+        Of a column of numbers: how they are written in the table, and typed by a person; see ``Writing``.
     """
 
     name: str
@@ -53,6 +56,14 @@ class Column(NamedTuple):
     low: float | None = None
     high: float | None = None
     whole: bool = False
+    decimal: str = "."
+    thousands: str = ""
+    censored: str = ""
+
+    @property
+    def writing(self) -> Writing:
+        """How numbers are written."""
+        return Writing(self.decimal, self.thousands, self.censored)
 
     @property
     def indicated(self) -> range:
@@ -72,6 +83,8 @@ class Column(NamedTuple):
         A level that the column does not have is missing, too; such cells are written to ``unseen``.
         """
         if self.kind == "number":
+            if self.writing != Writing() and cells.dtype.kind not in "biufc":
+                cells = read_written(cells, self.writing, is_number=True, remarks=Remarks({}, {}))
             return as_numbers(cells, self.name, self.odd_is_missing, self.offset)[:, None]
         if self.kind == "bool":
             return as_bools(cells, self.name, self.odd_is_missing)[:, None]
@@ -204,7 +217,8 @@ class Columns(Sequence[Column]):
 
     @cached_property
     def _encoding(self) -> list[Column]:
-        return [c._replace(unit="", odd_is_missing=False, low=None, high=None, whole=False) for c in self._columns]
+        kept = ("name", "kind", "levels", "offset")
+        return [Column(**{field: getattr(c, field) for field in kept}) for c in self._columns]
 
     @property
     def is_plain(self) -> bool:
@@ -237,6 +251,12 @@ class Columns(Sequence[Column]):
             if name not in self.names:
                 raise ValueError("units: " + explain_unknown("column", name, self.names))
         return Columns([c._replace(unit=units.get(c.name, c.unit)) for c in self._columns])
+
+    def with_writing(self, writing: Writing, marks: Mapping[str, str]) -> Columns:
+        """These columns, those of numbers as they are written, and ``marks`` by name as units: per cent, currencies."""
+        number = writing._asdict()
+        read = [c._replace(unit=marks.get(c.name, c.unit), **number) if c.kind == "number" else c for c in self]
+        return Columns(read)
 
     def with_ranges(self, X: NDArray[np.float32]) -> Columns:
         """These columns with the ranges of their features ``X`` (n_samples, n_features); none where all are missing."""
@@ -379,6 +399,9 @@ def _column_from_json(value: Any) -> Column:
     bounds = [value.get("low"), value.get("high")]
     if any(v is not None and (type(v) not in (int, float) or not np.isfinite(v)) for v in bounds):
         raise ValueError("the range of a column must be two finite numbers")
+    read = Writing(*(value.get(field, default) for field, default in Writing._field_defaults.items()))
+    if read.decimal not in (".", ",") or read.thousands not in ("", *THOUSANDS) or read.censored not in ("", *CENSORED):
+        raise ValueError("decimal, thousands and censored of a column must say how numbers are written")
     low, high = bounds
     if (low is None) != (high is None) or (low is not None and high is not None and low > high):
         raise ValueError("the range of a column must have a lower and an upper end in this order")

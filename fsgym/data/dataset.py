@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.data.checks import check_image_shape, check_names, check_table, columns_by_name, encode_labels
+from fsgym.data.checks import as_pandas, check_image_shape, check_names, check_table, columns_by_name, encode_labels
 from fsgym.data.columns import Columns, check_columns
 from fsgym.data.groups import resolve_groups
 from fsgym.data.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups
@@ -136,6 +136,7 @@ class Dataset:
         bins: int | ArrayLike | Bins | None = None,
     ) -> None:
         named = columns.feature_names if feature_names is None and columns is not None else feature_names
+        X, y = as_pandas(X), as_pandas(y)
         X, named = columns_by_name(X, named)
         table = check_table(X)
         n_samples, n_features = table.shape

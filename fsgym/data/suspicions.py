@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fsgym.data.cells import MISSING_WORDS, as_numbers, merged_cells
 from fsgym.data.scaling import float32_offsets
+from fsgym.data.written import Writing, signs_of, written_number
 from fsgym.text.messages import brief
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ MAX_LEVELS = 50  # of a text column
 MAX_NAME_LENGTH = 80  # characters of a column's name that a message repeats in full
 FEWEST_TEXTS, FEWEST_INTEGERS, FEWEST_IDS = 10, 100, 20  # rows from which distinct texts, integers, ids are identifiers
 ID_WORDS = {"id", "pid", "mrn", "uuid", "nr", "number", "index"}  # words of a name that announce an identifier
+LIMITS = ("<", ">", "<=", ">=", "≤", "≥")
 MAX_MERGED = 0.5  # share of the distinct decimal numbers that may become equal in float32
 
 _YEAR, _MM, _DD = r"(1[6-9]|2[01])\d\d", r"(0?[1-9]|1[0-2])", r"(0?[1-9]|[12]\d|3[01])"
@@ -44,7 +46,8 @@ _NUMBER = r"[+-]?(\d{1,3}([,.' \u00a0\u202f]\d{3})+|\d+)?([.,]\d+)?(e[+-]?\d+)?"
 _UNIT = r"(%|‰|°\s?[CF]?|[a-zµμ]{1,5}|[^\W\d][^\s\d]{0,11}(/\S{1,8})?)"
 _SHORT_UNIT = r"([%‰€$£]|°\s?[CF]?|[kmµμdc]?g|[mµμdc]?l|[kmcµμ]?m|mmhg|bpm|kg/m2|yrs?|years?|days?|h|min|ms|iu|u|k)"
 _DECORATED = re.compile(
-    rf"(?P<sign>(<|>|<=|>=|≤|≥|~|≈|ca\.?)\s*)?([$€£]\s*)?(?P<number>{_NUMBER})(\s{_UNIT}|{_SHORT_UNIT})?", re.IGNORECASE
+    rf"(?:(?P<sign><=|>=|[<>≤≥~≈]|ca\.?)\s*)?([$€£]\s*)?(?P<number>{_NUMBER})(\s{_UNIT}|\s?{_SHORT_UNIT})?",
+    re.IGNORECASE,
 )
 
 
@@ -367,13 +370,20 @@ def _nearly_numeric(cells: _Cells, name: str) -> Suspicion | None:
             return None
     said = _odd_cells(cells, odd, n_plain)
     commas = [i for i in written if re.fullmatch(r"[+-]?\d+,\d+", cells.texts[i].strip())]
-    if n_plain:
+    shown = signs_of(cells.texts[i] for i in written)
+    if n_plain and all(getattr(written_number(cells.texts[i], Writing()), "mark", "") for i in odd):
+        remedy = f"write them alike, or {_pass(name, 'numeric', 'category', 'drop')}"
+    elif n_plain:
         numeric = f"{_option('numeric', name)[:-1]}; its other cells become missing)"
         remedy = f"pass {numeric}, {_option('category', name)} or {_option('drop', name)}"
     else:
         remedy = f"write plain numbers, or {_pass(name, 'category', 'drop')}"
+    if any(matches[i]["sign"] in LIMITS for i in written):  # type: ignore[index]
+        remedy = f"pass censored='limit' (--censored limit, half or missing) for the limits, or {remedy}"
     if 2 * len(commas) > len(odd):
         remedy = f"pass decimal=',' (--decimal ,) if that is a decimal comma, or {remedy}"
+    if "," in shown.unclear and "," not in shown.decimals:
+        remedy = f"pass thousands=',' (--thousands ,) if that separates thousands, or {remedy}"
     return Suspicion("nearly numeric", said, remedy)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsgym.support.checks import check_choice, is_integer
 from fsgym.text.messages import brief, listing
+from fsgym.text.speech import number_text, said
 
 OrderedCosts = Literal["linear", "squared"]
 BinAnswers = Literal["median", "mean"]
@@ -126,8 +127,9 @@ class Bins:
         rows = [numbers[codes == k] for k in range(len(inner) + 1)]
         for k, part in enumerate(rows):
             if not len(part):
+                among = _range_text(*_edges_of(inner, k), "between")
                 raise ValueError(
-                    f"each bin must have a row, but none of the {len(numbers)} numbers is {_range_text(inner, k)}; "
+                    f"each bin must have a row, but none of the {len(numbers)} numbers is {among}; "
                     f"they are from {distinct[0]:g} to {distinct[-1]:g}: move or remove an edge"
                 )
         values = np.array([np.median(part) if answers == "median" else part.mean() for part in rows])
@@ -179,17 +181,23 @@ class Bins:
 
     def ranges(self) -> list[NumberInWords]:
         """The answer of each bin, which prints as its range: ``4.5 to 5.5``."""
-        return [NumberInWords(v, _range_text(self.edges, k, "{} to {}")) for k, v in enumerate(self.values.tolist())]
+        return self._in_words(is_range=True)
 
     def labels(self) -> list[NumberInWords]:
         """The answer of each bin, which prints with its range: ``about 5, between 4.5 and 5.5``."""
-        return [
-            NumberInWords(v, f"about {v:.4g}, {_range_text(self.edges, k)}") for k, v in enumerate(self.values.tolist())
-        ]
+        return self._in_words(is_range=False)
+
+    def _in_words(self, is_range: bool) -> list[NumberInWords]:
+        return [NumberInWords(v, *_edges_of(self.edges, k), is_range) for k, v in enumerate(self.values.tolist())]
 
 
 class NumberInWords(float):
-    """A number that prints as what is said of it; it counts, and is written as JSON, as a number.
+    """A number that prints as what is said of it in the language that is spoken; it counts, and is JSON, as a number.
+
+    Attributes
+    ----------
+    low, high : float, or None where its bin has no lower or upper edge
+    is_range : bool, whether it prints as its range alone
 
     Examples
     --------
@@ -198,18 +206,22 @@ class NumberInWords(float):
     about 5, between 4.5 and 5.5 -> 6.0
     """
 
-    words: str
+    low: float | None
+    high: float | None
+    is_range: bool
 
-    def __new__(cls, value: float, words: str) -> Self:
+    def __new__(cls, value: float, low: float | None, high: float | None, is_range: bool) -> Self:
         number = super().__new__(cls, value)
-        number.words = words
+        number.low, number.high, number.is_range = low, high, is_range
         return number
 
-    def __getnewargs__(self) -> tuple[float, str]:
-        return float(self), self.words
+    def __getnewargs__(self) -> tuple[float, float | None, float | None, bool]:
+        return float(self), self.low, self.high, self.is_range
 
     def __str__(self) -> str:
-        return self.words
+        if self.is_range:
+            return _range_text(self.low, self.high, "from_to")
+        return said("about_number", number=number_text(self), range=_range_text(self.low, self.high, "between"))
 
 
 def as_bins(given: Any, numbers: NDArray[np.float64], answers: BinAnswers = "median") -> Bins:
@@ -278,7 +290,14 @@ def _check_edges(edges: ArrayLike) -> NDArray[np.float64]:
     return inner
 
 
-def _range_text(edges: NDArray[np.float64], k: int, between: str = "between {} and {}") -> str:
-    """The numbers of bin k in words."""
-    low, high = (f"{edges[j]:.6g}" if 0 <= j < len(edges) else "" for j in (k - 1, k))
-    return between.format(low, high) if low and high else f"below {high}" if high else f"{low} or more"
+def _edges_of(edges: NDArray[np.float64], k: int) -> tuple[float | None, float | None]:
+    """The lower and the upper edge of bin k; None where it has none."""
+    return (float(edges[k - 1]) if k else None, float(edges[k]) if k < len(edges) else None)
+
+
+def _range_text(low: float | None, high: float | None, between: str) -> str:
+    """The numbers of a bin in words; ``between`` names the sentence of one with both edges."""
+    below, above = ("" if edge is None else number_text(edge, ".6g") for edge in (low, high))
+    if low is not None and high is not None:
+        return said(between, low=below, high=above)
+    return said("below", high=above) if low is None else said("or_more", low=below)

@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fsgym.data.cells import level_order
+from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
+from fsgym.data.repeated import DUPLICATES, RepeatedRows, copied_columns, repeated_rows
 from fsgym.support.checks import check_number
 from fsgym.text.messages import explain_unknown, listing, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fsgym.data.reading.reading import Reading
     from fsgym.data.suspicions import Suspicion
 
 SHOWN_LEVELS, LONGEST_LEVEL = 4, 20  # levels of a column, and characters of a level
@@ -42,6 +45,10 @@ def describe(
     units: Mapping[str, str] | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
+    censored: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
     data_dir: str | os.PathLike | None = None,
     row_groups: str | None = None,
 ) -> pd.DataFrame:
@@ -52,28 +59,30 @@ def describe(
     Parameters
     ----------
     data : DataFrame, path, name or Dataset
-        A table, the path of a CSV or Parquet file, or a data set as in ``load_dataset``. The columns of data sets that
-        have a name are not examined.
+        A table, the path of a CSV, Parquet or Excel file, or a data set as in ``load_dataset``. The columns of data
+        sets that have a name are not examined.
     target : str, optional
         The column of the labels; by default ``target``, if there is one.
     costs : number, mapping or Series name -> price, or path, optional
         Prices of the columns; a path is that of a file as in ``load_costs``.
     units : mapping name -> unit, optional
         Such as ``{"crp": "mg/l"}``.
-    separator, decimal : str, optional
+    separator, decimal, thousands, censored, sheet, header_row : optional
         As in ``load_dataset``.
     data_dir : path, optional
         As in ``load_dataset``.
     row_groups : str, optional
         The column that says which rows belong together, as in ``load_dataset``. It is not examined.
+        "duplicates" changes nothing here.
 
     Returns
     -------
     DataFrame
         One row per column: ``column``, its name; ``type``: number, category, bool, date, text, classes (the target) or
-        row groups;
-        ``levels``, how many and the first of them; ``low`` and ``high``, of numbers; ``missing``, the share of rows
-        without a value; ``price``; ``unit``; ``suspicion`` and ``remedy``, "" where nothing looks wrong.
+        row groups; ``levels``, how many and the first of them, of classes with the rows of each; ``low`` and ``high``,
+        of numbers; ``missing``, the share of rows without a value; ``price``; ``unit``; ``suspicion`` and ``remedy``,
+        "" where nothing looks wrong. Its ``attrs`` has "repeated_rows", a sentence about rows that are equal to earlier
+        ones; "" where there are none, and for data sets that have a name.
 
     Raises
     ------
@@ -90,13 +99,20 @@ def describe(
     """
     import pandas as pd
 
-    table = read_source(data, separator, decimal, data_dir)
+    from fsgym.data.reading.reading import Reading
+
+    reading = Reading(target, separator=separator, decimal=decimal, thousands=thousands, censored=censored)
+    reading = reading._replace(row_groups=row_groups, sheet=sheet, header_row=header_row)
+    table, marks = read_source(data, reading, data_dir)
+    repeated = ""
     if isinstance(table, Dataset):
         rows = _rows_of_dataset(table)
-        if row_groups is not None:
+        if row_groups not in (None, DUPLICATES):
             raise ValueError(f"row_groups is only for tables with column names, got {row_groups!r} for {table.name!r}")
     else:
+        row_groups = None if row_groups == DUPLICATES and row_groups not in table.columns else row_groups
         rows = _rows_of_table(table, target, row_groups)
+        repeated = _repeated_text(table, rows, row_groups)
     names = [row["column"] for row in rows if row["type"] not in ("classes", "row groups")]
     prices = _prices(costs, names, data_dir)
     for name in units or ():
@@ -104,25 +120,32 @@ def describe(
             raise ValueError("units: " + explain_unknown("column", name, names))
     for row in rows:
         row["price"] = prices.get(row["column"], row.get("price", np.nan))
-        row["unit"] = (units or {}).get(row["column"], row.get("unit", ""))
-    return pd.DataFrame([{field: row[field] for field in FIELDS} for row in rows], columns=list(FIELDS))
+        row["unit"] = (marks | {**(units or {})}).get(row["column"], row.get("unit", ""))
+    described = pd.DataFrame([{field: row[field] for field in FIELDS} for row in rows], columns=list(FIELDS))
+    described.attrs["repeated_rows"] = repeated
+    return described
 
 
-def read_source(
-    data: Any, separator: str | None = None, decimal: str | None = None, data_dir: Any = None
-) -> pd.DataFrame | Dataset:
-    """The table of a DataFrame or file, or the data set of a name or an npz file."""
-    from fsgym.data.reading.reading import Reading, check_reading, read_columns
+def read_source(data: Any, reading: Reading, data_dir: Any = None) -> tuple[pd.DataFrame | Dataset, dict[str, str]]:
+    """The table of a DataFrame or file, or a data set, and the per cent and currency signs of its columns by name."""
+    from fsgym.data.reading.reading import check_reading, numbers_in, read_columns
     from fsgym.datasets.loading import is_path, load_dataset
 
-    if isinstance(data, Dataset) or (hasattr(data, "columns") and hasattr(data, "iloc")):
-        return data
+    data = as_pandas(data)
+    if isinstance(data, Dataset):
+        return data, {}
+    if hasattr(data, "columns") and hasattr(data, "iloc"):
+        if not data.columns.is_unique:
+            return data, {}
+        table, found = numbers_in(data.copy(deep=False), check_reading(reading), "the DataFrame")
+        return table, found.marks
     if not isinstance(data, str | os.PathLike):
         raise TypeError(f"data must be a DataFrame, a Dataset, a path or a name, got {type(data).__name__}")
     name = os.fsdecode(data)
     if not is_path(name) or name.endswith(".npz"):
-        return load_dataset(data, data_dir=data_dir)
-    return read_columns(Path(name).expanduser(), check_reading(Reading(separator=separator, decimal=decimal)))
+        return load_dataset(data, data_dir=data_dir), {}
+    table, found = read_columns(Path(name).expanduser(), check_reading(reading))
+    return table, found.marks
 
 
 def _rows_of_table(table: pd.DataFrame, target: str | None, row_groups: str | None) -> list[dict[str, Any]]:
@@ -141,7 +164,63 @@ def _rows_of_table(table: pd.DataFrame, target: str | None, row_groups: str | No
         if name in repeated:
             row |= {"suspicion": "has the same name as another column", "remedy": "rename or remove one of them"}
         rows.append(row)
+    _note_copies(table, rows)
     return rows
+
+
+def _note_copies(table: pd.DataFrame, rows: list[dict[str, Any]]) -> None:
+    """Say of columns that look right otherwise which other column they repeat."""
+    compared = [k for k, row in enumerate(rows) if row["type"] != "row groups" and not row["suspicion"]]
+    labels = [place for place, k in enumerate(compared) if rows[k]["type"] == "classes"]
+    columns = [_plain(table.iloc[:, k]) for k in compared]
+    for place, (other, equal) in copied_columns(columns, labels[0] if labels else None).items():
+        row, of = rows[compared[place]], rows[compared[other]]
+        option = f"drop={[row['column']]!r} (--drop {shlex.quote(row['column'])})"
+        if of["type"] == "classes":
+            row["suspicion"] = f"tells the class in each row, as a copy of {of['column']}"
+            row["remedy"] = f"if it is known only afterwards, pass {option}"
+        else:
+            how = "is a copy of" if equal else "tells the same as"
+            row["suspicion"], row["remedy"] = f"{how} {of['column']}", f"one of them is enough: pass {option}"
+
+
+def _plain(column: Any) -> Any:
+    from fsgym.data.suspicions import plain_numbers
+
+    numbers = plain_numbers(column)
+    return column if numbers is None else numbers
+
+
+def _repeated_text(table: pd.DataFrame, rows: list[dict[str, Any]], row_groups: str | None) -> str:
+    """The sentence about rows that are equal to earlier ones; identifiers and row groups are not compared."""
+    if table.columns.has_duplicates:
+        return ""
+    names = [str(name) for name in table.columns]
+    label = next((row["column"] for row in rows if row["type"] == "classes"), "")
+    out = [row["column"] for row in rows if row["type"] == "row groups" or row.get("kind") == "identifier"]
+    return repeated_in_words(repeated_rows(table.set_axis(names, axis=1), label, out), row_groups)
+
+
+def repeated_in_words(found: RepeatedRows, row_groups: str | None = None) -> str:
+    """What is said of rows that are equal to earlier ones, and of what keeps them together; "" if there are none.
+
+    >>> repeated_in_words(RepeatedRows(430, 30, 28, ())).partition(";")[0]
+    '30 of 430 rows are equal to an earlier row in all features, 28 of them in the class, too'
+    """
+    if not found.n_repeated:
+        return ""
+    but = [name for name in found.left_out if name != row_groups]
+    which = f"all features but {listing(but)}" if but else "all features"
+    verb, also = ("is", "one") if found.n_repeated == 1 else ("are", f"{found.n_same_class:,} of them")
+    text = f"{found.n_repeated:,} of {found.n_rows:,} rows {verb} equal to an earlier row in {which}"
+    if found.n_same_class == found.n_repeated:
+        text += " and in the class"
+    elif found.n_same_class:
+        text += f", {also} in the class, too"
+    remedy = "--row-groups duplicates keeps them together" + (f" (with --drop {','.join(but)})" if but else "")
+    if row_groups is not None:
+        remedy = f"rows with the same {row_groups} stay together, others do not"
+    return f"{text}; a random split puts such rows on both sides, and its figures are optimistic: {remedy}"
 
 
 def _row(column: Any, is_label: bool) -> dict[str, Any]:
@@ -158,10 +237,11 @@ def _row(column: Any, is_label: bool) -> dict[str, Any]:
     return {
         "column": str(column.name),
         "type": kind,
-        "levels": "" if kind in ("number", "date") else _levels(column),
+        "levels": "" if kind in ("number", "date") else _levels(column, counted=is_label),
         "low": low,
         "high": high,
         "missing": float(column.isna().mean()) if len(column) else 0.0,
+        "kind": suspicion.kind if suspicion else "",
         "suspicion": suspicion.text if suspicion else note or code,
         "remedy": suspicion.remedy if suspicion else _remedy_of_note(str(column.name), note, code),
     }
@@ -223,13 +303,16 @@ def _range(column: Any) -> tuple[float, float]:
     return (float(values.min()), float(values.max())) if len(values) else (np.nan, np.nan)
 
 
-def _levels(column: Any) -> str:
-    texts = [str(v) for v in column[column.notna()].to_numpy(dtype=object)]
-    return _in_words(sorted(set(texts), key=level_order))
+def _levels(column: Any, counted: bool) -> str:
+    rows = Counter(str(v) for v in column[column.notna()].to_numpy(dtype=object))
+    return _in_words(sorted(rows, key=level_order), rows if counted else None)
 
 
-def _in_words(levels: list[str]) -> str:
+def _in_words(levels: list[str], rows: Mapping[str, int] | None = None) -> str:
     shown = [v if len(v) <= LONGEST_LEVEL else f"{v[: LONGEST_LEVEL - 3]}..." for v in levels[: SHOWN_LEVELS + 1]]
+    if rows is not None:
+        counts = [f"{rows[level]:,} {'row' if rows[level] == 1 else 'rows'}" for level in levels]
+        shown = [f"{text} ({count})" for text, count in zip(shown, counts)]
     return f"{len(levels):,}: {listing(shown, SHOWN_LEVELS)}"
 
 
@@ -262,10 +345,16 @@ def _rows_of_dataset(dataset: Dataset) -> list[dict[str, Any]]:
         )
     rows.append(
         dict.fromkeys(FIELDS, "")
-        | {"column": "target", "type": "classes", "levels": _in_words([str(v) for v in dataset.classes])}
+        | {"column": "target", "type": "classes", "levels": _classes_of(dataset)}
         | {"low": np.nan, "high": np.nan, "missing": 0.0, "price": np.nan}
     )
     return rows
+
+
+def _classes_of(dataset: Dataset) -> str:
+    labels = [str(v) for v in dataset.classes]
+    counts = np.bincount(dataset.y, minlength=len(labels)).tolist()
+    return _in_words(labels, dict(zip(labels, counts, strict=True)))
 
 
 def _prices(costs: Any, names: list[str], data_dir: Any) -> dict[str, float]:

@@ -15,7 +15,8 @@ from fsgym.data.cells import with_merged_as_text
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import check_file, join_arrays, read_csv, read_json, read_part
-from fsgym.data.reading.reading import TABLE_SUFFIXES, USE_OF, Reading, dataset_of_table, read_columns
+from fsgym.data.reading.numbers import AS_PLAIN
+from fsgym.data.reading.reading import OF_NUMBERS, TABLE_SUFFIXES, USE_OF, Reading, dataset_of_table, read_columns
 from fsgym.data.suspicions import find_merged
 from fsgym.text.messages import brief, listing
 
@@ -155,7 +156,8 @@ def load_file(path: Path, reading: Reading) -> Dataset:
     if path.suffix == ".npz":
         reading.refuse(USE_OF, str(path))
         return drop_features(join_arrays([read_part(path)], str(path), name), reading.drop)
-    return dataset_of_table(read_columns(path, reading), reading, name=name, what=str(path))
+    table, found = read_columns(path, reading)
+    return dataset_of_table(table, reading, name=name, what=str(path), found=found)
 
 
 def drop_features(dataset: Dataset, drop: Collection[str]) -> Dataset:
@@ -193,12 +195,20 @@ def _load_tables(files: list[Path], record: dict, name: str, what: str, reading:
 
     listed = None if record.get("plain") else record.get("categorical_columns", [])
     if listed is not None:
-        reading.refuse(("separator", "decimal"), what)
+        reading.refuse(("separator", "sheet", "header_row", *OF_NUMBERS), what)
+    found = AS_PLAIN
 
     def read_frames(texts: Collection[str] = ()) -> list[pd.DataFrame]:
+        nonlocal found
         category = (*reading.category, *texts)
         if listed is None:
-            frames = [read_columns(f, reading._replace(category=category)) for f in files]
+            read = [read_columns(f, reading._replace(category=category)) for f in files]
+            frames, found = [table for table, _ in read], read[0][1]
+            if any(other.writing != found.writing for _, other in read):
+                raise ValueError(
+                    f"the numbers of {what} are written in different ways; name the signs with decimal=... and "
+                    "thousands=... (--decimal, --thousands), or write them alike"
+                )
         else:
             frames = [read_csv(f, [*listed, *category]) for f in files]
         if any(list(f.columns) != list(frames[0].columns) for f in frames):
@@ -215,7 +225,7 @@ def _load_tables(files: list[Path], record: dict, name: str, what: str, reading:
         merged = None if listed is None else find_merged(frame[column], remedy)
         if merged is not None:
             raise ValueError(merged.sentence(f"the column {column!r} of {what}"))
-    dataset = dataset_of_table(frame, reading, listed=listed, name=name, what=what)
+    dataset = dataset_of_table(frame, reading, listed=listed, name=name, what=what, found=found)
     n_columns = frame.shape[1] - 1
     _check_counts(record, dataset, n_columns, what, full=reading.target in (None, "target"))
     return dataset, [len(f) for f in frames]

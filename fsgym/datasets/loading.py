@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import check_file
-from fsgym.data.reading.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns, with_target
+from fsgym.data.reading.reading import (
+    USE_OF,
+    Reading,
+    check_reading,
+    dataset_of_table,
+    named_columns,
+    numbers_in,
+    with_target,
+)
 from fsgym.data.row_groups import shared_group
 from fsgym.data.targets import BinAnswers, Bins, OrderedCosts
 from fsgym.datasets import folder
@@ -54,6 +63,10 @@ def load_dataset(
     numeric: Sequence[str] = (),
     separator: str | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
+    censored: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
     one_hot: bool = True,
     row_groups: str | None = None,
     units: Mapping[str, str] | None = None,
@@ -85,9 +98,11 @@ def load_dataset(
     Parameters
     ----------
     name : str, path or DataFrame
-        As above. A file is CSV with one header line (``.csv``, ``.tsv`` or one of these with ``.gz``, UTF-8; comma,
-        semicolon, tab or bar separated; empty cells are missing, and in columns of numbers also ``?``, ``NA``, ``nan``,
-        ``null``), Parquet (``.parquet``; needs the extra ``parquet``), or ``.npz`` with ``X`` and ``y``.
+        As above; the table may also be of polars or Arrow. A file is CSV with one header line (``.csv``, ``.tsv`` or
+        one of these with ``.gz``, UTF-8; comma, semicolon, tab or bar separated; empty cells are missing, and in
+        columns of numbers also ``?``, ``NA``, ``nan``, ``null``), Parquet (``.parquet``; needs the extra ``parquet``),
+        Excel (``.xlsx``, ``.xlsm``; needs the extra ``excel``),
+        or ``.npz`` with ``X`` and ``y``.
     split : {"all", "train", "test"}
         "train" and "test" are the official parts if the data set has them, otherwise those of a stratified random
         split. Each part has the columns, classes and bounds of the whole data set.
@@ -105,13 +120,24 @@ def load_dataset(
         Columns of numbers; their cells that are no plain number, such as ``<0.6``, become missing.
     separator, decimal : str, optional
         The separator of the cells of a text file (``"tab"`` for a tab), and its decimal sign, ``"."`` or ``","``. By
-        default they are found from the header line and the first rows; an error says when they cannot be.
+        default they are found from the header line and the first rows; an error says when they cannot be. ``decimal``
+        is also for texts in Excel workbooks, Parquet files and DataFrames.
+    thousands : {",", ".", "'", " "}, optional
+        What separates thousands in numbers. By default it is found where a cell leaves no other reading, as
+        ``1,234,567``, and a warning says so; ``1,007`` alone is refused.
+    censored : {"limit", "half", "missing"}, optional
+        What a cell such as ``<1.5`` or ``>200`` of a column of numbers counts as: its limit, half of it (above a limit,
+        the limit), or missing. A warning has their number. By default such a column is an error.
+    sheet : str, optional
+        The sheet of an Excel workbook, its name or its number from 1; by default the only one that is not empty.
+    header_row : int, optional
+        The row of the names in the sheet, from 1; by default the first one that is not empty.
     one_hot : bool
         False: a categorical column becomes one column of codes 0, 1, ..., and there are no groups.
     row_groups : str, optional
         The column that says which rows belong together (tables with column names only), such as the number of a patient
         with several visits. It is not a feature. Rows with the same value are on the same side of every split; see
-        ``Dataset``.
+        ``Dataset``. Where no column has this name, "duplicates" keeps rows together whose features are equal.
     units : mapping name of a column -> unit, optional
         Such as ``{"crp": "mg/l"}``; shown beside values.
     ordered, ordered_costs
@@ -137,7 +163,7 @@ def load_dataset(
         never unpickled), its shape or class sizes differ from those in the manifest or the built-in table, or official
         parts have a row group in common.
     ImportError
-        For a Parquet file without pyarrow.
+        For a Parquet file without pyarrow, or a workbook without openpyxl.
     OSError
         If the file or folder does not exist, or OpenML cannot be reached.
 
@@ -149,8 +175,9 @@ def load_dataset(
     >>> load_dataset("breast_cancer", "train").n_samples
     398
     """
-    read: Any = (target, drop, category, numeric, separator, decimal, one_hot, row_groups, units)
-    given = Reading(*read, ordered, ordered_costs, bins, answers)  # type: ignore[arg-type]
+    given = Reading(target, drop, category, numeric, separator, decimal, one_hot, row_groups, units)  # type: ignore[arg-type]
+    given = given._replace(thousands=thousands, censored=censored, sheet=sheet, header_row=header_row)
+    given = given._replace(ordered=ordered, ordered_costs=ordered_costs, bins=bins, answers=answers)
     loaded = load_whole(name, given, data_dir, split)
     if split == "all":
         return loaded.dataset
@@ -163,6 +190,7 @@ def load_dataset(
 
 def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "all") -> folder.LoadedDataset:
     """All rows of a data set, and where its official parts meet; the parameters are those of ``load_dataset``."""
+    name = as_pandas(name)
     is_table = hasattr(name, "columns") and hasattr(name, "iloc")
     if not is_table and not isinstance(name, str | os.PathLike):
         raise TypeError(f"name must be the name of a data set, a path or a DataFrame, got {type(name).__name__}")
@@ -208,8 +236,9 @@ def part_index(
 
 def _load_table(frame: pd.DataFrame, reading: Reading) -> folder.LoadedDataset:
     what = "the DataFrame"
-    reading.refuse(("separator", "decimal"), what)
-    return folder.LoadedDataset(dataset_of_table(named_columns(frame, what), reading, name="data", what=what))
+    reading.refuse(("separator", "sheet", "header_row"), what)
+    table, found = numbers_in(named_columns(frame, what), reading, what)
+    return folder.LoadedDataset(dataset_of_table(table, reading, name="data", what=what, found=found))
 
 
 def find_source(name: str | bytes, data_dir: Any = None) -> FoundDataset:

@@ -15,7 +15,7 @@ import numpy as np
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import READ_ERRORS, first_line
 from fsgym.data.reading.frames import check_size, take_target
-from fsgym.data.reading.reading import Reading, dataset_of_table
+from fsgym.data.reading.reading import OF_NUMBERS, Reading, dataset_of_table
 from fsgym.datasets.folder import drop_features
 from fsgym.text.messages import listing
 
@@ -94,7 +94,7 @@ def load_from_openml(which: str | int, entry: Entry | None = None, reading: Read
     ValueError
         When there is no such data set, the download is damaged, or shape and class sizes are not those of ``entry``.
     """
-    reading.refuse(("separator", "decimal"), f"the OpenML set {which!r}")
+    reading.refuse(("separator", "sheet", "header_row", *OF_NUMBERS), f"the OpenML set {which!r}")
     column = reading.target or (entry.target if entry else None)
     bunch = _fetch(which, entry.data_id if entry else None, column or "default-target")
     name = str(which) if isinstance(which, str) else str(bunch.details.get("name", f"openml_{which}"))

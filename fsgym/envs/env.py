@@ -16,13 +16,14 @@ from fsgym.data.dataset import Dataset
 from fsgym.envs import rendering as render
 from fsgym.envs.episodes import EpisodeOutcomes, Episodes
 from fsgym.envs.rendering import Window
+from fsgym.envs.spec import HasJsonSpec
 from fsgym.rules import Rules
-from fsgym.text.messages import brief, did_you_mean
+from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing
 
 ONLY_EPISODE = np.zeros(1, np.int64)
 
 
-class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
+class DatumWiseEnv(HasJsonSpec, gym.Env[NDArray[np.float32], np.int64]):
     """Classify one row, paying for each feature that is acquired.
 
     ## Description
@@ -48,7 +49,8 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
 
     ## Observation Space
     ``Box``, float32, shape (2 n_features,): z (1 where a value is known, else 0), then the values
-    (0 where unknown), both in the order of the features. The bounds are those of the data, widened to include 0.
+    (0 where unknown), both in the order of the features. The bounds are those of the whole data set, widened to include
+    0: they cover the test rows too, and are the same for all parts. ``RescaleObservation`` scales by them.
 
     Values are observed as they are in ``dataset.X``. ``gymnasium.make`` scales a data set that is given by name: each
     feature to [-1, 1] by its range in the training part, also with ``split="test"``, where values may lie outside of
@@ -178,7 +180,7 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        index = check_reset_options(seed, options).get("index")
+        index = check_reset_options(seed, options, "index").get("index")
         row = None if index is None else check_row_index(index, 1, self.dataset)
         super().reset(seed=seed)
         if row is None:
@@ -272,12 +274,15 @@ def rules_for(dataset: Any, rules: Any) -> Rules:
     return Rules.for_dataset(dataset) if rules is None else rules
 
 
-def check_reset_options(seed: Any, options: Any) -> dict[str, Any]:
-    """The options of ``reset`` as a dict; raises where they or the seed are malformed."""
+def check_reset_options(seed: Any, options: Any, *known: str) -> dict[str, Any]:
+    """The options of ``reset`` as a dict; raises where they or the seed are malformed, or one is unknown."""
     if seed is not None and (not isinstance(seed, int) or seed < 0):
         raise ValueError(f"seed must be an int, 0 or more, or None, got {brief(seed)}")
     if not isinstance(options, dict | None):
         raise TypeError(f"options must be a dict or None, got {brief(options)}")
+    for name in options or {}:
+        if name not in known:
+            raise ValueError(explain_unknown("option of reset", name, known, f"reset takes {listing(known)}"))
     return options or {}
 
 

@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode
 from fsgym.data.dataset import Dataset
 from fsgym.data.grids import blocks, contiguous
 from fsgym.envs.env import DatumWiseEnv
+from fsgym.envs.spec import JsonSpec
 from fsgym.envs.vector_env import DatumWiseVectorEnv
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptions, takes_rule_options
@@ -75,6 +76,11 @@ def names_unknown_arguments(function: MakeFunction) -> MakeFunction:
                     f"unknown environment argument {unknown[0]!r}; it is one of fsgym.load_dataset: pass "
                     f"dataset=fsgym.load_dataset(..., {unknown[0]}=...)"
                 )
+            if unknown[0] in GYMNASIUM_ARGUMENTS:  # of which ``gymnasium.make`` passes none on
+                raise ValueError(
+                    f"{unknown[0]} is an argument of gymnasium.make, and no vector environment here takes it; leave it "
+                    'out (episodes end by themselves), or copy the single environment by vectorization_mode="sync"'
+                )
             raise ValueError(explain_unknown("environment argument", unknown[0], [*names, *GYMNASIUM_ARGUMENTS]))
         return function(*args, **given)
 
@@ -122,6 +128,9 @@ def make_env(
     """
     data, rules = _data_and_rules(dataset, split, block, options)
     return DatumWiseEnv(data, rules, render_mode=render_mode, illegal_action=illegal_action, belief=belief)
+
+
+make_env.metadata = DatumWiseEnv.metadata  # type: ignore[attr-defined]  # by which Gymnasium knows the render modes
 
 
 @names_unknown_arguments
@@ -261,3 +270,4 @@ def _register_id(id: str, kwargs: dict[str, Any]) -> None:
         vector_entry_point="fsgym.envs.registration:make_vector_env",
         kwargs=kwargs,
     )
+    gym.registry[id] = JsonSpec.of(gym.registry[id])

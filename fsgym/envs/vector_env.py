@@ -16,13 +16,14 @@ from fsgym.data.weights import check_row_weights, cumulative_shares
 from fsgym.envs import env
 from fsgym.envs import rendering as render
 from fsgym.envs.episodes import NO_ROWS, EpisodeOutcomes, Episodes
+from fsgym.envs.spec import HasJsonSpec
 from fsgym.rules import Rules
 from fsgym.text.messages import brief
 
 ACTION_DTYPE = np.dtype(np.int64)  # of actions in the compiled code
 
 
-class DatumWiseVectorEnv(VectorEnv):
+class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
     """``num_envs`` copies of ``DatumWiseEnv``, stepped together.
 
     Observations, actions, rewards and info are those of ``DatumWiseEnv`` with a first axis of ``num_envs``. Returned
@@ -112,7 +113,7 @@ class DatumWiseVectorEnv(VectorEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        options = env.check_reset_options(seed, options)
+        options = env.check_reset_options(seed, options, "index", "reset_mask")
         mask = self._reset_mask(options)
         which = np.flatnonzero(mask)
         rows = None

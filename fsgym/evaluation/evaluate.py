@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.targets import check_target_numbers
 from fsgym.envs.episodes import EpisodeOutcomes, Episodes
@@ -182,6 +183,7 @@ def _dataset_and_rules(data: Any, y: Any, rules: Rules | None, classes: Any) -> 
 
 def _dataset_of_table(data: Any, y: Any, classes: Any) -> Dataset:
     """The data set of an array or a DataFrame, with one feature per column."""
+    data = as_pandas(data)
     if not hasattr(data, "columns") or not all(isinstance(name, str) for name in data.columns):
         return Dataset(data, y, classes=classes)
     from fsgym.data.reading.frames import infer_columns

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from fsgym.data.row_groups import encode_row_groups
 from fsgym.envs.trajectories import price_orders
@@ -23,6 +24,7 @@ from fsgym.session.step import Certainty
 from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.checks import check_choice, check_number
 from fsgym.text.messages import brief, listing
+from fsgym.text.speech import cost_text, money_text, number_text, said
 
 # The largest doubt, 1 minus the certainty, at which a stop counts, from the strictest on. The first lets no early stop
 # count. By hand; measured on digits at a limit of .05: 8 thresholds 21.9 features, 20 18.3, 81 17.4, 600 17.2.
@@ -30,6 +32,7 @@ LIMITS = np.concatenate([[-1.0], 10.0 ** np.linspace(-5, 0, 79)])
 NEVER = 0  # the place of the first
 # Rows of the training among those to calibrate on, beyond equal rows by chance: a share, and standard errors; by hand
 MAX_SHARE_TRAINED, N_ERRORS_OF_SHARE = 0.05, 3.0
+BROKEN_AT = 0.05  # p-value at which a promise is said to be broken
 MIN_DOUBT = 1e-6  # that is said in figures; by hand
 KINDS = ("error", "recall", "cost")
 TESTS = {
@@ -198,6 +201,37 @@ class RiskTest(NamedTuple):
     p_value: float
 
 
+class WatchedRisk(NamedTuple):
+    """How often one risk is found on other rows, and the probability of so many errors where the promise is just kept.
+
+    Attributes
+    ----------
+    risk : Risk
+    n, n_errors : int, the rows that count, and those of them with an error
+    p_value : float, ``P(Bin(n, limit) >= n_errors)``, times the number of risks
+    """
+
+    risk: Risk
+    n: int
+    n_errors: int
+    p_value: float
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether at most 5 % of such sets of rows have so many errors where the promise is kept."""
+        return self.p_value <= BROKEN_AT
+
+    def sentence(self) -> str:
+        """The count and the test in words."""
+        rows, found = (f"rows of {self.risk.name}", "missed") if self.risk.kind == "recall" else ("answers", "wrong")
+        verdict = "too many for the promise of at most" if self.is_broken else "the promise of at most"
+        end = "" if self.is_broken else " is not refuted"
+        return (
+            f"{self.n_errors:,} of {self.n:,} {rows} are {found}, {verdict} {percent(self.risk.limit)}{end} "
+            f"(p = {self.p_value:.2g})."
+        )
+
+
 def refuse_promise_with_referral(rules: Any) -> None:
     """ValueError where cases may be referred to a person: no promise is tested for the answered ones alone yet."""
     if rules.refer_cost is not None:
@@ -315,50 +349,40 @@ class Promise:
             if risk.kind == "error":
                 right.append((doubt, limit))
             elif risk.kind == "recall":
-                missed, is_answer = f"no {risk.name} is missed", risk.label == answer
-                parts.append(
-                    f"{missed}, as this is the answer" if is_answer else _compared(doubt, limit, f"that {missed}")
-                )
+                is_answer, missed = risk.label == answer, said("that_none_missed", name=risk.name)
+                parts.append(said("none_missed", name=risk.name) if is_answer else _compared(doubt, limit, missed))
             else:
                 parts.append(_compared_cost(risk, doubt, limit))
         if right:
-            parts.insert(0, _compared(right[0][0], min(limit for _, limit in right), "that the answer is right"))
-        head = "Certain enough" if enough else "Not certain enough" if stops else "Not certain enough yet"
-        end = ", but nothing is left that could change the answer" if stops and not enough else ""
-        end = ", and the next question is worth its price" if enough and not stops else end
+            parts.insert(0, _compared(right[0][0], min(limit for _, limit in right), said("that_right")))
+        head = said("certain_enough" if enough else "not_certain" if stops else "not_certain_yet")
+        end = said("nothing_changes") if stops and not enough else ""
+        end = said("worth_its_price") if enough and not stops else end
         return Certainty(enough, f"{head}: {_joined(parts)}{end}.")
 
     @property
     def end(self) -> str:
         """What is said where a person overrides the rule."""
-        return "the promise no longer covers this case" if self.risks else "this case no longer follows it"
+        return said("end_promise" if self.risks else "end_rule")
 
     def sentences(self) -> list[str]:
         """What is promised, by which rows, and at what price."""
-        said = []
+        lines = []
         if self.risks:
-            each = f" in each {self.by}" if self.by else ""
             promised = _joined([_promised(risk, self.grouped) for risk in self.risks])
-            said.append(f"Promised with confidence {percent(self.confidence)}{each}: {promised}.")
-            said += [_shown(test, self.by, self.grouped) for test in self.tests]
-        said.append(self._condition())
+            values = {"confidence": percent(self.confidence), "promised": promised}
+            lines.append(said("promised_each", by=self.by, **values) if self.by else said("promised", **values))
+            lines += [_shown(test, self.by, self.grouped) for test in self.tests]
+        lines.append(self._condition())
         if self.n_rows:
             more, price = self.n_acquisitions - self.n_acquisitions_without, self.spent - self.spent_without
-            said.append(
-                f"Acquisitions: {self.n_acquisitions:.2f} a row, {more:.2f} more than without this rule; price: "
-                f"{self.spent:.4g}, {price:.4g} more."
-            )
+            means = {"mean": number_text(self.n_acquisitions, ".2f"), "more": number_text(more, ".2f")}
+            lines.append(said("rule_price", **means, spent=money_text(self.spent), price=money_text(price)))
         if self.risks:
-            said.append(
-                "The promise is about the mean of all cases that come as these rows came and follow the rule; up to "
-                f"{percent(1 - self.confidence)} of such calibrations fail to keep it."
-            )
+            lines.append(said("promise_scope", share=percent(1 - self.confidence)))
         if self.n_calibrations > 1:
-            said.append(
-                f"This is calibration {self.n_calibrations} of this model by the same rows: one of several promises "
-                "fails more often than that."
-            )
-        return said
+            lines.append(said("promise_again", n=self.n_calibrations))
+        return lines
 
     def found(
         self,
@@ -375,15 +399,33 @@ class Promise:
         error_costs : float64 (n_classes, n_classes)
         groups : int64 (n,), codes of groups of rows, of which the means count if they did in the calibration
         """
-        rows, said = CalibrationRows(y, groups if self.grouped else None), []
+        rows, found = CalibrationRows(y, groups if self.grouped else None), []
         for risk in self.risks:
             losses = _tested(risk, "", np.ones(len(y), bool), rows, answers[:, None], error_costs).losses
             if len(losses):
                 test = RiskTest(risk, "", len(losses), float(losses.sum()), np.nan)
-                said.append(_shown(test, "", rows.groups is not None, "On these"))
+                found.append(_shown(test, "", rows.groups is not None, "on_these"))
             else:
-                said.append(f"These have no rows of {risk.name}.")
-        return said
+                found.append(f"These have no rows of {risk.name}.")
+        return found
+
+    def watch(self, answers: NDArray[np.int64], y: NDArray[np.int64]) -> list[WatchedRisk]:
+        """Whether the errors on other rows are more than the promise allows, by the exact binomial test of each risk.
+
+        A promise that is kept is said to be broken by at most 5 % of such sets of rows, if each is looked at once. The
+        p-values of several risks are corrected for their number. Not tested: a mean cost, and means over groups.
+
+        Parameters
+        ----------
+        answers, y : int64 (n,), class codes
+        """
+        shares = [] if self.grouped else [risk for risk in self.risks if risk.kind != "cost" and risk.counted(y).any()]
+        watched = []
+        for risk in shares:
+            wrong = (answers != y)[risk.counted(y)]
+            p_value = float(binom.sf(wrong.sum() - 1, len(wrong), risk.limit))
+            watched.append(WatchedRisk(risk, len(wrong), int(wrong.sum()), min(p_value * len(shares), 1.0)))
+        return watched
 
     def is_by(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> bool:
         """Whether it was made by these rows, in the order of the policy, with these class codes."""
@@ -391,20 +433,21 @@ class Promise:
 
     def _condition(self) -> str:
         if self.risks and self.limit is None:
-            return "It acquires everything: no earlier stop is certain enough."
+            return said("acquires_everything")
         least = self.min_confidence
-        parts = [] if least is None else [f"its answer has a probability of at least {least:g}"]
+        parts = [] if least is None else [said("where_probable", least=number_text(least, "g"))]
         for risk in self.risks:
             certainty = 1 - self.limit_of(risk)
             if risk.kind == "cost":
-                sure = "the expected error cost is low enough"
+                sure = said("where_cheap")
+            elif risk.kind == "error":
+                sure = said("where_right", share=percent(certainty))
             else:
-                what = "its answer is right" if risk.kind == "error" else f"it misses no {risk.name}"
-                sure = f"it is at least {percent(certainty)} certain that {what}"
+                sure = said("where_none_missed", share=percent(certainty), name=risk.name)
             parts += [sure] if certainty > 0 else []
         if not parts:
-            return "It stops where it would without this rule, which is certain enough."
-        return f"It stops where it would without this rule and {_joined(parts)}, or where nothing is left to acquire."
+            return said("stops_as_before")
+        return said("stops_where", parts=_joined(parts))
 
     def limit_of(self, risk: Risk) -> float:
         """The largest doubt of one of the risks at which a stop counts, between 0 and 1; -1 where none counts."""
@@ -480,47 +523,47 @@ def _typed(plain: Any, record: Any) -> dict[str, Any]:
 
 def percent(share: float) -> str:
     """A share in words, such as 99.995 %."""
-    return f"{100 * share:.6g} %"
+    return f"{number_text(100 * share, '.6g')} %"
 
 
 def _percent_beside(doubt: float, digits: int) -> str:
     """1 minus a doubt in per cent, with so many digits of the doubt."""
     if 0 < doubt < MIN_DOUBT:
-        return f"above {100 - 100 * MIN_DOUBT:.10g} %"
-    return f"{100 - 100 * float(f'{max(doubt, 0.0):.{digits}g}'):.10g} %"
+        return said("above_share", share=f"{number_text(100 - 100 * MIN_DOUBT, '.10g')} %")
+    return f"{number_text(100 - 100 * float(f'{max(doubt, 0.0):.{digits}g}'), '.10g')} %"
 
 
 def _compared(doubt: float, limit: float, what: str) -> str:
     """How certain something is, and how certain it must be, in as many digits as it takes to see which is more."""
     if limit < 0:
-        return f"{_percent_beside(doubt, 2)} {what} (no certainty is enough to stop early)"
+        return said("compared", share=_percent_beside(doubt, 2), what=what, needed=said("no_certainty"))
     digits = 2
     while doubt > limit and digits < 8 and _percent_beside(doubt, digits) == _percent_beside(limit, digits):
         digits += 1
-    needed = "any is enough" if limit >= 1 else f"{_percent_beside(limit, digits)} is needed"
-    return f"{_percent_beside(doubt, digits)} {what} ({needed})"
+    needed = said("any_enough") if limit >= 1 else said("needed", share=_percent_beside(limit, digits))
+    return said("compared", share=_percent_beside(doubt, digits), what=what, needed=needed)
 
 
 def _compared_cost(risk: Risk, doubt: float, limit: float) -> str:
     """The expected error cost, and how low it must be."""
     cost, most = (risk.low + share * (risk.high - risk.low) for share in (doubt, limit))
-    needed = "no cost is low enough to stop early" if limit < 0 else f"at most {most:.4g} is needed"
-    return f"an expected error cost of {cost:.4g} ({needed})"
+    needed = said("no_cost_low") if limit < 0 else said("at_most_needed", most=cost_text(most, ".4g"))
+    return said("expected_error_cost", cost=cost_text(cost, ".4g"), needed=needed)
 
 
 def _joined(parts: Any) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     *others, last = parts
-    return f"{', '.join(others)} and {last}" if others else last
+    return said("and", first=", ".join(others), last=last) if others else last
 
 
 def _promised(risk: Risk, grouped: bool) -> str:
-    mean, of_group = ("on average over groups, ", " of a group") if grouped else ("", "")
+    sentence = f"promised_{risk.kind}{'_grouped' if grouped else ''}"
     if risk.kind == "error":
-        return f"{mean}at most {percent(risk.target)} of the answers{of_group} are wrong"
+        return said(sentence, share=percent(risk.target))
     if risk.kind == "recall":
-        return f"{mean}at least {percent(risk.target)} of the {risk.name}{of_group} are found"
-    return f"{mean}the mean error cost{of_group} is at most {risk.target:g}"
+        return said(sentence, share=percent(risk.target), name=risk.name)
+    return said(sentence, cost=cost_text(risk.target, "g"))
 
 
 def _units(risk: Risk, grouped: bool) -> str:
@@ -534,15 +577,22 @@ def _where(by: str, group: str) -> str:
     return f" where {by} is {group}" if by else ""
 
 
-def _shown(test: RiskTest, by: str, grouped: bool, begin: str = "Shown by") -> str:
+def _counted(n: int, risk: Risk, grouped: bool) -> str:
+    count = f"{n:,}".replace(",", "." if said("decimal") == "," else ",")
+    kind = "units_groups" if grouped else "units_rows"
+    return said(f"{kind}_of", n=count, name=risk.name) if risk.kind == "recall" else said(kind, n=count)
+
+
+def _shown(test: RiskTest, by: str, grouped: bool, begin: str = "shown_by") -> str:
     risk, mean = test.risk, test.loss / test.n
-    units = f"{test.n:,} {_units(risk, grouped)}{_where(by, test.group)}"
+    units = _counted(test.n, risk, grouped)
+    values = {"begin": said(begin), "units": said("units_where", units=units, by=by, group=test.group) if by else units}
     if risk.kind == "cost":
-        return f"{begin} {units}: their mean error cost is {risk.low + mean * (risk.high - risk.low):.4g}."
-    wrong = "missed" if risk.kind == "recall" else "answered wrongly"
+        return said("shown_cost", **values, cost=cost_text(risk.low + mean * (risk.high - risk.low), ".4g"))
+    sentence, share = f"shown_{'missed' if risk.kind == 'recall' else 'wrong'}", number_text(100 * mean, ".3g")
     if grouped:
-        return f"{begin} {units}: on average {100 * mean:.3g} % of the rows of a group are {wrong}."
-    return f"{begin} {units}: {test.loss:g} ({100 * mean:.3g} %) are {wrong}."
+        return said(f"{sentence}_grouped", **values, share=share)
+    return said(sentence, **values, n=number_text(test.loss, "g"), share=share)
 
 
 # The calibration.

@@ -16,12 +16,14 @@ from fsgym.envs.trajectories import Trajectories
 from fsgym.metrics import ALL_LABELS, FIGURE_LABELS, MeanInterval
 from fsgym.rules import Rules
 from fsgym.text.html import HtmlTable, html_block, rules_html
+from fsgym.text.messages import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 RELIABILITY_HEADING = "How often answers of a certainty are right"
+WRONG_SHOWN = 3  # wrong answers to a class, the most frequent ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +208,24 @@ class Evaluation:
         counts = np.bincount(self.dataset.y * (n_classes + 1) + self.answers, minlength=n_classes * (n_classes + 1))
         return counts.reshape(n_classes, n_classes + 1)[:, : self.rules.n_answers]
 
+    def confusion_in_words(self, most: int = 8) -> list[str]:
+        """``confusion`` in words, a sentence for each of the first ``most`` classes that have rows.
+
+        Such as "hyper: of 3 rows, 2 are answered hyper, 1 sick".
+        """
+        labels = [one_line(str(label), 40) for label in self.dataset.classes]
+        answers = self.rules.answer_labels(labels)
+        lines = []
+        for k in np.flatnonzero(self.confusion.any(axis=1))[:most]:
+            counts = self.confusion[k]
+            others = sorted((a for a in range(len(answers)) if a != k and counts[a]), key=lambda a: -counts[a])
+            texts = [f"{counts[a]:,} {answers[a] if a < len(labels) else f'referred to {answers[a]}'}" for a in others]
+            right = f"{counts[k]:,} {'is' if counts[k] == 1 else 'are'}" if counts[k] else "none is"
+            said = [f"{labels[k]}: {of_rows(counts.sum())}", f"{right} answered {labels[k]}", *texts[:WRONG_SHOWN]]
+            said += [f"and {len(texts) - WRONG_SHOWN} other answers"] if len(texts) > WRONG_SHOWN else []
+            lines.append(", ".join(said))
+        return lines
+
     @property
     def by_class(self) -> pd.DataFrame:
         """One line per class: ``class``, its label; ``rows``; ``recall`` and ``precision``, NaN if not defined.
@@ -336,6 +356,17 @@ class Evaluation:
 
 def _without_nan(figures: Mapping[str, Any]) -> dict[str, Any]:
     return {name: None if value != value else value for name, value in figures.items()}
+
+
+def of_rows(*counts: int) -> str:
+    """How many rows are behind a figure, or behind the same figure of several evaluations.
+
+    >>> of_rows(1), of_rows(120, 3), of_rows(0)
+    ('of one row', 'of 120 and 3 rows', 'of no row')
+    """
+    if len(counts) == 1 and counts[0] < 2:
+        return "of one row" if counts[0] == 1 else "of no row"
+    return f"of {' and '.join(f'{n:,}' for n in counts)} rows"
 
 
 def sentence_case(text: str) -> str:

@@ -2,7 +2,8 @@
 "use strict";
 
 (() => {
-  const words = FsgymWords;
+  const words = FsgymWords, { said } = words;
+  words.speak(JSON.parse(document.getElementById("policy").dataset.speech));
   const policy = FsgymPolicy.read(JSON.parse(document.getElementById("policy").textContent));
   const BELIEFS_SHOWN = 8, LEVELS_AS_BUTTONS = 12, COLUMNS_WITHOUT_SEARCH = 12;
   const SVG = "http://www.w3.org/2000/svg";
@@ -38,7 +39,7 @@
   // A field for the value of a column; `read()` gives {value, remark}, or null where it is empty.
   function field(k, id, isQuestion) {
     const column = policy.columns[k], few = column.levels.length > 0 && column.levels.length <= LEVELS_AS_BUTTONS;
-    const hint = words.allowedText(column);
+    const hint = words.typingText(column);
     if (column.kind === "bool" || few) return choiceField(column, id, isQuestion);
     const list = column.levels.length ? `${id}-levels` : null;
     const input = element("input", {
@@ -47,7 +48,7 @@
     });
     const node = element(
       "div", { class: "field" },
-      element("label", { for: id }, column.name + (column.unit ? ` in ${column.unit}` : "")),
+      element("label", { for: id }, column.unit ? said("column_in", column) : column.name),
       element("div", { class: "entry" }, input),
       element("p", { class: "hint", id: `${id}-hint` }, hint),
     );
@@ -60,8 +61,8 @@
   // Radio buttons for levels, and for yes and no.
   function choiceField(column, id, isQuestion) {
     const levels = column.levels.map((level) => [level.trim(), level]);
-    const choices = column.kind === "bool" ? [["yes", true], ["no", false]] : levels;
-    if (!isQuestion) choices.push(["not known", null]);
+    const choices = column.kind === "bool" ? [[said("yes"), true], [said("no"), false]] : levels;
+    if (!isQuestion) choices.push([said("not_known"), null]);
     const hasKeys = isQuestion && words.digitsChoose(choices.map(([text]) => text));
     const inputs = choices.map((_, n) => element("input", { type: "radio", name: id, id: `${id}-${n}`, value: String(n) }));
     const labels = choices.map(([text], n) => {
@@ -99,7 +100,7 @@
       } catch (error) {
         if (!(error instanceof words.Refusal)) throw error;
         show(refusal, error.message);
-        acceptance = policy.columns[one.k].kind === "number" ? "Accept it as it is" : "Accept it as unknown";
+        acceptance = policy.columns[one.k].kind === "number" ? said("accept_as_is") : said("accept_as_unknown");
         byId("accept").textContent = acceptance;
         byId("accept").hidden = !error.acceptable || refusal !== "refusal";
         one.mark(true);
@@ -120,7 +121,7 @@
       const one = field(k, `known-${k}`, false);
       const tick = element("input", { type: "checkbox", id: `closed-${k}` });
       one.closed = () => tick.checked;
-      const label = element("label", { class: "tick", for: `closed-${k}` }, tick, "cannot be obtained");
+      const label = element("label", { class: "tick", for: `closed-${k}` }, tick, said("cannot_obtain"));
       one.row = element("li", {}, one.node, label);
       return one;
     });
@@ -132,7 +133,7 @@
     for (const id of ["question", "answer", "tools", "more", "belief", "history", "restart", "print"]) byId(id).hidden = true;
     byId("start").hidden = false;
     markPlace(null, null);
-    byId("begin").firstChild.textContent = "Begin ";
+    byId("begin").firstChild.textContent = `${said("begin")} `;
     byId("begin").focus({ preventScroll: true });
   }
 
@@ -151,7 +152,7 @@
     }
     const double = values.find(([k]) => startFields[k].closed());
     if (double) {
-      show("start-refusal", `${words.quoted(policy.columns[double[0]].name)} must be known or unavailable, got both.`);
+      show("start-refusal", said("known_or_unavailable", { name: words.quoted(policy.columns[double[0]].name) }));
       return;
     }
     known = values.map(([column, value, remark]) => ({ column, value, remark }));
@@ -163,7 +164,7 @@
 
   byId("start-form").addEventListener("input", () => {
     startAccepts = false;
-    byId("begin").firstChild.textContent = "Begin ";
+    byId("begin").firstChild.textContent = `${said("begin")} `;
   });
 
   // --- the question and the answer
@@ -194,34 +195,34 @@
     show("unused", words.unusedText(policy, step));
     showAlternatives(step, asked);
     showLog(now.log);
-    byId("paid").textContent = words.general(step.spent, 4);
+    byId("paid").textContent = words.moneyText(step.spent);
     markPlace(now.one, asked);
   }
 
   function showQuestion(j, step) {
-    const price = `${words.priceText(step.prices[j])}, paid so far ${words.general(step.spent, 4)}`;
+    const price = said("price_and_paid", { price: words.priceText(step.prices[j]), spent: words.moneyText(step.spent) });
     byId("question-title").textContent = visible(nameOf(j));
     byId("question-price").textContent = price;
-    if (step.action < 0) show("notice", `The model would stop here and ${words.answering(policy, step.answer)}.`);
+    if (step.action < 0) show("notice", words.wouldStopText(policy, step.answer));
     fields = now.one.openColumns(j).map((k) => field(k, `value-${k}`, true));
     byId("question-fields").replaceChildren(...fields.map((one) => one.node));
     byId("later").hidden = chosen !== null && step.action < 0;
-    byId("spoken").textContent = visible(`Question: ${nameOf(j)}, ${price}`);
+    byId("spoken").textContent = visible(said("question_spoken", { name: nameOf(j), price }));
     fields[0].focus();
   }
 
   function showAnswer(step) {
     const label = words.answerText(policy, step.answer), refers = step.answer === policy.classes.length;
-    const text = `${refers ? "Refer to" : "Answer:"} ${label} (paid ${words.general(step.spent, 4)} in total)`;
+    const text = said(refers ? "refer_final" : "answer_final", { answer: label, spent: words.moneyText(step.spent) });
     byId("answer-title").textContent = visible(text);
     fields = [];
     byId("question-fields").replaceChildren();
     let cost = "";
     if (!Number.isNaN(step.stopCost)) {
-      const first = Number.isNaN(step.goOn)
-        ? ""
-        : `; after acquiring ${nameOf(step.alternatives[0].acquisition)} it would be about ${words.general(step.goOn, 3)}`;
-      cost = `The ${refers ? "cost of referring" : "expected cost of this answer"} is ${words.general(step.stopCost, 3)}${first}.`;
+      const isLast = Number.isNaN(step.goOn), values = { cost: words.costText(step.stopCost), on: words.costText(step.goOn) };
+      if (!isLast) values.name = nameOf(step.alternatives[0].acquisition);
+      const sentences = refers ? ["cost_of_referring", "referring_after"] : ["cost_of_answer", "cost_after"];
+      cost = said(sentences[isLast ? 0 : 1], values);
     }
     show("answer-cost", cost);
     byId("spoken").textContent = visible(text);
@@ -245,29 +246,29 @@
         rectangle.setAttribute("height", "10");
         bar.append(rectangle);
       }
-      const label = element("span", { class: "label" }, words.classText(policy, k), k === answer ? element("span", { class: "spoken" }, " (the answer now)") : "");
+      const label = element("span", { class: "label" }, words.classText(policy, k), k === answer ? element("span", { class: "spoken" }, ` ${said("the_answer_now")}`) : "");
       const percent = element("span", { class: "percent" }, words.probabilityText(probabilities[k]));
       return element("li", { class: k === answer ? "now" : null }, label, percent, bar);
     });
-    if (order.length > BELIEFS_SHOWN) items.push(element("li", { class: "quiet" }, `and ${order.length - BELIEFS_SHOWN} more classes`));
+    if (order.length > BELIEFS_SHOWN) items.push(element("li", { class: "quiet" }, said("more_classes", { n: order.length - BELIEFS_SHOWN })));
     list.replaceChildren(...items);
   }
 
   function showAlternatives({ alternatives }, asked) {
     const items = alternatives.map(({ acquisition, price, expected, gain }) => {
-      const about = [words.priceText(price)];
-      about.push(`expected cost ${Number.isNaN(expected) ? "not estimated" : words.general(expected, 3)}`);
-      if (!Number.isNaN(gain)) about.push(`gain ${words.general(gain, 3)} per unit of price`);
-      const text = element("span", {}, element("span", { class: "name" }, nameOf(acquisition)), element("small", {}, about.join(", ")));
-      const label = `Acquire ${nameOf(acquisition)} instead`;
-      const button = element("button", { type: "button", class: "small", "aria-label": label }, "Acquire");
+      const cost = Number.isNaN(expected) ? said("not_estimated") : words.costText(expected);
+      let about = said("with_expected", { price: words.priceText(price), cost });
+      if (!Number.isNaN(gain)) about = said("with_gain", { text: about, gain: words.figure(gain, 3) });
+      const text = element("span", {}, element("span", { class: "name" }, nameOf(acquisition)), element("small", {}, about));
+      const label = said("acquire_instead", { name: nameOf(acquisition) });
+      const button = element("button", { type: "button", class: "small", "aria-label": label }, said("acquire"));
       button.addEventListener("click", () => {
         chosen = acquisition;
         render();
       });
-      return element("li", {}, text, acquisition === asked ? element("small", {}, "asked now") : button);
+      return element("li", {}, text, acquisition === asked ? element("small", {}, said("asked_now")) : button);
     });
-    const none = element("li", { class: "quiet" }, "Nothing more can be acquired.");
+    const none = element("li", { class: "quiet" }, said("nothing_more"));
     byId("alternative-list").replaceChildren(...(items.length ? items : [none]));
   }
 
@@ -278,19 +279,19 @@
         const column = policy.columns[k], text = words.valueText(column, value);
         return column.name === name ? text : `${column.name} = ${text}`;
       });
-      const value = element("td", {}, texts.join(", ") || kind);
-      if (kind === "known") value.append(element("small", { class: "quiet" }, " known already"));
-      if (remark) value.append(element("small", { class: "quiet" }, ` accepted: ${remark}`));
+      const value = element("td", {}, texts.join(", ") || said(`kind_${kind}`));
+      if (kind === "known") value.append(element("small", { class: "quiet" }, ` ${said("was_known")}`));
+      if (remark) value.append(element("small", { class: "quiet" }, ` ${said("was_accepted", { remark })}`));
       if (overrides) value.append(element("small", { class: "quiet" }, ` ${words.overrideText(policy)}`));
-      const cost = kind === "answer" && price ? words.general(price, 4) : "free";
+      const cost = kind === "answer" && price ? words.moneyText(price) : said("free");
       const cells = [element("td", { class: "name" }, name), value, element("td", { class: "number" }, cost)];
-      const button = element("button", { type: "button", class: "small", "aria-label": `Undo ${name}` }, "Undo");
+      const button = element("button", { type: "button", class: "small", "aria-label": said("undo_name", { name }) }, said("undo"));
       button.addEventListener("click", () => takeBack(event));
       return element("tr", {}, ...cells, element("td", {}, event ? button : ""));
     });
     if (unavailable.length) {
       const names = unavailable.map((k) => policy.columns[k].name).join(", ");
-      rows.unshift(element("tr", {}, element("td", { colspan: "4", class: "quiet" }, `Unavailable: ${names}`)));
+      rows.unshift(element("tr", {}, element("td", { colspan: "4", class: "quiet" }, said("unavailable", { names }))));
     }
     byId("log").tBodies[0].replaceChildren(...rows);
   }
@@ -301,12 +302,12 @@
     const { values } = readAll(fields, accept, "refusal");
     if (values === null) return;
     if (values.length === 0) {
-      show("refusal", "Type a value, or press Unknown if there is none.");
+      show("refusal", said("type_a_value"));
       fields[0].focus();
       return;
     }
     const j = asked(), remarks = values.map(([k, , remark]) => remark && `${policy.columns[k].name}: ${remark}`).filter(Boolean);
-    if (now.step.action < 0) remarks.push("acquired although the model would stop");
+    if (now.step.action < 0) remarks.push(said("beyond_stop"));
     const given = values.map(([k, value]) => [k, value]), isChosen = j !== now.step.action;
     say({ kind: "answer", j, values: given, remark: remarks.join("; "), chosen: isChosen });
   }
@@ -329,7 +330,7 @@
     events.push({ kind: "later", j, values: [], remark: "" });
     if (stepNow().step.action === j) {
       events.pop();
-      render(`${nameOf(j)} comes now, because the model would stop without it.`);
+      render(said("comes_now", { name: nameOf(j) }));
     } else {
       render();
     }

@@ -10,6 +10,7 @@ import jinja2
 from fsgym.support.arrays import canonical_json
 from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import in_script, listing, visible
+from fsgym.text.speech import said, sentences_of, spoken
 
 HERE = Path(__file__).parent
 SHARED_STYLE = HERE.parent / "text" / "style.css"
@@ -19,12 +20,12 @@ SCRIPTS = ("interpreter.js", "words.js", "page.js")
 def _question(policy: dict[str, Any]) -> str:
     """What the page is about."""
     if "words" in policy:
-        return f"Which number is it: {listing(policy['words']['ranges'])}?"
-    return f"Which class is it: {listing(policy['classes'])}?"
+        return said("which_number", ranges=listing(policy["words"]["ranges"]))
+    return said("which_class", classes=listing(policy["classes"]))
 
 
 def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
-    """The HTML of a page that asks with a policy.
+    """The HTML of a page that asks with a policy, in the language that is spoken (``fsgym.text.speech``).
 
     Nothing in the page is loaded from elsewhere, and its content security policy forbids it: only its own script and
     style may run, by their SHA-256.
@@ -49,7 +50,13 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
+    speech = spoken()
+    sentences = {name: text for name, text in sentences_of(speech.language).items() if _names(script, name)}
+    told = {"sentences": sentences, "currency": speech.currency, "same_unit": speech.same_unit}
     return environment.get_template("page.html.jinja").render(
+        said=said,
+        language=speech.language,
+        speech=canonical_json(told),
         title=visible(title),
         question=_question(policy),
         digest=policy["digest"],
@@ -59,3 +66,8 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
         chart=chart,
         security_policy="; ".join(f"{name} {allowed}" for name, allowed in rules.items()),
     )
+
+
+def _names(script: str, sentence: str) -> bool:
+    """Whether a script names a sentence; those of the log are named by their kinds."""
+    return f'"{sentence}"' in script or sentence.startswith("kind_")

@@ -3,6 +3,13 @@
 "use strict";
 
 const FsgymWords = (() => {
+  // {sentences, currency, same_unit}: the sentences of a language (fsgym/text/languages), and the unit of the prices.
+  let speech = typeof module === "undefined" ? null : { sentences: require("../text/languages/en.json"), currency: "", same_unit: false };
+  const speak = (given) => (speech = given);
+
+  // A sentence with its values.
+  const said = (sentence, values = {}) => speech.sentences[sentence].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+
   const LISTED = 12; // values in a message
   const RUNNERS_UP = 2; // other acquisitions that are mentioned
   const SMALLEST_DOUBT = 1e-6; // that is said in figures
@@ -26,6 +33,11 @@ const FsgymWords = (() => {
     return `${trimmed(mantissa)}e${sign}${String(Math.abs(e)).padStart(2, "0")}`;
   }
 
+  // A price, cost or share with the decimal sign of the language; values of columns are written as they are read.
+  const figure = (x, digits) => general(x, digits).replace(".", said("decimal"));
+  const moneyText = (x, digits = 4) => (speech.currency ? `${figure(x, digits)} ${speech.currency}` : figure(x, digits));
+  const costText = (x, digits = 3) => (speech.same_unit ? moneyText(x, digits) : figure(x, digits));
+
   // A name in quotes.
   function quoted(text) {
     const plain = String(text);
@@ -38,15 +50,15 @@ const FsgymWords = (() => {
     return values.slice(0, most).join(", ") + (values.length > most ? ", ..." : "");
   }
 
-  const priceText = (price) => (price ? `price ${general(price, 4)}` : "free");
+  const priceText = (price) => (price ? said("price", { price: moneyText(price) }) : said("free"));
 
   function probabilityText(share) {
-    if (share > 0 && share < 0.01) return "below 1 %";
-    return share > 0.99 && share < 1 ? "above 99 %" : `${fixed(100 * share, 0)} %`;
+    if (share > 0 && share < 0.01) return said("below_one");
+    return share > 0.99 && share < 1 ? said("above_99") : `${fixed(100 * share, 0)} %`;
   }
 
   function valueText(column, value) {
-    const text = typeof value === "boolean" ? (value ? "yes" : "no") : typeof value === "number" ? general(value, 12) : value;
+    const text = typeof value === "boolean" ? said(value ? "yes" : "no") : typeof value === "number" ? general(value, 12) : value;
     return column.unit ? `${text} ${column.unit}` : text;
   }
 
@@ -61,7 +73,7 @@ const FsgymWords = (() => {
   // Which known values have no effect yet.
   function unusedText(policy, { unused }) {
     const names = unused.map((k) => policy.columns[k].name).join(", ");
-    return names ? `Known, but not used yet: ${names}.` : "";
+    return names ? said("unused", { names }) : "";
   }
 
   // An answer, and a class, in words: those of the policy for a number and its range, otherwise the label.
@@ -70,12 +82,13 @@ const FsgymWords = (() => {
 
   // What is said in place of beliefs by a policy that has none.
   function answerNowText(policy, answer) {
-    const text = answerText(policy, answer);
-    return answer < policy.classes.length ? `The answer now would be ${text}.` : `The case would be referred to ${text} now.`;
+    return said(answer < policy.classes.length ? "answer_now" : "refer_now", { answer: answerText(policy, answer) });
   }
 
-  // The answer as what is done: "answer yes", "refer to a person".
-  const answering = (policy, answer) => `${answer < policy.classes.length ? "answer" : "refer to"} ${answerText(policy, answer)}`;
+  // What is said above a question that the model does not ask.
+  function wouldStopText(policy, answer) {
+    return said(answer < policy.classes.length ? "would_stop" : "would_refer", { answer: answerText(policy, answer) });
+  }
 
   function belief(policy, { probabilities, answer }) {
     const { classes } = policy;
@@ -83,39 +96,25 @@ const FsgymWords = (() => {
     const ranked = probabilities.map((_, k) => k).sort((i, j) => probabilities[j] - probabilities[i]);
     const shares = probabilities.map(probabilityText), isLikeliest = shares[answer] === shares[ranked[0]];
     const labels = ranked.filter((k, place) => place < 2 || (k === answer && !isLikeliest));
-    const texts = labels.map((k) => `${classText(policy, k)} ${shares[k]}`), last = texts.pop();
-    if (answer === classes.length) return [`The model believes in ${texts.join(", ")} and ${last}; it would refer the case to ${answerText(policy, answer)} now.`];
-    const reason = policy.words ? ", where the error is expected to be least" : ", because of the costs of errors";
-    const why = isLikeliest ? "" : reason;
-    return [`The model believes in ${texts.join(", ")} and ${last}; its answer now would be ${answerText(policy, answer)}${why}.`];
+    const texts = labels.map((k) => `${classText(policy, k)} ${shares[k]}`), last = texts.pop(), label = answerText(policy, answer);
+    const shown = said("and", { first: texts.join(", "), last });
+    if (answer === classes.length) return [said("believes_refers", { shown, answer: label })];
+    const why = policy.words ? "believes_error" : "believes_costs";
+    return [said(isLikeliest ? "believes" : why, { shown, answer: label })];
   }
 
   function decision(policy, step) {
     const { alternatives, action, stopCost, goOn } = step, stops = action < 0, lam = policy.rules.lam;
-    if (alternatives.length === 0) return ["It stops because nothing more can be acquired."];
+    if (alternatives.length === 0) return [said("stops_done")];
     const first = alternatives.find((a) => a.acquisition === action) || alternatives[0];
-    const name = policy.acquisitions[first.acquisition].name, price = priceText(first.price);
+    const { name } = policy.acquisitions[first.acquisition];
+    let price = priceText(first.price);
     if (Number.isNaN(stopCost) || Number.isNaN(goOn)) {
-      if (stops) return [`It prefers to stop; next it would acquire ${name} (${price}).`];
-      return [`It prefers to acquire ${name} (${price}).`];
+      return [said(stops ? "prefers_stop" : "prefers", { name, price })];
     }
-    const worth = lam === 0 || lam === 1 || !first.price ? "" : `, worth ${general(lam * first.price, 3)}`;
-    const stop = general(stopCost, 3), on = general(goOn, 3);
-    if (stops) {
-      return [
-        `It stops because an answer now is expected to cost ${stop}, and acquiring ${name} (${price}${worth}) first ${on}.`,
-      ];
-    }
-    if (goOn > stopCost) {
-      return [
-        `It acquires ${name} (${price}${worth}) because the answer is not certain enough yet, although an answer now is ` +
-          `expected to cost ${stop}, and going on ${on}.`,
-      ];
-    }
-    return [
-      `It acquires ${name} (${price}${worth}) because the case is then expected to cost ${on}, prices included, and an ` +
-        `answer now ${stop}.`,
-    ];
+    if (lam !== 0 && lam !== 1 && first.price) price = said("worth", { price, worth: costText(lam * first.price) });
+    const sentence = stops ? "stops_because" : goOn > stopCost ? "goes_on_uncertain" : "goes_on";
+    return [said(sentence, { name, price, stop: costText(stopCost), on: costText(goOn) })];
   }
 
   function others(policy, { alternatives, action }) {
@@ -123,10 +122,12 @@ const FsgymWords = (() => {
     const shown = rest.slice(action < 0 ? 1 : 0).slice(0, RUNNERS_UP);
     if (shown.length === 0) return [];
     const texts = shown.map((a) => {
-      const expected = Number.isNaN(a.expected) ? "" : `, expected cost ${general(a.expected, 3)}`;
-      return `${policy.acquisitions[a.acquisition].name} (${priceText(a.price)}${expected})`;
+      const price = priceText(a.price), isKnown = !Number.isNaN(a.expected);
+      const text = isKnown ? said("with_expected", { price, cost: costText(a.expected) }) : price;
+      return `${policy.acquisitions[a.acquisition].name} (${text})`;
     });
-    return [`Next in its order ${texts.length === 1 ? "is" : "are"} ${texts.join(" and ")}.`];
+    if (texts.length === 1) return [said("next_one", { names: texts[0] })];
+    return [said("next_several", { names: said("and", { first: texts[0], last: texts[1] }) })];
   }
 
   // --- how certain an answer is
@@ -136,39 +137,42 @@ const FsgymWords = (() => {
     if (certainty === null) return "";
     const { enough, parts } = certainty, stops = action < 0, right = parts.filter((part) => part.kind === "error");
     const texts = parts.filter((part) => part.kind !== "error").map((part) =>
-      part.isAnswer ? `no ${part.name} is missed, as this is the answer`
-        : part.kind === "recall" ? compared(part.doubt, part.limit, `that no ${part.name} is missed`) : comparedCost(part));
+      part.isAnswer ? said("none_missed", part)
+        : part.kind === "recall" ? compared(part.doubt, part.limit, said("that_none_missed", part)) : comparedCost(part));
     if (right.length) {
       const limit = Math.min(...right.map((part) => part.limit));
-      texts.unshift(compared(right[0].doubt, limit, "that the answer is right"));
+      texts.unshift(compared(right[0].doubt, limit, said("that_right")));
     }
-    const head = enough ? "Certain enough" : stops ? "Not certain enough" : "Not certain enough yet";
-    const last = texts.pop(), shown = texts.length ? `${texts.join(", ")} and ${last}` : last;
-    const end = enough ? ", and the next question is worth its price" : ", but nothing is left that could change the answer";
+    const head = said(enough ? "certain_enough" : stops ? "not_certain" : "not_certain_yet");
+    const last = texts.pop(), shown = texts.length ? said("and", { first: texts.join(", "), last }) : last;
+    const end = said(enough ? "worth_its_price" : "nothing_changes");
     return `${head}: ${shown}${stops === enough ? "" : end}.`;
   }
 
   // 1 minus a doubt in per cent, with so many digits of the doubt.
   function percentBeside(doubt, digits) {
-    if (doubt > 0 && doubt < SMALLEST_DOUBT) return `above ${general(100 - 100 * SMALLEST_DOUBT, 10)} %`;
-    return `${general(100 - 100 * Number(general(Math.max(doubt, 0), digits)), 10)} %`;
+    if (doubt > 0 && doubt < SMALLEST_DOUBT) return said("above_share", { share: `${figure(100 - 100 * SMALLEST_DOUBT, 10)} %` });
+    return `${figure(100 - 100 * Number(general(Math.max(doubt, 0), digits)), 10)} %`;
   }
 
   function compared(doubt, limit, what) {
-    if (limit < 0) return `${percentBeside(doubt, 2)} ${what} (no certainty is enough to stop early)`;
+    if (limit < 0) return said("compared", { share: percentBeside(doubt, 2), what, needed: said("no_certainty") });
     let digits = 2;
     while (doubt > limit && digits < 8 && percentBeside(doubt, digits) === percentBeside(limit, digits)) digits++;
-    const needed = limit >= 1 ? "any is enough" : `${percentBeside(limit, digits)} is needed`;
-    return `${percentBeside(doubt, digits)} ${what} (${needed})`;
+    const needed = limit >= 1 ? said("any_enough") : said("needed", { share: percentBeside(limit, digits) });
+    return said("compared", { share: percentBeside(doubt, digits), what, needed });
   }
 
   function comparedCost({ doubt, limit, low, high }) {
-    const [cost, most] = [doubt, limit].map((share) => general(low + share * (high - low), 4));
-    return `an expected error cost of ${cost} (${limit < 0 ? "no cost is low enough to stop early" : `at most ${most} is needed`})`;
+    const [cost, most] = [doubt, limit].map((share) => costText(low + share * (high - low), 4));
+    return said("expected_error_cost", { cost, needed: limit < 0 ? said("no_cost_low") : said("at_most_needed", { most }) });
   }
 
   // What is said where a person overrides the rule of a policy.
-  const overrideText = ({ rule }) => `A person overrode the rule: ${rule.end}.`;
+  function overrideText({ rule }) {
+    const text = said("overrode", rule);
+    return `${text[0].toUpperCase()}${text.slice(1)}.`;
+  }
 
   // --- values
 
@@ -176,11 +180,20 @@ const FsgymWords = (() => {
   const digitsChoose = (texts) => !texts.some((text) => /^[-+.]?[0-9]/.test(text));
 
   // What the value of a column may be, in words.
-  function allowedText({ kind, levels, unit, low, high }) {
-    if (kind === "bool") return "yes or no";
-    if (kind !== "number") return levels.length ? `one of ${listing(levels)}` : "a level";
-    if (low === null || high === null) return unit ? `a number in ${unit}` : "a number";
-    return `a number from ${general(low, 12)} to ${general(high, 12)}${unit ? ` ${unit}` : ""}`;
+  function allowedText({ kind, levels, unit, low, high }, decimal = ".") {
+    if (kind === "bool") return said("allowed_yes_no");
+    if (kind !== "number") return levels.length ? said("allowed_levels", { levels: listing(levels) }) : said("allowed_level");
+    if (low === null || high === null) return unit ? said("allowed_number_in", { unit }) : said("allowed_number");
+    const [from, to] = [low, high].map((bound) => general(bound, 12).replace(".", decimal));
+    return said("allowed_range", { low: from, high: `${to}${unit ? ` ${unit}` : ""}` });
+  }
+
+  // What may be typed for a column: that, and how numbers are written where that is not with a point.
+  function typingText(column) {
+    const { decimal = ".", thousands = "" } = column, allowed = allowedText(column, decimal);
+    if (column.kind !== "number" || (decimal === "." && !thousands)) return allowed;
+    const separated = thousands === " " ? said("thousands_spaces") : thousands ? said("thousands_sign", { thousands }) : "";
+    return said(decimal === "," ? "typing_comma" : "typing_point", { allowed, separated });
   }
 
   class Refusal extends Error {
@@ -194,39 +207,77 @@ const FsgymWords = (() => {
   // The value that a text means for a column, and what was accepted although it is not as in training ("" if nothing).
   // A Refusal has one sentence with what is allowed.
   function readValue(column, text, accept = false) {
-    const typed = text.trim(), refused = `${quoted(column.name)} must be ${allowedText(column)}`;
+    const typed = text.trim();
+    const refused = said("value_refused", { name: quoted(column.name), allowed: allowedText(column), got: quoted(typed) });
     if (column.kind === "number") return readNumber(column, typed, accept, refused);
     if (column.kind === "bool") {
       const word = typed.toLowerCase();
       if (["yes", "y", "true", "1", "1.0"].includes(word)) return { value: true, remark: "" };
       if (["no", "n", "false", "0", "0.0"].includes(word)) return { value: false, remark: "" };
-      throw new Refusal(`${refused}, got ${quoted(typed)}.`);
+      throw new Refusal(`${refused}.`);
     }
     const level =
       column.levels.find((known) => known.trim() === typed) ??
       column.levels.find((known) => withoutDecimals(known) === withoutDecimals(typed));
     if (level !== undefined) return { value: level, remark: "" };
-    if (accept) return { value: typed, remark: "a level that was not in training, counts as unknown" };
-    throw new Refusal(`${refused}, got ${quoted(typed)}; correct it, or accept it as unknown.`, true);
+    if (accept) return { value: typed, remark: said("remark_level") };
+    throw new Refusal(`${said("value_level", { refused })}.`, true);
   }
 
   // A text without outer spaces; a whole number also without decimals of zero, as 3 for 3.0.
   const withoutDecimals = (text) => text.trim().replace(/^(-?[0-9]+)\.0*$/, "$1");
 
-  function readNumber(column, typed, accept, refused) {
-    if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(typed)) throw new Refusal(`${refused}, got ${quoted(typed)}.`);
+  // The plain text of a number that is written as in the table of the model: its decimal sign and thousands separators,
+  // per cent or currency as the unit, and limits as <1,5; null where the text is no number, or may be two, as 1.007.
+  function plainText(column, typed) {
+    const { decimal = ".", thousands = "", censored = "", unit } = column;
+    const isMark = /^(%|[$€£¥₹]|[A-Z]{3}|zł|kr)$/.test(unit);
+    if (decimal === "." && !thousands && !censored && !isMark) return typed;
+    const limit = (typed.match(/^(<=|>=|[<>≤≥])\s*/) || [""])[0];
+    let number = typed.slice(limit.length);
+    if (isMark && number.startsWith(unit)) number = number.slice(unit.length).trimStart();
+    else if (isMark && number.endsWith(unit)) number = number.slice(0, -unit.length).trimEnd();
+    if (limit && !["limit", "half"].includes(censored)) return null;
+    const sign = decimal === "," ? "," : "\\.", group = { ",": ",", ".": "\\.", "'": "['’]", " ": "[ \u00a0\u202f]" }[thousands];
+    const isPlain = new RegExp(`^[+-]?([0-9]+(${sign}[0-9]*)?|${sign}[0-9]+)(e[+-]?[0-9]+)?$`, "i").test(number);
+    let plain = null;
+    if (isPlain) plain = number;
+    else if (group && new RegExp(`^[+-]?[1-9][0-9]{0,2}(${group}[0-9]{3})+(${sign}[0-9]*)?$`).test(number)) {
+      plain = number.replace(new RegExp(group, "g"), "");
+    } else if (decimal === "," && thousands !== "." && !/^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+$/.test(number)) plain = number;
+    if (plain === null) return null;
+    plain = plain.replace(",", ".");
+    return limit.startsWith("<") || limit.startsWith("≤") ? (censored === "half" ? String(Number(plain) / 2) : plain) : plain;
+  }
+
+  function readNumber(column, written, accept, refused) {
+    const typed = plainText(column, written);
+    if (typed === null) throw new Refusal(`${refused}.`);
+    if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(typed)) throw new Refusal(`${refused}.`);
     const value = Number(typed), feature = Math.fround(value - column.offset);
     if (!Number.isFinite(feature)) {
-      throw new Refusal(
-        `${quoted(column.name)} must be a number that float32 can hold, got ${typed}; use a larger unit.`,
-      );
+      throw new Refusal(`${said("value_float32", { name: quoted(column.name), got: typed })}.`);
     }
     if (column.low === null || column.high === null || isWithin(feature, column)) return { value, remark: "" };
+    const hint = factorHint(value, column);
     if (!accept) {
-      throw new Refusal(`${refused}, the range in training, got ${typed}; correct it, or accept it as it is.`, true);
+      const got = `${typed}${hint}`;
+      const sentence = said("value_range", { name: quoted(column.name), allowed: allowedText(column), got });
+      throw new Refusal(`${sentence}.`, true);
     }
-    const range = `${general(column.low, 12)} to ${general(column.high, 12)}`;
-    return { value, remark: `outside the range in training, ${range}` };
+    const range = { low: general(column.low, 12), high: general(column.high, 12) };
+    return { value, remark: `${said("remark_range", range)}${hint}` };
+  }
+
+  // By which factor between two units a value outside the range would be in it; "" if by none, or by many.
+  function factorHint(value, column) {
+    const fits = (v) => v !== 0 && isWithin(Math.fround(v - column.offset), column);
+    const found = [10, 60, 100, 1000, 3600, 1e6].flatMap((factor) => [
+      ...(fits(value * factor) ? [said("factor_times", { factor })] : []),
+      ...(fits(value / factor) ? [said("factor_divided", { factor })] : []),
+    ]);
+    const named = found.length === 1 || found.length === 2;
+    return named ? said("factor_hint", { factors: found.join(said("factor_or")) }) : "";
   }
 
   // Whether a feature is in the range of its column, up to one step of float32, in which the range was measured.
@@ -243,8 +294,9 @@ const FsgymWords = (() => {
   }
 
   return {
-    answerText, classText, general, listing, quoted, priceText, probabilityText, valueText, explain, unusedText, answerNowText, answering, certaintyText,
-    overrideText, digitsChoose, allowedText, readValue, Refusal,
+    speak, said, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
+    valueText, explain, unusedText, answerNowText, wouldStopText, certaintyText, overrideText, digitsChoose, allowedText,
+    typingText, readValue, Refusal,
   };
 })();
 

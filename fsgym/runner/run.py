@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from joblib import effective_n_jobs
+
 from fsgym.runner.executors import check_backend, run_all
 from fsgym.runner.results import check_result
 from fsgym.runner.store import TIMING_COLUMNS, open_store
 from fsgym.runner.task import Task, TaskResult
+from fsgym.runner.time_left import Expectation, TimeLeft
 from fsgym.runner.worker import resolve
 from fsgym.support.interrupts import interrupts_between_kernels
 from fsgym.text.messages import brief
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 # The progress of a run, on stderr.
 
 SECONDS_BETWEEN_LINES = 60.0  # where there is no bar
+WALL = TIMING_COLUMNS.index("wall_seconds")
 
 
 def checked_progress(progress: bool) -> bool:
@@ -44,34 +48,48 @@ def in_notebook() -> bool:
 
 
 @contextmanager
-def progress_bar(total: int, done: int, name: str, progress: bool) -> Iterator[Callable[[], None]]:
+def progress_bar(total: int, done: int, name: str, progress: bool, left: TimeLeft) -> Iterator[Callable[[], None]]:
     """Yield a function to call after each finished task; it shows nothing unless ``progress`` is True.
 
     In a notebook the bar is text, as in a terminal, because a widget would need another package. Where stderr is
-    neither, such as a file, it is a line at most once a minute.
+    neither, such as a file, it is a line at most once a minute. ``left`` says how long the other tasks take.
     """
     if not progress:
         yield lambda: None
         return
     if not sys.stderr.isatty() and not in_notebook():
-        yield _MinuteLines(total, done, name).advance
+        yield _MinuteLines(total, done, name, left).advance
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
     notebook = {"force_jupyter": False, "force_terminal": True, "width": 100} if in_notebook() else {}
     with Progress(*columns, console=Console(stderr=True, **notebook), transient=True) as bar:
-        shown = bar.add_task(name, total=total, completed=done)
-        yield lambda: bar.advance(shown)
+        shown = bar.add_task(name, total=total, completed=done, left=_left_text(left.seconds()))
+        yield lambda: bar.update(shown, advance=1, left=_left_text(left.seconds()))
+
+
+def _left_text(seconds: float | None) -> str:
+    """The time that is left in words; "" where it is unknown.
+
+    >>> _left_text(61.0), _left_text(179.0), _left_text(9000.0)
+    ('about a minute left', 'about 3 min left', 'about 2.5 h left')
+    """
+    if seconds is None:
+        return ""
+    minutes = seconds / 60
+    if minutes < 1.5:
+        return "about a minute left"
+    return f"about {minutes:.0f} min left" if minutes < 90 else f"about {minutes / 60:.1f} h left"
 
 
 class _MinuteLines:
-    """Says at most once a minute how many tasks are finished, and about how long the others take at this rate."""
+    """Says at most once a minute how many tasks are finished, and about how long the others take."""
 
-    def __init__(self, total: int, done: int, name: str) -> None:
-        self.total, self.first, self.done, self.name = total, done, done, name
-        self.start = self.shown = time.monotonic()
+    def __init__(self, total: int, done: int, name: str, left: TimeLeft) -> None:
+        self.total, self.done, self.name, self.left = total, done, name, left
+        self.shown = time.monotonic()
         if 0 < done < total:
             print(f"{name}: {done} of {total} are of an earlier run", file=sys.stderr, flush=True)
 
@@ -81,9 +99,8 @@ class _MinuteLines:
         if now - self.shown < SECONDS_BETWEEN_LINES or self.done == self.total:
             return
         self.shown = now
-        minutes = (now - self.start) / (self.done - self.first) * (self.total - self.done) / 60
-        left = f"about {minutes:.0f} min left" if minutes >= 1.5 else "about a minute left"
-        print(f"{self.name}: {self.done} of {self.total}, {left}", file=sys.stderr, flush=True)
+        done = f"{self.done} of {self.total}"
+        print(f"{self.name}: {done}, {_left_text(self.left.seconds())}", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +137,7 @@ def run_tasks(
     scheduler: str | None = None,
     progress: bool = False,
     name: str = "study",
+    expected: Sequence[Expectation] | None = None,
 ) -> Run:
     """Run every task whose result is not in the store, and return the results of all tasks in their order.
 
@@ -141,6 +159,8 @@ def run_tasks(
         line after a task, at most once a minute.
     name : str, default "study"
         The name that it shows.
+    expected : sequence of Expectation, optional
+        One per task: of which kind it is, and how long it is expected to take. Only the remaining time is judged by it.
 
     Returns
     -------
@@ -177,7 +197,8 @@ def run_tasks(
         if store is not None:
             _check_stored(Path(store), results_store.results(list(finished)), first)
         remaining = [first[key] for key in dict.fromkeys(keys) if key not in finished]
-        with progress_bar(len(first), len(finished), name, progress) as advance:
+        left = _time_left(tasks, expected, remaining, results_store.timings(), n_jobs if backend == "loky" else None)
+        with progress_bar(len(first), len(finished), name, progress, left) as advance:
             incoming = run_all(remaining, n_jobs=n_jobs, backend=backend, scheduler=scheduler)
             try:
                 with interrupts_between_kernels():
@@ -185,6 +206,7 @@ def run_tasks(
                         results_store.put(remaining[number], result)
                         if result.error is not None:
                             failed[remaining[number].key] = result.error
+                        left.finish(number, result.wall_seconds)
                         advance()
             except KeyboardInterrupt:
                 interrupted = True
@@ -198,6 +220,22 @@ def run_tasks(
         interrupted,
         len(finished),
     )
+
+
+def _time_left(
+    tasks: Sequence[Task],
+    expected: Sequence[Expectation] | None,
+    remaining: Sequence[Task],
+    timings: Mapping[str, tuple],
+    n_jobs: int | None,
+) -> TimeLeft:
+    """The time of the remaining tasks, judged by those of earlier runs, too; ``n_jobs`` is None on a cluster."""
+    given = dict(zip([task.key for task in tasks], expected or [Expectation()] * len(tasks), strict=True))
+    left = TimeLeft([given[task.key] for task in remaining], None if n_jobs is None else effective_n_jobs(n_jobs))
+    for key, one in given.items():
+        if key in timings:
+            left.learn(one, timings[key][WALL])
+    return left
 
 
 def _timings_table(rows: Mapping[str, tuple], keys: Sequence[str]) -> pd.DataFrame:

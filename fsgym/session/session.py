@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, get_args, get_type_hints
 
@@ -15,6 +16,7 @@ from fsgym.session.asked_model import AskedModel
 from fsgym.session.step import CertaintyRule, Question, Step
 from fsgym.session.steps import Case, explain_step, make_step, question_on, start_case
 from fsgym.text.messages import brief
+from fsgym.text.speech import said
 
 # What a person says in a session, as plain records that can be written and replayed.
 
@@ -50,10 +52,15 @@ class Event(NamedTuple):
 
 
 def plain_value(value: Any) -> Any:
-    """A value as a plain JSON value: NumPy's scalars as Python's."""
+    """A value as a plain JSON value: NumPy's scalars and fractions as Python's numbers."""
     if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, dict):
+        value = value.item()
+    if isinstance(value, Real) and not isinstance(value, int | float):  # longdouble has no Python number of its own
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError(f"a number must be one that float64 can hold, got {brief(value)}") from None
+    if isinstance(value, Mapping):
         return {name: plain_value(cell) for name, cell in value.items()}
     if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
         raise ValueError(f"text must be Unicode without half characters, got {brief(value)}")
@@ -201,7 +208,7 @@ class Session:
         self._missing = None if missing is None else tuple(name_list(missing, "missing"))
         self.charge_unknown, self.accept = bool(charge_unknown), bool(accept)
         self._events: list[Event] = []
-        case = start_case(self._acquisitions, known, self._unavailable, accept, self._missing)
+        case = start_case(self._acquisitions, self._known, self._unavailable, accept, self._missing)
         self._moments = [_Moment(case, frozenset())]
         self._stopped = False
 
@@ -279,10 +286,9 @@ class Session:
         ValueError, TypeError
             If the acquisition is not legal, or a value is not one of its column; the session is not changed.
         """
-        values = self._acquisitions.values_of(name, value)
+        values = {column: plain_value(cell) for column, cell in self._acquisitions.values_of(name, value).items()}
         self._acquisitions.encode(values, accept)
         j, _ = self._acquisitions.find(name)
-        values = {column: plain_value(cell) for column, cell in values.items()}
         self._give(Event("answer", self._acquisitions.rules.names[j], values, bool(paid), bool(accept)))
 
     def unknown(self, name: str) -> None:
@@ -329,8 +335,8 @@ class Session:
         """Why the model asks its question, or stops, in sentences."""
         reasons = explain_step(self.step, self._acquisitions.rules.lam)
         if self._stopped and not self.step.should_stop:
-            stopped = "stopped and referred to" if self.step.refers else "stopped with the answer"
-            return f"You {stopped} {self.step.answer}; the model would have gone on. {reasons}"
+            sentence = "stopped_referred" if self.step.refers else "stopped_answer"
+            return said(sentence, answer=self.step.answer, reasons=reasons)
         return reasons
 
     @property
@@ -431,7 +437,7 @@ class Session:
         return self._stopped and self._rule is not None and not self._step_at(len(self._events)).should_stop
 
     def _override_remark(self) -> str:
-        return "" if self._rule is None else f"a person overrode the rule: {self._rule.end}"
+        return "" if self._rule is None else said("overrode", end=self._rule.end)
 
     def _uncovered(self, step: Step) -> Step:
         """The step of a case in which a person overrode the rule."""
@@ -516,7 +522,7 @@ class Session:
             if pays:
                 case.pay(j, price)
                 if event.chosen and self.step.should_stop:
-                    remarks.append("acquired although the model would stop")
+                    remarks.append(said("beyond_stop"))
         overrides = self._rule is not None and kind in ("later", "chosen")
         if overrides and not before.overridden:
             remarks.append(self._override_remark())

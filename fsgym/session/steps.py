@@ -17,6 +17,7 @@ from fsgym.session.step import Alternative, CertaintyRule, ExpectedCost, Questio
 from fsgym.support.checks import check_number, is_integer
 from fsgym.text.messages import brief
 from fsgym.text.sentences import answer_now_text, price_text, probability_text, unused_text
+from fsgym.text.speech import cost_text, said
 
 # What is known about one case, and which acquisitions can be made now.
 
@@ -167,45 +168,33 @@ def _belief(step: Step) -> list[str]:
     shares = {label: probability_text(share) for label, share in ranked}
     labels = list(shares)[:2]
     if step.refers:
-        believed = " and ".join(f"{label} {shares[label]}" for label in labels)
-        return [f"The model believes in {believed}; it would refer the case to {step.answer} now."]
+        first, last = (f"{label} {shares[label]}" for label in labels)
+        return [said("believes_refers", shown=said("and", first=first, last=last), answer=step.answer)]
     is_likeliest = shares[step.answer] == shares[labels[0]]
     if not is_likeliest and step.answer not in labels:
         labels.append(step.answer)
     texts = [f"{label} {shares[label]}" for label in labels]
-    shown = f"{', '.join(texts[:-1])} and {texts[-1]}"
-    is_number = isinstance(step.answer, NumberInWords)
-    reason = ", where the error is expected to be least" if is_number else ", because of the costs of errors"
-    why = "" if is_likeliest else reason
-    return [f"The model believes in {shown}; its answer now would be {step.answer}{why}."]
+    shown = said("and", first=", ".join(texts[:-1]), last=texts[-1])
+    why = "believes_error" if isinstance(step.answer, NumberInWords) else "believes_costs"
+    return [said("believes" if is_likeliest else why, shown=shown, answer=step.answer)]
 
 
 def _decision(step: Step, lam: float) -> list[str]:
     stop, go_on = step.expected_cost
     if not step.alternatives:
-        return ["It stops because nothing more can be acquired."]
+        return [said("stops_done")]
     first = step.alternatives[0]
     if step.question is not None and first.name != step.question.name:
         first = next((a for a in step.alternatives if a.name == step.question.name), first)
     if stop is None or go_on is None:
-        if step.should_stop:
-            return [f"It prefers to stop; next it would acquire {first.name} ({price_text(first.price)})."]
-        return [f"It prefers to acquire {first.name} ({price_text(first.price)})."]
-    value = "" if lam in (0.0, 1.0) or not first.price else f", worth {lam * first.price:.3g}"
-    if step.should_stop:
-        return [
-            f"It stops because an answer now is expected to cost {stop:.3g}, and acquiring {first.name} "
-            f"({price_text(first.price)}{value}) first {go_on:.3g}."
-        ]
-    if go_on > stop:  # only a rule of ``calibrate`` goes on at a loss
-        return [
-            f"It acquires {first.name} ({price_text(first.price)}{value}) because the answer is not certain enough "
-            f"yet, although an answer now is expected to cost {stop:.3g}, and going on {go_on:.3g}."
-        ]
-    return [
-        f"It acquires {first.name} ({price_text(first.price)}{value}) because the case is then expected to cost "
-        f"{go_on:.3g}, prices included, and an answer now {stop:.3g}."
-    ]
+        sentence = "prefers_stop" if step.should_stop else "prefers"
+        return [said(sentence, name=first.name, price=price_text(first.price))]
+    price = price_text(first.price)
+    if lam not in (0.0, 1.0) and first.price:
+        price = said("worth", price=price, worth=cost_text(lam * first.price))
+    # only a rule of ``calibrate`` goes on at a loss
+    sentence = "stops_because" if step.should_stop else "goes_on_uncertain" if go_on > stop else "goes_on"
+    return [said(sentence, name=first.name, price=price, stop=cost_text(stop), on=cost_text(go_on))]
 
 
 def _others(step: Step) -> list[str]:
@@ -213,12 +202,17 @@ def _others(step: Step) -> list[str]:
     others = others[1 if step.should_stop else 0 :][:RUNNERS_UP]
     if not others:
         return []
-    return [f"Next in its order {'is' if len(others) == 1 else 'are'} {' and '.join(map(_alternative_text, others))}."]
+    texts = [_alternative_text(a) for a in others]
+    if len(texts) == 1:
+        return [said("next_one", names=texts[0])]
+    return [said("next_several", names=said("and", first=texts[0], last=texts[1]))]
 
 
 def _alternative_text(alternative: Alternative) -> str:
-    expected = "" if alternative.expected_cost is None else f", expected cost {alternative.expected_cost:.3g}"
-    return f"{alternative.name} ({price_text(alternative.price)}{expected})"
+    text = price_text(alternative.price)
+    if alternative.expected_cost is not None:
+        text = said("with_expected", price=text, cost=cost_text(alternative.expected_cost))
+    return f"{alternative.name} ({text})"
 
 
 def step_of(

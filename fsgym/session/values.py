@@ -9,9 +9,14 @@ import numpy as np
 
 from fsgym.data.cells import BOOL_TEXTS, find_level, level_places, level_text
 from fsgym.data.columns import Column
+from fsgym.data.training_summary import FACTORS
+from fsgym.data.written import Writing, written_number
 from fsgym.text.messages import brief, listing
+from fsgym.text.speech import said
 
 # What a person types as the value of a column.
+
+MOST_FACTORS = 2  # that are said: where more fit, none is likely
 
 YES_NO = {"yes": True, "y": True, "no": False, "n": False}
 
@@ -25,8 +30,35 @@ def value_of_text(column: Column, text: str) -> Any:
     (63, True)
     """
     if column.kind == "number":
-        return number_or_text(text)
+        return _typed_number(column, text)
     return _yes_or_no(column, text) if column.kind == "bool" else text
+
+
+def _typed_number(column: Column, text: str) -> float | str:
+    """The number that a text means as numbers are written in the table of the model.
+
+    >>> _typed_number(Column("crp", decimal=","), "3,5"), _typed_number(Column("crp", unit="%"), "94 %")
+    (3.5, 94)
+    """
+    if column.writing != Writing() or (column.unit and column.unit in text):
+        found = written_number(text, column.writing)
+        plain = None if found is None or found.mark not in ("", column.unit) else found.counted(column.censored)
+        return text if plain is None else number_or_text(plain)
+    return number_or_text(text)
+
+
+def typing_text(column: Column) -> str:
+    """What may be typed for a column: ``allowed_text``, and how numbers are written where that is not with a point.
+
+    >>> typing_text(Column("crp", unit="mg/l", low=0.3, high=412.0, decimal=","))
+    'a number from 0,3 to 412 mg/l, with a decimal comma'
+    """
+    allowed = allowed_text(column, column.decimal)
+    if column.kind != "number" or (column.decimal == "." and not column.thousands):
+        return allowed
+    spaces, sign = column.thousands == " ", column.thousands
+    separated = said("thousands_spaces") if spaces else said("thousands_sign", thousands=sign) if sign else ""
+    return said("typing_comma" if column.decimal == "," else "typing_point", allowed=allowed, separated=separated)
 
 
 def number_or_text(text: str) -> float | str:
@@ -41,7 +73,7 @@ def number_or_text(text: str) -> float | str:
 def _yes_or_no(column: Column, text: str) -> bool:
     word = text.lower()
     if word not in YES_NO and word not in BOOL_TEXTS:
-        raise ValueError(f"{column.name!r} must be yes or no, got {brief(text)}")
+        raise ValueError(_refused(column, said("allowed_yes_no"), brief(text)))
     return YES_NO[word] if word in YES_NO else bool(BOOL_TEXTS[word])
 
 
@@ -86,52 +118,69 @@ def check_value(column: Column, value: Any, accept: bool = False) -> CheckedValu
     if column.kind == "bool":
         flag = BOOL_TEXTS.get(level_text(value).strip().lower()) if isinstance(value, str | Real | np.bool_) else None
         if flag is None:
-            raise ValueError(f"{column.name!r} must be True or False, got {brief(value)}")
+            raise ValueError(_refused(column, allowed_text(column), brief(value)))
         return CheckedValue((flag,), "")
     return _level_value(column, value, accept)
 
 
-def allowed_text(column: Column) -> str:
-    """What the value of a column may be, in words.
+def allowed_text(column: Column, decimal: str = ".") -> str:
+    """What the value of a column may be, in words; ``decimal`` is the sign of its bounds.
 
     >>> allowed_text(Column("crp", unit="mg/l", low=0.3, high=412.0)), allowed_text(Column("ill", "bool"))
     ('a number from 0.3 to 412 mg/l', 'True or False')
     """
     if column.kind == "bool":
-        return "True or False"
+        return said("allowed_true_false")
     if column.kind != "number":
-        return f"one of {listing(column.levels)}" if column.levels else "a level"
-    unit = f" {column.unit}" if column.unit else ""
+        return said("allowed_levels", levels=listing(column.levels)) if column.levels else said("allowed_level")
     if column.low is None or column.high is None:
-        return f"a number{f' in{unit}' if unit else ''}"
-    return f"a number from {column.low:.12g} to {column.high:.12g}{unit}"
+        return said("allowed_number_in", unit=column.unit) if column.unit else said("allowed_number")
+    low, high = (f"{bound:.12g}".replace(".", decimal) for bound in (column.low, column.high))
+    return said("allowed_range", low=low, high=f"{high} {column.unit}" if column.unit else high)
+
+
+def _refused(column: Column, allowed: str, got: str) -> str:
+    return said("value_refused", name=repr(column.name), allowed=allowed, got=got)
 
 
 def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise ValueError(f"{column.name!r} must be {allowed_text(column)}, got {brief(value)}")
+        raise ValueError(_refused(column, allowed_text(column), brief(value)))
     try:
         feature = float(value) - column.offset
     except OverflowError:  # a whole number that float64 does not hold
-        raise ValueError(
-            f"{column.name!r} must be {allowed_text(column)}, got {brief(value)}, which is too large"
-        ) from None
+        refused = _refused(column, allowed_text(column), brief(value))
+        raise ValueError(said("value_too_large", refused=refused)) from None
     with np.errstate(over="ignore"):
         if not np.isfinite(np.float32(feature)):
             raise ValueError(
-                f"{column.name!r} must be {allowed_text(column)}, got {value}; say that it is unknown instead"
+                said("value_nan", refused=_refused(column, allowed_text(column), str(value)))
                 if feature != feature
-                else f"{column.name!r} must be a number that float32 can hold, got {value}; use a larger unit"
+                else said("value_float32", name=repr(column.name), got=value)
             )
     if column.low is None or column.high is None or _within(np.float32(feature), column):
         return CheckedValue((feature,), "")
-    remark = f"outside the range in training, {column.low:.12g} to {column.high:.12g}"
+    hint = _factor_hint(float(value), column)
     if not accept:
-        raise ValueError(
-            f"{column.name!r} must be {allowed_text(column)}, the range in training, got {value}; correct it, or "
-            "accept it as it is (accept=True)"
-        )
-    return CheckedValue((feature,), remark)
+        refused = said("value_range", name=repr(column.name), allowed=allowed_text(column), got=f"{value}{hint}")
+        raise ValueError(f"{refused} (accept=True)")
+    return CheckedValue((feature,), said("remark_range", low=f"{column.low:.12g}", high=f"{column.high:.12g}") + hint)
+
+
+def _factor_hint(value: float, column: Column) -> str:
+    """By which factor between two units a value outside the range would be in it; "" if by none, or by many."""
+    fits = [
+        said(sentence, factor=f"{f:.0f}")
+        for f in FACTORS
+        for sentence, v in (("factor_times", value * f), ("factor_divided", value / f))
+        if _fits(v, column)
+    ]
+    return said("factor_hint", factors=said("factor_or").join(fits)) if 0 < len(fits) <= MOST_FACTORS else ""
+
+
+def _fits(value: float, column: Column) -> bool:
+    with np.errstate(over="ignore"):
+        return value != 0 and _within(np.float32(value - column.offset), column)
 
 
 def _within(feature: np.float32, column: Column) -> bool:
@@ -141,16 +190,17 @@ def _within(feature: np.float32, column: Column) -> bool:
 
 
 def _level_value(column: Column, value: Any, accept: bool) -> CheckedValue:
-    text = level_text(value) if isinstance(value, str | Real | np.bool_) and value == value else None
+    named = isinstance(value, str | Real | np.bool_) and value == value and value not in (np.inf, -np.inf)
+    text = level_text(value) if named else None
     n_features = len(column.feature_names)
     place = None if text is None else find_level(text, level_places(column.levels))
     if place is None:
         if text is None or not accept:
-            raise ValueError(
-                f"{column.name!r} must be {allowed_text(column)}, got {brief(value)}"
-                + ("" if text is None else "; correct it, or accept it as unknown (accept=True)")
-            )
-        return CheckedValue((np.nan,) * n_features, "a level that was not in training, counts as unknown")
+            refused = _refused(column, allowed_text(column), brief(value))
+            if text is not None:
+                refused = f"{said('value_level', refused=refused)} (accept=True)"
+            raise ValueError(refused)
+        return CheckedValue((np.nan,) * n_features, said("remark_level"))
     if column.kind == "codes" or n_features == 1:
         return CheckedValue((float(place),), "")
     return CheckedValue(tuple(float(place == k) for k in column.indicated), "")

@@ -10,10 +10,10 @@ from fsgym.data.columns import Column
 from fsgym.session.session import LogEntry
 from fsgym.session.step import Alternative, Step
 from fsgym.text.sentences import price_text, values_text
+from fsgym.text.speech import cost_text, money_text, number_text, said
 
 BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
 ALTERNATIVES_SHOWN = 6  # by hand
-NOT_ESTIMATED = "not estimated"  # in the place of an expected cost that the model has not
 ADVICE = r"; (pass paid=False|undo\(|it was known in advance).*"  # of errors of a session, for programmers
 
 
@@ -33,12 +33,12 @@ def price_and_paid(price: float, spent: float) -> str:
     >>> price_and_paid(2, 3)
     'price 2, paid so far 3'
     """
-    return f"{price_text(price)}, paid so far {spent:.4g}"
+    return said("price_and_paid", price=price_text(price), spent=money_text(spent))
 
 
 def would_stop_text(step: Step) -> str:
     """What is said above a question that the model does not ask."""
-    return f"The model would stop here and {'refer to' if step.refers else 'answer'} {step.answer}."
+    return said("would_refer" if step.refers else "would_stop", answer=step.answer)
 
 
 def ranked_beliefs(probabilities: Mapping[Any, float]) -> list[tuple[Any, float]]:
@@ -50,20 +50,19 @@ def ranked_beliefs(probabilities: Mapping[Any, float]) -> list[tuple[Any, float]
 def alternative_text(alternative: Alternative) -> str:
     """The price of an alternative, what the case is then expected to cost, and the gain for each unit of the price."""
     expected, gain = alternative.expected_cost, alternative.gain
-    words = ", expected cost " + (NOT_ESTIMATED if expected is None else f"{expected:.3g}")
-    words += "" if gain is None else f", gain {gain:.3g} per unit of price"
-    return f"{price_text(alternative.price)}{words}"
+    cost = said("not_estimated") if expected is None else cost_text(expected)
+    text = said("with_expected", price=price_text(alternative.price), cost=cost)
+    return text if gain is None else said("with_gain", text=text, gain=number_text(gain, ".3g"))
 
 
 def answer_text(step: Step) -> str:
     """The answer and the total price."""
-    return f"{'Refer to' if step.refers else 'Answer:'} {step.answer} (paid {step.spent:.4g} in total)"
+    return said("refer_final" if step.refers else "answer_final", answer=step.answer, spent=money_text(step.spent))
 
 
 def ending_text(step: Step) -> str:
     """What is said once a session has ended with its answer."""
-    ending = "Referred to" if step.refers else "Ended with the answer"
-    return f"{ending} {step.answer}, paid {step.spent:.4g}."
+    return said("ended_referred" if step.refers else "ended", answer=step.answer, spent=money_text(step.spent))
 
 
 def answer_cost_text(step: Step) -> str:
@@ -71,37 +70,44 @@ def answer_cost_text(step: Step) -> str:
     stop, go_on = step.expected_cost
     if stop is None:
         return ""
-    first = "" if go_on is None else f"; after acquiring {step.alternatives[0].name} it would be about {go_on:.3g}"
-    return f"The {'cost of referring' if step.refers else 'expected cost of this answer'} is {stop:.3g}{first}."
+    if go_on is None:
+        return said("cost_of_referring" if step.refers else "cost_of_answer", cost=cost_text(stop))
+    sentence = "referring_after" if step.refers else "cost_after"
+    return said(sentence, cost=cost_text(stop), name=step.alternatives[0].name, on=cost_text(go_on))
 
 
 def entry_text(entry: LogEntry, columns: Iterable[Column]) -> str:
     """What happened: the acquisition with its values, or what else was said about it."""
     if entry.kind == "stopped":
-        return "stopped now"
+        return said("stopped_now")
     named = {column.name: column for column in columns if column.name in entry.values}
     texts = [(name, value_text(named[name], value)) for name, value in entry.values.items()]
-    return values_text(entry.name, texts, len(texts)) if texts else f"{entry.name}: {entry.kind}"
+    return values_text(entry.name, texts, len(texts)) if texts else f"{entry.name}: {kind_text(entry.kind)}"
+
+
+def kind_text(kind: str) -> str:
+    """What a log says in the place of values that are unknown, or postponed."""
+    return said(f"kind_{kind}") if kind in ("unknown", "later") else kind
 
 
 def accepted_text(remark: str) -> str:
     """What is said of a value that was accepted although it is not as in training."""
-    return f"Accepted: {remark}."
+    return said("accepted", remark=remark)
 
 
 def taken_back_text(name: str) -> str:
     """What is said where a value, or an acquisition, is taken back."""
-    return f"{name} is taken back."
+    return said("taken_back", name=name)
 
 
 def comes_now_text(name: str) -> str:
     """What is said where a question cannot be postponed."""
-    return f"{name} comes now, because the model would stop without it."
+    return said("comes_now", name=name)
 
 
 def undone_text(entry: LogEntry) -> str:
     """What is said where what was said last is undone."""
-    return f"{entry.name} is postponed no longer." if entry.kind == "later" else taken_back_text(entry.name)
+    return said("postponed_no_longer", name=entry.name) if entry.kind == "later" else taken_back_text(entry.name)
 
 
 def without_advice(error: Exception) -> str:

@@ -43,7 +43,7 @@ def check_number(value: Any, what: str, low: float) -> float:
     Raises TypeError where it is no number, ValueError where it is out of range.
     """
     try:
-        if isinstance(value, (str, bytes)):
+        if isinstance(value, (str, bytes, bool, np.bool_)):
             raise TypeError
         number = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -14,6 +14,7 @@ EXTRAS = {
     "dask": ("distributed",),
     "ray": ("ray",),
     "parquet": ("pyarrow",),
+    "excel": ("openpyxl",),
     "web": ("starlette", "uvicorn"),
 }
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from fsgym.text.speech import money_text, number_text, said
+
 VALUES_SHOWN = 3  # of the columns of one acquisition
 
 
@@ -18,7 +20,7 @@ def values_text(name: str, values: Sequence[tuple[str, str]], most: int = VALUES
     if len(values) == 1 and values[0][0] == name:
         return f"{name} = {values[0][1]}"
     shown = ", ".join(f"{column} = {value}" for column, value in values[:most])
-    more = f", and {len(values) - most} more" if len(values) > most else ""
+    more = said("and_more_values", n=len(values) - most) if len(values) > most else ""
     return f"{name}: {shown}{more}"
 
 
@@ -28,7 +30,7 @@ def price_text(price: float) -> str:
     >>> price_text(2.5), price_text(0)
     ('price 2.5', 'free')
     """
-    return f"price {price:.4g}" if price else "free"
+    return said("price", price=money_text(price)) if price else said("free")
 
 
 def unused_text(columns: Sequence[str]) -> str:
@@ -37,7 +39,7 @@ def unused_text(columns: Sequence[str]) -> str:
     >>> unused_text(["ct", "crp"])
     'Known, but not used yet: ct, crp.'
     """
-    return f"Known, but not used yet: {', '.join(columns)}."
+    return said("unused", names=", ".join(columns))
 
 
 def answer_now_text(answer: Any, refers: bool = False) -> str:
@@ -46,9 +48,7 @@ def answer_now_text(answer: Any, refers: bool = False) -> str:
     >>> answer_now_text("yes"), answer_now_text("a person", refers=True)
     ('The answer now would be yes.', 'The case would be referred to a person now.')
     """
-    if refers:
-        return f"The case would be referred to {answer} now."
-    return f"The answer now would be {answer}."
+    return said("refer_now" if refers else "answer_now", answer=answer)
 
 
 def beliefs_in_words(beliefs: Sequence[Sequence[float]], labels: Sequence[Any]) -> list[str]:
@@ -64,7 +64,8 @@ def beliefs_in_words(beliefs: Sequence[Sequence[float]], labels: Sequence[Any]) 
     changes = []
     for before, after in pairwise(beliefs):
         k = class_shown(beliefs[0], after)
-        changes.append(f"{labels[k]} {probability_text(after[k])} (was {probability_text(before[k])})")
+        now, was = probability_text(after[k]), probability_text(before[k])
+        changes.append(said("belief_changed", label=labels[k], now=now, before=was))
     return changes
 
 
@@ -88,5 +89,5 @@ def probability_text(share: float) -> str:
     ('41 %', 'below 1 %', '100 %')
     """
     if 0 < share < 0.01:
-        return "below 1 %"
-    return "above 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+        return said("below_one")
+    return said("above_99") if 0.99 < share < 1 else f"{number_text(100 * share, '.0f')} %"

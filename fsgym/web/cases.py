@@ -13,6 +13,7 @@ from fsgym.session import Question, Session
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.session import choose, postpone
 from fsgym.session.words import accepted_text, comes_now_text, ending_text, taken_back_text, undone_text
+from fsgym.text.speech import said
 from fsgym.web.entries import FieldEntry, read_entries
 from fsgym.web.guard import Refused
 
@@ -139,7 +140,7 @@ def answer(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
     question = case.session.question(name)
     entries = read_entries(acquisitions.columns, columns_asked(acquisitions, question), form)
     if not any(entry.error for entry in entries) and all(entry.value is None for entry in entries):
-        first = entries[0]._replace(error=f"{name!r} has no value yet: enter one, or press Unknown")
+        first = entries[0]._replace(error=said("no_value_yet", name=repr(name)))
         entries[0] = first
     if any(entry.error for entry in entries):
         raise Unanswered(entries)
@@ -155,7 +156,7 @@ def unknown(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
     name = acquisition_meant(acquisitions, form)
     case.session.unknown(name)
     case.chosen = None
-    return f"{name} is unknown."
+    return said("is_unknown", name=name)
 
 
 def later(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
@@ -163,7 +164,7 @@ def later(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
         case.chosen = None
         return ""
     name = acquisition_meant(acquisitions, form)
-    return f"{name} comes later." if postpone(case.session, name) else comes_now_text(name)
+    return said("comes_later", name=name) if postpone(case.session, name) else comes_now_text(name)
 
 
 def instead(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
@@ -217,7 +218,7 @@ def begin_values(
     for j in barred:
         for k in acquisitions.columns_of[j]:
             if entries[k].value is not None:
-                entries[k] = entries[k]._replace(error=f"{names[j]!r} must be known or impossible to obtain, not both")
+                entries[k] = entries[k]._replace(error=said("known_or_barred", name=repr(names[j])))
     if any(entry.error for entry in entries):
         raise Unanswered(entries)
     known = [

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from fsgym.data.columns import Column, Columns
-from fsgym.session.values import allowed_text, check_value, value_of_text
+from fsgym.session.values import check_value, typing_text, value_of_text
 from fsgym.session.words import accepting
+from fsgym.text.speech import said
 
 MAX_CHOICES = 10  # levels of a column that are shown side by side, by hand; of more, they are suggested as text
 ANOTHER = "another"  # the choice of a level that is typed
@@ -47,7 +48,7 @@ class FieldEntry(NamedTuple):
     @property
     def allowed(self) -> str:
         """What may be typed, in words; "" where it can be chosen."""
-        return "" if self.choices else allowed_text(self.column)
+        return "" if self.choices else typing_text(self.column)
 
     @property
     def keyboard(self) -> str:
@@ -59,7 +60,7 @@ class FieldEntry(NamedTuple):
 def blank_entry(k: int, column: Column) -> FieldEntry:
     """A field in which nothing was typed yet."""
     if column.kind == "bool":
-        return FieldEntry(k, column, (("yes", "yes"), ("no", "no")))
+        return FieldEntry(k, column, (("yes", said("yes")), ("no", said("no"))))
     if 0 < len(column.levels) <= MAX_CHOICES:
         return FieldEntry(k, column, tuple((str(place), level.strip()) for place, level in enumerate(column.levels)))
     return FieldEntry(k, column)
@@ -76,10 +77,10 @@ def read_entry(k: int, column: Column, form: Mapping[str, str]) -> FieldEntry:
     typed, texts = entry.text.strip(), dict(entry.choices)
     if entry.picked in texts:
         if typed:
-            return entry._replace(error=f"{column.name!r} must have one value: choose one, or type another, not both")
-        return _with_value(entry, texts[entry.picked])
+            return entry._replace(error=said("one_value", name=repr(column.name)))
+        return _with_value(entry, entry.picked if column.kind == "bool" else texts[entry.picked])
     if entry.picked == ANOTHER and not typed:
-        return entry._replace(error=f"{column.name!r} must have a value: type the other one, or choose one")
+        return entry._replace(error=said("other_value", name=repr(column.name)))
     return _with_value(entry._replace(picked=ANOTHER if typed else ""), typed)
 
 
@@ -92,7 +93,7 @@ def _with_value(entry: FieldEntry, text: str) -> FieldEntry:
         value = value_of_text(entry.column, text)
         check_value(entry.column, value, entry.accept)
     except ValueError as error:
-        sentence = accepting(error, "with the box below")
+        sentence = accepting(error, said("box_below"))
         return entry._replace(error=sentence, can_accept=_acceptable(entry.column, value))
     return entry._replace(value=value, can_accept=entry.accept)
 

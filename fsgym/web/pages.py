@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from importlib.resources import files
 from typing import Any
@@ -20,11 +20,11 @@ from fsgym.session.asked_model import AskedModel
 from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import one_line, visible
 from fsgym.text.sentences import answer_now_text, belief_text, beliefs_in_words, price_text, probability_text
+from fsgym.text.speech import ENGLISH, Speech, money_text, said, speaking, spoken, translated
 from fsgym.web.cases import CHANGES, Cases, OpenCase, Unanswered, begin_values, columns_asked, open_question
 from fsgym.web.entries import FieldEntry, blank_entries
 from fsgym.web.guard import HEADERS, POLICY, Access
 
-OUT_OF_DATE = "That page was out of date, so nothing was changed; this is the case as it is now."
 CASES_LISTED = 20  # on the first page, by hand
 STATIC = {
     "style.css": ("fsgym.text", "style.css", "text/css"),
@@ -45,12 +45,16 @@ class CasePages:
     access : Access
     cases : Cases
     cookie : str, name of the cookie
+    speech : Speech, the language of the pages and the unit of the prices
     """
 
-    def __init__(self, model: AskedModel, title: str, access: Access, cases: Cases, cookie: str) -> None:
+    def __init__(
+        self, model: AskedModel, title: str, access: Access, cases: Cases, cookie: str, speech: Speech = ENGLISH
+    ) -> None:
         self._model, self._title, self._access, self._cases, self._cookie = model, title, access, cases, cookie
-        self._acquisitions = model.acquisitions_
-        self._chart = ChartPictures(model)
+        self._acquisitions, self._speech = model.acquisitions_, speech
+        with speaking(speech):
+            self._chart = ChartPictures(model)
         self._templates = jinja2.Environment(
             loader=jinja2.PackageLoader("fsgym.web"),
             autoescape=True,
@@ -59,6 +63,7 @@ class CasePages:
             lstrip_blocks=True,
             finalize=lambda value: visible(value) if type(value) is str else value,  # values of fields are Markup
         )
+        self._templates.globals["said"] = said
         self._static = {
             name: Response(files(package).joinpath(file).read_bytes(), media_type=kind)
             for name, (package, file, kind) in STATIC.items()
@@ -66,26 +71,33 @@ class CasePages:
 
     def routes(self) -> list[Route]:
         """All paths, and what replies there."""
-        return [
-            Route("/", self.begin_page, methods=["GET"]),
-            Route("/start", self.sign_in, methods=["GET", "POST"]),
-            Route("/static/{name}", self.static, methods=["GET"]),
-            Route("/case", self.begin, methods=["POST"]),
-            Route("/resume", self.resume, methods=["POST"]),
-            Route("/case/{id}", self.case_page, methods=["GET"]),
-            Route("/case/{id}/log", self.log_page, methods=["GET"]),
-            Route("/case/{id}/session.json", self.saved, methods=["GET"]),
-            Route("/case/{id}/delete", self.delete, methods=["POST"]),
-            *(Route(f"/case/{{id}}/{verb}", partial(self.change, verb), methods=["POST"]) for verb in CHANGES),
+        paths = [
+            ("/", self.begin_page, ["GET"]),
+            ("/start", self.sign_in, ["GET", "POST"]),
+            ("/static/{name}", self.static, ["GET"]),
+            ("/case", self.begin, ["POST"]),
+            ("/resume", self.resume, ["POST"]),
+            ("/case/{id}", self.case_page, ["GET"]),
+            ("/case/{id}/log", self.log_page, ["GET"]),
+            ("/case/{id}/session.json", self.saved, ["GET"]),
+            ("/case/{id}/delete", self.delete, ["POST"]),
+            *((f"/case/{{id}}/{verb}", partial(self.change, verb), ["POST"]) for verb in CHANGES),
         ]
+        return [Route(path, partial(self._reply, reply), methods=methods) for path, reply, methods in paths]
+
+    def _reply(self, reply: Callable[[Request], Response], request: Request) -> Response:
+        """The reply in the language of the pages."""
+        with speaking(self._speech):
+            return reply(request)
 
     def message(self, status: int, sentence: str) -> Response:
         """A page with one sentence; with status 401 it asks for the token."""
-        return self._page("message.html", status, sentence=sentence, code=status, heading="")
+        with speaking(self._speech):
+            return self._page("message.html", status, sentence=translated(sentence), code=status, heading="")
 
-    def static(self, request: Request) -> Response:
+    async def static(self, request: Request) -> Response:  # which waits for no thread
         found = self._static.get(request.path_params["name"])
-        return self.message(404, "There is no such page.") if found is None else found
+        return self.message(404, said("no_such_page")) if found is None else found
 
     def sign_in(self, request: Request) -> Response:
         """Exchange the token for a cookie."""
@@ -93,7 +105,7 @@ class CasePages:
         given = request.scope.get("fsgym.form", {}) if posted else request.query_params
         token = given.get("token", "").strip()
         if not (self._access.opens(token) or self._access.opens_once(given.get("code", ""))):
-            return self.message(401, "That is not the token of this server." if token else "The token is needed.")
+            return self.message(401, said("token_wrong" if token else "token_needed"))
         # A browser that follows a link on a page of others sends the cookie from a page of ours, but not on a redirect.
         reply = RedirectResponse("/", 303) if posted else self._page("signed_in.html", 200, heading="")
         secure = request.url.scheme == "https"
@@ -110,7 +122,7 @@ class CasePages:
         try:
             entries, known, barred = begin_values(self._acquisitions, form)
         except Unanswered as error:
-            return self._begin_page(error.entries, form, "Some of what is known cannot be used; see below.")
+            return self._begin_page(error.entries, form, said("some_unusable"))
         try:
             session = Session(self._model, unavailable=barred, charge_unknown="charge" in form)
             accept = any(entry.accept for entry in entries)
@@ -143,7 +155,9 @@ class CasePages:
         case = self._case(request)
         with case.lock:
             printed = time.strftime("%Y-%m-%d %H:%M")
-            return self._page("log.html", heading=f"Case {case.number}", printed=printed, **self._view(case))
+            return self._page(
+                "log.html", heading=said("case_number", number=case.number), printed=printed, **self._view(case)
+            )
 
     def saved(self, request: Request) -> Response:
         """The session as a file, which ``fsgym ask --resume`` reads, too."""
@@ -163,7 +177,7 @@ class CasePages:
         with case.lock:
             if form.get("version") != str(case.version):
                 if case.last != (verb, form):  # the same form twice, as by a double click, needs no remark
-                    case.notice = OUT_OF_DATE
+                    case.notice = said("out_of_date")
                 return self._to_case(case)
             before = case.session.probabilities
             try:
@@ -207,7 +221,7 @@ class CasePages:
             case.chosen = None
         view = self._view(case, entries)
         chart, here = self._chart.picture(*view["place"])
-        view |= {"heading": f"Case {case.number}", "refusal": refusal, "chart": chart, "here": here}
+        view |= {"heading": said("case_number", number=case.number), "refusal": refusal, "chart": chart, "here": here}
         page = self._page("case.html", status, **view)
         if chart:
             styles = inline_sources(styles_of(chart))
@@ -215,7 +229,7 @@ class CasePages:
         return page
 
     def _page(self, template: str, status: int = 200, **values: Any) -> Response:
-        values |= {"title": self._title, "proof": self._access.proof}
+        values |= {"title": self._title, "proof": self._access.proof, "language": spoken().language}
         text = self._templates.get_template(template).render(values)
         return HTMLResponse(text.encode("utf-8", "replace"), status, headers=dict(HEADERS))
 
@@ -229,12 +243,15 @@ class ChartPictures:
     """
 
     def __init__(self, model: Any) -> None:
-        make = getattr(model, "chart", None)
+        make: Any = getattr(model, "chart", None)
         try:
             self._chart: Any = None if make is None else make()
+            enough = getattr(self._chart, "n_boxes_enough", None)
+            if enough is not None and make is not None:  # fewer boxes cost more than asking nothing
+                self._chart = make(max_boxes=enough)
         except ValueError:
             self._chart = None
-        self._svg = lru_cache(CHARTS_HELD)(lambda here: self._chart.to_svg(here=here, dark=True))
+        self._svg = lru_cache(CHARTS_HELD)(lambda here: self._chart.to_svg(here=here, dark=True))  # in one language
 
     def picture(self, known: Sequence[str], question: str | None) -> tuple[str, int | None]:
         """The drawing, and the number of the box of a case that knows these acquisitions and is asked this question."""
@@ -324,7 +341,7 @@ def _entry_view(entry: LogEntry, acquisitions: Acquisitions, prior: Sequence[flo
         "kind": entry.kind,
         "text": words.entry_text(entry, acquisitions.columns),
         "price": price_text(entry.price) if entry.kind in ("asked", "chosen") or entry.price else "",
-        "spent": f"{entry.spent:.4g}",
+        "spent": money_text(entry.spent),
         "belief": "" if beliefs is None else belief_text(prior, list(beliefs.values()), list(beliefs)),
         "remark": entry.remark,
     }
@@ -360,6 +377,7 @@ def open_view(cases: Sequence[OpenCase]) -> list[dict[str, Any]]:
         with case.lock:
             n, stopped = len(case.session.log()), case.session.stopped
         began = time.strftime("%H:%M", time.localtime(case.began))
-        state = "ended with an answer" if stopped else f"{n} {'entry' if n == 1 else 'entries'} so far"
-        rows.append({"id": case.id, "name": f"Case {case.number}", "text": f"begun at {began}, {state}"})
+        state = said("state_ended") if stopped else said("state_entry" if n == 1 else "state_entries", n=n)
+        name, text = said("case_number", number=case.number), said("begun_at", time=began, state=state)
+        rows.append({"id": case.id, "name": name, "text": text})
     return rows

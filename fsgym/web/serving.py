@@ -21,13 +21,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Scope
+from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fsgym.data.reading.files import read_text
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.steps import step_of
+from fsgym.text.speech import ENGLISH, Speech
 from fsgym.web.cases import Cases
-from fsgym.web.guard import ANY_ADDRESS, API, FAILED, Access, Guard, HostNames, Refused, is_loopback
+from fsgym.web.guard import ANY_ADDRESS, API, FAILED, Access, Guard, HostNames, Refused, has_two_lengths, is_loopback
 from fsgym.web.interface import json_reply, step_routes
 from fsgym.web.pages import CasePages
 
@@ -50,6 +52,7 @@ def case_app(
     *,
     cookie: str = "fsgym",
     most_cases: int = MAX_CASES,
+    speech: Speech = ENGLISH,
     log: Callable[[str], object] = lambda line: None,
 ) -> ASGIApp:
     """The application that asks about cases with a model.
@@ -62,9 +65,10 @@ def case_app(
     hosts : HostNames, the names under which the server answers
     cookie : str, name of the cookie of a browser that has sent the token
     most_cases : int, how many cases are held in memory
+    speech : Speech, the language of the pages and the unit of the prices
     log : function that gets a line for each request, without values of a case
     """
-    pages = CasePages(model, title, access, Cases(most_cases), cookie)
+    pages = CasePages(model, title, access, Cases(most_cases), cookie, speech)
 
     def refuse(scope: Scope, status: int, sentence: str) -> Response:
         reply = json_reply({"error": sentence}, status) if scope["path"].startswith(API) else None
@@ -91,54 +95,100 @@ def case_app(
 
 MAX_CONNECTIONS = 500
 MAX_IDLE_SECONDS = 10.0  # until the head of a request is here
+MAX_UNREAD_SECONDS = 10.0  # until a reply is read
+MAX_REQUESTS = 100  # of a connection
 BACKLOG = 100  # connections that wait to be accepted
 
 
 class BoundedConnection(H11Protocol):
-    """A connection that is closed where no request comes, or where there are too many.
+    """A connection that is closed where no request comes, or no reply is read, or where there are too many.
 
-    Uvicorn itself waits for the head of a request for ever, and answers all others with 503 meanwhile. This protocol is
-    named also because its heads are bounded, at 64 KiB; those of httptools are not.
+    Uvicorn itself waits for the head of a request, and for replies to be read, for ever; and where there are too many
+    connections, it answers all new ones with 503. This protocol is named also because its heads are bounded, at 64 KiB;
+    those of httptools are not.
     """
 
-    _deadline: asyncio.TimerHandle | None = None
+    _deadline: asyncio.TimerHandle | None = None  # of the head of a request
+    _unread: asyncio.TimerHandle | None = None  # of the reading of a reply
+    _n_requests = 0
+    since = 0.0  # when it was opened, or last began to say nothing or not to read
+
+    @property
+    def has_token(self) -> bool:
+        """Whether its last request had the token."""
+        scope: Any = self.scope or {}
+        return scope.get("fsgym.token", False)
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # whatever is unread counts
+        self.since = self.loop.time()
+        self._watch()
         if len(self.connections) > MAX_CONNECTIONS:
-            transport.abort()
-        else:
-            self._watch()
+            self._give_way()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         self._watch()
 
+    def handle_events(self) -> None:
+        before = self.cycle
+        super().handle_events()
+        if self.cycle is not before:
+            self._n_requests += 1
+            if self._n_requests == MAX_REQUESTS or has_two_lengths(self.headers):
+                self.cycle.default_headers = [*self.cycle.default_headers, CLOSE_HEADER]
+
     def on_response_complete(self) -> None:
+        if not self.has_token and self.conn.trailing_data[0]:  # the next request, before the reply to this one
+            self.transport.close()
         super().on_response_complete()
         self._watch()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.since = self.loop.time()
+        self._unread = self.loop.call_later(MAX_UNREAD_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._unread = _cancelled(self._unread)
+
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._forget_deadline()
+        self._deadline, self._unread = _cancelled(self._deadline), _cancelled(self._unread)
+
+    def shutdown(self) -> None:
+        if self._unread is not None or not self.has_token:  # what is served to others need not come to its end
+            self.transport.abort()
+        else:
+            super().shutdown()
 
     def _watch(self) -> None:
         """Set the deadline while the head of a request is awaited."""
         awaited = self.conn.their_state is h11.IDLE and not self.transport.is_closing()
         if not awaited:
-            self._forget_deadline()
+            self._deadline = _cancelled(self._deadline)
         elif self._deadline is None:
+            self.since = self.loop.time()
             self._deadline = self.loop.call_later(MAX_IDLE_SECONDS, self.transport.close)
 
-    def _forget_deadline(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+    def _give_way(self) -> None:
+        """Close another connection without the token, that which waits longest; this one where all have the token."""
+        others: Any = self.connections - {self}
+        longest = min((each for each in others if not each.has_token), key=lambda each: each.since, default=self)
+        longest.transport.abort()
+        self.connections.discard(longest)  # its end comes after others that are new
+
+
+def _cancelled(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
 
 
 TOKEN_VARIABLE = "FSGYM_TOKEN"
 SHORTEST_TOKEN = 16  # characters
-SECONDS_TO_END = 3  # for requests that are served when Ctrl-C comes
+SECONDS_TO_END = 2  # for requests that are served when Ctrl-C comes
 
 
 def serve(
@@ -150,6 +200,7 @@ def serve(
     token_file: Path | None = None,
     names: Sequence[str] = (),
     most_cases: int = MAX_CASES,
+    speech: Speech = ENGLISH,
     browser: bool = False,
 ) -> None:
     """Serve a model until Ctrl-C.
@@ -165,6 +216,7 @@ def serve(
         one, which is printed.
     names : further names under which the server is reached
     most_cases : int, how many cases are held in memory
+    speech : Speech, the language of the pages and the unit of the prices
     browser : bool, whether to open the page in a browser
 
     Raises
@@ -182,7 +234,9 @@ def serve(
         port = bound.getsockname()[1]
         access, cookie = Access(given), f"fsgym-{port}"
         hosts = HostNames(host, port, names if is_loopback(host) else [*names, socket.gethostname()])
-        app = case_app(model, title, access, hosts, cookie=cookie, most_cases=most_cases, log=_print_line)
+        app = case_app(
+            model, title, access, hosts, cookie=cookie, most_cases=most_cases, speech=speech, log=_print_line
+        )
         step_of(model, {})  # what is compiled or made at the first question is there then
 
         def greet() -> None:

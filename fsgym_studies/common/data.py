@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from fsgym.datasets import list_datasets, load_dataset
 from fsgym.text.messages import listing
@@ -18,8 +18,9 @@ def missing_datasets(names: Sequence[str], data_dir: str | os.PathLike | None = 
     return [name for name in dict.fromkeys(names) if name not in known]
 
 
-def _can_be_loaded(name: str, data_dir: str | os.PathLike | None) -> bool:
+def _can_be_loaded(name: str, data_dir: str | os.PathLike | None, tell: Callable[[str], object]) -> bool:
     """Whether a data set at OpenML can be loaded now; it is then on the disk."""
+    tell(f"looking for {name}, at OpenML unless it is on the disk")  # some seconds where there is no network
     try:
         load_dataset(name, data_dir=data_dir)
     except (OSError, ValueError):
@@ -51,11 +52,23 @@ def require_datasets(names: Sequence[str], study: str, data_dir: str | os.PathLi
         )
 
 
-def skipped_datasets(study: Study, full: bool, data_dir: str | os.PathLike | None = None) -> list[str]:
-    """The data sets that a run with ``--skip-missing`` leaves out; ValueError where nothing is left."""
+def skipped_datasets(
+    study: Study,
+    full: bool,
+    data_dir: str | os.PathLike | None = None,
+    tell: Callable[[str], object] = lambda sentence: None,
+) -> list[str]:
+    """The data sets that a run with ``--skip-missing`` leaves out; ValueError where nothing is left.
+
+    ``tell`` gets a sentence before each one that is looked for at OpenML.
+    """
     needed, table = list(dict.fromkeys(study.needed_datasets(full))), list_datasets(data_dir)
     sources = dict(zip(table["name"], table["source"], strict=True))
-    skip = [n for n in needed if n not in sources or (sources[n] == "openml" and not _can_be_loaded(n, data_dir))]
+    skip = [
+        name
+        for name in needed
+        if name not in sources or (sources[name] == "openml" and not _can_be_loaded(name, data_dir, tell))
+    ]
     if len(skip) == len(needed):
         raise ValueError(
             f"study {study.name!r} has none of its data sets ({listing(skip, MAX_LISTED)}); download them with "

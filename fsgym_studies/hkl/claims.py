@@ -1,4 +1,4 @@
-"""Claims of Jawanpuria, Nath and Ramakrishnan (2015) on disjunctions, assessed on the cells of the study."""
+"""Claims of the paper on disjunctions, assessed on the cells of the study."""
 
 from __future__ import annotations
 

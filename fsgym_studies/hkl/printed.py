@@ -1,4 +1,4 @@
-"""Accuracies in percent that Jawanpuria, Nath and Ramakrishnan (2015) print."""
+"""Accuracies in percent that the paper on disjunctions prints."""
 
 from __future__ import annotations
 

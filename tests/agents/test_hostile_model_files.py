@@ -156,3 +156,19 @@ def test_reports_of_learners_name_them_and_have_finite_losses():
     for wrong in ([["lattice", float("nan"), 0, 0]], [["lattice", 0, 0, float("inf")]], [[[[]], 0, 0, 0]]):
         with pytest.raises(ValueError, match="report"):
             LearnerReport.from_json(good | {"trials": wrong})
+
+
+@pytest.mark.parametrize("many", ["[],", '{"a":0},', '{"a":[]},'])
+def test_a_header_of_nested_lists_is_refused_before_it_is_read(saved, many):
+    path, arrays, header = saved["lattice"]
+    model_file.write(path, "lattice", arrays, header | {"more": "LISTS"})
+    written = path.read_bytes()
+    length = int.from_bytes(written[:8], "little")
+    head = written[8 : 8 + length].replace(rb"\"LISTS\"", ("[" + many * 300_000 + "0]").replace('"', r"\"").encode())
+    path.write_bytes(len(head).to_bytes(8, "little") + head + written[8 + length :])
+    tracemalloc.start()
+    try:
+        assert_refused(path, "too many lists and objects", load_classifier)
+        assert tracemalloc.get_traced_memory()[1] < 5 * len(head)
+    finally:
+        tracemalloc.stop()

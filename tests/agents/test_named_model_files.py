@@ -213,6 +213,7 @@ def wide_file(saved: SavedModel, n: int) -> Any:
         "features": list(range(n)),
         "acquisitions": list(range(n)),
         "chart": None,
+        "training_summary": None,
     }
     return saved.changed("wide", arrays, **header)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,11 @@ from sklearn.tree import DecisionTreeRegressor
 import agents
 import fsgym
 from agents import load_classifier, model_file
+from agents.base import model_parts
 from fsgym import Bins, Dataset, Rules
 from fsgym.evaluation.number_references import reference_errors
 from fsgym.session import words
+from fsgym.text.speech import Speech, speaking
 from fsgym.web.interface import openapi_description
 from support.exported_policies import asked_by_javascript, asked_by_model, cases_of, needs_node
 from support.refusals import one_sentence
@@ -89,7 +92,7 @@ def test_training_error_is_that_of_the_costs():
 @pytest.mark.parametrize(
     "name",
     [
-        "MixtureClassifier",
+        pytest.param("MixtureClassifier", marks=pytest.mark.slow),
         pytest.param("AnyStateNetworkClassifier", marks=pytest.mark.slow),
         pytest.param("DatumWiseClassifier", marks=pytest.mark.slow),
     ],
@@ -118,7 +121,7 @@ def test_model_files_keep_bins(tmp_path):
     assert fsgym.evaluate(other, TEST).loss == fsgym.evaluate(model, TEST).loss
     assert other.policy_digest() == model.policy_digest()
     assert other.error_costs is None  # a data set brings them
-    assert other.fit(DATA).bins_ is DATA.bins
+    assert other.fit(DATA.rows(np.arange(100))).bins_ is DATA.bins
 
 
 def test_a_damaged_file_and_files_of_classes(tmp_path):
@@ -205,15 +208,60 @@ def test_a_regressor_is_charged_for_the_features_that_it_uses():
 def test_references_beside_an_evaluation(answers):
     data = DATA.replace(bins=Bins.of(Y, 6, answers=answers)).rows(np.arange(150))
     train, test = data.split(0.6, seed=0)
-    known, folds = reference_errors(test, train), reference_errors(test)
+    found = reference_errors(test, train)
     constant = np.median(train.numbers) if answers == "median" else train.numbers.mean()
-    assert known["constant"]["absolute_error"] == pytest.approx(np.abs(test.numbers - constant).mean())
-    for found in (known, folds):
-        assert found["forest"]["absolute_error"] < 0.5 < found["constant"]["absolute_error"]
-    grouped = reference_errors(test.replace(row_groups=np.arange(test.n_samples) % 7))
-    assert grouped["forest"]["squared_error"] < 0.4
+    assert found["constant"]["absolute_error"] == pytest.approx(np.abs(test.numbers - constant).mean())
+    assert found["forest"]["absolute_error"] < 0.5 * found["constant"]["absolute_error"]
     with pytest.raises(ValueError, match="must have a numeric target"):
         reference_errors(PLAIN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answers", ["median", "mean"])
+def test_references_in_folds_where_the_training_rows_are_not_known(answers):
+    data = DATA.replace(bins=Bins.of(Y, 6, answers=answers)).rows(np.arange(60))
+    for rows in (data, data.replace(row_groups=np.arange(60) % 7)):
+        found = reference_errors(rows)
+        assert found["forest"]["squared_error"] < 0.4 * found["constant"]["squared_error"]
+
+
+def test_pages_and_charts_in_german(tmp_path):
+    model = fitted()
+    edge = f"{model.bins_.edges[0]:.6g}".replace(".", ",")
+    with speaking(Speech("de")):
+        step = model.step({"size": 0.0})
+        why = model.session({"size": 0.0}).why()
+        assert f"unter {edge}" in [str(label) for label in step.probabilities]
+        assert words.answer_text(step).startswith("Antwort: etwa ")
+        assert f"{step.answer}" in why
+        assert f"unter {edge}" in model.chart().to_text()
+    assert "about" in str(step.answer)
+    model.save_page(tmp_path / "seite.html", language="de")
+    page = (tmp_path / "seite.html").read_text(encoding="utf-8")
+    assert f"Welche Zahl ist es: unter {edge}, " in page
+    assert "etwa" in page
+    assert ">about " not in page
+    assert '"about ' not in page
+
+
+def test_rows_with_other_numbers_differ_from_the_training():
+    model = fitted()
+    assert model.compare_with_training(TEST).differences == ()
+    differing = model.compare_with_training(FRAME[:200], np.full(200, 0.1)).differences
+    assert [d.kinds for d in differing] == [("classes",)]
+    assert re.match(r"the target is (below \S+|\S+ to \S+) in 100 % of the rows, \S+ % in training", differing[0].text)
+
+
+def test_a_model_says_its_bins_in_one_line():
+    title, parts = model_parts(fitted())
+    assert "6 bins of numbers" in title
+    bins, values = fitted().bins_, [f"{v:.4g}" for v in fitted().bins_.values]
+    said = [part for part in parts if isinstance(part, str) and part.startswith("Target: ")]
+    assert said == [
+        f"Target: a number, answered by the medians of 6 bins, {values[0]} to {values[-1]}, for the absolute error; "
+        f"bins: {', '.join(map(str, bins.ranges()))}."
+    ]
+    assert not any("Classes" in str(part) or "Error costs" in str(part) for part in parts)
 
 
 def test_no_promise_of_numbers_and_no_text_as_numbers():

@@ -300,4 +300,17 @@ def test_sets_that_openml_does_not_send_are_left_out(monkeypatch):
 
     monkeypatch.setattr("fsgym_studies.common.data.load_dataset", load)
     study = replace(NO_DATA, datasets=("wine", "sonar", "moon_rocks"))
-    assert skipped_datasets(study, True) == ["sonar", "moon_rocks"]
+    told = []
+    assert skipped_datasets(study, True, tell=told.append) == ["sonar", "moon_rocks"]
+    assert told == ["looking for sonar, at OpenML unless it is on the disk"]
+
+
+def test_data_that_are_looked_for_are_named_at_once(capsys, monkeypatch, tmp_path):
+    def load(name, **_):
+        raise OSError("no network")
+
+    monkeypatch.setattr("fsgym_studies.common.data.load_dataset", load)
+    monkeypatch.setattr(sys.modules[__name__], "NOTHING", replace(NOTHING, datasets=("sonar",)))
+    code, _, error = call(capsys, "reproduce", "nothing", "--skip-missing", "--out", tmp_path / "out")
+    assert code == 2
+    assert error.startswith("fsgym: looking for sonar, at OpenML unless it is on the disk\n")

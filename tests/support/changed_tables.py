@@ -267,7 +267,7 @@ def write_originals(folder: Path) -> Path:
     table, rng = a_table(np.random.default_rng(0)), np.random.default_rng(1)
     table.to_csv(folder / "t.csv", index=False)
     table.to_csv(folder / "s.csv", index=False, sep=";", decimal=",")
-    (folder / "t.tsv.gz").write_bytes(gzip.compress(table.to_csv(index=False, sep="\t").encode()))
+    (folder / "t.tsv.gz").write_bytes(gzip.compress(table.to_csv(index=False, sep="\t").encode(), mtime=0))
     table.rename(columns={"ill": "target"}).iloc[:8].to_csv(folder / "a.train.csv", index=False)
     table.rename(columns={"ill": "target"}).iloc[8:].to_csv(folder / "a.test.csv", index=False)
     table.to_parquet(folder / "t.parquet")
@@ -461,7 +461,7 @@ def changed_npz(path: Path, rng: np.random.Generator) -> tuple[bytes, str]:
     kind = _pick(rng, [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
     with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(file, "w", kind) as archive:
         for name, data in files:
-            archive.writestr(f"{name}.npy", data)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), data, kind)  # dated 1980: the same bytes at any time
     data = file.getvalue()
     if rng.random() < 0.15:
         data, what = changed_bytes(data, rng, tail=400)

@@ -40,6 +40,7 @@ BASES: dict[str, tuple[list[str], list[str]]] = {  # arguments and options of a 
     "evaluate": ([MODEL, DATA], ["--target", "ill"]),
     "calibrate": ([MODEL, DATA], ["--target", "ill", "-o", GROUNDS + "new.fsgym", "--min-confidence", "0.9"]),
     "predict": ([MODEL, NEW], []),
+    "monitor": ([MODEL, NEW], []),
     "ask": ([MODEL], ["--json"]),
     "serve": ([MODEL], ["--port", "0"]),
     "explain": ([MODEL, NEW], []),

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from fsgym.data.cells import decimal_form, plain_number
 from fsgym.data.columns import Columns, MissingColumns
-from fsgym.data.reading.reading import Reading, check_reading, named_columns
-from fsgym.data.reading.tables import read_parquet, read_table
+from fsgym.data.reading.numbers import numbers_of
+from fsgym.data.reading.reading import Reading, check_reading, declared_in, table_of_other_file
+from fsgym.data.reading.tables import read_table
+from fsgym.data.written import Writing
 from fsgym.text.messages import brief, closest, explain_unknown, listing
 
 if TYPE_CHECKING:
@@ -28,8 +30,12 @@ def read_table_for(
     missing_columns: MissingColumns = "error",
     separator: str | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
+    censored: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
 ) -> pd.DataFrame:
-    """Read a CSV or Parquet file with known columns, such as those of a model: ``model.columns_``.
+    """Read a CSV, Parquet or Excel file with known columns, such as those of a model: ``model.columns_``.
 
     The kinds of the columns are not inferred from the file: the cells of a category stay text, so that ``007`` is not
     7. Columns of the file that are not named here are ignored, whatever they hold.
@@ -44,8 +50,8 @@ def read_table_for(
         Their cells stay text if the file is CSV.
     missing_columns : {"error", "unavailable"}
         Whether one of ``columns`` that the file lacks is an error, or missing in every row.
-    separator, decimal : str, optional
-        As in ``load_dataset``.
+    separator, decimal, thousands, censored, sheet, header_row : optional
+        As in ``load_dataset``. What is not given and not clear from the file is as in the columns.
 
     Returns
     -------
@@ -67,30 +73,36 @@ def read_table_for(
     >>> read_table_for(Columns([Column("age"), Column("ward", "category", ("007", "008"))]), file).values.tolist()
     [[61, '007']]
     """
-    table = read_file_for(columns, path, keep=keep, separator=separator, decimal=decimal)
+    reading = Reading(separator=separator, decimal=decimal, thousands=thousands, censored=censored)
+    reading = reading._replace(sheet=sheet, header_row=header_row)
+    table = read_file_for(columns, path, reading, keep=keep)
     chosen = select_columns(table, columns, str(path), missing_columns)
     others = [name for name in dict.fromkeys(keep) if name not in columns.names]
     return chosen.join(table[refuse_unknown_columns(others, table, str(path))])
 
 
 def read_file_for(
-    columns: Columns,
-    path: str | os.PathLike,
-    *,
-    keep: Collection[str] = (),
-    separator: str | None = None,
-    decimal: str | None = None,
+    columns: Columns, path: str | os.PathLike, given: Reading, *, keep: Collection[str] = ()
 ) -> pd.DataFrame:
     """The whole table of ``read_table_for``: also its other columns, and without those that it lacks."""
     path = Path(os.fsdecode(path)).expanduser()
     others = [name for name in keep if name not in columns.names]
-    reading = check_reading(Reading(separator=separator, decimal=decimal))
-    if path.suffix == ".parquet":
-        reading.refuse(("separator", "decimal"), str(path))
-        return named_columns(read_parquet(path), str(path))
+    reading = check_reading(given)
+    numbers = [column for column in columns if column.kind == "number"]
+    declared = declared_in(reading)._replace(
+        numeric=[column.name for column in numbers if column.odd_is_missing],
+        usual=next((column.writing for column in numbers), Writing()),
+    )
     texts = [*(c.name for c in columns if c.kind in ("category", "codes")), *others]
+    as_numbers = [column.name for column in numbers]
+    if reading.bins is not None and reading.label not in (*columns.names, *others):  # a numeric target
+        as_numbers.append(reading.label)
+    table = table_of_other_file(path, reading)
+    if table is not None:
+        return numbers_of(table, declared, str(path), [name for name in as_numbers if name in table.columns])[0]
     between = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
-    return read_table(path, separator=between, decimal=reading.decimal, as_text=texts, only=[*columns.names, *others])
+    used = dict.fromkeys((*columns.names, *others, *as_numbers))
+    return read_table(path, separator=between, declared=declared, as_text=texts, only=used)[0]
 
 
 def refuse_unknown_columns(names: Collection[str], table: pd.DataFrame, what: str) -> list[str]:

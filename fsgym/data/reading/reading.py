@@ -8,22 +8,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.data.dataset import Dataset
+from fsgym.data.reading import excel
 from fsgym.data.reading.frames import drop_columns, encode, take_row_groups, take_target
+from fsgym.data.reading.numbers import AS_PLAIN, Declared, Found, numbers_of
 from fsgym.data.reading.tables import read_parquet, read_table
+from fsgym.data.repeated import DUPLICATES, duplicate_groups
 from fsgym.data.suspicions import check_numeric, find_label_suspicion, find_note, find_suspicion, plain_numbers
 from fsgym.data.targets import as_bins, check_target_numbers
+from fsgym.data.written import CENSORED, THOUSANDS
 from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", *excel.SUFFIXES)
 USE_OF = {
     **dict.fromkeys(
         ("target", "category", "numeric", "row_groups"), "tables with column names (CSV, Parquet, DataFrame, OpenML)"
     ),
-    **dict.fromkeys(("separator", "decimal"), "text files of your own"),
+    "separator": "text files of your own",
+    **dict.fromkeys(("sheet", "header_row"), "Excel workbooks"),
+    **dict.fromkeys(("decimal", "thousands", "censored"), "tables of your own (CSV, Excel, Parquet, DataFrame)"),
 }
+OF_NUMBERS = ("decimal", "thousands", "censored")
 
 
 class Reading(NamedTuple):
@@ -38,6 +45,10 @@ class Reading(NamedTuple):
     one_hot: bool = True
     row_groups: str | None = None
     units: Mapping[str, str] | None = None
+    thousands: str | None = None
+    censored: str | None = None
+    sheet: str | None = None
+    header_row: int | None = None
     ordered: tuple[str, ...] | None = None
     ordered_costs: Any = "linear"
     bins: Any = None
@@ -75,7 +86,24 @@ def check_reading(options: Reading) -> Reading:
         raise ValueError(f"decimal must be '.' or ',', got {brief(decimal)}")
     if decimal is not None and decimal == separator:
         raise ValueError(f"separator and decimal must be different characters, got {brief(decimal)} for both")
-    return options._replace(separator=separator, one_hot=bool(options.one_hot), **listed)
+    thousands = {"space": " ", "apostrophe": "'", "comma": ",", "point": "."}.get(
+        str(options.thousands), options.thousands
+    )
+    if thousands is not None and thousands not in THOUSANDS:
+        raise ValueError(
+            f"thousands must be ',', '.', an apostrophe or a space (also as words: comma, point, apostrophe, space), "
+            f"got {brief(thousands)}"
+        )
+    if thousands is not None and thousands == decimal:
+        raise ValueError(f"decimal and thousands must be different characters, got {brief(decimal)} for both")
+    if options.censored is not None and options.censored not in CENSORED:
+        raise ValueError(f"censored must be one of {', '.join(CENSORED)}, got {brief(options.censored)}")
+    if options.sheet is not None and not isinstance(options.sheet, str):
+        raise TypeError(f"sheet must be the name of a sheet, or its number as a text, got {brief(options.sheet)}")
+    row = options.header_row
+    if row is not None and (type(row) is not int or row < 1):
+        raise ValueError(f"header_row must be the number of a row, from 1, got {brief(row)}")
+    return options._replace(separator=separator, thousands=thousands, one_hot=bool(options.one_hot), **listed)
 
 
 def with_target(dataset: Dataset, reading: Reading) -> Dataset:
@@ -99,13 +127,40 @@ def _names(option: str, value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def read_columns(path: Path, reading: Reading) -> pd.DataFrame:
-    """The table of a CSV or Parquet file of a user."""
-    if path.suffix == ".parquet":
-        reading.refuse(("separator", "decimal"), str(path))
-        return named_columns(read_parquet(path), str(path))
+def read_columns(path: Path, reading: Reading) -> tuple[pd.DataFrame, Found]:
+    """The table of a CSV, Parquet or Excel file of a user, and how its numbers are written."""
+    declared = declared_in(reading)
+    table = table_of_other_file(path, reading)
+    if table is not None:
+        return numbers_in(table, reading, str(path))
     separator = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
-    return read_table(path, separator=separator, decimal=reading.decimal, as_text=reading.category, drop=reading.drop)
+    return read_table(path, separator=separator, declared=declared, as_text=reading.category, drop=reading.drop)
+
+
+def table_of_other_file(path: Path, reading: Reading) -> pd.DataFrame | None:
+    """The table of a Parquet file or workbook as it is there; None for a text file."""
+    if path.suffix in excel.SUFFIXES:
+        reading.refuse(("separator",), str(path))
+        return named_columns(excel.read_excel(path, reading.sheet, reading.header_row), str(path))
+    reading.refuse(("sheet", "header_row"), str(path))
+    if path.suffix != ".parquet":
+        return None
+    reading.refuse(("separator",), str(path))
+    return named_columns(read_parquet(path), str(path))
+
+
+def declared_in(reading: Reading) -> Declared:
+    """What the options say of how numbers are written."""
+    plain = [] if reading.row_groups is None else [reading.row_groups]
+    if reading.bins is None:
+        plain.append(reading.label)
+    return Declared(reading.decimal, reading.thousands, reading.censored, reading.numeric, plain)
+
+
+def numbers_in(frame: pd.DataFrame, reading: Reading, what: str) -> tuple[pd.DataFrame, Found]:
+    """A table that was not read from text, whose texts are numbers where they are written as such."""
+    left = (*reading.category, *reading.drop)
+    return numbers_of(frame, declared_in(reading), what, [name for name in frame.columns if name not in left])
 
 
 def named_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
@@ -162,16 +217,25 @@ def warn_of_constants(frame: pd.DataFrame, reading: Reading, what: str) -> None:
 
 
 def dataset_of_table(
-    frame: pd.DataFrame, reading: Reading, *, listed: Collection[str] | None = None, name: str, what: str
+    frame: pd.DataFrame,
+    reading: Reading,
+    *,
+    listed: Collection[str] | None = None,
+    name: str,
+    what: str,
+    found: Found = AS_PLAIN,
 ) -> Dataset:
-    """The data set of a table; ``listed`` are the categories of a manifest, whose columns are not examined."""
+    """The data set of a table; ``listed`` are the categories of a manifest, whose columns are not examined.
+
+    ``found`` says how its numbers were written.
+    """
     _check_columns(frame, reading, what)
     frame = drop_columns(frame, [c for c in reading.drop if c != reading.row_groups], what)
     for column in reading.numeric:
         if column in frame.columns:
             check_numeric(frame[column])
-    groups = None
-    if reading.row_groups is not None:
+    groups, equal = None, reading.row_groups == DUPLICATES and DUPLICATES not in frame.columns
+    if reading.row_groups is not None and not equal:
         frame, groups = take_row_groups(frame, reading.row_groups, what)
     if listed is None:
         frame = examined(frame, reading, what)
@@ -188,6 +252,9 @@ def dataset_of_table(
             name=name,
             what=what,
         )
+        if found != AS_PLAIN:
+            dataset = dataset.replace(columns=dataset.columns.with_writing(*found))
+        groups = duplicate_groups(dataset.X) if equal else groups
         return dataset if groups is None else dataset.replace(row_groups=groups)
     except (TypeError, ValueError) as error:
         message = str(error)

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.data.cells import with_merged_as_text
 from fsgym.data.reading import files
-from fsgym.data.suspicions import plain_numbers
+from fsgym.data.reading.numbers import (
+    NOTHING_DECLARED,
+    Declared,
+    Found,
+    check_unclear,
+    find_decimal,
+    numbers_of,
+    with_points,
+)
+from fsgym.data.written import signs_of
 from fsgym.text.messages import brief, listing
 
 if TYPE_CHECKING:
@@ -22,14 +31,12 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 SAMPLED_ROWS = 100  # that decide on separator and decimal sign
 EXPORT = "export the sheet as CSV (UTF-8)"
 SIGNATURES = {  # first bytes of files that are no text
-    b"PK\x03\x04": f"is an Excel workbook or another zip archive, not CSV; {EXPORT}",
-    b"\xd0\xcf\x11\xe0": f"is an Excel workbook, not CSV; {EXPORT}",
+    b"PK\x03\x04": "is an Excel workbook or another zip archive, not CSV; give a workbook the suffix .xlsx",
+    b"\xd0\xcf\x11\xe0": f"is an Excel workbook of the old format, not CSV; save it as .xlsx, or {EXPORT}",
     b"PAR1": "is a Parquet file, not CSV; give it the suffix .parquet",
     b"\x1f\x8b": "is compressed with gzip; give it the suffix .csv.gz",
     b"%PDF": "is a PDF, not CSV; export its table as CSV (UTF-8)",
 }
-_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+")
-_POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+")
 
 
 class _Lines(NamedTuple):
@@ -44,11 +51,11 @@ def read_table(
     path: Path,
     *,
     separator: str | None = None,
-    decimal: str | None = None,
+    declared: Declared = NOTHING_DECLARED,
     as_text: Collection[str] = (),
     drop: Collection[str] = (),
     only: Collection[str] | None = None,
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, Found]:
     """A table from a CSV file of a user, ``.csv``, ``.tsv``, ``.txt`` or one of these with ``.gz``.
 
     An empty cell is missing, and in a column of numbers also ``?``, ``NA``, ``nan``, ``null`` and similar. Spaces
@@ -59,8 +66,9 @@ def read_table(
     path : Path
     separator : str, optional
         Between the cells of a line; by default comma, semicolon, tab or bar, whichever gives rows of equal length.
-    decimal : {".", ","}, optional
-        By default a comma if the separator is another character and the first rows have numbers with commas only.
+    declared : Declared
+        How numbers are written. By default the decimal sign is a comma if the separator is another character and the
+        first rows have numbers with commas only; see ``numbers_of``.
     as_text : names of columns whose cells stay text
     drop : names of columns that are not used; they may have no name in the file, as ``Unnamed: 0``
     only : names of the columns that are used, optional; of the others, names may be missing or repeated
@@ -82,11 +90,14 @@ def read_table(
     lines = _find_separator(text, path, separator)
     header, sample, n_rows = _check_rows(lines, path)
     names = _check_header(header, path, drop) if only is None else _names_for(header, path, only)
-    sign = decimal or _find_decimal(sample, lines.separator)
+    decimal = declared.decimal or _find_decimal(sample, lines.separator, declared)
+    if decimal == "," or lines.separator != ",":
+        check_unclear(sample, decimal, declared, str(path))
+    declared = declared._replace(decimal=decimal)
     given: dict[str, Any] = {**files.MISSING_IF_EMPTY, "sep": lines.separator, "header": 0, "names": names}
     as_text = set(as_text) & set(names)
     try:
-        frame = pd.read_csv(io.StringIO(lines.text), decimal=sign, dtype=dict.fromkeys(as_text, str), **given)
+        frame = pd.read_csv(io.StringIO(lines.text), decimal=decimal, dtype=dict.fromkeys(as_text, str), **given)
     except (OSError, *files.READ_ERRORS) as error:
         raise ValueError(f"{path} cannot be read as a CSV file ({files.first_line(error)})") from None
     if len(frame) != n_rows:
@@ -96,15 +107,10 @@ def read_table(
 
         def read_texts(wanted: list[str]) -> pd.DataFrame:
             texts = pd.read_csv(io.StringIO(lines.text), dtype=object, usecols=wanted, **given)
-            return texts if sign == "." else texts.apply(_with_points, path=path)
+            return texts if decimal == "." else texts.apply(with_points)
 
         frame = with_merged_as_text(frame, read_texts, {*as_text, *drop})
-    for key in used:
-        if key not in as_text and not pd.api.types.is_numeric_dtype(frame[key].dtype):
-            cells = frame[key] if sign == "." else _with_points(frame[key], path)
-            numbers = plain_numbers(cells)
-            frame[key] = cells if numbers is None else numbers
-    return frame
+    return numbers_of(frame, declared, str(path), [key for key in used if key not in as_text])
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
@@ -310,29 +316,8 @@ def _looks_like_number(text: str) -> bool:
     return bool(re.fullmatch(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", text, re.IGNORECASE))
 
 
-def _find_decimal(sample: Sequence[Sequence[str]], separator: str) -> str:
-    """A comma if the first rows have numbers with a comma, not all of which may be thousands, and none with a point."""
-    if separator == ",":
+def _find_decimal(sample: Sequence[Sequence[str]], separator: str, declared: Declared) -> str:
+    """The decimal sign that the first rows show; a point if a comma separates cells, unless the model has commas."""
+    if separator == "," and declared.usual.decimal == "." and declared.thousands != ".":
         return "."
-    cells = [cell.strip() for row in sample for cell in row]
-    commas = [cell for cell in cells if _COMMA_NUMBER.fullmatch(cell)]
-    thousands = all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in commas)
-    return "." if thousands or any(_POINT_NUMBER.fullmatch(cell) for cell in cells) else ","
-
-
-def _with_points(cells: pd.Series, path: Path) -> pd.Series:
-    """The cells with a decimal point in place of a decimal comma; ValueError where a point may separate thousands."""
-    texts = cells.astype(object)
-    for cell in texts.dropna().unique():
-        if isinstance(cell, str) and re.fullmatch(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", cell.strip()):
-            raise ValueError(
-                f"the column {cells.name!r} of {path} has {cell!r}, whose point may separate thousands, as the decimal "
-                "sign is a comma; write numbers without such points, or pass decimal='.' (--decimal .)"
-            )
-    return texts.map(_with_point)
-
-
-def _with_point(cell: object) -> object:
-    if isinstance(cell, str) and _COMMA_NUMBER.fullmatch(cell.strip()):
-        return cell.strip().replace(",", ".")
-    return cell
+    return find_decimal(signs_of(cell for row in sample for cell in row), declared)

@@ -160,6 +160,23 @@ def test_a_chart_is_cut_and_says_what_it_costs():
     assert all(b.goes_to is None or b.goes_to <= 2 for box in cut.boxes for b in box.branches)
 
 
+def test_a_chart_that_costs_more_than_asking_nothing_says_so():
+    model, whole, X, y = drawn("context")  # the first question alone says nothing of the class
+    cut = model.chart(X, y, max_boxes=1)
+    counts = np.bincount(y)
+    nothing = 1 - counts.max() / counts.sum()
+    assert cut.loss > nothing
+    answer = f"the answer always {counts.argmax()} has a loss of {nothing:.4g}"
+    assert f"with 1 box it costs more than asking nothing, as {answer}" in cut.headline
+    enough = cut.n_boxes_enough
+    assert f"with {enough} boxes it costs less" in cut.headline
+    assert model.chart(X, y, max_boxes=enough).loss < nothing
+    assert all(model.chart(X, y, max_boxes=n).loss >= nothing for n in range(2, enough))
+    assert whole.n_boxes_enough is None
+    assert "Do not use" not in whole.headline
+    assert model.chart(X, max_boxes=1).n_boxes_enough is None  # without labels nothing is known of it
+
+
 def test_without_labels_there_is_no_loss():
     model, chart, X, _ = drawn("wine")
     without = model.chart(X)

@@ -81,3 +81,11 @@ def test_the_shell_gets_completions():
     }
     done = subprocess.run([sys.executable, "-m", "fsgym"], capture_output=True, text=True, env=environment)
     assert done.stdout.split() == ["ionosphere"], done.stderr
+
+
+def test_the_bare_command_prints_its_help(capsys):
+    bare, asked = call(capsys), call(capsys, "--help")
+    assert bare[0] == 0
+    assert bare[1].strip() == asked[1].strip()
+    assert bare[2] == ""
+    assert "describe" in bare[1]

@@ -12,6 +12,7 @@ import pytest
 from test_cli import call
 
 from agents import load_classifier
+from fsgym.cli.model_data import ModelData, read_labelled
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,50 @@ def test_evaluate_prints_errors_beside_references(folder, model, capsys):
     found = json.loads(output)["evaluation"]
     assert found["headline"] == ["absolute_error", "loss"]
     assert found["figures"]["absolute_error"] < 0.6 < found["references"]["constant"]["absolute_error"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_the_target_of_a_german_table_is_read_for_a_model(folder, model, kind):
+    frame, path = pd.read_csv(folder / "sold.csv"), folder / f"german.{kind}"
+    numbers = np.round(1000 * frame["price"] + 0.5, 1)
+    written = frame.assign(price=[f"{v:,.1f}".translate(str.maketrans(",.", ".,")) for v in numbers])
+    if kind == "csv":
+        written.to_csv(path, index=False, sep=";")
+    else:
+        pytest.importorskip("openpyxl", reason="openpyxl is not installed (extra excel)")
+        written.to_excel(path, index=False)
+    with pytest.warns(UserWarning, match="separate thousands"):
+        labelled = read_labelled(ModelData.open(model, {}), str(path), None, "error")
+    assert labelled.loaded.dataset.target.tolist() == numbers.tolist()
+
+
+@pytest.mark.slow
+def test_a_model_trained_on_a_german_table_is_the_same(folder, model, capsys):
+    frame = pd.read_csv(folder / "sold.csv")
+    frame.assign(price=[f"{v:.2f}".replace(".", ",") for v in frame["price"]]).to_csv(folder / "de.csv", sep=";")
+    path = folder / "de.safetensors"
+    options = (*NUMERIC, "--drop", "Unnamed: 0", "--bins", "4", "-o", path)
+    assert call(capsys, "train", folder / "de.csv", *options)[0] == 0
+    assert load_classifier(path).bins_.to_json() == load_classifier(model).bins_.to_json()
+
+
+def test_monitor_and_describe_speak_of_numbers(folder, model, capsys):
+    code, output, error = call(capsys, "monitor", model, folder / "sold.csv")
+    assert (code, error) == (0, "")
+    low = f"below {load_classifier(model).bins_.edges[0]:.6g}"
+    assert f"Answers of the model, not tested: {low} " in output
+    pd.read_csv(folder / "sold.csv").assign(price=99.5).to_csv(folder / "dear.csv", index=False)
+    code, output, _ = call(capsys, "monitor", model, folder / "dear.csv", "--target", "price")
+    assert code == 3
+    assert "  numbers: the target is " in output
+    assert " or more in 100 % of the rows, " in output
+    code, output, _ = call(capsys, "monitor", model, folder / "sold.csv", "--target", "price", "--json")
+    assert code == 0
+    assert next(iter(json.loads(output)["answers"])) == low
+    code, output, _ = call(capsys, "describe", model)
+    assert code == 0
+    assert "Target: a number, answered by the medians of 4 bins" in " ".join(output.split())
+    assert "Classes:" not in output
 
 
 def test_predict_and_explain_give_numbers(folder, model, capsys):

@@ -226,6 +226,8 @@ def test_missing_columns_odd_cells_and_unseen_levels(capsys, folder):
     code, _, error = call(capsys, "predict", MODEL, "levels.csv")
     assert code == 0
     assert other_lines(error) == [
+        "fsgym: levels.csv differs from the training rows in 1 of 6 columns: ward has a level that training did not in "
+        "3 of 9 rows, such as 'moon'; fsgym monitor says more",
         "fsgym: 1 of 9 rows has a level of 'code' that training did not ('1'), which counts as missing; its levels are "
         "001, 002, 010",
         "fsgym: 3 of 9 rows have levels of 'ward' that training did not ('moon', ...), which count as missing; its "

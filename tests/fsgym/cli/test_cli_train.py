@@ -14,10 +14,12 @@ import fsgym
 from agents import DatumWiseClassifier, LatticeClassifier, SB3Classifier, load_classifier, model_file
 from fsgym.datasets import load_costs
 
+FIGURE = r"^  (\S+(?: \S+)*)  .*?(\d\S*)(?:   of .* rows?)?$"
+
 
 def figures(output):
     """The last figure in each line: that of the held-out rows, if there are any."""
-    return {name: float(last) for name, last in re.findall(r"^  (\S+(?: \S+)*)  .*?(\d\S*)$", output, re.MULTILINE)}
+    return {name: float(last) for name, last in re.findall(FIGURE, output, re.MULTILINE)}
 
 
 @pytest.mark.parametrize(
@@ -305,3 +307,58 @@ def test_training_without_a_name_says_that_the_learner_is_chosen(capsys, tmp_pat
     code, printed, _ = call(capsys, "train", tmp_path / "t.csv", "-o", tmp_path / "m.safetensors")
     assert code == 0
     assert "Chosen among several learners: " in printed
+
+
+def test_figures_say_how_many_rows_are_behind_them(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"tsh": rng.normal(size=90).round(2), "age": rng.integers(20, 80, 90)})
+    frame["thyroid"] = np.where(frame["tsh"] > 0.3, "low", "well")
+    frame.loc[[3, 50, 70], ["tsh", "thyroid"]] = [[9, "hyper"]] * 3
+    frame = pd.concat([frame, frame.head(20)])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    path, data = tmp_path / "m.safetensors", tmp_path / "t.csv"
+    options = ("--target", "thyroid", "--row-groups", "duplicates", "--agent", "lattice")
+    code, output, _ = call(capsys, "train", data, "-o", path, "--lam", 0.001, *options)
+    assert code == 0
+    assert "(train part, row groups kept together)" in output
+    result = fsgym.evaluate(load_classifier(path), fsgym.load_dataset(data, target="thyroid"))
+    code, output, error = call(capsys, "evaluate", path, data, "--split", "all")
+    assert (code, error) == (0, "")
+    n_hyper = result.confusion[0].sum()
+    assert re.search(rf"recall of hyper +{result.by_class['recall'][0]:.4f}   of {n_hyper} rows\n", output)
+    assert re.search(rf"precision of low +\S+   of {result.confusion[:, 1].sum()} rows\n", output)
+    assert "    hyper: of 4 rows, 4 are answered hyper\n" in output
+    held_out = call(capsys, "evaluate", path, data)[1]  # the parts of the training, equal rows together
+    assert "None of these rows were used in training" in held_out
+    seen = call(capsys, "evaluate", path, data, "--split", "train")[1]
+    n_rows = [int(re.search(r"rows +(\d+)\n", text)[1]) for text in (held_out, seen)]
+    assert sum(n_rows) == 110
+
+
+def test_describe_says_what_a_model_file_holds(capsys, tmp_path):
+    table = pd.DataFrame(
+        {"age": [k // 2 for k in range(60)], "sex": ["f", "m", "m"] * 20, "ill": ["no"] * 30 + ["yes"] * 30}
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    path = tmp_path / "model"
+    (tmp_path / "errors.json").write_text('{"no": {"yes": 40}, "yes": {"no": 2}}')
+    options = ("--error-costs", tmp_path / "errors.json", "--costs", 3, "--agent", "lattice", "--drop", "sex")
+    assert call(capsys, "train", tmp_path / "t.csv", "--target", "ill", "-o", path, *options)[0] == 0
+    code, output, error = call(capsys, "describe", path)
+    assert (code, error) == (0, "")
+    for said in (
+        "LatticeClassifier: 1 columns, 2 classes, lambda 1",
+        f"Trained on the train part of the 60 rows of {tmp_path / 't.csv'}; target ill; drop sex.",
+        "a missed yes costs 40, a false yes costs 2",
+        "Its probabilities are not calibrated.",
+        "It promises nothing",
+    ):
+        assert said in output
+    assert re.search(r"age +number +3\s*\n", output)
+    code, _, error = call(capsys, "describe", path, "--target", "ill")
+    assert code == 2
+    assert "--target is for tables" in error
+    path.write_bytes(path.read_bytes()[:-10])
+    code, _, error = call(capsys, "describe", path)
+    assert code == 2
+    assert "damaged" in error

@@ -1,5 +1,7 @@
 """Several data sets: each compared as alone, with a test of the ranks where there are three."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from fsgym.comparison import compare_datasets
 from fsgym.comparison.planned import ExecutionOptions, announce_time, duration_text, expected_time, seconds_of
 from fsgym.comparison.ranking import result_of
 from fsgym.runner.run import progress_bar
+from fsgym.runner.time_left import Expectation, TimeLeft
 from support.comparisons import results_of, row_of
 
 QUICK = {"splits": 1, "lam": 0.01, "references": False}
@@ -152,18 +155,24 @@ def test_the_expected_time_is_said_without_a_terminal(monkeypatch, capsys, progr
 
 def test_progress_is_a_bar_in_a_notebook(monkeypatch, capsys):
     monkeypatch.setattr("fsgym.runner.run.in_notebook", lambda: True)
-    with progress_bar(4, 1, "wine", True) as advance:
+    left = TimeLeft([Expectation(seconds=100.0)] * 3, 1)
+    with progress_bar(4, 1, "wine", True, left) as advance:
+        left.finish(0, 50.0)
         advance()
     shown = capsys.readouterr().err
     assert "wine" in shown
     assert "2/4" in shown
+    assert "about 5 min left" in shown
+    assert "about 2 min left" in shown
 
 
 def test_progress_is_a_line_a_minute_where_there_is_no_terminal(monkeypatch, capsys):
+    left = TimeLeft([Expectation()] * 5, 1)
     clock = iter([0.0, 59.0, 130.0, 180.0, 260.0, 400.0])
-    monkeypatch.setattr("fsgym.runner.run.time.monotonic", lambda: next(clock))
-    with progress_bar(6, 1, "wine", True) as advance:
-        for _ in range(5):
+    monkeypatch.setattr("fsgym.runner.run.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    with progress_bar(6, 1, "wine", True, left) as advance:
+        for number in range(5):
+            left.finish(number, 65.0)
             advance()
     assert capsys.readouterr().err.splitlines() == [
         "wine: 1 of 6 are of an earlier run",
@@ -172,8 +181,26 @@ def test_progress_is_a_line_a_minute_where_there_is_no_terminal(monkeypatch, cap
     ]
 
 
+@pytest.mark.parametrize("stale", [1, 8])  # what was measured before, over what is true
+@pytest.mark.parametrize("n_splits", [5, 10, 20])
+def test_the_time_left_is_within_a_factor_of_two_after_the_first_tenth(n_splits, stale):
+    """Methods of 10 to 0.02 seconds, whose first task compiles for 15; tasks of one kind vary by 30 %."""
+    rng, kinds = np.random.default_rng(0), {"lattice": (1, 10.0), "rcpi": (6, 0.8), "cart": (8, 0.05), "svm": (6, 0.02)}
+    tasks = [(method, str(k), s) for _ in range(n_splits) for method, (n, s) in kinds.items() for k in range(n)]
+    took = [s * rng.uniform(0.7, 1.3) for *_, s in tasks]
+    for method in ("lattice", "rcpi"):
+        took[[one for one, *_ in tasks].index(method)] += 15.0
+    said = {"lattice": 10.0 * stale, "rcpi": 0.8 * stale, "cart": 0.05, "svm": None}
+    left = TimeLeft([Expectation((method, setting), said[method]) for method, setting, _ in tasks], 1)
+    for number, seconds in enumerate(took):
+        left.finish(number, seconds)
+        rest = sum(took[number + 1 :])
+        if sum(took[: number + 1]) >= 0.1 * sum(took) and 10 * (number + 1) >= len(tasks) and rest > 10:
+            assert 0.5 < (left.seconds() or 0.0) / rest < 2
+
+
 def test_progress_that_is_not_wanted_says_nothing(monkeypatch, capsys):
     monkeypatch.setattr("fsgym.runner.run.SECONDS_BETWEEN_LINES", 0.0)
-    with progress_bar(3, 0, "wine", False) as advance:
+    with progress_bar(3, 0, "wine", False, TimeLeft([Expectation()] * 3, 1)) as advance:
         advance()
     assert capsys.readouterr().err == ""

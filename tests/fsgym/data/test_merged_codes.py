@@ -211,4 +211,4 @@ def test_a_column_of_numbers_is_read_as_before(tmp_path):
         {"whole": rng.integers(-5, 5, 40), "real": rng.normal(size=40).round(1), "gap": [1.5, None] * 20}
     )
     frame.to_csv(tmp_path / "t.csv", index=False)
-    pd.testing.assert_frame_equal(read_table(tmp_path / "t.csv"), frame)
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.csv")[0], frame)

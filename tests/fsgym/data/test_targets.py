@@ -10,6 +10,7 @@ import pytest
 
 from fsgym import Bins, Dataset, Rules, load_dataset
 from fsgym.data.targets import NumberInWords, costs_of_order
+from fsgym.text.speech import Speech, speaking
 from support.refusals import one_sentence
 
 RNG = np.random.default_rng(0)
@@ -121,6 +122,33 @@ def test_bins_survive_json():
     }.items():
         with pytest.raises((ValueError, TypeError)):
             Bins.from_json(bins.to_json() | {name: value})
+
+
+def test_numbers_in_words_are_said_in_the_language_of_the_page():
+    bins = Bins.of([4, 5.6, 7], edges=[5, 6.5])
+    with speaking(Speech("de")):
+        assert [str(v) for v in bins.labels()] == [
+            "etwa 4, unter 5",
+            "etwa 5,6, zwischen 5 und 6,5",
+            "etwa 7, mindestens 6,5",
+        ]
+        assert [str(v) for v in bins.ranges()] == ["unter 5", "5 bis 6,5", "mindestens 6,5"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "frame"])
+def test_numbers_of_a_target_are_read_as_they_are_written(tmp_path, kind):
+    numbers = np.round(1000 * Y + 5000.25, 2)
+    texts = [f"{v:,.2f}".translate(str.maketrans(",.", ".,")) for v in numbers]
+    table = pd.DataFrame(X.astype(int), columns=["a", "b"]).assign(price=texts)
+    source = table if kind == "frame" else tmp_path / f"sold.{kind}"
+    if kind == "csv":
+        table.to_csv(source, index=False, sep=";")
+    elif kind == "xlsx":
+        pytest.importorskip("openpyxl", reason="openpyxl is not installed (extra excel)")
+        table.to_excel(source, index=False)
+    with pytest.warns(UserWarning, match="separate thousands"):
+        data = load_dataset(source, target="price", bins=5)
+    assert data.numbers.tolist() == numbers.tolist()
 
 
 def test_numbers_in_words_stay_numbers():

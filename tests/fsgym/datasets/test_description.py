@@ -41,7 +41,7 @@ def test_one_row_per_column(patients):
     assert table.loc["ward", ["suspicion", "remedy"]].tolist() == ["", ""]
     assert table.loc["crp", ["low", "high", "price", "unit"]].tolist() == [0.5, 6.5, 12.5, "mg/l"]
     assert np.isnan(table.loc["age", "price"])
-    assert table.loc["ill", "levels"] == "2: no, yes"
+    assert table.loc["ill", "levels"] == "2: no (20 rows), yes (20 rows)"
     assert describe(patients, "ill", costs=2)["price"].tolist()[:7] == [2.0] * 7
 
 
@@ -76,7 +76,7 @@ def test_data_sets_by_name_and_object():
     data = load_dataset(frame).replace(costs=[1, 5])
     table = describe(data)
     assert table["price"].tolist()[:2] == [1, 5]
-    assert table["levels"].tolist() == ["", "3: p, q, r", "2: x, y"]
+    assert table["levels"].tolist() == ["", "3: p, q, r", "2: x (2 rows), y (1 row)"]
     assert table["missing"].tolist() == [pytest.approx(1 / 3), 0, 0]
     assert describe(Dataset([[1.0], [2.0]], [0, 1], units={"x0": "mg"}))["unit"].tolist() == ["mg", ""]
 
@@ -128,3 +128,58 @@ def test_few_whole_numbers_may_be_a_code():
     assert rows["suspicion"].tolist() == ["3 distinct whole numbers, which may be a code", "", ""]
     assert rows.loc["cp", "remedy"] == "if they count nothing, pass category=['cp'] (--category cp)"
     assert describe(codes.head(12))["suspicion"].tolist()[0] == ""
+
+
+@pytest.fixture
+def repeated():
+    """50 rows and 7 of them again; a copy, a renamed copy, a copy of the class, and an identifier."""
+    n = 50
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"crp": rng.normal(size=n).round(6), "sex": ["f", "m", "m", "f", "m"] * (n // 5)})
+    table["outcome"] = rng.permutation(["ill", "well"] * (n // 2))
+    table = pd.concat([table, table.head(7)], ignore_index=True)
+    table["crp again"] = table["crp"].map(str)
+    table["sex code"] = (table["sex"] == "m") + 0
+    table.insert(0, "died", (table["outcome"] == "ill") + 0)
+    table.insert(0, "pid", [f"p{k}" for k in range(len(table))])
+    return table
+
+
+def test_copies_of_columns_are_named(repeated):
+    rows = describe(repeated, "outcome").set_index("column")
+    copies = {"crp again": "is a copy of crp", "sex code": "tells the same as sex"}
+    assert rows.loc[list(copies), "suspicion"].tolist() == list(copies.values())
+    assert rows.loc["sex code", "remedy"].endswith("pass drop=['sex code'] (--drop 'sex code')")
+    assert rows.loc["died", "suspicion"] == "tells the class in each row, as a copy of outcome"
+    assert rows.loc[["crp", "sex", "outcome"], "suspicion"].tolist() == ["", "", ""]
+    changed = repeated.assign(**{"crp again": repeated["crp"].map(str).where(repeated.index != 3)})
+    assert describe(changed, "outcome").set_index("column").loc["crp again", "suspicion"] == ""
+    counts = pd.DataFrame({"a": np.arange(40) / 8, "b": np.arange(40) / 4})  # all distinct: no renamed levels
+    assert describe(counts)["suspicion"].tolist() == ["", ""]
+
+
+def test_equal_rows_are_counted_and_kept_together(repeated):
+    said = describe(repeated, "outcome").attrs["repeated_rows"]
+    assert said.startswith("7 of 57 rows are equal to an earlier row in all features but pid and in the class; ")
+    assert "--row-groups duplicates" in said
+    repeated.loc[50, "outcome"] = "well" if repeated.loc[0, "outcome"] == "ill" else "ill"
+    del repeated["died"]
+    assert "6 of them in the class, too" in describe(repeated, "outcome").attrs["repeated_rows"]
+    assert describe(repeated.head(50), "outcome").attrs["repeated_rows"] == ""
+    assert "rows with the same pid stay together" in describe(repeated, row_groups="pid").attrs["repeated_rows"]
+    for together, n_shared in ((None, True), ("duplicates", False)):
+        data = load_dataset(repeated, target="outcome", drop=["pid"], row_groups=together)
+        parts = [{row.tobytes() for row in part.X} for part in data.split(0.7, seed=0)]
+        assert bool(parts[0] & parts[1]) == n_shared
+    named = repeated.rename(columns={"sex code": "duplicates"})  # a column of this name goes before
+    assert load_dataset(named, target="outcome", drop=["pid"], row_groups="duplicates").row_groups.max() == 1
+
+
+def test_the_command_says_what_is_repeated(repeated, tmp_path, capsys):
+    repeated.to_csv(tmp_path / "repeated.csv", index=False)
+    with pytest.raises(SystemExit) as exited:
+        main(["describe", str(tmp_path / "repeated.csv"), "--target", "outcome"])
+    assert exited.value.code == 0
+    output = capsys.readouterr().out
+    assert "crp again is a copy of crp" in output
+    assert "7 of 57 rows are equal to an earlier row" in output

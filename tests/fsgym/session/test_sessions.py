@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -351,6 +353,8 @@ def test_odd_values_are_accepted_on_request_and_marked():
     session = clinic_model("lattice").session()
     session.answer("age", 120, accept=True)
     assert session.log()[0].remark.startswith("age: outside the range in training")
+    with pytest.raises(ValueError, match=r"got 6.3 \(times 10 it would be in it\); correct it"):
+        session.answer("age", 6.3)
     session.answer("ward", "hospice", accept=True)
     assert "was not in training" in session.log()[1].remark
     assert session.spent == 1.0
@@ -451,3 +455,35 @@ def test_what_was_accepted_is_remembered_to_the_end():
 
 def test_nothing_is_remarked_where_values_are_as_in_training():
     assert clinic_model("rcpi").session({"age": 63}, accept=True).remarks == []
+
+
+@pytest.mark.parametrize("number", [Fraction(3, 2), np.longdouble(1.5), np.float16(1.5), np.float64(1.5)])
+def test_numbers_of_any_kind_can_be_saved(number):
+    model = clinic_model()
+    known = {"blood": MappingProxyType({"wbc": number})}
+    session = model.session(known=known, accept=True)
+    session.answer("crp", number)
+    plain = json.loads(session.to_json())
+    assert (plain["known"], plain["answers"][0]["values"]) == ({"blood": {"wbc": 1.5}}, {"crp": 1.5})
+    assert state_of(model.resume(session.to_json())) == state_of(session)
+
+
+@pytest.mark.parametrize("number", [Fraction(10**400), np.longdouble("inf")])
+def test_numbers_that_cannot_be_saved_are_refused(number):
+    session = clinic_model().session()
+    before = state_of(session)
+    with pytest.raises(ValueError, match=r"float64 can hold|float32 can hold"):
+        session.answer("crp", number, accept=True)
+    assert state_of(session) == before
+
+
+@pytest.mark.parametrize("number", [float("inf"), -np.float32("inf")])
+def test_an_infinite_number_is_no_level_although_it_is_accepted(number):
+    with pytest.raises(ValueError, match=r"'ward' must be one of er, gp, icu, got -?inf"):
+        clinic_model().session().answer("ward", number, accept=True)
+
+
+@pytest.mark.parametrize("flag", [True, np.bool_(True)])
+def test_a_truth_value_is_no_price(flag):
+    with pytest.raises(TypeError, match="spent must be a number, got"):
+        clinic_model().step({}, spent=flag)

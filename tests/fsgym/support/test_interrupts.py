@@ -5,9 +5,11 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
+import fsgym
 from fsgym.support.interrupts import interrupts_between_kernels
 from support import interrupted_load
 
@@ -59,3 +61,23 @@ def test_handlers_of_others_and_other_threads_are_left_alone():
     thread.start()
     thread.join()
     assert arrived[1:] == [signal.default_int_handler]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize(
+    ("words", "status", "said"), [(["-m", "fsgym"], 130, "fsgym: stopped\n"), (["-c", "import fsgym"], -2, "Traceback")]
+)
+def test_ctrl_c_while_the_command_is_imported_is_a_sentence(tmp_path, words, status, said):
+    stub = tmp_path / "gymnasium.py"
+    stub.write_text("import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n")
+    path = os.pathsep.join([str(tmp_path), str(Path(fsgym.__file__).parent.parent)])
+    done = subprocess.run(
+        [sys.executable, *words],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in the background
+    )
+    assert done.returncode == status
+    assert done.stderr.startswith(said)

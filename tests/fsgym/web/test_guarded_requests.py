@@ -157,13 +157,24 @@ def test_a_form_without_its_proof_is_refused(visitor):
 
 
 def test_long_bodies_are_refused(visitor):
-    fields = visitor.page.forms[0][1] | {"text": "x" * guard.MAX_BODY_BYTES}
+    fields = visitor.page.forms[0][1] | {"text": "x" * guard.MAX_CASE_BYTES}
     assert visitor.post("/case", fields).reply.status_code == 413
-    chunks = (b"x" * 1000 for _ in range(100))
+    chunks = (b"x" * 100_000 for _ in range(100))
     assert visitor.client.post("/case", content=chunks).status_code == 413
     assert visitor.step(b" " * (guard.MAX_BODY_BYTES + 1)).status_code == 413
     assert visitor.client.post("/case", content=b"a=1", headers={"Content-Length": "many"}).status_code == 413
     assert visitor.step(b" " * 1000 + b"{}").status_code == 200
+
+
+def test_long_cases_need_the_token(visitor):
+    fields = visitor.page.forms[0][1] | {"text": "x" * guard.MAX_BODY_BYTES}
+    assert visitor.post("/case", fields).reply.status_code == 200
+    saved = {"proof": fields["proof"], "saved": " " * guard.MAX_BODY_BYTES}
+    assert "a session must be" in visitor.post("/resume", saved).text
+    for cookie in (f"fsgym={visitor.access.cookie}", "fsgym=wrong"):
+        visitor.client.cookies.clear()
+        assert visitor.client.post("/start", data=fields, headers={"Cookie": cookie}).status_code == 413
+    assert visitor.client.post("/case", data=fields).status_code == 413
 
 
 def test_slow_bodies_are_refused(monkeypatch):

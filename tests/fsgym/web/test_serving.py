@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -173,3 +174,84 @@ def test_long_heads_are_refused():
         sender.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
         with pytest.raises(OSError, match=r"pipe|reset|aborted"):
             sender.sendall((b"X-Padding: " + b"x" * 4000 + b"\r\n") * 5000)
+
+
+STYLE = b"GET /static/style.css HTTP/1.1\r\nHost: 127.0.0.1\r\n%s\r\n"
+
+
+def connected(server):
+    sender = socket.create_connection(("127.0.0.1", server.port))
+    sender.settimeout(20)
+    return sender
+
+
+def style(server, token=True):
+    """A request for a file that needs no token."""
+    bearer = f"Authorization: Bearer {server.token}\r\n".encode() if token else b""
+    return STYLE.replace(b"127.0.0.1", f"127.0.0.1:{server.port}".encode()) % bearer
+
+
+def all_of(sender):
+    """What comes until the server closes."""
+    parts = []
+    with suppress(ConnectionResetError):
+        while part := sender.recv(1 << 16):
+            parts.append(part)
+    return b"".join(parts)
+
+
+def test_a_connection_that_is_never_read_is_closed(monkeypatch):
+    monkeypatch.setattr(serving, "MAX_UNREAD_SECONDS", 0.2)
+    monkeypatch.setattr(serving, "MAX_REQUESTS", 100_000)
+    with running(clinic_model()) as server, connected(server) as sender:
+        sender.setblocking(False)
+        with suppress(BlockingIOError):
+            while sender.send(style(server) * 2000):
+                pass
+        closed = select.poll()
+        closed.register(sender, 0)  # its end is reported, but not that there is something to read
+        assert closed.poll(20_000)
+
+
+def test_a_connection_has_a_most_of_requests(monkeypatch):
+    monkeypatch.setattr(serving, "MAX_REQUESTS", 3)
+    with running(clinic_model()) as server, connected(server) as sender:
+        sender.sendall(style(server) * 9)
+        replies = all_of(sender)
+    assert replies.count(b"HTTP/1.1 200 OK") == 3
+    assert replies.count(b"connection: close") == 1
+
+
+@pytest.mark.parametrize(("token", "replies"), [(True, 3), (False, 1)])
+def test_without_the_token_a_request_before_the_reply_to_the_last_ends_a_connection(monkeypatch, token, replies):
+    monkeypatch.setattr(serving, "MAX_REQUESTS", 3)
+    with running(clinic_model()) as server, connected(server) as sender:
+        sender.sendall(style(server, token) * 3)
+        assert all_of(sender).count(b"HTTP/1.1 200 OK") == replies
+
+
+def test_a_new_connection_takes_the_place_of_the_one_without_the_token_that_waits_longest(monkeypatch):
+    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 3)
+    with running(clinic_model()) as server, connected(server) as trusted:
+        trusted.sendall(style(server))
+        assert trusted.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        first, second, third = connected(server), connected(server), connected(server)
+        with first, second, third:
+            assert all_of(first) == b""
+            for each in (second, third):
+                each.sendall(style(server))
+                assert each.recv(1 << 16).startswith(b"HTTP/1.1 200")
+            with connected(server) as newest:  # the others have the token
+                assert all_of(newest) == b""
+            trusted.sendall(style(server))
+            assert trusted.recv(1 << 16)
+
+
+def test_two_lengths_of_a_body_are_refused_and_the_connection_is_closed():
+    head = b"POST /api/step HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with running(clinic_model()) as server, connected(server) as sender:
+        sender.sendall(head % server.port + b"0\r\n\r\n" + style(server))
+        reply = all_of(sender)
+    assert reply.startswith(b"HTTP/1.1 400")
+    assert b"not both" in reply
+    assert reply.count(b"HTTP/1.1") == 1

@@ -71,6 +71,7 @@ def test_a_step_is_that_of_the_model(visitor, arguments):
         (b'{"unknown": "age"}', 422, "unknown must be a list of names, got 'age'."),
         (b'{"unavailable": [1]}', 422, "unavailable must be a list of names"),
         (b'{"spent": -1}', 422, "spent"),
+        (b'{"spent": true}', 422, "spent must be a number, got True"),
         (b'{"n_paid": 1.5}', 422, "n_paid must be a whole number"),
         (b'{"accept": 1}', 422, "accept must be true or false, got 1."),
         (b'{"known": {"\\ud800": 1}}', 422, "unknown acquisition or column"),

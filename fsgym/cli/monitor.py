@@ -1,0 +1,129 @@
+"""The command ``monitor``: whether new rows differ from those of the training, and whether a promise is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fsgym.cli import options
+from fsgym.cli.evaluate import JsonOption, print_json
+from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
+from fsgym.cli.terminal import show
+from fsgym.text.messages import one_line
+
+if TYPE_CHECKING:
+    from fsgym.data.training_summary import Comparison, TrainingSummary
+
+DIFFERS = 3  # exit status
+LABEL_LENGTH, ANSWERS_SHOWN = 40, 12
+LEAST_P = 1e-9  # that is shown
+
+
+def monitor(
+    model: options.ModelArgument,
+    data: options.RowsArgument,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the true classes: their shares are compared, too (of numbers, by range), and what a "
+            "calibrated model promises is tested."
+        ),
+    ] = None,
+    missing_columns: options.MissingColumnsOption = "error",
+    numeric: options.NumericOption = None,
+    separator: options.SeparatorOption = None,
+    decimal: options.DecimalOption = None,
+    data_dir: options.DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether new rows differ from those that trained a model: a unit, a level, a mean, missing values, classes.
+
+    The columns that the model acquires are tested, and the tests are corrected together: of batches that do not
+    differ, at most 5 % are said to. The shares of the answers are shown without a test.
+
+    Exit status: 0 if nothing differs and no promise is broken, 3 if something does, 2 if the rows cannot be read or the
+    model file has no summary of its training (it is of fsgym 0.2.0; train the model again).
+
+    With --json, one object: model, data, rows, differs, comparison (rows, columns, tests, and differences: column, ""
+    for the classes, kinds, p_value, n_rows, factor, text), answers (by label: share, share_in_training) and promise
+    (risk, n, n_errors, p_value, is_broken; empty without --target).
+
+    Example: fsgym monitor model.safetensors new.csv --target died
+    """
+    check_model(model)
+    check_data(data, data_dir)
+    check_missing_columns(missing_columns)
+    from fsgym.cli.model_data import ModelData, labelled_data
+
+    given = {"target": target, "numeric": numeric, "separator": separator, "decimal": decimal}
+    opened = ModelData.open(model, given)
+    summary = opened.classifier.training_summary_
+    if summary is None:
+        raise ValueError(f"{model} has no summary of its training to compare with; train the model again")
+    codes, labels = None, None
+    with options.warnings_printed():
+        table, loaded = opened.read(data, data_dir)
+        if target is None:
+            rows = opened.rows_of(table, data, missing_columns)
+        else:
+            labelled = labelled_data(opened, data, table, loaded, missing_columns)
+            rows, codes = labelled.rows, labelled.loaded.dataset.y
+            labels = labelled.loaded.dataset.target
+        classifier = opened.classifier_for(table.columns)
+        answers = classifier.trajectories(rows).answers
+    compared = opened.compare(rows, table.columns, labels)
+    assert compared is not None
+    promise = opened.classifier.promise_
+    watched = [] if codes is None or promise is None else promise.watch(answers, codes)
+    differs = bool(compared.differences) or any(risk.is_broken for risk in watched)
+    shares = _shares(classifier, summary, answers)
+    if as_json:
+        tested = [w._asdict() | {"risk": w.risk._asdict(), "is_broken": w.is_broken} for w in watched]
+        head = {"model": str(model), "data": data, "rows": len(rows), "differs": differs}
+        print_json(head | {"comparison": compared.as_json(), "answers": shares, "promise": tested})
+    else:
+        _print_comparison(compared, data, summary, "classes:" if classifier.bins_ is None else "numbers:")
+        _print_answers(shares)
+        for risk in watched:
+            show(risk.sentence())
+        if promise is not None and promise.risks and not watched:
+            show("The promise is not tested: " + ("that needs --target." if codes is None else "it is of a mean."))
+    if differs:
+        raise typer.Exit(DIFFERS)
+
+
+def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary, of_target: str) -> None:
+    counts = f"{compared.n_rows:,} rows of {data}, {summary.n_rows:,} of the training; {compared.n_columns} columns"
+    if not compared.differences:
+        show(f"Nothing differs ({counts}, {compared.n_tests} tests).")
+        return
+    show(f"{len(compared.differences)} differ ({counts}, {compared.n_tests} tests, corrected together):")
+    for difference in compared.differences:
+        p_value = difference.p_value
+        exact = f"p = {p_value:.2g}" if p_value >= LEAST_P else f"p < {LEAST_P:g}"
+        show(f"  {difference.column or of_target} {difference.text} ({exact})")
+
+
+def _shares(classifier: Any, summary: TrainingSummary, answers: Any) -> dict[str, dict[str, float]]:
+    """The share of each answer, and that in the training, by label; of a numeric target by range."""
+    import numpy as np
+
+    from fsgym.session.steps import labels_of
+
+    classes, all_answers = labels_of(classifier)
+    names = [*classes, *all_answers[len(classes) :]]
+    counts = np.bincount(answers, minlength=len(names))
+    return {
+        str(name): {"share": float(k / counts.sum()), "share_in_training": float(n / summary.n_rows)}
+        for name, k, n in zip(names, counts, summary.answers)
+    }
+
+
+def _print_answers(shares: dict[str, dict[str, float]]) -> None:
+    said = []
+    for label, share in list(shares.items())[:ANSWERS_SHOWN]:
+        new, before = (f"{100 * share[name]:.3g} %" for name in ("share", "share_in_training"))
+        said.append(f"{one_line(label, LABEL_LENGTH)} {new} (in training {before})")
+    more = ", ..." if len(shares) > ANSWERS_SHOWN else ""
+    show(f"Answers of the model, not tested: {', '.join(said)}{more}")

@@ -1,0 +1,124 @@
+"""Reading a sheet of an Excel workbook: values as the sheet shows them, per cent as such."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fsgym.data.reading import files
+from fsgym.text.messages import brief, listing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIXES = (".xlsx", ".xlsm")
+
+
+def read_excel(path: Path, sheet: str | None = None, header_row: int | None = None) -> pd.DataFrame:
+    """The table of a sheet: a line of names and the rows below it, without empty rows and columns around them.
+
+    Parameters
+    ----------
+    path : Path of a workbook, ``.xlsx`` or ``.xlsm``
+    sheet : str, optional
+        Its name, or its number from 1; by default the only one that is not empty.
+    header_row : int, optional
+        The row of the names, counted from 1 as in the sheet; by default the first one that is not empty.
+
+    Returns
+    -------
+    DataFrame
+        Of numbers, texts, bools and dates; a cell in the format of per cent is a text such as ``94.1 %``.
+
+    Raises
+    ------
+    ValueError, OSError, ImportError
+        If the file is no workbook, does not say which sheet, or lacks names; without openpyxl.
+    """
+    from fsgym.support.extras import require
+
+    files.check_file(path)
+    require("excel", f"reading {path}")
+    from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            need, limit = sum(entry.file_size for entry in archive.infolist()), files.most_bytes(path)
+    except files.PACKING_ERRORS as error:
+        raise _unreadable(path, error) from None
+    if need > limit:
+        raise ValueError(
+            f"{path} has {files.gigabytes(need)} unpacked, more than the {files.gigabytes(limit)} that a file of its "
+            "size may have; if that is right, export the sheet as CSV (UTF-8)"
+        )
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of styles and extensions that are not read
+            book = load_workbook(path, read_only=True, data_only=True)
+            tables = {each.title: _rows_of(each) for each in book.worksheets}
+            book.close()
+    except (OSError, AttributeError, InvalidFileException, *files.READ_ERRORS) as error:
+        raise _unreadable(path, error) from None
+    return _table_of(_chosen(tables, path, sheet), path, header_row)
+
+
+def _unreadable(path: Path, error: BaseException) -> ValueError:
+    return ValueError(f"{path} cannot be read as an Excel workbook ({files.first_line(error)}); save it as .xlsx again")
+
+
+def _rows_of(sheet: Any) -> list[list[Any]]:
+    sheet.reset_dimensions()  # which some programs write wrong
+    return [[_value_of(cell) for cell in row] for row in sheet.iter_rows()]
+
+
+def _value_of(cell: Any) -> Any:
+    value = cell.value
+    if value is None or cell.data_type == "e":  # an error, such as #DIV/0!
+        return None
+    if isinstance(value, str):
+        return value if value.strip() else None
+    if isinstance(value, int | float) and not isinstance(value, bool) and "%" in (cell.number_format or ""):
+        return f"{100 * value:.15g} %"
+    return value
+
+
+def _chosen(tables: dict[str, list[list[Any]]], path: Path, sheet: str | None) -> list[list[Any]]:
+    """The rows of the sheet that is meant."""
+    if sheet is not None:
+        names = list(tables)
+        if sheet not in tables and sheet.isdecimal() and 0 < int(sheet) <= len(names):
+            sheet = names[int(sheet) - 1]
+        if sheet not in tables:
+            raise ValueError(f"{path} has no sheet {brief(sheet)}; its sheets are {listing(names)}")
+        return tables[sheet]
+    filled = [name for name, rows in tables.items() if any(v is not None for row in rows for v in row)]
+    if len(filled) > 1:
+        raise ValueError(f"{path} has several sheets, {listing(filled)}; name one with sheet={filled[0]!r} (--sheet)")
+    return tables[filled[0]] if filled else []
+
+
+def _table_of(rows: list[list[Any]], path: Path, header_row: int | None) -> pd.DataFrame:
+    import pandas as pd
+
+    start = header_row or 1
+    rows = rows[start - 1 :]
+    if header_row is None:
+        n_empty = next((i for i, row in enumerate(rows) if any(v is not None for v in row)), 0)
+        start, rows = start + n_empty, rows[n_empty:]
+    filled = [row for row in rows[1:] if any(v is not None for v in row)]
+    if not filled:
+        raise ValueError(f"{path} has no rows below row {start}, where its names should be; add them, or correct it")
+    width = max(map(len, rows))
+    header, *body = [row + [None] * (width - len(row)) for row in (rows[0], *filled)]
+    used = [k for k in range(width) if header[k] is not None or any(row[k] is not None for row in body)]
+    nameless = next((k for k in used if header[k] is None), None)
+    if nameless is not None:
+        raise ValueError(
+            f"column {nameless + 1} of {path} has no name in row {start}; name it there, or name the row of the names "
+            "with header_row=... (--header-row)"
+        )
+    names = [str(header[k]).strip() for k in used]
+    columns = [pd.Series([row[k] for row in body], dtype=object).infer_objects() for k in used]
+    return pd.concat(columns, axis=1).set_axis(names, axis=1)

@@ -1,0 +1,210 @@
+"""How the numbers of a table are written: what the user declares, what the cells show, and what is unclear."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from fsgym.data.cells import MISSING_WORDS
+from fsgym.data.suspicions import plain_numbers
+from fsgym.data.written import (
+    Remarks,
+    Signs,
+    Writing,
+    are_plain,
+    censored_text,
+    marks_text,
+    plain_text,
+    read_written,
+    signs_of,
+)
+from fsgym.text.messages import brief, warn_caller
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIRST_TEXTS = 20  # of a column, by hand
+NAMES_OF_SIGNS = {",": "commas", ".": "points", "'": "apostrophes", " ": "spaces"}
+
+
+class Declared(NamedTuple):
+    """What is known of the numbers of a table before it is read.
+
+    Attributes
+    ----------
+    decimal, thousands, censored : str, optional
+        As in ``load_dataset``.
+    numeric : names of columns of numbers, in which cells without a per cent or currency sign count as those with one
+    plain : names of columns whose per cent signs, currencies and limits stay: labels and row groups
+    usual : Writing, that of the model that reads the table, for what the table leaves open
+    """
+
+    decimal: str | None = None
+    thousands: str | None = None
+    censored: str | None = None
+    numeric: Collection[str] = ()
+    plain: Collection[str] = ()
+    usual: Writing = Writing()
+
+
+class Found(NamedTuple):
+    """How the numbers of a table were written, and the per cent and currency signs of its columns by name."""
+
+    writing: Writing = Writing()
+    marks: dict[str, str] = {}  # noqa: RUF012
+
+
+NOTHING_DECLARED, AS_PLAIN = Declared(), Found()
+
+
+def numbers_of(
+    frame: pd.DataFrame, declared: Declared, what: str, names: Collection[str]
+) -> tuple[pd.DataFrame, Found]:
+    """The table, whose columns of text are numbers where each cell is one or missing, and how they were written.
+
+    A comma or point between groups of three digits separates thousands where it is declared, or where a cell of the
+    table leaves no other reading, as ``1,234,567`` and ``1,234.5``; this is said in a warning, and so are the signs of
+    per cent and currencies, and the number of cells such as ``<1.5``.
+
+    Parameters
+    ----------
+    frame : DataFrame, which is changed
+    declared : Declared
+    what : str, the file, for messages
+    names : columns that may be numbers
+
+    Raises
+    ------
+    ValueError
+        Where the decimal sign separates thousands in a cell, or a cell such as ``1.007`` may be two numbers.
+    """
+    texts = {name: _texts_of(frame[name]) for name in names}
+    plain = [name for name, found in texts.items() if found is not None and are_plain(found)]
+    shown = {name: signs_of(found) for name, found in texts.items() if found is not None and name not in plain}
+    writing = _writing_of(shown, declared, what)
+    remarks = Remarks({}, {})
+    for name in (*plain, *shown):
+        cells = frame[name]
+        if name in plain:
+            if _has_a_word(texts[name] or ()):
+                continue
+            read = cells
+        elif name in declared.plain:
+            read = _with_plain_texts(cells, writing)
+        else:
+            read = read_written(cells, writing, name in declared.numeric, remarks)
+        numbers = plain_numbers(read)
+        frame[name] = read if numbers is None else numbers
+    for sentence in (marks_text(remarks.marks), censored_text(remarks, writing.censored)):
+        if sentence:
+            warn_caller(f"{what}: {sentence}")
+    return frame, Found(writing, remarks.marks)
+
+
+def _texts_of(cells: pd.Series) -> list[str] | None:
+    """The distinct texts of a column; None where it has none, or has lists or other cells that cannot be compared."""
+    import pandas as pd
+
+    if not (pd.api.types.is_object_dtype(cells.dtype) or pd.api.types.is_string_dtype(cells.dtype)):
+        return None
+    try:
+        return [cell for cell in cells.unique().tolist() if isinstance(cell, str)] or None
+    except TypeError:
+        return None
+
+
+def _has_a_word(texts: Collection[str]) -> bool:
+    """Whether one of the first texts is no number and not missing, which ``plain_numbers`` would find late."""
+    for text in islice(texts, FIRST_TEXTS):
+        try:
+            float(text)
+        except ValueError:
+            if text not in MISSING_WORDS:
+                return True
+    return False
+
+
+def find_decimal(signs: Signs, declared: Declared) -> str:
+    """A comma if there are numbers with a comma, not all of which may be thousands, and none with a point."""
+    if declared.thousands in (".", ","):
+        return "," if declared.thousands == "." else "."
+    if "." in signs.decimals or "," in signs.thousands:
+        return "."
+    return "," if "," in signs.decimals or "." in signs.thousands else declared.usual.decimal
+
+
+def _writing_of(shown: dict[str, Signs], declared: Declared, what: str) -> Writing:
+    """How numbers are written, from what each column of text shows."""
+    signs = Signs({}, {}, {})
+    column_of: dict[str, str] = {}
+    for name, found in shown.items():
+        for merged, own in zip(signs, found, strict=True):
+            for sign, example in own.items():
+                merged.setdefault(sign, example)
+                column_of.setdefault(example, name)
+    decimal = declared.decimal or find_decimal(signs, declared)
+    thousands, usual = declared.thousands, declared.usual
+    certain = [sign for sign in signs.thousands if sign not in signs.decimals or sign == decimal]
+    if thousands is None and len(certain) == 1 and certain[0] != decimal:
+        thousands = certain[0]
+        if thousands != usual.thousands:
+            example = signs.thousands[thousands]
+            warn_caller(
+                f"{what}: {NAMES_OF_SIGNS[thousands]} separate thousands, as in {brief(example)} of "
+                f"{brief(column_of[example])}"
+            )
+    if thousands is None and usual.thousands and usual.decimal == decimal:
+        thousands = usual.thousands
+    fault = signs.thousands.get(decimal)
+    if fault is not None:
+        raise ValueError(
+            f"the column {column_of[fault]!r} of {what} has {fault!r}, whose {NAMES_OF_SIGNS[decimal]} separate "
+            f"thousands; pass thousands={decimal!r} (--thousands {decimal}){_instead(declared)}"
+        )
+    unclear = signs.unclear.get(".") if decimal == "," and thousands != "." else None
+    if unclear is not None:
+        raise ValueError(
+            f"the column {column_of[unclear]!r} of {what} has {unclear!r}, whose point may separate thousands, as the "
+            "decimal sign is a comma; pass thousands='.' (--thousands .), or decimal='.' (--decimal .)"
+        )
+    return Writing(decimal, thousands or "", declared.censored or usual.censored)
+
+
+def _instead(declared: Declared) -> str:
+    return "" if declared.decimal is None else f" instead of decimal={declared.decimal!r}"
+
+
+def check_unclear(sample: Sequence[Sequence[str]], decimal: str, declared: Declared, what: str) -> None:
+    """Whether numbers of the first rows are taken for decimals which may have thousands, as ``1,007``.
+
+    ValueError where a decimal comma is declared, and other numbers have a decimal point; a warning where no number has
+    other decimals.
+    """
+    if declared.thousands is not None or declared.decimal == ".":
+        return
+    signs = signs_of(cell for row in sample for cell in row)
+    example = signs.unclear.get(decimal)
+    if example is None or decimal in signs.decimals:
+        return
+    name, pass_it = NAMES_OF_SIGNS[decimal].removesuffix("s"), f"pass thousands={decimal!r} (--thousands {decimal})"
+    beside = signs.decimals.get(".") if declared.decimal == "," else None
+    if beside is not None:
+        raise ValueError(
+            f"{what} has {example!r}, whose {name} may separate thousands, as {beside!r} has a decimal point; "
+            f"{pass_it} instead of decimal=',', or write all numbers with the same decimal sign"
+        )
+    number = float(plain_text(example.strip(), Writing(decimal)) or "nan")
+    warn_caller(f"{what}: {example!r} is read as {number:g}; if its {name} separates thousands, {pass_it}")
+
+
+def with_points(cells: pd.Series) -> pd.Series:
+    """The cells with a decimal point in place of a decimal comma."""
+    return _with_plain_texts(cells, Writing(","))
+
+
+def _with_plain_texts(cells: pd.Series, writing: Writing) -> pd.Series:
+    def plain(cell: object) -> object:
+        return plain_text(cell.strip(), writing) or cell if isinstance(cell, str) else cell
+
+    return cells.astype(object).map(plain) if writing != Writing() else cells

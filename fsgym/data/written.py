@@ -1,0 +1,229 @@
+"""Numbers as people write them: decimal commas, thousands separators, per cent, currencies and limits as ``<1,5``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fsgym.data.cells import MISSING_WORDS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+THOUSANDS = {",": ",", ".": r"\.", "'": "['’]", " ": "[ \u00a0\u202f]"}  # separators, and what is written for them
+CENSORED = ("limit", "half", "missing")
+_CURRENCY = "[$€£¥₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|zł|kr"
+_TEXT = (
+    rf"(?P<limit><=|>=|[<>≤≥])?[^\S\n]*(?P<before>{_CURRENCY})?[^\S\n]*"
+    r"(?P<number>[+-]?[0-9.,](?:[0-9.,'’ \u00a0\u202f]*[0-9.,])?(?:[eE][+-]?[0-9]+)?)"
+    rf"[^\S\n]*(?P<after>%|{_CURRENCY})?"
+)
+_WRITTEN = re.compile(_TEXT)
+# A line with a number that is not as 12 and 1e-3; a point is plain, too, unless it may separate thousands.
+_ODD_LINE = re.compile(
+    rf"^(?![+-]?[0-9]+(?:[eE][+-]?[0-9]+)?$)(?![+-]?(?:0|[0-9]{{4,}})?\.[0-9]*$)(?![+-]?[0-9]+\.(?:[0-9]{{1,2}}|[0-9]{{4,}})$)"
+    rf"[^\S\n]*{_TEXT}[^\S\n]*$",
+    re.MULTILINE,
+)
+_GROUPED = re.compile(
+    r"[+-]?[1-9][0-9]{0,2}(?:(?P<sign>[,.'’ \u00a0\u202f])[0-9]{3})(?P<more>(?:(?P=sign)[0-9]{3})*)"
+    r"(?P<rest>(?!(?P=sign))[.,][0-9]*)?"
+)
+_DECIMAL = re.compile(r"[+-]?[0-9]*([.,])[0-9]+(?:[eE][+-]?[0-9]+)?")
+
+
+class Writing(NamedTuple):
+    """How numbers are written in a table.
+
+    Attributes
+    ----------
+    decimal : {".", ","}
+    thousands : {"", ",", ".", "'", " "}
+        Between groups of three digits; "" if there is none.
+    censored : {"", "limit", "half", "missing"}
+        What a number such as ``<1.5`` or ``>200`` counts as: its limit, half of it (below a limit; above one, the
+        limit), or a missing value; "" if it is no number.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    censored: str = ""
+
+
+class WrittenNumber(NamedTuple):
+    """A number: its plain text, the sign of a limit, and per cent or a currency.
+
+    >>> written_number("< 1.234,5 €", Writing(",", "."))
+    WrittenNumber(plain='1234.5', limit='<', mark='€')
+    """
+
+    plain: str
+    limit: str
+    mark: str
+
+    def counted(self, censored: str) -> str | None:
+        """The plain text of what it counts as, None where a limit counts as missing or is no number."""
+        if not self.limit or censored == "limit":
+            return self.plain
+        if censored == "half":
+            return repr(float(self.plain) / 2) if self.limit in ("<", "<=", "≤") else self.plain
+        return None
+
+
+class Signs(NamedTuple):
+    """What texts show of how numbers are written: for each sign an example.
+
+    Attributes
+    ----------
+    decimals, thousands : where nothing else is possible, as ``1,5`` and ``1,234,567``
+    unclear : that may be either, as ``1,007``
+    """
+
+    decimals: dict[str, str]
+    thousands: dict[str, str]
+    unclear: dict[str, str]
+
+
+def are_plain(texts: Iterable[str]) -> bool:
+    """Whether no text is a number that is not written as 12, 1.5 or 1e-3; quicker than ``signs_of``.
+
+    >>> are_plain(["12", "1.5", "p7", "2024-01-01"]), are_plain(["12", "1,5"]), are_plain(["12", "1.007"])
+    (True, False, False)
+    """
+    return _ODD_LINE.search("\n".join(texts)) is None
+
+
+def written_number(text: str, writing: Writing) -> WrittenNumber | None:
+    """The number that a text writes; None for any other text, and for one that may be two numbers, as ``1.007``."""
+    found = _WRITTEN.fullmatch(text.strip())
+    if found is None or (found["before"] and found["after"]):
+        return None
+    plain = plain_text(found["number"], writing)
+    return (
+        None if plain is None else WrittenNumber(plain, found["limit"] or "", found["before"] or found["after"] or "")
+    )
+
+
+def plain_text(text: str, writing: Writing) -> str | None:
+    """A number with a decimal point and without thousands separators; None where the text is none.
+
+    Where the decimal sign is a comma, a point is one, too, if it cannot separate thousands.
+
+    >>> german = Writing(",")
+    >>> plain_text("1,5", german), plain_text("1.5", german), plain_text("1.007", german)
+    ('1.5', '1.5', None)
+    >>> plain_text("1.007", Writing(",", ".")), plain_text("1,007", Writing())
+    ('1007', None)
+    """
+    if _plain_pattern(writing.decimal).fullmatch(text):
+        return text.replace(",", ".")
+    if writing.thousands and _grouped_pattern(writing.decimal, writing.thousands).fullmatch(text):
+        return re.sub(THOUSANDS[writing.thousands], "", text).replace(",", ".")
+    if writing.decimal == "," and writing.thousands != "." and _plain_pattern(".").fullmatch(text):
+        return None if _GROUPED.fullmatch(text) else text
+    return None
+
+
+@cache
+def _plain_pattern(decimal: str) -> re.Pattern[str]:
+    sign = re.escape(decimal)
+    return re.compile(rf"[+-]?(?:[0-9]+(?:{sign}[0-9]*)?|{sign}[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+@cache
+def _grouped_pattern(decimal: str, thousands: str) -> re.Pattern[str]:
+    return re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(?:{THOUSANDS[thousands]}[0-9]{{3}})+(?:{re.escape(decimal)}[0-9]*)?")
+
+
+def signs_of(texts: Iterable[str]) -> Signs:
+    """What some texts show of how numbers are written; those that are no numbers show nothing.
+
+    >>> signs_of(["1,234,567", "6.5", "12", "big"]).thousands, signs_of(["1,007", "1,5 %"]).decimals
+    ({',': '1,234,567'}, {',': '1,5 %'})
+    """
+    found = Signs({}, {}, {})
+    for text in texts:
+        match = _WRITTEN.fullmatch(text.strip())
+        number = match["number"] if match else ""
+        grouped = _GROUPED.fullmatch(number)
+        if grouped is None:
+            decimal = _DECIMAL.fullmatch(number)
+            if decimal:
+                found.decimals.setdefault(decimal[1], text)
+            continue
+        sign = _separator(grouped["sign"])
+        certain = grouped["more"] or grouped["rest"] or sign in "' "
+        (found.thousands if certain else found.unclear).setdefault(sign, text)
+        if grouped["rest"]:
+            found.decimals.setdefault(grouped["rest"][0], text)
+    return found
+
+
+def _separator(sign: str) -> str:
+    return next(name for name, written in THOUSANDS.items() if re.fullmatch(written, sign))
+
+
+class Remarks(NamedTuple):
+    """What was read of the columns of a table that is not plain, by name.
+
+    Attributes
+    ----------
+    marks : the per cent or currency sign of a column's numbers
+    censored : how many cells had a limit, and an example
+    """
+
+    marks: dict[str, str]
+    censored: dict[str, tuple[int, str]]
+
+
+def read_written(cells: pd.Series, writing: Writing, is_number: bool, remarks: Remarks) -> pd.Series:
+    """A column of texts whose numbers have plain texts: decimal signs and thousands separators cell by cell.
+
+    Per cent, currencies and limits only where each cell is a number with the same sign, or where the user says that the
+    column has numbers (``is_number``): then the cells without a sign count as those with one, and others stay as they
+    are. Limits, only if ``writing`` says what they count as, and there is a number without one.
+    """
+    import numpy as np
+    import pandas as pd
+
+    distinct = [cell for cell in cells.unique().tolist() if cell is not None and cell == cell]
+    texts = [cell for cell in distinct if isinstance(cell, str) and cell.strip() not in MISSING_WORDS]
+    numbers = {text: written_number(text, writing) for text in texts}
+    known = {text: number for text, number in numbers.items() if number is not None}
+    marked = {number.mark for number in known.values()}
+    marks, limits = marked - {""}, [text for text, number in known.items() if number.limit]
+    n_others = sum(not isinstance(cell, str) for cell in distinct)  # numbers of a workbook
+    whole = is_number or (len(known) == len(texts) and (not marks or (len(marked) == 1 and not n_others)))
+    decorated = whole and len(marks) < 2 and (not limits or len(limits) < len(known) + n_others or is_number)
+    read: dict[str, Any] = {}
+    for text, number in known.items():
+        if not number.limit and not number.mark:
+            read[text] = number.plain
+        elif decorated and not (number.limit and not writing.censored):
+            counted = number.counted(writing.censored)
+            read[text] = np.nan if counted is None else counted
+    read = {text: plain for text, plain in read.items() if plain != text.strip()}
+    name = str(cells.name)
+    if decorated and marks:
+        remarks.marks[name] = min(marks)
+    if decorated and writing.censored and limits:
+        remarks.censored[name] = int(cells.isin(limits).sum()), limits[0]
+    if not read:
+        return cells
+    changed = [read.get(cell, cell) if isinstance(cell, str) else cell for cell in cells.to_numpy(dtype=object)]
+    return pd.Series(changed, index=cells.index, name=cells.name, dtype=object)
+
+
+def censored_text(remarks: Remarks, censored: str) -> str:
+    """The sentence that says how many cells had a limit, and what they count as; "" where there are none."""
+    counts = {"limit": "their limit", "half": "half of their limit (above one, the limit)", "missing": "missing"}
+    found = [f"{n:,} of {name!r}, such as {example!r}" for name, (n, example) in remarks.censored.items()]
+    return f"cells below or above a limit count as {counts[censored]}: {'; '.join(found)}" if found else ""
+
+
+def marks_text(marks: dict[str, str]) -> str:
+    """The sentence that says which signs were left out of numbers; "" where there are none."""
+    found = [f"{mark!r} of {name!r}" for name, mark in marks.items()]
+    return f"signs that are left out of numbers, which stay as they are written: {', '.join(found)}" if found else ""

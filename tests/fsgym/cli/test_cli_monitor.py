@@ -1,0 +1,105 @@
+"""What the commands say of rows that differ from those of the training."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from scipy.stats import binom
+from test_cli import call
+
+from agents import load_classifier, model_file
+from tests.fsgym.cli.conftest import cases
+
+
+@pytest.fixture(scope="module")
+def files(case_model, tmp_path_factory):
+    """The model, a table as that of its training with labels, and one with another unit."""
+    folder = tmp_path_factory.mktemp("monitoring")
+    table, labels = cases(300, 5)
+    table.assign(ill=labels).to_csv(folder / "same.csv", index=False)
+    table.assign(ill=labels, crp=table["crp"] / 1000).to_csv(folder / "grams.csv", index=False)
+    return case_model, folder / "same.csv", folder / "grams.csv"
+
+
+def test_predict_says_so_in_one_line_or_refuses(files, capsys, tmp_path):
+    model, same, grams = files
+    assert call(capsys, "predict", model, same, "-o", tmp_path / "a.csv")[2] == ""
+    code, _, error = call(capsys, "predict", model, grams, "-o", tmp_path / "a.csv")
+    assert (code, len(error.splitlines())) == (0, 1)
+    assert f"{grams} differs from the training rows in 1 of 5 columns: crp looks like a factor of 1/1000" in error
+    assert "values outside its range, such as 0.0" in error
+    code, out, error = call(capsys, "predict", model, grams, "-o", tmp_path / "b.csv", "--strict")
+    assert (code, out, len(error.splitlines())) == (2, "", 1)
+    assert "--strict refuses" in error
+    assert not (tmp_path / "b.csv").exists()
+    assert call(capsys, "predict", model, same, "-o", tmp_path / "b.csv", "--strict")[0] == 0
+
+
+def test_evaluate_says_so_and_has_it_in_json(files, capsys):
+    model, same, grams = files
+    assert call(capsys, "evaluate", model, same, "--target", "ill")[2] == ""
+    code, out, error = call(capsys, "evaluate", model, grams, "--target", "ill", "--json")
+    assert (code, len(error.splitlines())) == (0, 1)
+    found = json.loads(out)["comparison"]["differences"]
+    assert [(d["column"], d["factor"]) for d in found] == [("crp", 0.001)]
+    assert call(capsys, "evaluate", model, grams, "--target", "ill", "--strict")[0] == 2
+
+
+def test_monitor_prints_what_differs_and_exits_with_3(files, capsys):
+    model, same, grams = files
+    code, out, error = call(capsys, "monitor", model, same, "--target", "ill")
+    assert (code, error) == (0, "")
+    assert out.startswith(f"Nothing differs (300 rows of {same}, 150 of the training; 5 columns")
+    assert "Answers of the model, not tested: no " in out
+    code, out, error = call(capsys, "monitor", model, grams)
+    assert (code, error) == (3, "")
+    assert "crp looks like a factor of 1/1000" in out
+    assert "p < 1e-09" in out
+    code, out, _ = call(capsys, "monitor", model, grams, "--json")
+    found = json.loads(out)
+    assert (code, found["differs"], found["rows"], found["promise"]) == (3, True, 300, [])
+    assert sum(share["share"] for share in found["answers"].values()) == pytest.approx(1.0)
+
+
+def test_monitor_tests_classes_and_a_promise_where_it_has_labels(files, capsys, tmp_path):
+    model, same, _ = files
+    certain = load_classifier(model)
+    certain.calibrate(*cases(900, 1), target_error=0.2, confidence=0.8)
+    certain.save(tmp_path / "certain")
+    code, out, _ = call(capsys, "monitor", tmp_path / "certain", same, "--target", "ill")
+    assert code == 0
+    assert "of 300 answers are wrong, the promise of at most 20 % is not refuted (p = " in " ".join(out.split())
+    (risk,) = json.loads(call(capsys, "monitor", tmp_path / "certain", same, "--target", "ill", "--json")[1])["promise"]
+    table, labels = cases(300, 5)
+    assert risk["n_errors"] == (certain.predict(table) != labels).sum()
+    assert risk["p_value"] == pytest.approx(1 - binom.cdf(risk["n_errors"] - 1, 300, 0.2))
+    assert "The promise is not tested" in call(capsys, "monitor", tmp_path / "certain", same)[1]
+    wrong = tmp_path / "wrong.csv"
+    table.assign(ill=["yes" if label == "no" else "no" for label in labels]).to_csv(wrong, index=False)
+    code, out, _ = call(capsys, "monitor", tmp_path / "certain", wrong, "--target", "ill", "--json")
+    assert code == 3
+    (risk,) = json.loads(out)["promise"]
+    assert risk["is_broken"]
+    assert risk["n"] == 300
+    few = tmp_path / "one_class.csv"
+    table[labels == "yes"].assign(ill="yes").to_csv(few, index=False)
+    code, out, _ = call(capsys, "monitor", model, few, "--target", "ill")
+    assert code == 3
+    assert "classes: the class 'no' in 0 % of the rows" in out
+
+
+def test_a_model_file_without_a_summary_warns_of_nothing(files, capsys, tmp_path):
+    model, _, grams = files
+    arrays, header = model_file.read(model, "lattice")
+    del header["training_summary"]
+    old = tmp_path / "old"
+    model_file.write(old, "lattice", arrays, header)
+    code, _, error = call(capsys, "predict", old, grams, "-o", tmp_path / "a.csv")
+    assert (code, error) == (0, "")
+    code, out, error = call(capsys, "monitor", old, grams)
+    assert (code, out) == (2, "")
+    assert f"{old} has no summary of its training to compare with; train the model again" in error
+    code, _, error = call(capsys, "predict", old, grams, "--strict")
+    assert code == 2
+    assert "--strict must have a summary of the training" in error

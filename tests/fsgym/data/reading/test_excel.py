@@ -1,0 +1,110 @@
+"""Excel workbooks: sheets, rows of names, per cent, numbers written as text, and what is wrong in one sentence."""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+
+import numpy as np
+import pytest
+
+from fsgym import describe, load_dataset
+from fsgym.data.columns import Column, Columns
+from fsgym.datasets import read_table_for
+from fsgym.support import extras
+from support.refusals import refused
+
+openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed (extra excel)")
+ROWS = [["age", "crp", "ward", "ill"], [61, "3,5", "007", "yes"], [40.5, "<1,5", 7, "no"], [None, 12, "er", "yes"]]
+
+
+def write(folder, sheets, name="cases.xlsx"):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    book.save(folder / name)
+    return folder / name
+
+
+def test_a_sheet_is_read_as_it_is_shown(tmp_path):
+    title: list[list] = [["Ward 3, exported 2025"], [], *ROWS, [], []]
+    path = write(tmp_path, {"cases": title, "empty": []})
+    options = {"target": "ill", "category": ["ward"], "header_row": 3, "censored": "half"}
+    with pytest.warns(UserWarning, match="1 of 'crp', such as '<1,5'"):
+        data = load_dataset(path, **options)
+    assert [c.levels for c in data.columns if c.levels] == [("007", "7", "er")]
+    np.testing.assert_array_equal(data.X[:, :2], np.array([[61, 3.5], [40.5, 0.75], [np.nan, 12]], np.float32))
+    assert data.columns[1].decimal == ","
+    with pytest.warns(UserWarning, match="<1,5"):
+        read = read_table_for(data.columns, path, header_row=3)
+    assert read["crp"].tolist() == [3.5, 0.75, 12]
+    np.testing.assert_array_equal(data.columns.encode(read), data.X)
+
+
+def test_the_sheet_is_named_where_there_are_several(tmp_path):
+    path = write(tmp_path, {"notes": [["made by"], ["x"]], "cases": ROWS})
+    refused(ValueError, r"several sheets, notes, cases; .*sheet='notes' \(--sheet\)", path)
+    refused(ValueError, "no sheet 'case'; its sheets are notes, cases", path, sheet="case")
+    for sheet in ("cases", "2"):
+        assert describe(path, sheet=sheet)["column"].tolist() == ROWS[0]
+    refused(ValueError, "sheet is only for Excel workbooks", "wine", sheet="a")
+    refused(ValueError, "header_row must be the number of a row", path, header_row=0)
+
+
+def test_per_cent_is_read_as_it_is_shown(tmp_path):
+    path = write(tmp_path, {"a": [["sat", "pulse", "ill"], [0.941, 70, "no"], [0.57, 71, "yes"], [1, 75.5, "no"]]})
+    book = openpyxl.load_workbook(path)
+    for cell in book["a"]["A"][1:]:
+        cell.number_format = "0.0%"
+    book.save(path)
+    with pytest.warns(UserWarning, match="'%' of 'sat'"):
+        data = load_dataset(path, target="ill")
+    assert data.columns[0].unit == "%"
+    np.testing.assert_array_equal(data.X[:, 0], np.array([94.1, 57, 100], np.float32))
+
+
+def test_dates_errors_and_empty_columns(tmp_path):
+    day = datetime.datetime(2025, 1, 3)
+    rows: list[list] = [
+        ["day", None, "v", "ill"],
+        [day, None, 1, "no"],
+        [day, None, "#DIV/0!", "yes"],
+        [day, None, 2.5, "no"],
+    ]
+    path = write(tmp_path, {"a": rows})
+    refused(ValueError, "looks like a date", path, target="ill")
+    data = load_dataset(path, target="ill", drop=["day"])
+    np.testing.assert_array_equal(data.X[:, 0], [1, np.nan, 2.5])
+
+
+BAD = {
+    "no name": ([["a", None, "target"], [1, 2, "x"], [1, 3, "y"]], "column 2 of .* has no name in row 1.*--header-row"),
+    "two names": ([["a", "a", "target"], [1, 2, "x"], [1, 3, "y"]], "two columns 'a'"),
+    "no rows": ([["a", "target"]], "no rows below row 1"),
+    "empty": ([], "no rows below row 1"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_sheets(tmp_path, name):
+    rows, match = BAD[name]
+    refused(ValueError, match, write(tmp_path, {"a": rows}))
+
+
+def test_files_that_are_no_workbooks(tmp_path, monkeypatch):
+    path = tmp_path / "t.xlsx"
+    path.write_text("a,b\n1,2\n")
+    refused(ValueError, "cannot be read as an Excel workbook", path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", bytes(60_000_000))
+    refused(ValueError, "t.xlsx has 60 MB unpacked, more than the 50 MB", path)
+    whole = write(tmp_path, {"a": ROWS})
+    whole.write_bytes(whole.read_bytes()[:-200])
+    refused(ValueError, "cannot be read as an Excel workbook", whole)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    columns = Columns([Column("age")])
+    for call in (load_dataset, describe, lambda path: read_table_for(columns, path)):
+        refused(ImportError, "reading .*t.xlsx needs openpyxl: .*excel", path, call=call)

@@ -1,0 +1,158 @@
+"""Numbers as they are written: thousands separators, per cent, currencies and limits; none is misread in silence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fsgym import describe, load_dataset
+from fsgym.data.columns import Column, Columns
+from fsgym.datasets import read_table_for
+from support.refusals import refused
+
+UNCLEAR = ["6,400", "980", "1,007", "16,236"]
+
+
+def write(folder, cells, beside=("1.5", "2", "3.5", "4"), separator=";"):
+    """A file with a column ``c``, one of other numbers ``b``, and the classes."""
+    cells, path = [f'"{c}"' if separator in c else c for c in cells], folder / "written.csv"
+    rows = [separator.join([c, beside[i % 4], "xy"[i % 2]]) for i, c in enumerate(cells)]
+    path.write_text(separator.join(["c", "b", "target\n"]) + "\n".join(rows) + "\n")
+    return path
+
+
+def column(data):
+    return data.X[:, 0].tolist()
+
+
+CLEAR = {  # cells, the other column, the numbers, what is said
+    "two groups": (["1,234,567", "12", "1,007"], ("1.5",), [1234567, 12, 1007], "commas separate thousands"),
+    "with decimals": (["1,234.5", "12", "1,007"], ("1",), [1234.5, 12, 1007], "commas separate thousands"),
+    "german": (["1.234,5", "12", "1.007"], ("1,5",), [1234.5, 12, 1007], "points separate thousands"),
+    "german, whole": (["1.234.567", "12", "1.007"], ("1",), [1234567, 12, 1007], "points separate thousands"),
+    "swiss": (["1'234", "12", "1’007"], ("1.5",), [1234, 12, 1007], "apostrophes separate thousands"),
+    "spaces": (["1 234", "12", "1\u202f007"], ("1,5",), [1234, 12, 1007], "spaces separate thousands"),
+    "per cent": (["94,1 %", "12%", "7 %"], ("1,5",), [94.1, 12, 7], "'%' of 'c'"),
+    "euro": (["6400,50 €", "12 €", "7 €"], ("1,5",), [6400.5, 12, 7], "'€' of 'c'"),
+    "dollar": (["$6400", "$12", "$7.5"], ("1.5",), [6400, 12, 7.5], "'[$]' of 'c'"),
+    "code": (["CHF 64", "CHF 12", "CHF 7"], ("1.5",), [64, 12, 7], "'CHF' of 'c'"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*do not vary")
+@pytest.mark.parametrize("name", CLEAR)
+def test_what_has_one_reading_is_read_and_said(tmp_path, name):
+    cells, beside, numbers, said = CLEAR[name]
+    path = write(tmp_path, cells, beside * 4)
+    with pytest.warns(UserWarning, match=said):
+        data = load_dataset(path)
+    np.testing.assert_array_equal(column(data), np.float32(numbers))
+    unit = said.split("'")[1].strip("[]") if "' of 'c'" in said else ""
+    assert data.columns[0].unit == unit
+    with pytest.warns(UserWarning, match=said):
+        assert describe(path)["unit"].tolist()[0] == unit
+    with pytest.warns(UserWarning, match=said):
+        table = load_dataset(pd.read_csv(path, sep=";", dtype=str))
+    np.testing.assert_array_equal(table.X, data.X)
+
+
+def test_one_group_of_three_digits_is_never_read_in_silence(tmp_path):
+    path = write(tmp_path, UNCLEAR, separator=",")
+    refused(ValueError, r"--thousands ,. if that separates thousands", path)
+    assert column(load_dataset(path, thousands=",")) == [6400, 980, 1007, 16236]
+    assert column(load_dataset(path, thousands="comma")) == [6400, 980, 1007, 16236]
+    refused(ValueError, r"'6,400', whose comma .* as '1.5' has a decimal point; pass thousands=','", path, decimal=",")
+    whole = write(tmp_path, UNCLEAR, beside="1234")
+    refused(ValueError, "--thousands ,", whole)
+    with pytest.warns(UserWarning, match="'6,400' is read as 6.4; if its comma separates thousands"):
+        assert column(load_dataset(whole, decimal=",")) == np.float32([6.4, 980, 1.007, 16.236]).tolist()
+
+
+def test_points_between_groups_are_not_read_in_silence_either(tmp_path):
+    points = [cell.replace(",", ".") for cell in UNCLEAR]
+    path = write(tmp_path, points, beside=["1,5", "2", "3,5", "4"])
+    for options in ({}, {"decimal": ","}):
+        refused(ValueError, r"'6.400', whose point may separate thousands.*--thousands \.", path, **options)
+    assert column(load_dataset(path, thousands=".")) == [6400, 980, 1007, 16236]
+    with pytest.warns(UserWarning, match="'6.400' is read as 6.4; if its point separates thousands"):
+        load_dataset(write(tmp_path, points, beside="1234"))
+
+
+@pytest.mark.parametrize("text", ["1,234,567", "1,234.5"])
+def test_a_decimal_comma_is_refused_where_commas_separate_thousands(tmp_path, text):
+    path = write(tmp_path, ["1,5", text, "2,5", "3,5"])
+    refused(ValueError, f"'{text}', whose commas separate thousands; pass thousands=','", path, decimal=",")
+
+
+def test_the_decimal_sign_of_a_file_reads_three_decimals(tmp_path):
+    """A specific gravity of 1,007 beside numbers with other decimals."""
+    path = write(tmp_path, ["1,007", "1,030", "1,012"], beside=["1,5", "2", "3,5", "4"])
+    assert column(load_dataset(path)) == np.float32([1.007, 1.03, 1.012]).tolist()
+
+
+def test_options_of_numbers_are_checked(tmp_path):
+    path = write(tmp_path, UNCLEAR)
+    refused(ValueError, "thousands must be .* got ';'", path, thousands=";")
+    refused(ValueError, "decimal and thousands must be different", path, thousands=",", decimal=",")
+    refused(ValueError, "censored must be one of limit, half, missing, got 'third'", path, censored="third")
+    refused(ValueError, "thousands is only for tables of your own", "wine", thousands=",")
+
+
+LIMITS = ["<1,5", "3,4", "> 200", "12", "<1,5", "≥50"]
+
+
+@pytest.mark.parametrize(
+    ("censored", "numbers"),
+    [
+        ("limit", [1.5, 3.4, 200, 12, 1.5, 50]),
+        ("half", [0.75, 3.4, 200, 12, 0.75, 50]),
+        ("missing", [np.nan, 3.4, np.nan, 12, np.nan, np.nan]),
+    ],
+)
+def test_limits_count_as_declared_and_are_counted(tmp_path, censored, numbers):
+    path = write(tmp_path, LIMITS, beside=["1,5", "2", "3,5", "4"])
+    refused(ValueError, "--censored limit, half or missing", path)
+    with pytest.warns(UserWarning, match="limit count as .*: 4 of 'c', such as '<1,5'"):
+        data = load_dataset(path, censored=censored)
+    np.testing.assert_array_equal(column(data), np.float32(numbers))
+
+
+def test_levels_and_classes_keep_their_signs(tmp_path):
+    """Where every cell has a limit, the column is a category."""
+    table = pd.DataFrame({"age": ["<65", ">65"] * 3, "b": range(6), "target": ["<30 %", ">30 %"] * 3})
+    data = load_dataset(table, censored="limit")
+    assert data.columns[0].levels == ("<65", ">65")
+    assert data.classes.tolist() == ["<30 %", ">30 %"]
+
+
+def test_signs_in_some_cells_need_the_user(tmp_path):
+    path = write(tmp_path, ["94.1 %", "93", "92", "unknown"])
+    refused(ValueError, "--numeric c", path)
+    with pytest.warns(UserWarning, match=".") as said:
+        data = load_dataset(path, numeric=["c"])
+    np.testing.assert_array_equal(column(data), np.float32([94.1, 93, 92, np.nan]))
+    assert ["'%' of 'c'" in str(said[0].message), "1 of 'c', such as 'unknown'" in str(said[1].message)] == [True, True]
+    refused(ValueError, "'[$]6'", write(tmp_path, ["$6", "7 €", "$8", "9 €"]))
+
+
+GERMAN = Columns([Column("c", decimal=",", thousands=".", censored="half"), Column("b", decimal=",", thousands=".")])
+
+
+def test_a_later_table_is_read_as_that_of_the_model(tmp_path):
+    """By itself it would be refused: each number has one group of three digits."""
+    path = write(tmp_path, ["6.400", "<1.007", "12", "7"], beside="1234")
+    with pytest.warns(UserWarning, match="1 of 'c', such as '<1.007'"):
+        read = read_table_for(GERMAN, path)
+    assert read["c"].tolist() == [6400, 503.5, 12, 7]
+    texts = pd.DataFrame({"c": ["6.400", "1.007,5", "<3", None], "b": ["1,5", "2", "3", "4"]})
+    np.testing.assert_array_equal(GERMAN.encode(texts)[:, 0], np.float32([6400, 1007.5, 1.5, np.nan]))
+    english = write(tmp_path, ["6400.5", "1007", "12", "7"])
+    assert read_table_for(GERMAN, english)["c"].tolist() == [6400.5, 1007, 12, 7]
+
+
+def test_the_writing_of_columns_is_kept_and_checked():
+    assert Columns.from_json(GERMAN.to_json()) == GERMAN
+    assert Columns([Column("c")]).to_json() == [{"name": "c"}]
+    assert GERMAN.encodes_like(Columns([Column("c"), Column("b")]))
+    refused(ValueError, "how numbers are written", [{"name": "c", "decimal": ";"}], call=Columns.from_json)

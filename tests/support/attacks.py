@@ -1,0 +1,344 @@
+"""Kinds of attacks on fsgym, each drawn by a seed for some seconds; what they find is a sentence each.
+
+An attack is a function ``(seed, seconds, folder) -> Found``; a new kind is a function and an entry in ``ATTACKS``.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import numpy as np
+
+from fsgym import Dataset
+from fsgym.web import guard
+from support.asked_models import RULES, asked_model
+from support.clinic import BLOOD, clinic_model
+from support.early_stops import stopped_after
+from support.flood import flood
+from support.servers import Running, running
+from support.session_walks import SessionWalk
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class Found(NamedTuple):
+    """What an attack did.
+
+    Attributes
+    ----------
+    n : int, how many tries
+    findings : list of str, a sentence each
+    """
+
+    n: int
+    findings: list[str]
+
+
+def until(seconds: float) -> Iterator[int]:
+    """0, 1, ... until the time is over; at least one."""
+    end, k = time.monotonic() + seconds, 0
+    while k == 0 or time.monotonic() < end:
+        yield k
+        k += 1
+
+
+def changed_files(*options: str) -> Callable[[int, float, Path], Found]:
+    """Files of a kind that ``.ci/mutate.py`` changes."""
+
+    def attack(seed: int, seconds: float, folder: Path) -> Found:
+        command = [
+            sys.executable,
+            ".ci/mutate.py",
+            "--processes",
+            "2",
+            "--seed",
+            str(seed),
+            "--seconds",
+            str(seconds),
+            *options,
+        ]
+        done = subprocess.run([*command, "--keep", str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
+        n = re.search(r"^(\d+) files in", done.stdout, re.MULTILINE)
+        found = re.findall(r"^\d+ x .*$", done.stdout, re.MULTILINE)
+        if n is None or (done.returncode and not found):
+            found.append(f"{' '.join(command[1:])} failed: {done.stderr.strip()[-200:]}")
+        return Found(int(n[1]) if n else 0, found)
+
+    return attack
+
+
+def session_walks(seed: int, seconds: float, folder: Path) -> Found:
+    """Sessions with undo and resume under all rules, compared with a session in plain Python."""
+    findings, variants = [], list(RULES)
+    for k in until(seconds):
+        variant = variants[k % len(variants)]
+        try:
+            SessionWalk(asked_model("linear", variant), RULES[variant], np.random.default_rng([seed, k])).run()
+        except Exception as error:
+            findings.append(f"walk {k}, {variant}: {type(error).__name__}: {str(error)[:200]}")
+    return Found(k + 1, findings)
+
+
+NUMBERS = (0, 1, -1, 3.5, 10**400, 1e308, float("nan"), float("inf"), Fraction(7, 2), Decimal("3.5"), 2**63)
+NUMPY = (
+    np.float16(3.5),
+    np.float32(3.5),
+    np.longdouble(3.5),
+    np.longdouble("inf"),
+    np.int8(3),
+    np.uint64(3),
+    np.bool_(1),
+)
+OTHERS = (
+    True,
+    False,
+    None,
+    "",
+    "icu",
+    "3.5",
+    "\ud800",
+    "\x00",
+    b"icu",
+    1j,
+    [],
+    {},
+    [3.5],
+    {"wbc": 3.5},
+    object(),
+    np.zeros(1),
+)
+VALUES: tuple[Any, ...] = (*NUMBERS, *NUMPY, *OTHERS)
+
+
+def session_values(seed: int, seconds: float, folder: Path) -> Found:
+    """Values of any type as answers, known values and prices: refused in a sentence, or the session can be saved."""
+    rng, findings, model = random.Random(seed), set(), clinic_model()
+    columns = ["ct", "age", "ward", "fever", "crp", "blood", *BLOOD]
+    for k in until(seconds):
+        name, value, accept = rng.choice(columns), rng.choice(VALUES), rng.random() < 0.5
+        shown = f"{name} = {value!r:.40} (a {type(value).__name__})"
+        try:
+            session = model.session()
+            if k % 3 == 0:
+                session = model.session(known={name: value}, accept=accept)
+            elif k % 3 == 1:
+                session.answer(name, value, accept=accept)
+            else:
+                shown = f"spent = {value!r:.40}"
+                model.step({}, spent=value)
+                if isinstance(value, bool | np.bool_):
+                    findings.add(f"{shown} is taken as a number")
+        except (ValueError, TypeError):
+            continue
+        except Exception as error:
+            findings.add(f"{shown}: {type(error).__name__}: {error}")
+            continue
+        try:
+            text = session.to_json()
+            if model.resume(text).to_json() != text:
+                findings.add(f"{shown}: resumed otherwise")
+        except Exception as error:
+            findings.add(f"{shown}: accepted, and then {type(error).__name__}: {error}")
+    return Found(k + 1, sorted(findings))
+
+
+def environments(seed: int, seconds: float, folder: Path) -> Found:
+    """Arguments of ``make``, ``make_vec`` and ``reset`` that are wrong: refused in a sentence that helps."""
+    rng, findings = random.Random(seed), set()
+    for k in until(seconds):
+        make: Any = (gym.make, gym.make_vec)[k % 2]
+        key = "".join(rng.sample("index", rng.randint(1, 5)))
+        if key != "index":
+            try:
+                make("DatumWise-v0").reset(options={key: 0})
+                findings.add("a misspelt option of reset passes")
+            except ValueError:
+                pass
+        data = Dataset(np.eye(3), [0, 1, rng.randint(0, 1)])
+        given: Any = rng.choice([{"dataset": data}, {"costs": np.ones(30)}, {"belief": print}])
+        try:
+            make("DatumWise-v0", **given).unwrapped.spec.to_json()
+            findings.add(f"spec.to_json writes {list(given)}")
+        except Exception as error:
+            if not isinstance(error, ValueError) or next(iter(given)) not in str(error):
+                findings.add(f"spec.to_json with {list(given)}: {type(error).__name__}: {error}")
+        try:
+            make("DatumWise-v0", **({"max_episode_steps": 3} if k % 2 else {"render_mode": "rgb_array_list"})).reset()
+        except Exception as error:
+            if "did you mean 'max_episode_steps'" in str(error) or not k % 2:
+                findings.add(f"{type(error).__name__}: {error}")
+    return Found(k + 1, sorted(findings))
+
+
+BODIES = (
+    b"",
+    b"{}",
+    b'{"spent": true}',
+    b'{"known": {"crp": 1e999}}',
+    b"[" * 60_000,
+    b"\xff",
+    b"{" * 100,
+    b'{"known": 1}',
+)
+
+
+def requests(seed: int, seconds: float, folder: Path) -> Found:
+    """Requests that are wrong in some way, also as a server in front passes them on: no error inside, no leak."""
+    rng, findings = random.Random(seed), set()
+    with running(clinic_model()) as server:
+        n_cases = guard.MAX_BODY_BYTES * 2
+        for k in until(seconds):
+            length = rng.choice([[b"Content-Length: %d"], [b"Transfer-Encoding: chunked"]])
+            both, trusted = rng.random() < 0.2, rng.random() < 0.6
+            body = rng.choice(BODIES)
+            path = rng.choice(
+                [b"/api/step", b"/case", b"/resume", b"/start", b"/api/openapi.json", b"/%2e%2e/", b"/case/x"]
+            )
+            host = rng.choice([b"127.0.0.1:%d" % server.port] * 4 + [b"example.org", b""])
+            if both:
+                length = [b"Content-Length: %d", b"Transfer-Encoding: chunked"]
+            status = _status(server, path, host, length, body, trusted)
+            if status >= 500 or status == 0:
+                findings.add(f"POST {path.decode()} with {body[:30]!r}: status {status}")
+            if both and status not in (400, 421):
+                findings.add(f"two lengths of a body: status {status}")
+            if b"true" in body and path == b"/api/step" and trusted and status == 200:
+                findings.add("spent: true is taken as a number")
+            if not trusted and path != b"/start" and status < 400:
+                findings.add(f"POST {path.decode()} without a token: status {status}")
+            if k % 50 == 0:
+                for token, expected in ((True, 415), (False, 413)):  # long, and no form
+                    status = _status(server, b"/resume", b"127.0.0.1:%d" % server.port, [b"Content-Length: %d"],
+                                     b" " * n_cases, token)  # fmt: skip
+                    if status != expected:
+                        findings.add(f"a case of {n_cases} bytes {'with' if token else 'without'} a token: {status}")
+        if _status(server, b"/api/step", b"127.0.0.1:%d" % server.port, [b"Content-Length: %d"], b"{}", True) != 200:
+            findings.add("the server does not answer afterwards")
+        secret = [line for line in server.lines if server.token in line]
+        if secret:
+            findings.add(f"the token is in the log: {secret[0]}")
+    return Found(k + 1, sorted(findings))
+
+
+def _status(server: Running, path: bytes, host: bytes, lengths: list[bytes], body: bytes, trusted: bool) -> int:
+    """The status of the reply; 0 where there is none."""
+    head = [b"POST %s HTTP/1.1" % path, b"Host: %s" % host, b"Connection: close", b"X-Forwarded-Proto: https"]
+    head += [length % len(body) if b"%" in length else length for length in lengths]
+    head.append(b"Content-Type: application/json")
+    if trusted:
+        head.append(f"Authorization: Bearer {server.token}".encode())
+    sent = (
+        body
+        if len(lengths) == 1 and b"%" in lengths[0]
+        else b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        if body
+        else b"0\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as sender:
+        with suppress(OSError):
+            sender.sendall(b"\r\n".join([*head, b"", b""]) + sent)
+        try:
+            reply = http.client.HTTPResponse(sender)
+            reply.begin()
+            return reply.status
+        except (OSError, http.client.HTTPException):
+            return 0
+
+
+def connections(seed: int, seconds: float, folder: Path) -> Found:
+    """Connections that never read or say nothing, beside a client with the token, and Ctrl-C."""
+    path = folder / "clinic.safetensors"
+    clinic_model().save(path)
+    seen = flood(path, 505, 600, max(2.0, (seconds - 10) / 2))
+    return Found(505 + 600, seen.findings())
+
+
+def stops(seed: int, seconds: float, folder: Path) -> Found:
+    """Ctrl-C soon after a command begins."""
+    rng, findings, n = random.Random(seed), set(), 0
+    command = (sys.executable, "-m", "fsgym", "compare", "wine", "--splits", "1", "--jobs", "1")
+    for _ in until(seconds):
+        n += 1
+        after = rng.uniform(0.2, 2.5)  # a busy machine reaches the first line of fsgym in .1 s
+        status, said = stopped_after(after, command)
+        if "Traceback" in said or status not in (0, 130, -signal.SIGINT):
+            findings.add(f"Ctrl-C after {after:.2f} s: status {status}, {said.strip()[-120:]}")
+    return Found(n, sorted(findings))
+
+
+COMPARE = ("compare", "wine", "--methods", "cart", "--no-references", "--splits", "3", "--jobs", "1", "--out", "out")
+TRAIN = ("train", "wine", "--agent", "rcpi", "--steps", "1", "--seed", "0", "-o", "out/model.safetensors")
+
+
+def kills(seed: int, seconds: float, folder: Path) -> Found:
+    """``compare`` and ``train`` killed at random times and run again: the same results, and no file left over."""
+    rng, findings, wanted, took = random.Random(seed), [], {}, {}
+    for command in (COMPARE, TRAIN):
+        began = time.monotonic()
+        wanted[command] = _results(folder / f"whole-{command[0]}", command, None)
+        took[command] = time.monotonic() - began
+        if not any(wanted[command].values()):
+            return Found(0, [f"{command[0]} writes nothing"])
+    for k in until(seconds - sum(took.values())):
+        command, place = (COMPARE, TRAIN)[k % 2], folder / f"{k}"
+        after = rng.uniform(0.2, 1.0) * took[command]
+        _results(place, command, after)
+        again = _results(place, command, None)
+        if again != wanted[command]:
+            names = {name for name in again.keys() | wanted[command] if again.get(name) != wanted[command].get(name)}
+            findings.append(f"{command[0]} killed after {after:.2f} s: other results in {sorted(names)}")
+    return Found(k + 1, findings)
+
+
+def _results(place: Path, command: tuple[str, ...], killed_after: float | None) -> dict[str, bytes]:
+    """The tables and models in the folder after a command, and all other names without their content."""
+    (place / "out").mkdir(parents=True, exist_ok=True)
+    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
+    run = subprocess.Popen(
+        [sys.executable, "-m", "fsgym", *command], cwd=place, env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        run.wait(killed_after)
+    except subprocess.TimeoutExpired:
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait()
+    files = sorted(p for p in (place / "out").rglob("*") if p.is_file())
+    compared = (".safetensors", "results.csv", "summary.csv")
+    return {str(p.relative_to(place)): p.read_bytes() if p.name.endswith(compared) else b"" for p in files}
+
+
+ATTACKS: dict[str, tuple[float, Callable[[int, float, Path], Found]]] = {  # share of the time
+    "tables": (2, changed_files("--tables")),
+    "models": (2, changed_files()),
+    "exported policies": (1, changed_files("--exported")),
+    "sessions": (1, session_walks),
+    "values in sessions": (0.5, session_values),
+    "environments": (0.5, environments),
+    "requests": (1, requests),
+    "connections": (1, connections),
+    "Ctrl-C at the start": (1, stops),
+    "kills": (2, kills),
+}
+NOT_RUN = {
+    "kills of reproduce, benchmark, datasets fetch": "not written yet",
+    "undo in the exported page, random rule sets": "in pytest alone",
+    "archives of datasets fetch": "in pytest alone",
+    "full disk, read-only folder, another user, clock set back": "this needs rights or a machine of its own",
+    "unwritable or shared Numba cache, two processes on one folder, fork, threads": "not written yet",
+}
