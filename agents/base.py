@@ -28,6 +28,7 @@ from fsgym.data.checks import check_groups, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.groups import default_names
+from fsgym.data.targets import Bins, mean_loss
 from fsgym.data.training_summary import Comparison, TrainingSummary, unmatched_cells
 from fsgym.envs.trajectories import EpisodeTable, Trajectories
 from fsgym.evaluation.calibrate import (
@@ -90,15 +91,15 @@ def model_parts(model: Any) -> tuple[str, list[str | HtmlTable]]:
     rules, columns, classes = model.rules_, model.columns_, model.classes_.tolist()
     parts: list[str | HtmlTable] = [
         _columns_table(model),
-        f"Classes: {listing(classes, CLASSES_LISTED)}.",
-        *_error_costs(rules, classes),
+        *(_target_parts(rules, classes) if model.bins_ is None else [_numbers_in_words(rules, model.bins_)]),
         *options_in_words(rules),
         *_expectation(model),
         *(model.report_.html_parts() if hasattr(model, "report_") else ()),
     ]
     if model.promise_ is not None:
         parts += model.promise_.sentences()
-    return f"{type(model).__name__}: {len(columns)} columns, {len(classes)} classes, lambda {rules.lam:g}", parts
+    kind = "classes" if model.bins_ is None else "bins of numbers"
+    return f"{type(model).__name__}: {len(columns)} columns, {len(classes)} {kind}, lambda {rules.lam:g}", parts
 
 
 def _columns_table(model: Any) -> HtmlTable:
@@ -130,12 +131,24 @@ def _joined(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else ", ".join(str(v) for v in values)
 
 
-def _error_costs(rules: Any, classes: list[Any]) -> list[str | HtmlTable]:
+def _target_parts(rules: Any, classes: list[Any]) -> list[str | HtmlTable]:
+    """The classes, and what errors cost."""
+    listed = f"Classes: {listing(classes, CLASSES_LISTED)}."
     described = describe_error_costs(rules.error_costs, classes)
     table = error_cost_parts(rules, classes)
     if not described:
-        return table
-    return [f"Error costs: {described}.", *(table[1:] if len(classes) > 2 else [])]
+        return [listed, *table]
+    return [listed, f"Error costs: {described}.", *(table[1:] if len(classes) > 2 else [])]
+
+
+def _numbers_in_words(rules: Any, bins: Bins) -> str:
+    """The bins of a numeric target, its answers, and what errors cost."""
+    values, own = bins.values, np.array_equal(rules.error_costs, bins.error_costs)
+    error = f"the {bins.error.replace('_', ' ')}" if own else "other costs of errors"
+    return (
+        f"Target: a number, answered by the {bins.answers}s of {bins.n_bins} bins, {values[0]:.4g} to "
+        f"{values[-1]:.4g}, for {error}; bins: {listing(bins.ranges(), CLASSES_LISTED)}."
+    )
 
 
 def _expectation(model: Any) -> list[str]:
@@ -166,6 +179,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     takes_case_costs : bool
         Class attribute: whether it can plan with prices by case, see ``Dataset.case_costs``. All others refuse them.
     classes_ : array (n_classes,)
+    bins_ : Bins, or None
+        The bins of a numeric target, which are the classes 0, 1, ...; ``predict`` then returns numbers.
     n_features_in_ : int, the number of columns
     feature_names_in_ : array of str, if ``X`` had column names
     columns_ : fsgym.data.columns.Columns
@@ -234,11 +249,12 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         """Set everything that follows from the training data before the policy is trained."""
         self.__dict__.pop("training_data_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns.with_ranges(dataset.X)
+        self.bins_ = dataset.bins
         self._n_training_rows, self.training_origin_ = dataset.n_samples, dataset.origin
         self._trained_rows = TrainedRows(dataset.X, dataset.y)
         self._chart = self._chart_rows = self._training_summary = None
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
-        described = describe_error_costs(rules.error_costs, self.classes_.tolist())
+        described = describe_error_costs(rules.error_costs, self.classes_.tolist()) if self.bins_ is None else ""
         if described:
             LOGGER.info("error costs: %s", described)
 
@@ -348,7 +364,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         Parameters
         ----------
         X : array, DataFrame or Dataset, as in ``predict``
-        y : array-like of shape (n_samples,), the labels; None for a ``Dataset``
+        y : array-like of shape (n_samples,), the labels or numbers; None for a ``Dataset``
         missing_columns : {"error", "unavailable"}
             As in ``predict``.
 
@@ -362,22 +378,25 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         if isinstance(X, Dataset):
             if y is not None:
                 raise TypeError("y must be left out where X is a Dataset, which has its own labels")
-            y, name, row_groups = same_kind(X.classes[X.y], self.classes_), X.name, X.row_groups
+            y, name, row_groups = X.target, X.name, X.row_groups
             if X.columns.encodes_like(self.columns_) or not hasattr(self, "feature_names_in_"):
                 if (X.columns.offsets != self.columns_.offsets).any():
                     X = X.replace(X=features, columns=X.columns.with_offsets(self.columns_.offsets))
+                if self.bins_ is not None:
+                    return X if X.bins is self.bins_ else X.replace(bins=self.bins_)
                 same = X.classes.dtype == self.classes_.dtype and X.classes.tolist() == self.classes_.tolist()
-                return X if same else X.replace(y=y, classes=self.classes_)
+                return X if same else X.replace(y=same_kind(y, self.classes_), classes=self.classes_)
         if y is None:
             raise ValueError("y must have the labels of the rows, got None; use predict for rows without labels")
         members, names = self.rules_.groups, self.rules_.names
         grouped: dict[str, Any] = {"groups": members, "group_names": names}
         if members == tuple((i,) for i in range(self.rules_.n_features)) and names == self.columns_.feature_names:
             grouped = {}
-        y = same_kind(plain_labels(y), self.classes_)
-        return Dataset(
-            features, y, classes=self.classes_, columns=self.columns_, row_groups=row_groups, name=name, **grouped
-        )
+        if self.bins_ is not None:
+            target: dict[str, Any] = {"y": y, "bins": self.bins_}
+        else:
+            target = {"y": same_kind(plain_labels(y), self.classes_), "classes": self.classes_}
+        return Dataset(features, **target, columns=self.columns_, row_groups=row_groups, name=name, **grouped)
 
     def trajectories(
         self, X: ArrayLike, *, missing_columns: MissingColumns = "error", continue_after_stop: bool = False
@@ -390,7 +409,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         ``continue_after_stop`` each row acquires until no acquisition is legal, and answers then.
         """
         features, done = self._act(X, missing_columns, continue_after_stop)
-        table = EpisodeTable(features, self.rules_, self.columns_, self.classes_, self._case_costs(X))
+        table = EpisodeTable(features, self.rules_, self.columns_, self.answers_, self._case_costs(X))
         return replace(done, table=table)
 
     def _act(
@@ -468,7 +487,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         return model
 
     def predict(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray:
-        """The predicted class of each row of ``X``, (n_samples,).
+        """The predicted class of each row of ``X``, (n_samples,); of a numeric target the number, float64.
 
         With ``refer_cost``, ``refer_label`` for a row that is referred to a person; the dtype is then object unless the
         classes are text.
@@ -488,18 +507,22 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             If a column is missing or holds something else than in training.
         """
         answers = self._act(X, missing_columns)[1].answers
-        return self.rules_.answer_labels(self.classes_)[answers]
+        return self.rules_.answer_labels(self.answers_)[answers]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows that are answered correctly; one that is referred to a person is not.
 
+        For a numeric target minus the mean absolute error, or minus the mean squared error where answers are means.
+
         Parameters
         ----------
         X : array, DataFrame or Dataset, as in ``predict``
-        y : array-like of shape (n_samples,), the labels
+        y : array-like of shape (n_samples,), the labels or numbers
         sample_weight : array-like of shape (n_samples,), optional
         """
         check_is_fitted(self, "policy_")
+        if self.bins_ is not None:
+            return -mean_loss(self.bins_, y, self.predict(X), sample_weight)
         if self.rules_.refer_cost is None:
             return super().score(X, y, sample_weight)
         return share_correct(self.predict(X), y, sample_weight)
@@ -642,6 +665,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
                 "calibrate needs one price for each acquisition, but this model was trained with prices by case; "
                 "calibrate model.at_prices(...), on rows that have these prices"
             )
+        if self.bins_ is not None:
+            raise ValueError("calibrate promises what is true of classes, but this model answers with numbers")
         wanted = check_targets(
             target_error,
             target_recall,
@@ -725,7 +750,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         ----------
         X : array, DataFrame or Dataset, as in ``predict``
         y : array-like of shape (n_samples,), optional
-            The labels, whose shares are compared, too; those of a ``Dataset`` always are.
+            The labels, whose shares are compared, too, or the numbers by the shares of the bins; those of a ``Dataset``
+            always are.
         missing_columns : {"error", "unavailable"}
             As in ``predict``. A column that the table lacks is not compared.
 
@@ -768,7 +794,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             self.columns_,
             features,
             None if rows is None else rows.y,
-            classes=self.classes_.tolist(),
+            classes=self.classes_.tolist() if self.bins_ is None else self.bins_.ranges(),
             unmatched=None if table is None else unmatched_cells(self.columns_, table),
             all_columns=self.promise_ is not None,
             absent=() if table is None else {*self.columns_.names} - {*table.columns},
@@ -876,13 +902,13 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
 
     def _labels(self) -> model_file.Labels:
         """Everything in user terms, for the header of a model file."""
-        named = hasattr(self, "feature_names_in_")
-        return model_file.Labels(self.classes_, self.columns_, named, self.arrangement_, self.training_data_, {})
+        named, origin = hasattr(self, "feature_names_in_"), self.training_data_
+        return model_file.Labels(self.classes_, self.columns_, named, self.arrangement_, origin, {}, self.bins_)
 
     def _restore(self, policy: Any, header: dict[str, Any], labels: model_file.Labels) -> None:
         """Set the fitted attributes from a model file; one of ``DAMAGE_ERRORS`` if they do not fit."""
         self.classes_, self.columns_, self.arrangement_ = labels.classes, labels.columns, labels.arrangement
-        self.training_data_ = labels.training_data
+        self.training_data_, self.bins_ = labels.training_data, labels.bins
         self.n_features_in_ = len(labels.columns)
         if labels.named:
             self.feature_names_in_ = np.array(labels.columns.names, dtype=object)

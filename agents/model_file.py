@@ -19,9 +19,11 @@ from agents.calibration import read_policy
 from agents.policy import Policy
 from fsgym.data.columns import Columns
 from fsgym.data.groups import groups_by_column, groups_by_name
+from fsgym.data.targets import Bins
 from fsgym.rules import Rules
 from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.writing import write_whole
+from fsgym.text.messages import listing
 
 MODEL_FORMAT = "fsgym-model-2"
 NEWER_FORMAT = "fsgym-model-3"  # with what fsgym 0.2.0 does not know, see ``_needs_newer``, or temperatures
@@ -29,6 +31,7 @@ NEWER_FORMAT = "fsgym-model-3"  # with what fsgym 0.2.0 does not know, see ``_ne
 # characters or fewer; more of them are for brackets in names of levels.
 CHARACTERS_EACH, MAX_CONTAINERS = 16, 100_000
 PROMISE = "promise"  # its entry of the header
+BINS = "bins"  # of a numeric target, likewise
 SUMMARY = "training_summary"  # likewise; files of fsgym 0.2.0 have none
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
 # Exceptions that damaged content can raise while objects are built from it.
@@ -53,6 +56,8 @@ def digest(policy: Policy, labels: Labels) -> str:
     acts_by = {
         name: plain[name] for name in ("classes", "classes_dtype", "columns", "named", "features", "acquisitions")
     }
+    if BINS in plain:
+        acts_by[BINS] = plain[BINS]
     named = {f"policy.{name}": array_form(v) for name, v in arrays.items()}
     named |= {f"rules.{name}": array_form(v) for name, v in rule_arrays.items()}
     return digest_of_form([policy.kind, named, header, rule_options, acts_by])
@@ -142,19 +147,19 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
         raise ValueError(f"{path} is damaged: its header is not a JSON object")
     if _needs_newer(header) and found != NEWER_FORMAT:
         raise ValueError(
-            f"{path} is damaged: a file with a promise or refer_cost must be {NEWER_FORMAT}, as one with prices by case"
+            f"{path} is damaged: a file with a promise, bins, refer_cost or prices by case must be {NEWER_FORMAT}"
         )
     return arrays, header
 
 
 def _needs_newer(header: Mapping[str, Any]) -> bool:
-    """Whether a model acts by what fsgym 0.2.0 does not know: a promise, ``refer_cost``, or prices by case."""
+    """Whether a model acts by what 0.2.0 does not know: a promise, bins, ``refer_cost``, or prices by case."""
     try:
         rules = json.loads(header.get("rules", "{}"))
     except (ValueError, TypeError, RecursionError):  # such rules are refused where they are read
         rules = {}
     by_rules = isinstance(rules, dict) and (rules.get("refer_cost") is not None or "costs_by_case" in rules)
-    return PROMISE in header or by_rules
+    return PROMISE in header or BINS in header or by_rules
 
 
 def _check_dimensions(arrays: Mapping[str, NDArray], n_bytes: int) -> None:
@@ -197,6 +202,7 @@ class Labels(NamedTuple):
     arrangement: Arrangement
     training_data: dict[str, Any] | None
     expected: dict[str, float]
+    bins: Bins | None = None
 
 
 def labels_as_json(labels: Labels) -> dict[str, Any]:
@@ -210,6 +216,7 @@ def labels_as_json(labels: Labels) -> dict[str, Any]:
         "acquisitions": labels.arrangement.acquisitions.tolist(),
         "training_data": labels.training_data,
         "expected": labels.expected,
+        **({} if labels.bins is None else {BINS: labels.bins.to_json()}),
     }
 
 
@@ -232,7 +239,10 @@ def read_labels(header: Mapping[str, Any], rules: Rules) -> Labels:
         raise ValueError("the expected figures must be numbers by name")
     if not np.isfinite([float(v) for v in expected.values()]).all():
         raise ValueError("the expected figures must be finite")
-    return Labels(classes, columns, named, arrangement, training_data, expected)
+    bins = Bins.from_json(header[BINS]) if BINS in header else None
+    if bins is not None and classes.tolist() != list(range(bins.n_bins)):
+        raise ValueError(f"{bins.n_bins} bins for the classes {listing(classes.tolist(), 5)}")
+    return Labels(classes, columns, named, arrangement, training_data, expected, bins)
 
 
 def _permutation(values: Any, n: int) -> NDArray[np.int64]:
@@ -273,6 +283,8 @@ def _one_line(error: Exception) -> str:
 def rule_parameters(rules: Rules, labels: Labels) -> dict[str, Any]:
     """The options of ``Rules`` as parameters of an estimator: by name where the model has names."""
     options: dict[str, Any] = {**rules.options()}
+    if labels.bins is not None and np.array_equal(rules.error_costs, labels.bins.error_costs):
+        options["error_costs"] = None  # the data set brings them
     columns, names, classes = labels.columns, rules.names, [str(c) for c in labels.classes]
     if rules.costs_by_case:  # they are those of the data
         options["costs"] = None

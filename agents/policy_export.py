@@ -60,7 +60,7 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
         "format": NEWER_FORMAT if rule or acting.is_tempered or rules.refer_cost is not None else POLICY_FORMAT,
         "digest": digest(policy, labels),
         "kind": acting.kind,
-        "classes": labels_to_json(labels.classes),
+        **_classes_as_json(labels),
         "columns": _columns_as_json(labels.columns, arrangement),
         "acquisitions": _acquisitions_as_json(rules),
         "user_order": np.argsort(arrangement.acquisitions).tolist(),
@@ -69,6 +69,15 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
         "parameters": parameters,
         "arrays": {name: array_as_json(array) for name, array in arrays.items()},
     }
+
+
+def _classes_as_json(labels: Labels) -> dict[str, Any]:
+    """The labels of the classes; of a numeric target the numbers that are answered, and what is said of each."""
+    bins = labels.bins
+    if bins is None:
+        return {"classes": labels_to_json(labels.classes)}
+    words = {"answers": [str(v) for v in bins.labels()], "ranges": [str(v) for v in bins.ranges()]}
+    return {"classes": bins.values.tolist(), "words": words}
 
 
 def _rule_as_json(promise: Promise, is_promised: bool) -> dict[str, Any]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from baselines.neural import DIMEClassifier, GDFSClassifier
     from baselines.panel import PanelClassifier
     from baselines.reference import ConstantClassifier, EverythingClassifier
+    from baselines.regressors import CARTRegressor, CEGBRegressor
     from baselines.sparse_group_lasso import GroupLassoClassifier, SparseGroupLasso, sgl_lambda_max, sgl_path
     from baselines.stopping import StoppingClassifier
     from baselines.svm_plus import SVMPlusClassifier
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Booleanizer",
     "CARTClassifier",
+    "CARTRegressor",
     "CEGBClassifier",
+    "CEGBRegressor",
     "ConstantClassifier",
     "DIMEClassifier",
     "DisjunctionClassifier",
@@ -82,6 +85,7 @@ __getattr__, __dir__ = imported_later(
         "baselines.lasso": "LassoPathClassifier",
         "baselines.lufe": "LUFeClassifier LUFeCV",
         "baselines.mrmr": "MRMRClassifier",
+        "baselines.regressors": "CARTRegressor CEGBRegressor",
         "baselines.neural": "DIMEClassifier GDFSClassifier",
         "baselines.panel": "PanelClassifier",
         "baselines.reference": "ConstantClassifier EverythingClassifier",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import Scaling
+from fsgym.data.targets import Bins
 from fsgym.envs.env import DatumWiseEnv
 from fsgym.envs.registration import register, register_variant
 from fsgym.envs.trajectories import Trajectories
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __version__ = version("fsgym")
 __all__ = [
+    "Bins",
     "Dataset",
     "DatumWiseEnv",
     "DatumWiseVectorEnv",

@@ -32,6 +32,8 @@ OTHER_FIGURE_LABELS = {
     "log_loss": "log-loss",
     "brier": "Brier score",
     "calibration_error": "calibration error",
+    "absolute_error": "mean absolute error",
+    "squared_error": "mean squared error",
     "loss_low": "loss, lower limit of 95 %",
     "loss_high": "loss, upper limit of 95 %",
 }
@@ -45,6 +47,7 @@ ERROR_RATE_LABELS = {
 DIAGNOSTIC_LABELS = {"sensitivity": "sensitivity", "specificity": "specificity", "ppv": "PPV", "npv": "NPV"}
 # Defined only where there are class probabilities.
 PROBABILITY_FIGURES = ("auc", "log_loss", "brier", "calibration_error")
+NUMBER_FIGURES = ("absolute_error", "squared_error")  # defined only for a numeric target
 IMBALANCE = 3.0  # rows of the largest class over those of the smallest, from which accuracy alone misleads
 CALIBRATION_BINS = 10  # as in Naeini, Cooper and Hauskrecht (2015)
 CALIBRATION_DRAWS = 200  # of labels, for the calibration error that chance makes; measured: its mean is exact to .0014
@@ -120,11 +123,22 @@ def headline_in_words(figures: Mapping[str, float], cost: MeanInterval) -> str:
     'cost per case 32.1 (95 % interval 27 to 38.94)'
     """
     words = [
-        f"cost per case {cost}" if name == "loss" else f"{ALL_LABELS[name]} {value:.3f}"
+        f"cost per case {cost}" if name == "loss" else f"{ALL_LABELS[name]} {figure_text(name, value)}"
         for name, value in figures.items()
         if not np.isnan(value)
     ]
     return ", ".join(words)
+
+
+def figure_text(name: str, value: float) -> str:
+    """A figure as text: errors of numbers have their unit, and no fixed number of decimals."""
+    return f"{value:.4g}" if name in NUMBER_FIGURES else f"{value:.3f}"
+
+
+def mean_power(errors: NDArray[np.float64], power: int) -> float:
+    """The mean of the power of the absolute errors that are not NaN; NaN where all are."""
+    known = np.abs(errors[~np.isnan(errors)])
+    return float((known**power).mean()) if len(known) else np.nan
 
 
 def positive_class(error_costs: NDArray[np.float64], y: NDArray[np.int64]) -> int | None:

@@ -14,10 +14,18 @@ from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, c
 from fsgym.cli.terminal import show, write_utf8
 from fsgym.data.row_groups import encode_row_groups
 from fsgym.evaluation.result import RELIABILITY_HEADING, of_rows, sentence_case
-from fsgym.metrics import ALL_LABELS, DIAGNOSTIC_LABELS, FIGURE_LABELS, PROBABILITY_FIGURES, short_number
+from fsgym.metrics import (
+    ALL_LABELS,
+    DIAGNOSTIC_LABELS,
+    FIGURE_LABELS,
+    NUMBER_FIGURES,
+    PROBABILITY_FIGURES,
+    short_number,
+)
 from fsgym.text.messages import listing, one_line, visible_json
 
 if TYPE_CHECKING:
+    from fsgym.data.dataset import Dataset
     from fsgym.datasets.folder import LoadedDataset
     from fsgym.evaluation.evaluate import Evaluation
 
@@ -27,6 +35,10 @@ JsonOption = Annotated[
 SHOWN_FIGURES = (*FIGURE_LABELS, "loss_low", "loss_high", *PROBABILITY_FIGURES)
 CLASSES_PRINTED = 8  # of more than two, with recall and precision; --json has all
 LABEL_WIDTH, CELL_WIDTH = 28, 10
+REFERENCE_WORDS = {
+    "constant": "The best constant, with nothing acquired",
+    "forest": "A regression forest with all features",
+}
 RELIABILITY_LINES = (
     ("certainty", "probability of the answer", "{:.2f}"),
     ("correct", "share of right answers", "{:.2f}"),
@@ -76,7 +88,8 @@ def evaluate(
     diagnostics (sensitivity, specificity, ppv, npv; empty for more than two classes) and confusion (rows by true class,
     then by answer), excess_calibration_error (the calibration error beyond that of chance) and reliability (certainty,
     the mean probability of the answers, correct, the share that is right, and rows, by certainty). What is not defined
-    is null.
+    is null. Of a numeric target, evaluation has references, too: the absolute and the squared error of a constant and
+    of a regression forest with all features, fitted on the training rows if they are known, else in five folds.
 
     Example: fsgym evaluate model.safetensors patients.csv
     """
@@ -98,11 +111,12 @@ def evaluate(
         opened.check_groups(groups, labelled.loaded.dataset)
     part = split or labelled.default_split
     rows = part_index(labelled.loaded, part, labelled.reading.row_groups)
-    labels = labelled.loaded.dataset.classes[labelled.loaded.dataset.y[rows]]
-    compared = opened.compare(labelled.rows.iloc[rows], labelled.columns, labels)
+    compared = opened.compare(labelled.rows.iloc[rows], labelled.columns, labelled.loaded.dataset.target[rows])
     opened.warn_of_differences(compared, data, strict)
     result = evaluate_model(labelled.classifier, labelled.loaded.dataset.rows(rows))
     remark = labelled.caution(rows)
+    known = labelled.training if len(labelled.training) and not len(np.intersect1d(rows, labelled.training)) else None
+    references = references_of(result, None if known is None else labelled.loaded.dataset.rows(known))
     promised = []
     if labelled.classifier.promise_ is not None:
         plain = evaluate_model(labelled.classifier.without_promise(), labelled.loaded.dataset.rows(rows))
@@ -111,15 +125,25 @@ def evaluate(
         head = {"model": str(model), "classifier": type(opened.classifier).__name__, "data": data, "part": part}
         said: dict[str, Any] = {"promise": promised} if promised else {}
         said |= {"comparison": None if compared is None else compared.as_json()}
-        print_json(head | {"lam": result.rules.lam, "remark": remark, **said, "evaluation": result.to_json()})
+        found = result.to_json() | ({"references": references} if references else {})
+        print_json(head | {"lam": result.rules.lam, "remark": remark, **said, "evaluation": found})
         return
     words = part_in_words(labelled.loaded, part, labelled.reading.row_groups)
     show(f"{type(opened.classifier).__name__} from {model}: {words}, {result.rules}")
     print_rules(opened.classifier, "")
-    print_evaluations({f"{result.dataset.n_samples:,} rows": result})
+    print_evaluations({f"{result.dataset.n_samples:,} rows": result}, references)
     for sentence in promised:
         show(sentence)
     show(remark)
+
+
+def references_of(result: Evaluation, train: Dataset | None) -> dict[str, dict[str, float]]:
+    """What ``reference_errors`` returns for the rows of a numeric target; empty for classes."""
+    if result.predicted is None:
+        return {}
+    from fsgym.evaluation.number_references import reference_errors
+
+    return reference_errors(result.dataset, train)
 
 
 def sentences_of_promise(model: Any, result: Evaluation, plain: Evaluation) -> list[str]:
@@ -156,7 +180,10 @@ def print_rules(model: Any, target: str) -> None:
     from fsgym.rules.labels import describe_error_costs
 
     described = describe_error_costs(model.rules_.error_costs, model.classes_.tolist())
-    if described:
+    if model.bins_ is not None:
+        error = ALL_LABELS[model.bins_.error].removeprefix("mean ")
+        show(f"The target is a number, answered by the {model.bins_.answers}s of {model.bins_.n_bins} bins: {error}")
+    elif described:
         show(f"Error costs: {described}")
     if model.rules_.refer_cost is not None:
         show(f"A case may be referred to {model.rules_.refer_label}, for {model.rules_.refer_cost:g}")
@@ -174,23 +201,34 @@ def print_json(values: Mapping[str, Any]) -> None:
     print(visible_json(json.dumps(values, ensure_ascii=False, allow_nan=False, default=str)))
 
 
-def print_evaluations(results: Mapping[str, Evaluation]) -> None:
-    """Print the figures to decide by, those of the last evaluation, then all figures, a column for each evaluation."""
+def print_evaluations(
+    results: Mapping[str, Evaluation], references: Mapping[str, Mapping[str, float]] | None = None
+) -> None:
+    """Print the figures to decide by, those of the last evaluation, then all figures, a column for each evaluation.
+
+    For a numeric target also the errors of the ``references`` for the rows of the last evaluation.
+    """
     title, last = list(results.items())[-1]
     show(f"{sentence_case(title)}: {headline_sentence(last)}")
+    for name, words in REFERENCE_WORDS.items():
+        if not references:
+            break
+        errors = ", ".join(f"{ALL_LABELS[f]} {value:.4g}" for f, value in references[name].items())
+        show(f"  {words}: {errors}")
     _print_row("", [*results] if len(results) > 1 else [])
     _print_row("rows", [f"{result.dataset.n_samples:,}" for result in results.values()])
     undefined = []
     for label, values, rows in _lines([*results.values()]):
         if any(value == value for value in values):
             behind = f"   {of_rows(*rows)}" if rows else ""
-            _print_row(label, [f"{value:.4f}" if value == value else "-" for value in values], behind)
+            _print_row(label, [_cell(value) for value in values], behind)
         else:
             undefined.append(label)
-    show(f"  What the rows were answered{f' ({title})' if len(results) > 1 else ''}:")
-    for line in last.confusion_in_words(max(2, CLASSES_PRINTED)):
-        show(f"    {line}")
-    print_reliability(last)
+    if last.predicted is None:
+        show(f"  What the rows were answered{f' ({title})' if len(results) > 1 else ''}:")
+        for line in last.confusion_in_words(max(2, CLASSES_PRINTED)):
+            show(f"    {line}")
+        print_reliability(last)
     rules = last.rules
     if rules.lam not in (0.0, 1.0) and (rules.costs != 1.0).any():
         per_case = short_number(last.loss / rules.lam)
@@ -199,7 +237,7 @@ def print_evaluations(results: Mapping[str, Evaluation]) -> None:
     if absent and undefined and len(results) == 1 and last.probabilities is not None:
         show(f"  Not defined for these rows: {', '.join(undefined)}; none is of class {listing(absent, 3)}")
     n_classes = last.dataset.n_classes
-    if n_classes > max(2, CLASSES_PRINTED):
+    if n_classes > max(2, CLASSES_PRINTED) and last.predicted is None:
         show(f"  Recall and precision of the other {n_classes - CLASSES_PRINTED} classes: --json")
 
 
@@ -218,7 +256,7 @@ def print_reliability(result: Evaluation) -> None:
 def headline_sentence(result: Evaluation) -> str:
     """The figures to decide by in words; if they are costs, with that of 1,000 cases and that of acquiring nothing."""
     text = result.headline_text()
-    if "loss" not in result.headline:
+    if "loss" not in result.headline or result.predicted is not None:
         return text
     costs = result.rules.answer_costs[:, result.dataset.y].mean(axis=1)  # of each answer, if nothing is acquired
     labels = result.rules.answer_labels(result.dataset.classes)
@@ -233,6 +271,11 @@ def _lines(results: Sequence[Evaluation]) -> Iterator[tuple[str, list[float], li
     ``positive`` is the same class in all columns.
     """
     referred = () if results[0].rules.refer_cost is None else ("referred",)
+    if results[0].predicted is not None:
+        names = ("n_features", "n_acquisitions", "spent", "loss", "loss_low", "loss_high")
+        for name in (*NUMBER_FIGURES, *names, *referred):
+            yield ALL_LABELS[name], [getattr(result, name) for result in results], []
+        return
     for name in (*SHOWN_FIGURES, *referred):
         yield ALL_LABELS[name], [getattr(result, name) for result in results], []
     classes, positive = results[0].dataset.classes, results[0].positive_class
@@ -251,6 +294,12 @@ def _lines(results: Sequence[Evaluation]) -> Iterator[tuple[str, list[float], li
         for name, counts in (("recall", of_class), ("precision", of_answer)):
             values = [float(table[name].iloc[k]) for table in tables]
             yield f"{name} of {one_line(str(label), 14)}", values, [int(n[k]) for n in counts]
+
+
+def _cell(value: float) -> str:
+    """A figure with four decimals, or with six digits where it is too wide; errors of numbers have their unit."""
+    text = f"{value:.4f}" if value == value else "-"
+    return text if len(text) < CELL_WIDTH else f"{value:.6g}"
 
 
 def _print_row(label: str, cells: Sequence[str], behind: str = "") -> None:

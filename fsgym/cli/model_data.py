@@ -18,7 +18,7 @@ from fsgym.data.cells import refuse_unmatched_levels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading import excel
-from fsgym.data.reading.model_tables import labels_for, read_file_for, select_columns
+from fsgym.data.reading.model_tables import labels_for, numbers_for, read_file_for, select_columns
 from fsgym.data.reading.reading import Reading, check_reading
 from fsgym.data.repeated import DUPLICATES, duplicate_groups
 from fsgym.data.training_summary import Comparison
@@ -149,6 +149,8 @@ class ModelData:
                 remembered = remembered._replace(separator=None)
             if not data.endswith(excel.SUFFIXES):
                 remembered = remembered._replace(sheet=None, header_row=None)
+        if self.classifier.bins_ is not None:
+            remembered = remembered._replace(bins=self.classifier.bins_)
         changes = {field: value for field, value in self.given._asdict().items() if value and field != "one_hot"}
         return remembered._replace(**changes)
 
@@ -295,14 +297,18 @@ def labelled_data(
         )
     rows = opened.rows_of(table, data, missing_columns)
     if loaded is None:
-        labels = labels_for(table[reading.label], classes, f"the column {reading.label!r} of {data}")
+        column = f"the column {reading.label!r} of {data}"
+        is_number = opened.classifier.bins_ is not None
+        labels = (numbers_for if is_number else labels_for)(table[reading.label], classes, column)
         groups = table[reading.row_groups] if reading.row_groups in table.columns else None
         if groups is None and opened.given.row_groups not in (None, DUPLICATES):
             raise ValueError(f"{data} has no column {reading.row_groups!r} for --row-groups")
     else:
         import pandas as pd
 
-        labels = labels_for(pd.Series(loaded.dataset.classes[loaded.dataset.y]), classes, data)
+        labels = loaded.dataset.target
+        if opened.classifier.bins_ is None:
+            labels = labels_for(pd.Series(labels), classes, data)
         groups = loaded.dataset.row_groups
     dataset: Dataset = opened.classifier.labelled_dataset(rows, labels)
     if groups is None and reading.row_groups == DUPLICATES:

@@ -27,8 +27,8 @@ def monitor(
     target: Annotated[
         str | None,
         typer.Option(
-            help="Column with the true classes: their shares are compared, too, and what a calibrated model promises "
-            "is tested."
+            help="Column with the true classes: their shares are compared, too (of numbers, by range), and what a "
+            "calibrated model promises is tested."
         ),
     ] = None,
     missing_columns: options.MissingColumnsOption = "error",
@@ -71,7 +71,7 @@ def monitor(
             labelled = labelled_data(opened, data, table, loaded, missing_columns)
             rows, codes, ids = labelled.rows, labelled.loaded.dataset.y, labelled.loaded.dataset.row_groups
             groups = None if ids is None else encode_row_groups(ids, len(rows), "row_groups")
-            labels = opened.classifier.classes_[codes]
+            labels = labelled.loaded.dataset.target
         classifier = opened.classifier_for(table.columns)
         answers = classifier.trajectories(rows).answers
     compared = opened.compare(rows, table.columns, labels)
@@ -89,7 +89,7 @@ def monitor(
     else:
         for risk in sorted(watched, key=lambda risk: not risk.is_broken):
             show(f"{'Broken: ' if risk.is_broken else ''}{risk.sentence()}")
-        _print_comparison(compared, data, summary)
+        _print_comparison(compared, data, summary, "classes:" if classifier.bins_ is None else "numbers:")
         _print_answers(shares)
         if promise is not None and promise.risks and not watched:
             reason = "that needs --target" if codes is None else "none of these rows counts"
@@ -98,7 +98,7 @@ def monitor(
         raise typer.Exit(DIFFERS)
 
 
-def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary) -> None:
+def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary, of_target: str) -> None:
     counts = f"{compared.n_rows:,} rows of {data}, {summary.n_rows:,} of the training; {compared.n_columns} columns"
     if not compared.differences:
         show(f"No difference is found ({counts}, {compared.n_tests} tests).")
@@ -108,14 +108,17 @@ def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary)
     for difference in compared.differences:
         p_value = difference.p_value
         exact = f"p = {p_value:.2g}" if p_value >= LEAST_P else f"p < {LEAST_P:g}"
-        show(f"  {difference.column or 'classes:'} {difference.text} ({exact})")
+        show(f"  {difference.column or of_target} {difference.text} ({exact})")
 
 
 def _shares(classifier: Any, summary: TrainingSummary, answers: Any) -> dict[str, dict[str, float]]:
-    """The share of each answer, and that in the training, by label."""
+    """The share of each answer, and that in the training, by label; of a numeric target by range."""
     import numpy as np
 
-    names = classifier.rules_.answer_labels(classifier.classes_)
+    from fsgym.session.steps import labels_of
+
+    classes, all_answers = labels_of(classifier)
+    names = [*classes, *all_answers[len(classes) :]]
     counts = np.bincount(answers, minlength=len(names))
     return {
         str(name): {"share": float(k / counts.sum()), "share_in_training": float(n / summary.n_rows)}

@@ -14,6 +14,7 @@ import typer
 
 from fsgym.cli.mistakes import check_data, check_rule_files, existing_folder, process_count
 from fsgym.cli.terminal import say
+from fsgym.data.targets import N_BINS
 from fsgym.methods import METHODS, method_names
 from fsgym.rules.options import Form, RuleOption, unnamed_options
 
@@ -176,6 +177,45 @@ MissingColumnsOption = Annotated[
         help="Whether a column of the model that the file lacks is an error, or is unavailable for every row.",
     ),
 ]
+NumericTargetOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--numeric-target",
+        show_default=False,
+        help="The target is a number, such as a price or a duration: the model answers with one.",
+    ),
+]
+BinsOption = Annotated[
+    int | None,
+    typer.Option(
+        help="With --numeric-target: from so many bins of about equal size the model chooses its answer; default: 16."
+    ),
+]
+EdgesOption = Annotated[
+    str | None,
+    typer.Option(metavar="NUMBERS", help="With --numeric-target: the edges between the bins, as 4.5,5.5, instead."),
+]
+AnswersOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="median|mean",
+        help="With --numeric-target: the answer of a bin; medians are for the absolute error, means for the squared "
+        "error. Default: median.",
+    ),
+]
+OrderedOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLASSES",
+        help="The classes are grades in this order, as mild,moderate,severe: an answer costs more, the further off.",
+    ),
+]
+OrderedCostsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="linear|squared", help="With --ordered: cost by the number of grades, or its square. Default: linear."
+    ),
+]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Refuse rows that differ from the training rows, instead of saying so.")
 ]
@@ -196,6 +236,12 @@ TABLE_OPTIONS: dict[str, Any] = {
     "sheet": SheetOption,
     "header_row": HeaderRowOption,
     "units": UnitsOption,
+    "numeric_target": NumericTargetOption,
+    "bins": BinsOption,
+    "edges": EdgesOption,
+    "answers": AnswersOption,
+    "ordered": OrderedOption,
+    "ordered_costs": OrderedCostsOption,
 }
 SIGN_OPTIONS = (
     "separator",
@@ -307,6 +353,7 @@ def read_task(
     listed = {"drop": drop, "category": rules.get("category"), "numeric": rules.get("numeric")}
     names: dict[str, Any] = {option: tuple(comma_separated(value)) for option, value in listed.items()}
     sign: dict[str, Any] = {option: rules.get(option) for option in SIGN_OPTIONS}
+    names |= _target_options(rules)
     given = Reading(target=target, row_groups=row_groups, units=read_units(rules.get("units")), **names, **sign)
     with warnings_printed():
         loaded = load_whole(data, given, data_dir, split)
@@ -314,6 +361,28 @@ def read_task(
         loaded = loaded._replace(dataset=loaded.dataset.with_groups(read_groups(rules["groups"])))
     options = {name: value for name, value in rules.items() if name not in ("groups", *TABLE_OPTIONS)}
     return loaded, read_rule_options(options, loaded.dataset, data_dir), check_reading(given)
+
+
+def _target_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """How the target is read, as fields of ``Reading``, from the options of the command line."""
+    found: dict[str, Any] = {}
+    edges, ordered = given.get("edges"), given.get("ordered")
+    for needed, names in {"numeric_target": ("bins", "edges", "answers"), "ordered": ("ordered_costs",)}.items():
+        for name in names:
+            if given.get(name) is not None and not given.get(needed):
+                raise ValueError(f"--{name.replace('_', '-')} needs --{needed.replace('_', '-')}; add it")
+    if edges is not None and given.get("bins") is not None:
+        raise ValueError("--bins and --edges must not both be given; leave one of them out")
+    if given.get("numeric_target"):
+        found["bins"] = N_BINS if given.get("bins") is None else given["bins"]
+    if edges is not None:
+        try:
+            found["bins"] = tuple(float(text) for text in comma_separated([edges]))
+        except ValueError:
+            raise ValueError(f"--edges must be numbers separated by commas, as 4.5,5.5, got {edges!r}") from None
+    if ordered is not None:
+        found["ordered"] = tuple(comma_separated([ordered]))
+    return found | {name: given[name] for name in ("answers", "ordered_costs") if given.get(name) is not None}
 
 
 @contextmanager

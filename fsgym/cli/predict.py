@@ -101,7 +101,9 @@ class Writer:
     def __init__(self, classifier: Any, copied: Sequence[str]) -> None:
         self.classifier = classifier
         self.n_referred = 0  # rows written so far that are referred to a person
-        classes = [str(c) for c in classifier.classes_]
+        from fsgym.session.steps import labels_of
+
+        classes = self.classes = [str(c) for c in labels_of(classifier)[0]]
         probabilities = [f"probability_{c}" for c in classes] if hasattr(classifier, "predict_proba") else []
         self.header = ["row", *copied, "answer", *probabilities, "acquired", "paid"]
         for name in copied:
@@ -138,7 +140,8 @@ class Writer:
         for i, order in enumerate(trajectories.order):
             record: dict[str, Any] = {"answer": _plain(labels[trajectories.answers[i]])}
             if shares is not None:
-                record["probabilities"] = {str(c): round(float(p), 6) for c, p in zip(classes, shares[i], strict=True)}
+                by_class = zip(self.classes, shares[i], strict=True)
+                record["probabilities"] = {c: round(float(p), 6) for c, p in by_class}
             steps = [
                 {
                     "name": rules.names[j],

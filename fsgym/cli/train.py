@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fsgym.cli import mistakes, options
-from fsgym.cli.evaluate import JsonOption, part_in_words, print_evaluations, print_json, print_rules
+from fsgym.cli.evaluate import JsonOption, part_in_words, print_evaluations, print_json, print_rules, references_of
 from fsgym.cli.options import agent_names, complete_agent
 from fsgym.cli.terminal import say, show
 from fsgym.methods import DEFAULT_AGENT, Method, find_method, load_class, method_names
@@ -44,7 +44,7 @@ def train(
         float | None,
         typer.Option(
             help="Exchange rate (lambda): the value of one unit of --costs, in units of error cost. "
-            "Default: 0.01, or 1 if --error-costs is given."
+            "Default: 0.01, or 1 with --error-costs, --ordered or --numeric-target, which bring error costs."
         ),
     ] = None,
     target_cost: Annotated[
@@ -87,7 +87,8 @@ def train(
 
     With --json, one object: model, agent, learner (the one that adaptive chose, otherwise null), data, part, lam,
     evidence (columns for which it tells something that a value is missing), seconds, and the evaluations training and
-    held_out (null with --split all), each with the keys that evaluate --json has in evaluation.
+    held_out (null with --split all), each with the keys that evaluate --json has in evaluation; of a numeric target
+    also references.
 
     Example: fsgym train ward.csv --target died --drop pid -o model.safetensors
     """
@@ -104,31 +105,37 @@ def train(
     loaded, given, reading = options.read_task(
         data, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split=split
     )
-    price = (0.01 if given["error_costs"] is None else 1.0) if lam is None else lam
+    has_costs = given["error_costs"] is not None or loaded.dataset.error_costs is not None
+    price = (1.0 if has_costs else 0.01) if lam is None else lam
     model.set_params(lam=price, random_state=seed, **given)
     _warn_of_codes(data, loaded.dataset, reading)
     rows = part_index(loaded, split, row_groups)
-    seconds = _seconds_of_fit(model, loaded.dataset.rows(rows))
+    seconds = _seconds_of_fit(model, loaded.dataset.rows(rows).with_own_bins())
     model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading).to_json()
     model.save(output)
     results = _evaluate_parts(model, loaded, split, row_groups)
+    shown = results[list(results)[-1]]
+    references = references_of(shown, loaded.dataset.rows(rows) if "held out" in results else None)
     if as_json:
         head = {"model": str(output), "agent": agent, "learner": getattr(model, "learner_", None), "data": data}
         head |= {"part": split, "lam": model.rules_.lam, "evidence": list(getattr(model, "evidence_", ()))}
         parts = {"training": results["training"].to_json(), "held_out": None}
         if "held out" in results:
             parts["held_out"] = results["held out"].to_json()
+        if references:
+            parts["references"] = references
         print_json(head | {"seconds": seconds} | parts)
         return
     show(f"{method.title}, trained in {seconds:.1f} s: {part_in_words(loaded, split, row_groups)}, {model.rules_}")
     if hasattr(model, "report_"):
         show(f"Chosen among several learners: {model.report_}")
     print_rules(model, "target_cost" if target_cost is not None else "target_features")
-    print_evaluations(results)
+    print_evaluations(results, references)
     _print_held_out(results, split)
     place = [] if data_dir is None else ["--data-dir", str(data_dir)]
     show(f"Model: {output}")
-    for command, purpose in (("evaluate", "Evaluate it"), ("predict", "Classify rows")):
+    rows_of = "Classify rows" if model.bins_ is None else "Predict numbers"
+    for command, purpose in (("evaluate", "Evaluate it"), ("predict", rows_of)):
         show(f"{purpose}: {shlex.join(['fsgym', command, str(output), data, *place])}")
     if results["training"].n_acquisitions == 0:
         show("The model acquires nothing: at these prices no acquisition pays, and every case gets the same answer.")

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import NDArray
+from sklearn.base import clone, is_regressor
 
 from fsgym.comparison.examples import examples_of_rows, finite_or_none, first_columns, record_of
 from fsgym.comparison.splits import OfficialSplit, Split
@@ -261,13 +262,15 @@ def with_seed(candidate: Any, seed: int) -> Any:
 
 def training_arguments(candidate: Any, part: Dataset) -> tuple[Any, Any]:
     """X and y for ``fit``: arrays, or for an agent a data set if its names, groups or row groups are needed."""
-    labels = part.classes[part.y]
+    labels = labels_for_fit(candidate, part)
     if part.case_costs is not None:
         if getattr(candidate, "takes_case_costs", False) and getattr(candidate, "costs", None) is None:
             return part, None
         part = part.replace(case_costs=None)  # it plans by the means
     if not hasattr(candidate, "labelled_dataset"):
         return part.to_array(), labels
+    if part.bins is not None:
+        return part, None
     options = [getattr(candidate, name, None) for name in NAMED_OPTIONS]
     by_name = any(isinstance(option, Mapping) or is_frame(option) for option in options)
     if by_name or (part.groups is not None and getattr(candidate, "groups", None) is None):
@@ -275,6 +278,12 @@ def training_arguments(candidate: Any, part: Dataset) -> tuple[Any, Any]:
     if part.row_groups is not None:
         return Dataset(part.to_array(), labels, row_groups=part.row_groups), None
     return part.to_array(), labels
+
+
+def labels_for_fit(candidate: Any, part: Dataset) -> NDArray:
+    """What an estimator is fitted to, (n_samples,): labels, or for a regressor the numbers of a numeric target."""
+    is_number = part.bins is not None and is_regressor(candidate)
+    return part.target.copy() if is_number else part.classes[part.y]  # trees of scikit-learn take no read-only numbers
 
 
 def first_warning(caught: Sequence[warnings.WarningMessage]) -> str | None:

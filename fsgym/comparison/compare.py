@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
@@ -25,7 +26,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.evaluation.evaluate import Evaluation
 from fsgym.methods import DEFAULT_METHODS
-from fsgym.metrics import headline_figures
+from fsgym.metrics import NUMBER_FIGURES, headline_figures
 from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS, RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
@@ -217,19 +218,31 @@ def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLi
     return Comparison(protocol, methods, limits, None if out is None else writable_folder(out))
 
 
+def _errors_in_words(protocol: Any) -> str:
+    """The costs of errors in words; "" if each wrong answer costs 1."""
+    bins, costs = protocol.dataset.bins, protocol.rules.error_costs
+    if bins is not None and np.array_equal(costs, bins.error_costs):
+        return f"the {bins.error.replace('_', ' ')}, in the unit of the target"
+    return describe_error_costs(costs, protocol.dataset.classes.tolist())
+
+
 def run_planned(planned: Comparison, where: ExecutionOptions, command: str | None, label: str = "") -> pd.DataFrame:
     """Run a comparison and write its files; returns what ``compare`` returns. ``label`` is that of the progress bar."""
     protocol, compared, folder = planned.protocol, planned.methods, planned.folder
     outcomes, interrupted = planned.run(where, label or protocol.dataset.name)
-    results = pd.DataFrame([o["row"] for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
+    columns, figures = list(RESULT_COLUMNS), list(FIGURE_COLUMNS)
+    if protocol.dataset.bins is not None:
+        added = [*NUMBER_FIGURES, *(f"validation_{name}" for name in NUMBER_FIGURES)]
+        columns, figures = [*columns, *added], [*figures, *added]
+    results = pd.DataFrame([o["row"] for o in outcomes]).reindex(columns=columns)
     texts = results[list(JSON_COLUMNS)].astype(object)
     results[list(JSON_COLUMNS)] = texts.where(texts.notna(), float("nan"))
-    results = results.astype(dict.fromkeys(FIGURE_COLUMNS, float))  # columns without any value, too
+    results = results.astype(dict.fromkeys(figures, float))  # columns without any value, too
     results.attrs = {
         "counted": protocol.counted,
         "within": planned.limits,
         "reported": protocol.reported,
-        "error_costs": describe_error_costs(protocol.rules.error_costs, protocol.dataset.classes.tolist()),
+        "error_costs": _errors_in_words(protocol),
         "titles": {m.name: m.title for m in compared},
         "fixed": fixed_methods(compared),
         "headline": headline_figures(protocol.rules.error_costs, protocol.dataset.y),

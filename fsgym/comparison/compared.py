@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from fsgym.comparison.cell import labels_for_fit
 from fsgym.comparison.protocol import Protocol
 from fsgym.data.dataset import Dataset
 from fsgym.methods import (
@@ -22,6 +23,7 @@ from fsgym.methods import (
     DEFAULT_AGENT,
     PANEL,
     REFERENCES,
+    Method,
     find_method,
     load_class,
     method_names,
@@ -210,7 +212,7 @@ MEAN_PRICES = " (plans by mean prices)"  # behind the title of a method where pr
 
 def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
     """A method of ``METHODS`` with the settings at which it is fitted."""
-    method, options = find_method(key), protocol.rules.options()
+    method, options = method_for(key, protocol.dataset), protocol.rules.options()
     title = method.title if name == key else name
     if method.prices and protocol.rules.costs_by_case:
         if getattr(load_class(method), "takes_case_costs", False):
@@ -225,21 +227,30 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
         if key not in REFERENCES:
             received = ("error_costs", "groups") if method.groups else ("error_costs",)
             options = {k: v for k, v in options.items() if k in received}
-        params = sparsity_settings(key, options, protocol.parts(0).train, protocol.seed)
+        params = sparsity_settings(method, options, protocol.parts(0).train, protocol.seed)
         # The sparsest setting may use a feature in another split.
         params += [dict(empty)] if (empty := getattr(load_class(method), "empty_setting", None)) is not None else []
-    return _compared_method(name, title, candidates_at(key, options, params), params, protocol)
+    return _compared_method(name, title, candidates_at(method, options, params), params, protocol)
 
 
-def candidates_at(key: str, options: Mapping[str, Any], settings: Iterable[Mapping[str, Any]]) -> list[Any]:
-    """A method by name at each setting: unfitted, with its preset and those options of ``Rules`` that it takes."""
-    method = find_method(key)
+def method_for(key: str, dataset: Dataset) -> Method:
+    """The method of that name for a data set: for a numeric target its regressor, if it has one."""
+    method, bins = find_method(key), dataset.bins
+    if bins is None or not method.regressor:
+        return method
+    loss = bins.error.removesuffix("_error")
+    return method._replace(estimator=method.regressor, preset={**method.preset, "loss": loss})
+
+
+def candidates_at(key: str | Method, options: Mapping[str, Any], settings: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """A method at each setting: unfitted, with its preset and those options of ``Rules`` that it takes."""
+    method = key if isinstance(key, Method) else find_method(key)
     cls = load_class(method)
     fixed = dict(method.preset) | supported_options(cls, options)
     return [cls(**{**fixed, **setting}) for setting in settings]
 
 
-def sparsity_settings(key: str, options: Mapping[str, Any], train: Dataset, seed: int) -> list[dict[str, Any]]:
+def sparsity_settings(key: str | Method, options: Mapping[str, Any], train: Dataset, seed: int) -> list[dict[str, Any]]:
     """The settings of a method that ignores prices: its ``sparsity_grid`` on a training part, means in place of NaN."""
     (estimator,) = candidates_at(key, options, [{}])
     X = train.to_array()
@@ -249,7 +260,7 @@ def sparsity_settings(key: str, options: Mapping[str, Any], train: Dataset, seed
         X = mean_imputer(X).transform(X)
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
-    grid = estimator.sparsity_grid(X, train.classes[train.y])
+    grid = estimator.sparsity_grid(X, labels_for_fit(estimator, train))
     if not grid or not all(isinstance(setting, Mapping) for setting in grid):
         kind = type(estimator).__name__
         raise TypeError(f"sparsity_grid of {kind} must return a list of dicts of its parameters, got {brief(grid)}")
@@ -292,7 +303,8 @@ def _reference(name: str, protocol: Protocol) -> ComparedMethod:
         return method
     data = protocol.dataset
     shares = np.bincount(data.y, minlength=data.n_classes)[None] / data.n_samples
-    answer = data.classes[cheapest_answers(shares, protocol.rules.error_costs)[0]]
+    code = cheapest_answers(shares, protocol.rules.error_costs)[0]
+    answer = data.classes[code] if data.bins is None else f"{data.bins.values[code]:.4g}"
     return replace(method, title=f'answer "{answer}" without acquiring')
 
 
@@ -371,7 +383,7 @@ def _compared_method(
 
             method = candidate if accepts_missing(candidate) else ImputedMean(candidate)
             imputed = imputed or method is not candidate
-        if error_costs is not None:
+        if error_costs is not None and not (protocol.dataset.bins is not None and is_regressor(candidate)):
             caution = caution or _error_cost_caution(candidate)
             if has_scores(candidate) and not knows_error_costs(candidate):
                 method = ExpectedCostClassifier(method, error_costs, classes)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, OneToOneFeatureMixin, clone, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
@@ -229,10 +229,16 @@ class ImputedMean(WrappedPredictions, ClassifierMixin, BaseEstimator):
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = get_tags(self.estimator).estimator_type
+        return tags
+
     def fit(self, X: NDArray, y: NDArray) -> ImputedMean:
         self.imputer_ = mean_imputer(X)
         self.estimator_ = clone(self.estimator).fit(self.imputer_.transform(X), y)
-        self.classes_ = self.estimator_.classes_
+        if not is_regressor(self.estimator):
+            self.classes_ = self.estimator_.classes_
         return self
 
     def features_used(self, X: NDArray) -> NDArray[np.bool_]:
@@ -274,13 +280,15 @@ class EstimatorMethod(WrappedPredictions, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.estimator_type = get_tags(self.estimator).estimator_type
         tags.input_tags.allow_nan = self.takes_table or accepts_missing_values(self.estimator)
         return tags
 
     def fit(self, X: NDArray, y: NDArray) -> EstimatorMethod:
         """Fit on ``X`` (n_samples, n_features) and labels ``y`` (n_samples,)."""
         self.estimator_ = clone(self.estimator).fit(self._shown(X), y)
-        self.classes_ = self.estimator_.classes_
+        if not is_regressor(self.estimator):
+            self.classes_ = self.estimator_.classes_
         self.values_ = np.array(X[:MAX_CHECKED_ROWS])
         return self
 

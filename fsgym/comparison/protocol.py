@@ -106,7 +106,8 @@ def make_protocol(
         raise ValueError(
             "compare must be without refer_cost, as few methods can refer a case to a person; use evaluate"
         )
-    sweep, reported = prices_of(lam, unpriced, options.get("error_costs") is not None)
+    has_error_costs = options.get("error_costs") is not None or dataset.error_costs is not None
+    sweep, reported = prices_of(lam, unpriced, has_error_costs)
     rules = Rules.for_dataset(dataset, lam=reported[0], **options)
     dataset = dataset.with_values(without_unobtainable(rules, dataset.X))
     pairs = tuple((name, v) for name, given in targets.items() for v in _numbers(given, name))

@@ -53,7 +53,8 @@ class Split(NamedTuple):
     def divide(self, dataset: Dataset) -> tuple[Dataset, Dataset]:
         """The training and the test part; ValueError as ``Dataset.split``, or with more folds than rows of a class."""
         if self.n_folds is None:
-            return dataset.split(self.train_share, self.seed)
+            train, test = dataset.split_index(self.train_share, self.seed)
+            return dataset.rows(train), dataset.rows(test)
         from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
         kind = StratifiedKFold if dataset.row_groups is None else StratifiedGroupKFold

@@ -17,12 +17,15 @@ from fsgym.data.columns import Columns, check_columns
 from fsgym.data.groups import resolve_groups
 from fsgym.data.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups
 from fsgym.data.scaling import Scaling, stored_bounds, subtract_offsets
+from fsgym.data.targets import Bins, OrderedCosts, as_bins, check_target_numbers, costs_of_order
 from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.checks import check_prices
 from fsgym.text.html import dataset_html
 
 if TYPE_CHECKING:
     import pandas as pd
+
+STRATA = 5  # of equal size, in which the numbers of a target are split; by hand
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +44,7 @@ class Dataset:
         ``data.columns.offsets``. ``to_frame`` and ``to_array`` return the values themselves; of scaled data, the scaled
         ones.
     y : array-like of shape (n_samples,)
-        Labels of any sortable type; stored as codes, int64, into ``classes``.
+        Labels of any sortable type; stored as codes, int64, into ``classes``. With ``bins``, numbers.
     classes : array-like of shape (n_classes,), optional
         All labels in sorted order; by default those found in ``y``.
     feature_names : sequence of n_features str, optional
@@ -75,17 +78,29 @@ class Dataset:
         The columns of the table that the features encode; by default each feature is a column of numbers.
     units : mapping name of a column -> unit, optional
         Such as ``{"crp": "mg/l"}``; shown beside values.
+    ordered : sequence of n_classes labels, optional
+        The classes are grades: their labels from one end to the other, such as ``["mild", "moderate", "severe"]``.
+    ordered_costs : {"linear", "squared"}, default "linear"
+        ``error_costs`` of grades: how many grades the answer is from the truth, or its square.
+    bins : int, sequence of edges, or Bins, optional
+        The target is a number: ``y`` has numbers, which are kept in ``numbers``, and the classes are bins of them, 0,
+        1, ..., each with a number as its answer. So many bins of about equal size; bins between these edges; or
+        ``Bins``, as ``Bins.of`` makes them.
 
     Raises
     ------
     ValueError, TypeError
-        If shapes disagree, labels are missing, or groups do not partition the features.
+        If shapes disagree, labels are missing, groups do not partition the features, ``ordered`` does not list each
+        class once, or a number of the target is missing.
 
     Examples
     --------
     >>> from fsgym import Dataset
     >>> Dataset([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"], name="tiny")
     Dataset('tiny': 2 samples, 2 features, 2 classes)
+    >>> data = Dataset([[0.0], [1.0], [2.0], [3.0]], [4.5, 5.0, 7.5, 8.0], bins=2, name="prices")
+    >>> data, data.y.tolist(), data.bins.values.tolist()
+    (Dataset('prices': 4 samples, 1 features, numbers in 2 bins), [0, 0, 1, 1], [4.75, 7.75])
     """
 
     X: NDArray[np.float32]
@@ -102,6 +117,10 @@ class Dataset:
     columns: Columns
     case_costs: NDArray[np.float64] | None  # (n_samples, n_acquisitions)
     _largest_prices: ClassVar[NDArray[np.float64] | None] = None  # (n_acquisitions,) of the whole table, by case
+    ordered: tuple[Any, ...] | None
+    ordered_costs: OrderedCosts
+    bins: Bins | None
+    _numbers: ClassVar[NDArray[np.float64] | None] = None  # set for a numeric target
     _selected: ClassVar[SelectedRows | None] = None  # set by ``rows`` and ``scaled``
 
     def __init__(
@@ -121,6 +140,9 @@ class Dataset:
         name: str = "data",
         columns: Columns | None = None,
         units: Mapping[str, str] | None = None,
+        ordered: Sequence[Any] | None = None,
+        ordered_costs: OrderedCosts = "linear",
+        bins: int | ArrayLike | Bins | None = None,
     ) -> None:
         named = columns.feature_names if feature_names is None and columns is not None else feature_names
         X, y = as_pandas(X), as_pandas(y)
@@ -128,6 +150,13 @@ class Dataset:
         table = check_table(X)
         n_samples, n_features = table.shape
         offsets = np.zeros(n_features) if columns is not None else subtract_offsets(table, X)
+        numbers = None
+        if bins is not None:
+            if ordered is not None:
+                raise ValueError("ordered and bins must not both be given: grades are classes, and bins are of numbers")
+            numbers = check_target_numbers(y, n_samples)
+            bins = as_bins(bins, numbers)
+            y, classes = bins.codes(numbers), np.arange(bins.n_bins)
         codes, labels = encode_labels(y, n_samples, classes)
         names = check_names(named, n_features)
         columns = check_columns(columns, names, offsets).with_units(units)
@@ -143,7 +172,7 @@ class Dataset:
         low, high = stored_bounds(table, bounds, offsets)
         shape = None if image_shape is None else check_image_shape(image_shape, n_features)
         together = None if row_groups is None else encode_row_groups(row_groups, n_samples)
-        for array in (table, codes, labels, low, high, together):
+        for array in (table, codes, labels, low, high, together, numbers):
             if array is not None:
                 array.flags.writeable = False
         put = object.__setattr__
@@ -158,6 +187,12 @@ class Dataset:
         put(self, "row_groups", together)
         put(self, "name", str(name))
         put(self, "columns", columns)
+        put(self, "ordered", None if ordered is None else tuple(ordered))
+        put(self, "ordered_costs", ordered_costs)
+        put(self, "bins", bins)
+        put(self, "_numbers", numbers)
+        if ordered is not None:
+            costs_of_order(ordered, labels.tolist(), ordered_costs)  # checks them
         prices = None if costs is None else check_prices(costs, acquisitions)
         of_cases = None if case_costs is None else check_case_costs(case_costs, n_samples, acquisitions, prices)
         if of_cases is not None and (prices is None or has_names(case_costs)):
@@ -181,6 +216,26 @@ class Dataset:
     @property
     def n_classes(self) -> int:
         return len(self.classes)
+
+    @property
+    def numbers(self) -> NDArray[np.float64] | None:
+        """The numbers of a numeric target, float64 (n_samples,); None for classes."""
+        return self._numbers
+
+    @property
+    def error_costs(self) -> NDArray[np.float64] | None:
+        """The error costs of grades or of a numeric target, float64 (n_classes, n_classes); None for other classes.
+
+        ``Rules.for_dataset`` uses them unless others are given.
+        """
+        if self.bins is not None:
+            return self.bins.error_costs
+        return None if self.ordered is None else costs_of_order(self.ordered, self.classes.tolist(), self.ordered_costs)
+
+    @property
+    def target(self) -> NDArray:
+        """What ``y`` of ``Dataset`` was, (n_samples,): the labels, or the numbers."""
+        return self.classes[self.y] if self.numbers is None else self.numbers
 
     @cached_property
     def incomplete(self) -> NDArray[np.bool_]:
@@ -253,7 +308,7 @@ class Dataset:
         Parameters
         ----------
         **changes
-            As in ``Dataset``; ``y`` holds labels, not codes.
+            As in ``Dataset``; ``y`` holds labels or numbers, not codes.
 
         Raises
         ------
@@ -293,7 +348,7 @@ class Dataset:
 
     def _parameters(self) -> dict[str, Any]:
         """The arguments that recreate this data set."""
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {"y": self.classes[self.y]}
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"y": self.target}
 
     def to_frame(self) -> pd.DataFrame:
         """The table that the features encode: one column per column, with levels as text and None for missing ones."""
@@ -326,7 +381,7 @@ class Dataset:
         prices: dict[str, Any] = (
             {} if self.case_costs is None else {"costs": self.costs, "case_costs": self.case_costs[which]}
         )
-        part = self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds, row_groups=groups, **prices)
+        part = self.replace(X=table, y=self.target[which], bounds=self.bounds, row_groups=groups, **prices)
         if prices:
             object.__setattr__(part, "_largest_prices", self._largest_prices)
         return part._with_origin(self._source._replace(rows=self._source.rows[which]))
@@ -357,13 +412,23 @@ class Dataset:
 
         With ``row_groups`` no group is on both sides. The shares of the rows and of the classes are then as close to
         ``train_share`` as whole groups allow, every class is in the training part, and the rows keep their order.
-        With few groups, or one of most rows, several seeds may give the same split.
+        With few groups, or one of most rows, several seeds may give the same split. The parts of a numeric target have
+        the bins of the training part (``Bins.of_other``).
 
         Raises ValueError where a class has a single row or one part would be too small; with ``row_groups``, where
         there is only one group or the rows of a class are all in one group.
         """
-        train, test = self.split_index(train_share, seed)
-        return self.rows(train), self.rows(test)
+        train, test = (self.rows(index) for index in self.split_index(train_share, seed))
+        if self.bins is None:
+            return train, test
+        train = train.with_own_bins()
+        return train, test.replace(bins=train.bins)
+
+    def with_own_bins(self) -> Dataset:
+        """The data set with bins of its own rows, where these were selected from others; itself without bins."""
+        if self.bins is None or self.numbers is None:
+            return self
+        return self.replace(bins=self.bins.of_other(self.numbers))
 
     def split_index(
         self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0
@@ -375,14 +440,19 @@ class Dataset:
             raise TypeError(f"train_share must be a number, got {train_share!r}")
         if not 0.0 < train_share < 1.0:
             raise ValueError(f"train_share must lie strictly between 0 and 1, got {train_share}")
-        check_splittable(self.y, self.row_groups, self.classes, self.name)
+        y, classes = self.y, self.classes
+        if self.numbers is not None:  # of which the split must not depend on the bins
+            strata = Bins.of(self.numbers, STRATA)
+            y, classes = strata.codes(self.numbers), np.arange(strata.n_bins)
+            y = y if np.bincount(y).min() > 1 else np.zeros_like(y)
+        check_splittable(y, self.row_groups, classes, self.name)
         try:
             if self.row_groups is None:
                 train, test = train_test_split(
-                    np.arange(self.n_samples), train_size=float(train_share), stratify=self.y, random_state=seed
+                    np.arange(self.n_samples), train_size=float(train_share), stratify=y, random_state=seed
                 )
             else:
-                train, test = split_by_groups(self.y, self.row_groups, float(train_share), seed)
+                train, test = split_by_groups(y, self.row_groups, float(train_share), seed)
         except ValueError as error:
             first = str(error).split(". ")[0]
             raise ValueError(
@@ -405,6 +475,8 @@ class Dataset:
             self.name,
             *([] if self.row_groups is None else [self.row_groups]),
             *([] if self.case_costs is None else [self.case_costs]),
+            *([] if self.ordered is None else [list(map(str, self.ordered)), self.ordered_costs]),
+            *([] if self.bins is None else [self.numbers, self.bins.to_json()]),
             *([self.columns.offsets] if self.columns.offsets.any() else []),
             *([] if self.columns.is_plain else [[c.name, len(f)] for c, f in zip(self.columns, self.columns.features)]),
         ]
@@ -424,7 +496,8 @@ class Dataset:
         return partial(Dataset, **self._parameters()), (), state or None
 
     def __repr__(self) -> str:
-        return f"Dataset({self.name!r}: {self.n_samples} samples, {self.n_features} features, {self.n_classes} classes)"
+        classes = f"{self.n_classes} classes" if self.bins is None else f"numbers in {self.n_classes} bins"
+        return f"Dataset({self.name!r}: {self.n_samples} samples, {self.n_features} features, {classes})"
 
     def _repr_html_(self) -> str:
         return dataset_html(self)
@@ -481,5 +554,7 @@ def row_before_scaling(dataset: Any, i: int) -> tuple[NDArray, Any]:
 
 def table_fingerprint(dataset: Any) -> str:
     """64 hexadecimal digits that are equal for equal rows, features and labels of a Dataset in the same order."""
+    if dataset.numbers is not None:  # whatever their bins
+        return digest_of_form([array_form(dataset.to_array()), array_form(dataset.numbers), []])
     labels = [str(label) for label in dataset.classes]
     return digest_of_form([array_form(dataset.to_array()), array_form(dataset.y), labels])

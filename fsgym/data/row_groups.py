@@ -69,9 +69,10 @@ def check_splittable(y: NDArray[np.int64], groups: NDArray[np.int64] | None, cla
     counts = np.bincount(units, minlength=len(classes))
     if (counts == 1).any():
         rare = classes[int(np.flatnonzero(counts == 1)[0])]
+        number = "; if the target is a number, pass bins=16 (--numeric-target)" if classes.dtype.kind == "f" else ""
         raise ValueError(
             f"class {rare!s} of {name!r} has a single {unit}, but a stratified split needs two; "
-            "drop or merge that class"
+            f"drop or merge that class{number}"
         )
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fsgym.data.cells import UnmatchedCells, level_codes
 from fsgym.data.columns import Column, Columns
+from fsgym.data.targets import NumberInWords
 from fsgym.text.messages import brief, listing
 
 if TYPE_CHECKING:
@@ -221,7 +222,9 @@ class TrainingSummary:
             new = None if unmatched is None else unmatched.get(summary.name)
             differences.append(_difference(found[summary.name], summary, column, X[:, places], new, self.n_rows))
         if by_class is not None and "" in found:
-            text = f"the class {_shares_in_words(self.classes, by_class, classes or range(len(by_class)))}"
+            names = classes or range(len(by_class))
+            what = "target is" if isinstance(names[0], NumberInWords) else "class"
+            text = f"the {what} {_shares_in_words(self.classes, by_class, names)}"
             differences.append(Difference("", ("classes",), found[""][0].p_value, len(X), None, text))
         return Comparison(len(X), len(compared), len(tests), tuple(differences))
 
@@ -511,4 +514,5 @@ def _shares_in_words(counts: Sequence[int], new: NDArray[np.int64], names: Seque
     """The level or class whose share differs most: ``icu in 31 % of the rows, 10 % in training``."""
     before, after = np.array(counts) / max(sum(counts), 1), new / max(new.sum(), 1)
     k = int(np.abs(after - before).argmax())
-    return f"{brief(str(names[k]))} in {_percent(after[k])} of the rows, {_percent(before[k])} in training"
+    name = str(names[k]) if isinstance(names[k], NumberInWords) else brief(str(names[k]))
+    return f"{name} in {_percent(after[k])} of the rows, {_percent(before[k])} in training"

@@ -14,8 +14,17 @@ from numpy.typing import NDArray
 from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import check_file
-from fsgym.data.reading.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns, numbers_in
+from fsgym.data.reading.reading import (
+    USE_OF,
+    Reading,
+    check_reading,
+    dataset_of_table,
+    named_columns,
+    numbers_in,
+    with_target,
+)
 from fsgym.data.row_groups import shared_group
+from fsgym.data.targets import BinAnswers, Bins, OrderedCosts
 from fsgym.datasets import folder
 from fsgym.datasets.generators import GENERATORS, load_generated
 from fsgym.text.messages import brief, explain_unknown
@@ -61,6 +70,10 @@ def load_dataset(
     one_hot: bool = True,
     row_groups: str | None = None,
     units: Mapping[str, str] | None = None,
+    ordered: Sequence[str] | None = None,
+    ordered_costs: OrderedCosts = "linear",
+    bins: int | Sequence[float] | Bins | None = None,
+    answers: BinAnswers = "median",
     train_share: float = 0.7,
     seed: int | None = 0,
 ) -> Dataset:
@@ -127,6 +140,13 @@ def load_dataset(
         ``Dataset``. Where no column has this name, "duplicates" keeps rows together whose features are equal.
     units : mapping name of a column -> unit, optional
         Such as ``{"crp": "mg/l"}``; shown beside values.
+    ordered, ordered_costs
+        The classes are grades, as in ``Dataset``.
+    bins : int, sequence of edges, or Bins, optional
+        The target is a number, as in ``Dataset``; so many bins, or bins between these edges. Those of ``split="train"``
+        and ``"test"`` are made from the training part.
+    answers : {"median", "mean"}, default "median"
+        The answer of each bin of a number, and with it the loss, as in ``Bins.of``.
     train_share : float
         Share of the rows in the training part, if there are no official parts.
     seed : int or None
@@ -157,10 +177,15 @@ def load_dataset(
     """
     given = Reading(target, drop, category, numeric, separator, decimal, one_hot, row_groups, units)  # type: ignore[arg-type]
     given = given._replace(thousands=thousands, censored=censored, sheet=sheet, header_row=header_row)
+    given = given._replace(ordered=ordered, ordered_costs=ordered_costs, bins=bins, answers=answers)
     loaded = load_whole(name, given, data_dir, split)
     if split == "all":
         return loaded.dataset
-    return loaded.dataset.rows(part_index(loaded, split, row_groups, train_share, seed))
+    part = loaded.dataset.rows(part_index(loaded, split, row_groups, train_share, seed))
+    if part.bins is None or split == "train":
+        return part.with_own_bins()
+    train = loaded.dataset.rows(part_index(loaded, "train", row_groups, train_share, seed))
+    return part.replace(bins=train.with_own_bins().bins)
 
 
 def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "all") -> folder.LoadedDataset:
@@ -172,6 +197,8 @@ def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "al
     check_split(split)
     reading = check_reading(given)
     loaded = _load_table(name, reading) if is_table else _load_by_name(os.fspath(name), data_dir, reading)
+    if any(v is not None for v in (given.ordered, given.bins)) or given.answers != "median":
+        loaded = loaded._replace(dataset=with_target(loaded.dataset, given))
     if given.units is None:
         return loaded
     dataset = loaded.dataset

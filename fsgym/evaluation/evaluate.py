@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
+from fsgym.data.targets import check_target_numbers
 from fsgym.envs.episodes import EpisodeOutcomes, Episodes
 from fsgym.envs.trajectories import EpisodeTable, Trajectories, price_orders
 from fsgym.evaluation.result import Evaluation
@@ -29,9 +30,9 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
     Parameters
     ----------
     policy : estimator, agent, Stable-Baselines3 model or callable
-        A fitted classifier with ``features_used`` (and ``trajectories``, if it acquires features in an order); an
-        object with ``predict(observation, ...)`` as in Stable-Baselines3; or a callable
-        ``(observations, action_masks) -> actions`` on batches.
+        A fitted classifier, or for a numeric target a regressor, with ``features_used`` (and ``trajectories``, if it
+        acquires features in an order); an object with ``predict(observation, ...)`` as in Stable-Baselines3; or a
+        callable ``(observations, action_masks) -> actions`` on batches.
     data : gymnasium environment of this package, Dataset, or table (n_samples, n_columns)
         The data to evaluate on; all rows are used once. A table is an array or a DataFrame, and needs ``y``. A
         classifier of ``agents`` finds its columns in a DataFrame or ``Dataset`` by name.
@@ -231,12 +232,20 @@ def _evaluate_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any) 
         probabilities = _probabilities_of(estimator, X, dataset, trajectories.probabilities)
         trajectories = replace(trajectories, answers=answers, probabilities=probabilities, table=None)
         return _evaluate_trajectories(trajectories, dataset, rules)
-    answers = codes_of(estimator.predict(X), dataset, rules)
+    from sklearn.base import is_regressor
+
+    predicted = None
+    if dataset.bins is not None and is_regressor(estimator):
+        predicted = check_target_numbers(estimator.predict(X), dataset.n_samples)
+        answers = dataset.bins.codes(predicted)
+    else:
+        answers = codes_of(estimator.predict(X), dataset, rules)
     used = np.asarray(estimator.features_used(X), dtype=bool)
     if used.shape != dataset.X.shape:
         raise ValueError(f"features_used must return shape {dataset.X.shape}, got {used.shape}")
     spent, admissible, taken = rules.price_sets(rules.acquisitions_of(used), dataset.X, dataset.case_costs)
-    result = _summarise(dataset, rules, answers, used & ~np.isnan(dataset.X), taken.sum(axis=1), spent, admissible)
+    used = used & ~np.isnan(dataset.X)
+    result = _summarise(dataset, rules, answers, used, taken.sum(axis=1), spent, admissible, predicted=predicted)
     return replace(result, probabilities=_probabilities_of(estimator, X, dataset))
 
 
@@ -311,10 +320,18 @@ def _summarise(
     spent: NDArray[np.float64],
     admissible: NDArray[np.bool_],
     trajectories: Trajectories | None = None,
+    predicted: NDArray[np.float64] | None = None,
 ) -> Evaluation:
+    """The result of answers (n_samples,), class codes; ``predicted`` numbers, where they are not those of the bins."""
     answered = answers < dataset.n_classes  # the others are referred to a person
     correct, y = (answers == dataset.y)[answered], dataset.y[answered]
     errors = rules.answer_costs[answers, dataset.y]
+    bins, numbers = dataset.bins, dataset.numbers
+    if bins is not None and numbers is not None:
+        if predicted is None:
+            predicted = np.append(bins.values, np.nan)[np.minimum(answers, bins.n_bins)]
+        if np.array_equal(rules.error_costs, bins.error_costs):  # otherwise the user has costs of errors for each bin
+            errors = np.where(answered, bins.losses(numbers, predicted), errors)
     losses = errors + rules.lam * spent
     columns_used = dataset.columns.of_features(used)
     if trajectories is not None and trajectories.table is None:
@@ -340,4 +357,5 @@ def _summarise(
         dataset=dataset,
         rules=rules,
         probabilities=None if trajectories is None else trajectories.probabilities,
+        predicted=predicted,
     )

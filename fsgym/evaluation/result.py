@@ -38,7 +38,9 @@ class Evaluation:
         features of one category count once
     spent : float, mean total price of the acquisitions of a row, in the unit of ``costs``
     acquisition_cost : float, ``lam * spent``
-    error_cost : float, mean error cost, with ``refer_cost`` for a row that is referred
+    error_cost : float
+        Mean error cost, with ``refer_cost`` for a row that is referred. For a numeric target the mean absolute error,
+        or squared error where the answers of its bins are means, unless the rules have other error costs.
     loss : float, ``error_cost + acquisition_cost`` (eqs. 2, 6 and 8)
     admissible : float, share of rows whose acquisitions the rules allow
     illegal : float, share of rows forfeited by an illegal action
@@ -49,6 +51,9 @@ class Evaluation:
     auc, log_loss, brier, calibration_error : float
         Area under the ROC curve, log-loss, Brier score and expected calibration error of ``probabilities``, see
         ``fsgym.metrics``; NaN without probabilities, and the AUC also where a class has no rows.
+    absolute_error, squared_error : float
+        Mean errors of the answers to the true numbers of a numeric target, over the rows that are answered; NaN for
+        classes.
     loss_low, loss_high : float, 95 % interval of the mean loss, see ``fsgym.metrics.mean_interval``
     trajectories : Trajectories, or None for methods that acquire in no order
     dataset : Dataset
@@ -56,6 +61,8 @@ class Evaluation:
     probabilities : float64 (n_samples, n_classes), or None
         Class probabilities at the answer, with a column for each of ``dataset.classes``; None for a policy without a
         model of the classes.
+    predicted : float64 (n_samples,), or None
+        The answers to a numeric target, NaN for a row that is referred.
 
     Examples
     --------
@@ -87,6 +94,7 @@ class Evaluation:
     dataset: Dataset
     rules: Rules
     probabilities: NDArray[np.float64] | None = None
+    predicted: NDArray[np.float64] | None = None
 
     FIGURES = (
         "accuracy",
@@ -109,9 +117,21 @@ class Evaluation:
     )
 
     def figures(self) -> dict[str, float]:
-        """The numbers listed in ``FIGURES``, by name; with ``refer_cost`` also ``referred``."""
+        """The numbers listed in ``FIGURES``, by name; with ``refer_cost`` also ``referred``.
+
+        For a numeric target also ``absolute_error`` and ``squared_error``.
+        """
         names = self.FIGURES if self.rules.refer_cost is None else (*self.FIGURES, "referred")
+        names = names if self.predicted is None else (*names, *metrics.NUMBER_FIGURES)
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def absolute_error(self) -> float:
+        return np.nan if self.predicted is None else metrics.mean_power(self.predicted - self.dataset.target, 1)
+
+    @property
+    def squared_error(self) -> float:
+        return np.nan if self.predicted is None else metrics.mean_power(self.predicted - self.dataset.target, 2)
 
     @cached_property
     def auc(self) -> float:
@@ -249,6 +269,8 @@ class Evaluation:
 
         The accuracy is then over the answered rows alone, and higher the more rows are referred.
         """
+        if self.dataset.bins is not None:
+            return (self.dataset.bins.error, "loss")
         if self.rules.refer_cost is not None:
             return ("loss",)
         return metrics.headline_figures(self.rules.error_costs, self.dataset.y)

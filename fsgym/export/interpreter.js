@@ -115,7 +115,7 @@ const FsgymPolicy = (() => {
   class Policy {
     constructor(plain) {
       Object.assign(this, {
-        digest: plain.digest, kind: plain.kind, classes: plain.classes, columns: plain.columns,
+        digest: plain.digest, kind: plain.kind, classes: plain.classes, words: plain.words ?? null, columns: plain.columns,
         acquisitions: plain.acquisitions, userOrder: plain.user_order, rules: plain.rules, parameters: plain.parameters,
       });
       this.groups = this.acquisitions.map((a) => a.features);

@@ -212,7 +212,7 @@
   }
 
   function showAnswer(step) {
-    const label = String(policy.answers[step.answer]), refers = step.answer === policy.classes.length;
+    const label = words.answerText(policy, step.answer), refers = step.answer === policy.classes.length;
     const text = said(refers ? "refer_final" : "answer_final", { answer: label, spent: words.moneyText(step.spent) });
     byId("answer-title").textContent = visible(text);
     fields = [];
@@ -246,7 +246,7 @@
         rectangle.setAttribute("height", "10");
         bar.append(rectangle);
       }
-      const label = element("span", { class: "label" }, String(policy.classes[k]), k === answer ? element("span", { class: "spoken" }, ` ${said("the_answer_now")}`) : "");
+      const label = element("span", { class: "label" }, words.classText(policy, k), k === answer ? element("span", { class: "spoken" }, ` ${said("the_answer_now")}`) : "");
       const percent = element("span", { class: "percent" }, words.probabilityText(probabilities[k]));
       return element("li", { class: k === answer ? "now" : null }, label, percent, bar);
     });

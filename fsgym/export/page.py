@@ -17,6 +17,13 @@ SHARED_STYLE = HERE.parent / "text" / "style.css"
 SCRIPTS = ("interpreter.js", "words.js", "page.js")
 
 
+def _question(policy: dict[str, Any]) -> str:
+    """What the page is about."""
+    if "words" in policy:
+        return said("which_number", ranges=listing(policy["words"]["ranges"]))
+    return said("which_class", classes=listing(policy["classes"]))
+
+
 def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
     """The HTML of a page that asks with a policy, in the language that is spoken (``fsgym.text.speech``).
 
@@ -51,7 +58,7 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
         language=speech.language,
         speech=canonical_json(told),
         title=visible(title),
-        classes=listing(policy["classes"]),
+        question=_question(policy),
         digest=policy["digest"],
         policy=in_script(canonical_json(policy)),
         style=style,

@@ -76,26 +76,31 @@ const FsgymWords = (() => {
     return names ? said("unused", { names }) : "";
   }
 
+  // An answer, and a class, in words: those of the policy for a number and its range, otherwise the label.
+  const answerText = ({ answers, words }, k) => words?.answers[k] ?? String(answers[k]);
+  const classText = ({ classes, words }, k) => words?.ranges[k] ?? String(classes[k]);
+
   // What is said in place of beliefs by a policy that has none.
-  function answerNowText({ answers, classes }, answer) {
-    return said(answer < classes.length ? "answer_now" : "refer_now", { answer: answers[answer] });
+  function answerNowText(policy, answer) {
+    return said(answer < policy.classes.length ? "answer_now" : "refer_now", { answer: answerText(policy, answer) });
   }
 
   // What is said above a question that the model does not ask.
-  function wouldStopText({ answers, classes }, answer) {
-    return said(answer < classes.length ? "would_stop" : "would_refer", { answer: answers[answer] });
+  function wouldStopText(policy, answer) {
+    return said(answer < policy.classes.length ? "would_stop" : "would_refer", { answer: answerText(policy, answer) });
   }
 
   function belief(policy, { probabilities, answer }) {
-    const { classes, answers } = policy;
+    const { classes } = policy;
     if (probabilities === null) return [answerNowText(policy, answer)];
     const ranked = probabilities.map((_, k) => k).sort((i, j) => probabilities[j] - probabilities[i]);
     const shares = probabilities.map(probabilityText), isLikeliest = shares[answer] === shares[ranked[0]];
     const labels = ranked.filter((k, place) => place < 2 || (k === answer && !isLikeliest));
-    const texts = labels.map((k) => `${classes[k]} ${shares[k]}`), last = texts.pop();
+    const texts = labels.map((k) => `${classText(policy, k)} ${shares[k]}`), last = texts.pop(), label = answerText(policy, answer);
     const shown = said("and", { first: texts.join(", "), last });
-    if (answer === classes.length) return [said("believes_refers", { shown, answer: answers[answer] })];
-    return [said(isLikeliest ? "believes" : "believes_costs", { shown, answer: classes[answer] })];
+    if (answer === classes.length) return [said("believes_refers", { shown, answer: label })];
+    const why = policy.words ? "believes_error" : "believes_costs";
+    return [said(isLikeliest ? "believes" : why, { shown, answer: label })];
   }
 
   function decision(policy, step) {
@@ -291,9 +296,9 @@ const FsgymWords = (() => {
   }
 
   return {
-    speak, said, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText, valueText, explain,
-    unusedText, answerNowText, wouldStopText, certaintyText, overrideText, digitsChoose, allowedText, typingText,
-    readValue, Refusal,
+    speak, said, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
+    valueText, explain, unusedText, answerNowText, wouldStopText, certaintyText, overrideText, digitsChoose, allowedText,
+    typingText, readValue, Refusal,
   };
 })();
 

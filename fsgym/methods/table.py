@@ -29,6 +29,9 @@ class Method(NamedTuple):
     kind : str, the kind of the model files that its class writes with ``save``; "" if it writes none
     reading : str
         Which reading of its source it is, where the table has several; "" where there is one.
+    regressor : str
+        ``"module:Class"``, which takes the place of ``estimator`` where the target is a number; "" if the method
+        classifies bins of it. Its parameter ``loss`` is "absolute" or "squared".
     groups : bool
         True: it ignores prices, but selects features by group, and receives the ``groups`` of ``Rules``.
 
@@ -50,6 +53,7 @@ class Method(NamedTuple):
     kind: str = ""
     reading: str = ""
     groups: bool = False
+    regressor: str = ""
 
 
 METHODS: dict[str, Method] = {
@@ -152,6 +156,7 @@ METHODS: dict[str, Method] = {
         "Breiman, Friedman, Olshen and Stone (1984)",
         True,
         "the features on the case's path through a pruned tree",
+        regressor="baselines:CARTRegressor",
     ),
     "cegb": Method(
         "CEGB (LightGBM)",
@@ -161,6 +166,7 @@ METHODS: dict[str, Method] = {
         True,
         "the features on the case's paths through LightGBM's trees, trained with a price per acquired value",
         extra="cegb",
+        regressor="baselines:CEGBRegressor",
     ),
     "maskable_ppo": Method(
         "MaskablePPO",

@@ -212,7 +212,7 @@ class Rules:
     @classmethod
     @takes_rule_options
     def for_dataset(cls, dataset: Dataset, **options: Unpack[RuleOptions]) -> Self:
-        """Rules for ``dataset``, with its groups and costs where ``options`` has none.
+        """Rules for ``dataset``, with its groups, costs and error costs where ``options`` has none.
 
         If it has prices by case, so have the rules, unless ``options`` has ``costs`` or ``groups``. Groups,
         prices, relations and error costs may be given by its names and class labels.
@@ -221,13 +221,16 @@ class Rules:
             raise TypeError(f"dataset must be a Dataset, got {brief(dataset)}")
         names: Sequence[str] | None = dataset.acquisition_names
         by_case = False
+        if options.get("error_costs") is None:
+            options["error_costs"] = dataset.error_costs
         if options.get("groups") is not None:
             options["groups"], names = dataset.resolve_groups(options.get("groups"))
         else:
             options["groups"] = dataset.groups
             if options.get("costs") is None:
                 options["costs"], by_case = dataset.costs, dataset.case_costs is not None
-        given: dict[str, Any] = {"names": names, "classes": dataset.classes.tolist(), "costs_by_case": by_case}
+        classes = (dataset.classes if dataset.bins is None else dataset.bins.values).tolist()
+        given: dict[str, Any] = {"names": names, "classes": classes, "costs_by_case": by_case}
         rules = cls(dataset.n_features, dataset.n_classes, **given, **options)
         rules.check(dataset)
         return rules

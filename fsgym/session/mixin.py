@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.targets import Bins
 from fsgym.rules import State
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.on_demand import AsyncValueSource, RowBatch, ValueSource, run_async_source, run_source
@@ -32,7 +33,13 @@ class AskingMixin:
     """
 
     classes_: NDArray
+    bins_: Bins | None = None  # of a numeric target
     evidence_: tuple[str, ...] = ()
+
+    @property
+    def answers_(self) -> NDArray:
+        """What the model answers for each class, (n_classes,): its label; for a bin of numbers its number, float64."""
+        return self.classes_ if self.bins_ is None else self.bins_.values
 
     @property
     def acquisitions_(self) -> Acquisitions:
@@ -192,7 +199,7 @@ class AskingMixin:
         )
 
     def predict_on_demand(self, get: ValueSource, rows: Any, *, available: Any = None, missing: Any = None) -> NDArray:
-        """The predicted class of each row, with only those values fetched that the policy asks for.
+        """The prediction for each row, as of ``predict``, with only those values fetched that the policy asks for.
 
         On complete rows this is ``predict``, and what is fetched is ``features_used``, unless the model has columns in
         ``evidence_``: ``predict`` knows which values of a row are missing, and so does this with ``missing``.
@@ -213,7 +220,7 @@ class AskingMixin:
 
         Returns
         -------
-        array (n_rows,) of labels
+        array (n_rows,) of labels, or of numbers
 
         Examples
         --------
@@ -231,7 +238,7 @@ class AskingMixin:
         """
         batch = RowBatch(self, rows, available, missing)
         run_source(batch, get)
-        return self.acquisitions_.rules.answer_labels(self.classes_)[batch.answers]
+        return self.acquisitions_.rules.answer_labels(self.answers_)[batch.answers]
 
     async def predict_on_demand_async(
         self, get: AsyncValueSource, rows: Any, *, available: Any = None, missing: Any = None
@@ -239,7 +246,7 @@ class AskingMixin:
         """As ``predict_on_demand``, where ``get`` is a coroutine function; the calls of a round run concurrently."""
         batch = RowBatch(self, rows, available, missing)
         await run_async_source(batch, get)
-        return self.acquisitions_.rules.answer_labels(self.classes_)[batch.answers]
+        return self.acquisitions_.rules.answer_labels(self.answers_)[batch.answers]
 
     def resume(self, text: str) -> Session:
         """The session that ``Session.to_json`` wrote, as if it had never stopped.

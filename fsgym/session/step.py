@@ -145,8 +145,10 @@ class Step:
     should_stop : bool
         Whether the model would answer now.
     answer : label
-        The answer if it is given now: a class, or ``refer_label`` of the rules.
+        The answer if it is given now: a class, or ``refer_label`` of the rules. Of a numeric target a number, which
+        prints with its range, such as ``about 5, between 4.5 and 5.5``.
     probabilities : dict label -> float, or None for a model without class probabilities
+        Of a numeric target by the answers of the bins, which print as their ranges, such as ``4.5 to 5.5``.
     expected_cost : ExpectedCost
     spent : float
         The total price paid so far, in the unit of ``costs``.

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.targets import Bins, NumberInWords
 from fsgym.rules import Rules
 from fsgym.rules.states import legal_and_prices
 from fsgym.session.acquisitions import Acquisitions, name_list
@@ -174,7 +175,8 @@ def _belief(step: Step) -> list[str]:
         labels.append(step.answer)
     texts = [f"{label} {shares[label]}" for label in labels]
     shown = said("and", first=", ".join(texts[:-1]), last=texts[-1])
-    return [said("believes" if is_likeliest else "believes_costs", shown=shown, answer=step.answer)]
+    why = "believes_error" if isinstance(step.answer, NumberInWords) else "believes_costs"
+    return [said("believes" if is_likeliest else why, shown=shown, answer=step.answer)]
 
 
 def _decision(step: Step, lam: float) -> list[str]:
@@ -275,7 +277,8 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
             gain = _per_unit(stop_cost - expected, price)
         alternatives.append(Alternative(rules.names[j], price, expected, gain))
     question = None if action >= J else question_on(acquisitions, case, action, float(prices[action]))
-    labels, answer = model.classes_.tolist(), int(advice.answers[0])
+    labels, answers = labels_of(model)
+    answer = int(advice.answers[0])
     probabilities = None
     if advice.probabilities is not None:
         probabilities = dict(zip(labels, advice.probabilities[0].tolist(), strict=True))
@@ -288,7 +291,7 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
     return Step(
         question,
         question is None,
-        rules.answer_labels(model.classes_).tolist()[answer],
+        answers[answer],
         probabilities,
         ExpectedCost(stop_cost, None if beyond < 0 else _known_number(advice.expected[0, beyond])),
         case.spent,
@@ -297,6 +300,15 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
         certainty,
         answer == len(labels),
     )
+
+
+def labels_of(model: AskedModel) -> tuple[list[Any], list[Any]]:
+    """What a session calls the classes, and the answers, by code; of a numeric target numbers that print with words."""
+    bins: Bins | None = getattr(model, "bins_", None)
+    rules = model.acquisitions_.rules
+    if bins is None:
+        return model.classes_.tolist(), rules.answer_labels(model.classes_).tolist()
+    return [*bins.ranges()], [*bins.labels(), *([] if rules.refer_cost is None else [rules.refer_label])]
 
 
 def evidence_of(model: AskedModel, case: Case) -> dict[str, Any]:

@@ -169,11 +169,13 @@ def dataset_html(dataset: Any) -> str:
         for k, column in enumerate(columns)
     )
     counts = np.bincount(dataset.y, minlength=dataset.n_classes)
-    classes = ((str(label), int(n), f"{n / dataset.n_samples:.1%}") for label, n in zip(dataset.classes, counts))
+    labels = dataset.classes if dataset.bins is None else dataset.bins.ranges()
+    classes = ((str(label), int(n), f"{n / dataset.n_samples:.1%}") for label, n in zip(labels, counts))
+    kind = "classes" if dataset.bins is None else "bins of numbers"
     return html_block(
-        f"{dataset.name}: {dataset.n_samples:,} rows, {len(columns):,} columns, {dataset.n_classes:,} classes",
+        f"{dataset.name}: {dataset.n_samples:,} rows, {len(columns):,} columns, {dataset.n_classes:,} {kind}",
         HtmlTable(header, rows, len(columns)),
-        HtmlTable(["class", "rows", "share"], classes, dataset.n_classes),
+        HtmlTable(["class" if dataset.bins is None else "number", "rows", "share"], classes, dataset.n_classes),
     )
 
 

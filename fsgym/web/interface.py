@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from fsgym.data.columns import Column
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.steps import step_of
+from fsgym.session.steps import labels_of, step_of
 from fsgym.session.values import allowed_text
 from fsgym.session.words import accepting
 from fsgym.text.messages import brief, explain_unknown
@@ -63,7 +63,7 @@ REFUSALS = {
 def openapi_description(model: AskedModel, title: str) -> dict[str, Any]:
     """The description, as plain JSON values."""
     acquisitions = model.acquisitions_
-    labels, answers = model.classes_.tolist(), acquisitions.rules.answer_labels(model.classes_).tolist()
+    labels, answers = labels_of(model)
     refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     refusals = {status: {"description": words, "content": refusal} for status, words in REFUSALS.items()}
     step = {

@@ -57,7 +57,7 @@ def cases_of(model: Any, table: pd.DataFrame, n: int, seed: int = 0) -> list[Ask
 
 def asked_by_model(model: Any, cases: list[AskedCase]) -> list[list[dict[str, Any]]]:
     """The steps of sessions."""
-    records, place = [], {label: k for k, label in enumerate(model.rules_.answer_labels(model.classes_).tolist())}
+    records, place = [], {label: k for k, label in enumerate(model.rules_.answer_labels(model.answers_).tolist())}
     for case in cases:
         session, steps = model.session(case.given, case.unavailable, accept=True), []
         while True:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.data.cells import as_numbers, as_wide_numbers, level_order, level_texts
+from fsgym.data.cells import as_numbers, as_wide_numbers, level_order, level_texts, plain_number
 from fsgym.data.columns import Column, Columns
 from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import float32_offsets
-from fsgym.text.messages import did_you_mean, listing
+from fsgym.text.messages import brief, did_you_mean, listing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,10 +34,10 @@ def check_size(n_samples: int, n_features: int, what: str) -> None:
         raise ValueError(f"{what} has {n_features} columns, and the limit is {MAX_FEATURES}; drop columns first")
 
 
-def take_target(frame: pd.DataFrame, target: str, what: str) -> tuple[pd.DataFrame, NDArray]:
-    """The feature columns, and the labels as ints or text.
+def take_target(frame: pd.DataFrame, target: str, what: str, is_number: bool = False) -> tuple[pd.DataFrame, NDArray]:
+    """The feature columns, and the labels as ints or text; of a target that ``is_number``, its numbers.
 
-    ValueError where a label is missing, or the labels are too many different values for classes.
+    ValueError where a label is missing, or is no number, or the labels are too many different values for classes.
     """
     column: Any = frame[target]
     n_missing = int(column.isna().sum())
@@ -46,15 +46,21 @@ def take_target(frame: pd.DataFrame, target: str, what: str) -> tuple[pd.DataFra
     if column.dtype.name == "category":
         column = column.astype(column.cat.categories.dtype)
     labels = column.to_numpy()
+    if is_number and labels.dtype.kind not in "biuf":
+        odd = next((v for v in labels if plain_number(str(v).strip()) is None), labels[0])
+        raise ValueError(
+            f"the target column {target!r} of {what} must hold numbers, got {brief(odd)}; correct it, or leave bins "
+            "(--numeric-target) out for classes"
+        )
     if labels.dtype.kind == "f" and (labels == np.floor(labels)).all() and np.abs(labels).max() < 2**53:
         labels = labels.astype(np.int64)
     if labels.dtype.kind not in "iufb":
         labels = np.array([str(v) for v in labels])
     distinct = len(np.unique(labels))
-    if distinct > max(20, len(labels) // 2):
+    if distinct > max(20, len(labels) // 2) and not is_number:
         raise ValueError(
             f"the target column {target!r} of {what} has {distinct} distinct values in {len(labels)} rows, "
-            "too many for classes; choose another target, or divide its values into classes"
+            "too many for classes; choose another target, or, if it is a number, pass bins=16 (--numeric-target)"
         )
     return frame.drop(columns=target), labels
 

@@ -94,11 +94,14 @@ def read_file_for(
         usual=next((column.writing for column in numbers), Writing()),
     )
     texts = [*(c.name for c in columns if c.kind in ("category", "codes")), *others]
+    as_numbers = [column.name for column in numbers]
+    if reading.bins is not None and reading.label not in (*columns.names, *others):  # a numeric target
+        as_numbers.append(reading.label)
     table = table_of_other_file(path, reading)
     if table is not None:
-        return numbers_of(table, declared, str(path), [c.name for c in numbers if c.name in table.columns])[0]
+        return numbers_of(table, declared, str(path), [name for name in as_numbers if name in table.columns])[0]
     between = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
-    used = [*columns.names, *others]
+    used = dict.fromkeys((*columns.names, *others, *as_numbers))
     return read_table(path, separator=between, declared=declared, as_text=texts, only=used)[0]
 
 
@@ -160,6 +163,19 @@ def labels_for(cells: pd.Series, classes: NDArray, what: str) -> NDArray:
             )
         found[label] = code
     return classes[[found[label] for label in cells]]
+
+
+def numbers_for(cells: pd.Series, classes: NDArray, what: str) -> NDArray[np.float64]:
+    """The numbers of a numeric target, float64 (n_samples,); ValueError where one is missing or no number."""
+    try:
+        numbers = cells.to_numpy(np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        odd = next((cell for cell in cells if plain_number(str(cell).strip()) is None), cells.iloc[0])
+        raise ValueError(f"{what} must hold numbers, as the model answers with them, got {brief(str(odd))}") from None
+    n_missing = int(np.isnan(numbers).sum())
+    if n_missing:
+        raise ValueError(f"{n_missing} row(s) have no value in {what}; remove them, or use predict for such rows")
+    return numbers
 
 
 def _class_of_label(label: Any, classes: NDArray) -> int | None:

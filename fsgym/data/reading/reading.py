@@ -14,6 +14,7 @@ from fsgym.data.reading.numbers import AS_PLAIN, Declared, Found, numbers_of
 from fsgym.data.reading.tables import read_parquet, read_table
 from fsgym.data.repeated import DUPLICATES, duplicate_groups
 from fsgym.data.suspicions import check_numeric, find_label_suspicion, find_note, find_suspicion, plain_numbers
+from fsgym.data.targets import as_bins, check_target_numbers
 from fsgym.data.written import CENSORED, THOUSANDS
 from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, warn_caller
 
@@ -48,6 +49,10 @@ class Reading(NamedTuple):
     censored: str | None = None
     sheet: str | None = None
     header_row: int | None = None
+    ordered: tuple[str, ...] | None = None
+    ordered_costs: Any = "linear"
+    bins: Any = None
+    answers: Any = "median"
 
     @property
     def label(self) -> str:
@@ -101,6 +106,16 @@ def check_reading(options: Reading) -> Reading:
     return options._replace(separator=separator, thousands=thousands, one_hot=bool(options.one_hot), **listed)
 
 
+def with_target(dataset: Dataset, reading: Reading) -> Dataset:
+    """The data set with its classes as grades, or its target as numbers, as the options of ``load_dataset`` say."""
+    if reading.bins is None:
+        if reading.answers != "median":
+            raise ValueError(f"answers={reading.answers!r} needs bins, those of a numeric target (--numeric-target)")
+        return dataset.replace(ordered=reading.ordered, ordered_costs=reading.ordered_costs)
+    bins = as_bins(reading.bins, check_target_numbers(dataset.target), reading.answers)
+    return dataset.replace(ordered=reading.ordered, bins=bins)
+
+
 def _names(option: str, value: Any) -> tuple[str, ...]:
     names = (value,) if isinstance(value, str) else value
     try:
@@ -136,7 +151,9 @@ def table_of_other_file(path: Path, reading: Reading) -> pd.DataFrame | None:
 
 def declared_in(reading: Reading) -> Declared:
     """What the options say of how numbers are written."""
-    plain = [reading.label, *([] if reading.row_groups is None else [reading.row_groups])]
+    plain = [] if reading.row_groups is None else [reading.row_groups]
+    if reading.bins is None:
+        plain.append(reading.label)
     return Declared(reading.decimal, reading.thousands, reading.censored, reading.numeric, plain)
 
 
@@ -180,7 +197,7 @@ def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
         suspicion = find_suspicion(frame[name], len(frame))
         if suspicion:
             faults.append(suspicion.sentence(f"the column {brief(name)} of {what}"))
-    if reading.label in frame.columns and reading.label not in reading.category:
+    if reading.label in frame.columns and reading.label not in reading.category and reading.bins is None:
         suspicion = find_label_suspicion(frame[reading.label])
         if suspicion:
             faults.insert(0, suspicion.sentence(f"the target column {brief(reading.label)} of {what}"))
@@ -223,7 +240,7 @@ def dataset_of_table(
     if listed is None:
         frame = examined(frame, reading, what)
         warn_of_constants(frame, reading, what)
-    features, labels = take_target(frame, reading.label, what)
+    features, labels = take_target(frame, reading.label, what, is_number=reading.bins is not None)
     category = [c for c in (*reading.category, *(listed or ())) if c in features.columns and c not in reading.numeric]
     try:
         dataset = encode(
