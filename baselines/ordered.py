@@ -327,7 +327,8 @@ class OrderedAcquisitionsMixin:
 
         With ``refer_cost``, a row of which every class is expected to cost more is answered with ``refer_label``.
         """
-        return self.rules_.answer_labels(self.classes_)[self._answers(self.predict_proba(X))]
+        answers = self._answers(self.predict_proba(X))  # which checks that it is fitted
+        return self.rules_.answer_labels(self.classes_)[answers]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows that are answered correctly; one that is referred to a person is not."""

@@ -370,7 +370,7 @@ def test_a_damaged_promise_is_refused(fitted, rows, tmp_path):
             load_classifier(path)
     data = path.read_bytes()
     path.write_bytes(data.replace(b"fsgym-model-3", b"fsgym-model-2"))
-    with pytest.raises(ValueError, match="a file with a promise or refer_cost must be fsgym-model-3"):
+    with pytest.raises(ValueError, match="a file with a promise, bins, refer_cost or prices by case must be fsgym-model-3"):
         load_classifier(path)
 
 

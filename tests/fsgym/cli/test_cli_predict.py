@@ -227,7 +227,7 @@ def test_missing_columns_odd_cells_and_unseen_levels(capsys, folder):
     assert code == 0
     assert other_lines(error) == [
         "fsgym: levels.csv differs from the training rows in 1 of 6 columns: ward has a level that training did not in "
-        "3 of 9 rows, such as 'moon'; fsgym monitor says more",
+        "3 of 9 rows, such as 'moon', and none with 'gp', 43.4 % in training; fsgym monitor says more",
         "fsgym: 1 of 9 rows has a level of 'code' that training did not ('1'), which counts as missing; its levels are "
         "001, 002, 010",
         "fsgym: 3 of 9 rows have levels of 'ward' that training did not ('moon', ...), which count as missing; its "
