@@ -16,6 +16,7 @@ from fsgym.data.written import Writing
 from fsgym.evaluation.promise import Promise
 from fsgym.rules import Rules
 from fsgym.session.acquisitions import Acquisitions
+from fsgym.text.speech import said
 
 if TYPE_CHECKING:
     from agents.arrangement import Arrangement
@@ -48,7 +49,7 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     acting = policy.acting
     rule = {}
     if isinstance(acting, CertainPolicy):
-        rule, acting = {"rule": _rule_as_json(acting.promise, is_promised=acting is policy)}, acting.policy
+        rule, acting = {"rule": _rule_as_json(acting.promise, is_promised=not len(policy.telling))}, acting.policy
     if acting.kind not in EXPORTED_KINDS:
         raise ValueError(f"a policy of kind {acting.kind!r} cannot be exported; use one of {', '.join(EXPORTED_KINDS)}")
     arrays, parameters = acting.to_arrays()
@@ -82,12 +83,7 @@ def _classes_as_json(labels: Labels) -> dict[str, Any]:
 
 def _rule_as_json(promise: Promise, is_promised: bool) -> dict[str, Any]:
     """When a calibrated policy stops, and what it promises, unless it is not quite the policy that was calibrated."""
-    said = promise.sentences()
-    if not is_promised:
-        said = [
-            "It stops by the rule of a model that knows which values are missing; the promise of that model does not "
-            "cover this one."
-        ]
+    sentences = promise.sentences() if is_promised else [said("rule_without_evidence")]
     risks = [risk._asdict() for risk in promise.risks if risk.kind != "referred"]  # of which no stop depends
     return {
         "kind": "certain",
@@ -95,7 +91,7 @@ def _rule_as_json(promise: Promise, is_promised: bool) -> dict[str, Any]:
         "min_confidence": promise.min_confidence,
         "risks": [{name: value for name, value in risk.items() if name != "target"} for risk in risks],
         "end": promise.end,
-        "sentences": said,
+        "sentences": sentences,
     }
 
 

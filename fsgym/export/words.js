@@ -57,8 +57,11 @@ const FsgymWords = (() => {
     return share > 0.99 && share < 1 ? said("above_99") : `${fixed(100 * share, 0)} %`;
   }
 
+  // The plain text of a number with the decimal sign of its column.
+  const written = ({ decimal = "." }, text) => text.replace(".", decimal);
+
   function valueText(column, value) {
-    const text = typeof value === "boolean" ? said(value ? "yes" : "no") : typeof value === "number" ? general(value, 12) : value;
+    const text = typeof value === "boolean" ? said(value ? "yes" : "no") : typeof value === "number" ? written(column, general(value, 12)) : value;
     return column.unit ? `${text} ${column.unit}` : text;
   }
 
@@ -182,17 +185,18 @@ const FsgymWords = (() => {
   const digitsChoose = (texts) => !texts.some((text) => /^[-+.]?[0-9]/.test(text));
 
   // What the value of a column may be, in words.
-  function allowedText({ kind, levels, unit, low, high }, decimal = ".") {
+  function allowedText(column) {
+    const { kind, levels, unit, low, high } = column;
     if (kind === "bool") return said("allowed_yes_no");
     if (kind !== "number") return levels.length ? said("allowed_levels", { levels: listing(levels) }) : said("allowed_level");
     if (low === null || high === null) return unit ? said("allowed_number_in", { unit }) : said("allowed_number");
-    const [from, to] = [low, high].map((bound) => general(bound, 12).replace(".", decimal));
+    const [from, to] = [low, high].map((bound) => written(column, general(bound, 12)));
     return said("allowed_range", { low: from, high: `${to}${unit ? ` ${unit}` : ""}` });
   }
 
   // What may be typed for a column: that, and how numbers are written where that is not with a point.
   function typingText(column) {
-    const { decimal = ".", thousands = "" } = column, allowed = allowedText(column, decimal);
+    const { decimal = ".", thousands = "" } = column, allowed = allowedText(column);
     if (column.kind !== "number" || (decimal === "." && !thousands)) return allowed;
     const separated = thousands === " " ? said("thousands_spaces") : thousands ? said("thousands_sign", { thousands }) : "";
     return said(decimal === "," ? "typing_comma" : "typing_point", { allowed, separated });
@@ -210,7 +214,7 @@ const FsgymWords = (() => {
   // A Refusal has one sentence with what is allowed.
   function readValue(column, text, accept = false) {
     const typed = text.trim();
-    const refused = said("value_refused", { name: quoted(column.name), allowed: allowedText(column), got: quoted(typed) });
+    const refused = said("value_refused", { name: quoted(column.name), allowed: typingText(column), got: quoted(typed) });
     if (column.kind === "number") return readNumber(column, typed, accept, refused);
     if (column.kind === "bool") {
       const word = typed.toLowerCase();
@@ -252,8 +256,8 @@ const FsgymWords = (() => {
     return limit.startsWith("<") || limit.startsWith("≤") ? (censored === "half" ? String(Number(plain) / 2) : plain) : plain;
   }
 
-  function readNumber(column, written, accept, refused) {
-    const typed = plainText(column, written);
+  function readNumber(column, text, accept, refused) {
+    const typed = plainText(column, text);
     if (typed === null) throw new Refusal(`${refused}.`);
     if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(typed)) throw new Refusal(`${refused}.`);
     const value = Number(typed), feature = Math.fround(value - column.offset);
@@ -263,12 +267,12 @@ const FsgymWords = (() => {
     if (column.low === null || column.high === null || isWithin(feature, column)) return { value, remark: "" };
     const hint = factorHint(value, column);
     if (!accept) {
-      const got = `${typed}${hint}`;
+      const got = `${written(column, typed)}${hint}`;
       const sentence = said("value_range", { name: quoted(column.name), allowed: allowedText(column), got });
       throw new Refusal(`${sentence}.`, true);
     }
-    const range = { low: general(column.low, 12), high: general(column.high, 12) };
-    return { value, remark: `${said("remark_range", range)}${hint}` };
+    const [low, high] = [column.low, column.high].map((bound) => written(column, general(bound, 12)));
+    return { value, remark: `${said("remark_range", { low, high })}${hint}` };
   }
 
   // By which factor between two units a value outside the range would be in it; "" if by none, or by many.

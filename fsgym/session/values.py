@@ -53,7 +53,7 @@ def typing_text(column: Column) -> str:
     >>> typing_text(Column("crp", unit="mg/l", low=0.3, high=412.0, decimal=","))
     'a number from 0,3 to 412 mg/l, with a decimal comma'
     """
-    allowed = allowed_text(column, column.decimal)
+    allowed = allowed_text(column)
     if column.kind != "number" or (column.decimal == "." and not column.thousands):
         return allowed
     spaces, sign = column.thousands == " ", column.thousands
@@ -123,8 +123,18 @@ def check_value(column: Column, value: Any, accept: bool = False) -> CheckedValu
     return _level_value(column, value, accept)
 
 
-def allowed_text(column: Column, decimal: str = ".") -> str:
-    """What the value of a column may be, in words; ``decimal`` is the sign of its bounds.
+def as_written(column: Column, value: Any) -> str:
+    """A number with the decimal sign of its column, other values as they are.
+
+    >>> as_written(Column("crp", decimal=","), 12.5)
+    '12,5'
+    """
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return str(value).replace(".", column.decimal) if is_number else str(value)
+
+
+def allowed_text(column: Column) -> str:
+    """What the value of a column may be, in words; its bounds have the decimal sign of the column.
 
     >>> allowed_text(Column("crp", unit="mg/l", low=0.3, high=412.0)), allowed_text(Column("ill", "bool"))
     ('a number from 0.3 to 412 mg/l', 'True or False')
@@ -135,8 +145,15 @@ def allowed_text(column: Column, decimal: str = ".") -> str:
         return said("allowed_levels", levels=listing(column.levels)) if column.levels else said("allowed_level")
     if column.low is None or column.high is None:
         return said("allowed_number_in", unit=column.unit) if column.unit else said("allowed_number")
-    low, high = (f"{bound:.12g}".replace(".", decimal) for bound in (column.low, column.high))
+    low, high = _bounds(column)
     return said("allowed_range", low=low, high=f"{high} {column.unit}" if column.unit else high)
+
+
+def _bounds(column: Column) -> list[str]:
+    """The range in training as text."""
+    assert column.low is not None
+    assert column.high is not None
+    return [f"{bound:.12g}".replace(".", column.decimal) for bound in (column.low, column.high)]
 
 
 def _refused(column: Column, allowed: str, got: str) -> str:
@@ -145,7 +162,8 @@ def _refused(column: Column, allowed: str, got: str) -> str:
 
 def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise ValueError(_refused(column, allowed_text(column), brief(value)))
+        allowed = typing_text(column) if isinstance(value, str) else allowed_text(column)
+        raise ValueError(_refused(column, allowed, brief(value)))
     try:
         feature = float(value) - column.offset
     except OverflowError:  # a whole number that float64 does not hold
@@ -162,9 +180,10 @@ def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
         return CheckedValue((feature,), "")
     hint = _factor_hint(float(value), column)
     if not accept:
-        refused = said("value_range", name=repr(column.name), allowed=allowed_text(column), got=f"{value}{hint}")
+        got = as_written(column, value) + hint
+        refused = said("value_range", name=repr(column.name), allowed=allowed_text(column), got=got)
         raise ValueError(f"{refused} (accept=True)")
-    return CheckedValue((feature,), said("remark_range", low=f"{column.low:.12g}", high=f"{column.high:.12g}") + hint)
+    return CheckedValue((feature,), said("remark_range", low=_bounds(column)[0], high=_bounds(column)[1]) + hint)
 
 
 def _factor_hint(value: float, column: Column) -> str:

@@ -23,7 +23,7 @@ def value_text(column: Column, value: Any) -> str:
     >>> value_text(Column("crp", unit="mg/l"), 12.5), value_text(Column("ill", "bool"), True)
     ('12.5 mg/l', 'True')
     """
-    text = str(value) if isinstance(value, int | str) else f"{value:.12g}"
+    text = str(value) if isinstance(value, int | str) else f"{value:.12g}".replace(".", column.decimal)
     return f"{text} {column.unit}" if column.unit else text
 
 

@@ -179,6 +179,7 @@ def test_what_is_said_of_the_rows_is_what_predictions_give(fitted, rows, name, t
     assert promise.spent == pytest.approx(result.spent)
     assert promise.n_acquisitions_without == pytest.approx(evaluate(fitted[name], X, y).n_acquisitions)
     assert f"{promise.n_acquisitions:.2f} a row" in str(promise)
+    assert json.loads(model.policy_json())["rule"]["sentences"] == promise.sentences()
 
 
 @pytest.mark.parametrize("test", ["betting", "hoeffding-bentkus"])
@@ -370,7 +371,7 @@ def test_a_damaged_promise_is_refused(fitted, rows, tmp_path):
             load_classifier(path)
     data = path.read_bytes()
     path.write_bytes(data.replace(b"fsgym-model-3", b"fsgym-model-2"))
-    with pytest.raises(ValueError, match="a file with a promise, bins, refer_cost or prices by case must be fsgym-model-3"):
+    with pytest.raises(ValueError, match=r"a file with a promise, bins, .* must be fsgym-model-3"):
         load_classifier(path)
 
 
