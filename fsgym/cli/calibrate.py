@@ -116,7 +116,9 @@ def calibrate(
     show(f"{type(calibrated).__name__} from {model}, calibrated on {words}")
     for sentence in calibrated.promise_.sentences():
         show(sentence)
-    show(labelled.caution(rows))
+    show(labelled.remark)
+    if not len(labelled.training):  # whether any did is not known
+        show("If some of these rows had a part in training, the promise does not hold.")
     show(f"Model: {output}")
     show(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
 

@@ -315,12 +315,12 @@ def labelled_data(
         groups = duplicate_groups(dataset.X)
     name = Path(data).name.partition(".")[0] if loaded is None else loaded.dataset.name
     whole = LoadedDataset(dataset.replace(name=name, row_groups=groups), None if loaded is None else loaded.n_train)
-    known = _training_rows(opened, data, whole, reading)
+    known = _training_rows(opened, data, table, whole, reading)
     return LabelledData(whole, reading, *known, opened.classifier_for(table.columns), rows, tuple(table.columns))
 
 
 def _training_rows(
-    opened: ModelData, data: str, whole: LoadedDataset, reading: Reading
+    opened: ModelData, data: str, table: pd.DataFrame, whole: LoadedDataset, reading: Reading
 ) -> tuple[NDArray[np.int64], str, str]:
     """The numbers of the training rows, if these are the training data, the part to evaluate on, and a remark."""
     trained_on, none = opened.trained_on, np.zeros(0, np.int64)
@@ -338,6 +338,8 @@ def _training_rows(
     same = whole
     if trained_on.row_groups is None:  # the parts of the training, whatever --row-groups says now
         same = whole._replace(dataset=whole.dataset.replace(row_groups=None))
+    elif trained_on.row_groups != reading.row_groups and trained_on.row_groups in table.columns:
+        same = whole._replace(dataset=whole.dataset.replace(row_groups=table[trained_on.row_groups]))
     elif trained_on.row_groups != reading.row_groups:
         remark = "--row-groups is not that of the training, so its parts are others; the figures may be optimistic."
         return none, "all", remark
