@@ -219,6 +219,9 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
             options["costs"] = None  # those of the data
         else:
             title += MEAN_PRICES
+    takes_data_sets = hasattr(load_class(method), "labelled_dataset")
+    if takes_data_sets and (protocol.dataset.bins is not None or protocol.dataset.case_costs is not None):
+        options["groups"] = None  # those of the data, by column: it is fitted to data sets
     if method.prices:
         parameters = load_class(method)().get_params()
         targets = [{target: v} for target, v in protocol.targets if target in parameters]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SHOWN_LEVELS, LONGEST_LEVEL = 4, 20  # levels of a column, and characters of a level
 FEW_NUMBERS, FEWEST_ROWS = range(3, 11), 30  # distinct whole numbers that may be a code, in so many rows; by hand
+MANY_NUMBERS = 20  # by hand: of a target; with more of them it is rather a number than a class
+NUMERIC_TARGET = "if it is to be predicted as a number, pass bins=16 (--numeric-target)"
 FIELDS = ("column", "type", "levels", "low", "high", "missing", "price", "unit", "suspicion", "remedy")
 TEXT_KINDS = (
     "nearly numeric",
@@ -233,17 +235,24 @@ def _row(column: Any, is_label: bool) -> dict[str, Any]:
     kind = "classes" if is_label else _type_of(column, suspicion)
     note = "" if is_label else find_note(column) or ""
     code = _code_note(column.dropna()) if kind == "number" and not note and suspicion is None else ""
-    low, high = _range(column) if kind == "number" else (np.nan, np.nan)
+    many = is_label and suspicion is None and column.dtype.kind in "iuf" and column.nunique() > MANY_NUMBERS
+    low, high = _range(column) if kind == "number" or many else (np.nan, np.nan)
+    if many:
+        note = f"has {column.nunique():,} different numbers"
     return {
         "column": str(column.name),
         "type": kind,
-        "levels": "" if kind in ("number", "date") else _levels(column, counted=is_label),
+        "levels": "" if kind in ("number", "date") or many else _levels(column, counted=is_label),
         "low": low,
         "high": high,
         "missing": float(column.isna().mean()) if len(column) else 0.0,
         "kind": suspicion.kind if suspicion else "",
         "suspicion": suspicion.text if suspicion else note or code,
-        "remedy": suspicion.remedy if suspicion else _remedy_of_note(str(column.name), note, code),
+        "remedy": NUMERIC_TARGET
+        if many
+        else suspicion.remedy
+        if suspicion
+        else _remedy_of_note(str(column.name), note, code),
     }
 
 

@@ -73,7 +73,7 @@ def _predictions(X: NDArray, numbers: NDArray, X_test: NDArray, answers: str) ->
     from sklearn.ensemble import RandomForestRegressor
 
     constant = np.median(numbers) if answers == "median" else numbers.mean()
-    forest = RandomForestRegressor(N_TREES, max_features=1 / 3, random_state=0).fit(X, numbers)
+    forest = RandomForestRegressor(N_TREES, random_state=0).fit(X, numbers)
     of_trees = np.array([tree.predict(X_test.astype(np.float32)) for tree in forest.estimators_])
     return {
         "constant": np.full(len(X_test), constant),

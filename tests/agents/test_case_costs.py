@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fsgym
@@ -231,3 +232,18 @@ def test_a_file_with_them_of_a_policy_that_has_none_is_refused():
         rules = Rules(2, 2, costs_by_case=True)
         with pytest.raises(ValueError, match="has no prices by case"):
             read_policy(type(model.policy_), arrays, header, rules)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "prices by case"])
+def test_columns_of_several_features_are_compared(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    ward = rng.choice(["er", "gp", "icu"], 90)
+    y = np.where(ward == "icu", 5.0, 1.0) + rng.integers(0, 2, 90)
+    table = pd.DataFrame({"ward": ward, "age": rng.normal(50, 9, 90), "y": y})
+    if kind == "numbers":
+        data = fsgym.load_dataset(table, target="y", bins=2)
+    else:
+        data = fsgym.load_dataset(table.assign(y=y > 3), target="y").replace(case_costs=rng.random((90, 2)))
+    found = fsgym.compare(data, ["mixture"], lam=0.02, splits=1, out=tmp_path / "out", progress=False)
+    assert (found["loss"] >= 0).all()
+    assert "mixture" in {*found["method"]}

@@ -223,8 +223,14 @@ def requests(seed: int, seconds: float, folder: Path) -> Found:
                 findings.add(f"POST {path.decode()} without a token: status {status}")
             if k % 50 == 0:
                 for token, expected in ((True, 415), (False, 413)):  # long, and no form
-                    status = _status(server, b"/resume", b"127.0.0.1:%d" % server.port, [b"Content-Length: %d"],
-                                     b" " * n_cases, token)  # fmt: skip
+                    status = _status(
+                        server,
+                        b"/resume",
+                        b"127.0.0.1:%d" % server.port,
+                        [b"Content-Length: %d"],
+                        b" " * n_cases,
+                        token,
+                    )
                     if status != expected:
                         findings.add(f"a case of {n_cases} bytes {'with' if token else 'without'} a token: {status}")
         if _status(server, b"/api/step", b"127.0.0.1:%d" % server.port, [b"Content-Length: %d"], b"{}", True) != 200:
@@ -310,9 +316,13 @@ def _results(place: Path, command: tuple[str, ...], killed_after: float | None) 
     (place / "out").mkdir(parents=True, exist_ok=True)
     path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
     run = subprocess.Popen(
-        [sys.executable, "-m", "fsgym", *command], cwd=place, env=os.environ | {"PYTHONPATH": path},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "fsgym", *command],
+        cwd=place,
+        env=os.environ | {"PYTHONPATH": path},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
         run.wait(killed_after)
     except subprocess.TimeoutExpired:

@@ -21,9 +21,14 @@ def stopped_after(seconds: float, command: tuple[str, ...]) -> tuple[int, str]:
     """The exit status, and what the command said; its interpreter was ready after some 30 ms."""
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, start_new_session=True,
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=folder,
+            start_new_session=True,
             env=os.environ | {"PYTHONFAULTHANDLER": ""},
-        )  # fmt: skip
+        )
         time.sleep(seconds)
         run.send_signal(signal.SIGINT)
         said, _ = run.communicate(timeout=120)

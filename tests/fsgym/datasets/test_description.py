@@ -183,3 +183,11 @@ def test_the_command_says_what_is_repeated(repeated, tmp_path, capsys):
     output = capsys.readouterr().out
     assert "crp again is a copy of crp" in output
     assert "7 of 57 rows are equal to an earlier row" in output
+
+
+def test_a_target_of_many_numbers_is_said_to_be_one():
+    table = pd.DataFrame({"a": np.arange(60) % 7, "y": np.linspace(1.0, 9.0, 60), "z": np.arange(60) % 3})
+    row = describe(table, target="y").set_index("column").loc["y"]
+    assert (row["low"], row["high"], row["suspicion"]) == (1.0, 9.0, "has 60 different numbers")
+    assert "--numeric-target" in row["remedy"]
+    assert describe(table, target="z").set_index("column").loc["z", "suspicion"] == ""
