@@ -47,7 +47,7 @@ from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS, set_rule_options
 from fsgym.support.checks import check_prices
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
-from fsgym.text.messages import listing
+from fsgym.text.messages import listing, warn_caller
 
 # Classifiers as text, and as HTML for notebooks.
 
@@ -294,7 +294,13 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         """The data, without prices by case where these are not used or all the same; ValueError if they cannot be."""
         if dataset.case_costs is None:
             return dataset
-        if getattr(self, "costs", None) is not None or getattr(self, "groups", None) is not None:
+        costs = getattr(self, "costs", None)
+        if costs is not None and costs is not dataset.costs:  # which are the means, by intent
+            warn_caller(
+                "the model plans by costs=, and not by the prices of the cases, case_costs; leave costs out, or pass "
+                "costs=data.costs for their means"
+            )
+        if costs is not None or getattr(self, "groups", None) is not None:
             return dataset.replace(case_costs=None)
         if (dataset.case_costs == dataset.case_costs[0]).all():
             return dataset.replace(costs=dataset.case_costs[0])

@@ -93,6 +93,8 @@ def predict(
         rules = writer.classifier.rules_
         referred = "" if rules.refer_cost is None else f", {writer.n_referred} referred to {rules.refer_label}"
         show(f"{len(rows)} rows of {data} classified{referred}: {output}")
+        if opened.classifier.rules_.costs_by_case:
+            show("Each row was asked at the mean prices of the training: a file has no prices of the case.")
 
 
 class Writer:

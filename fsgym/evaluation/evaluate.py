@@ -18,7 +18,7 @@ from fsgym.envs.trajectories import EpisodeTable, Trajectories, price_orders
 from fsgym.evaluation.result import Evaluation
 from fsgym.metrics import aligned_probabilities, mean_recall
 from fsgym.rules import Rules
-from fsgym.text.messages import brief
+from fsgym.text.messages import brief, warn_caller
 
 ROWS_PER_BATCH = 4096  # evaluated at a time; bounds the memory of the observations
 TOTAL_TOLERANCE = 1e-4  # of the sum of the probabilities of a row, which may be float32
@@ -212,6 +212,11 @@ def _evaluate_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> Evalu
         data, rules = env.dataset, rules or env.rules
     dataset = model.labelled_dataset(data, y)
     own: Rules = model.rules_
+    if rules is None and dataset.case_costs is not None and not own.costs_by_case:
+        warn_caller(
+            "each row pays the prices of the model, and not its own of case_costs; pass rules=Rules.for_dataset(data, "
+            "lam=...) for these"
+        )
     rules = rules or own
     if (rules.n_classes, rules.groups) != (own.n_classes, own.groups):
         raise ValueError(

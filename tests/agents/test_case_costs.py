@@ -247,3 +247,13 @@ def test_columns_of_several_features_are_compared(kind, tmp_path):
     found = fsgym.compare(data, ["mixture"], lam=0.02, splits=1, out=tmp_path / "out", progress=False)
     assert (found["loss"] >= 0).all()
     assert "mixture" in {*found["method"]}
+
+
+def test_prices_that_do_not_count_are_said():
+    data = two_equal_features(80, 0)
+    with pytest.warns(UserWarning, match="plans by costs=, and not by the prices of the cases"):
+        model = MixtureClassifier(lam=0.02, costs=[1, 1, 1, 1], random_state=0).fit(data)
+    with pytest.warns(UserWarning, match="pays the prices of the model, and not its own"):
+        fsgym.evaluate(model, data)
+    fsgym.evaluate(model, data, rules=Rules.for_dataset(data, lam=0.02))
+    MixtureClassifier(lam=0.02, costs=data.costs, random_state=0).fit(data)
