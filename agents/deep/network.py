@@ -106,13 +106,14 @@ class NetworkPolicy(ScoredPolicy):
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
         """The advice in n states by ``replay`` of the policy; parameters as for ``Policy.advise``.
 
-        Outputs that are values give the expected costs.
+        Outputs that are values give the expected costs; NaN, no estimate, where they are not finite.
         """
         advice, scores = self._advice_and_scores(acquired, values, legal)
         if not find_algorithm(self.algorithm).outputs_values:
             return advice
         J, rows = self.rules.n_acquisitions, np.arange(len(acquired))
         costs = -scores * largest_error_cost(self.rules)  # in training, rewards are divided by it
+        costs = np.where(np.isfinite(costs), costs, np.nan)  # weights of a file can be too large for one
         return advice._replace(expected=costs[:, :J], stop_cost=costs[rows, J + advice.answers])
 
     def walk(self, state: State) -> Walk:

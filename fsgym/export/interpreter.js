@@ -478,8 +478,9 @@ const FsgymPolicy = (() => {
       if (this.parameters.algorithm === "dqn") {
         // its scores are expected returns, in units of the largest error cost
         const unit = Math.max(...this.errorCosts.flat().map(Math.abs)) || 1;
-        advice.expected = advice.preference.map((score) => -score * unit);
-        advice.stopCost = -scores[n + answer] * unit;
+        const cost = (score) => (Number.isFinite(score) ? -score * unit : NaN); // weights can be too large for an estimate
+        advice.expected = advice.preference.map(cost);
+        advice.stopCost = cost(scores[n + answer]);
       }
       return advice;
     }

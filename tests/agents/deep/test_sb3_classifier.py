@@ -187,6 +187,19 @@ def test_damaged_networks_are_refused(file, tmp_path):
     assert model_file.read_kind(file) == "network"
 
 
+def test_the_largest_weights_give_no_estimate_that_is_not_finite():
+    classifier = short_classifier("dqn", hidden=(4,)).fit(*one_informative_feature(40))
+    policy = classifier.policy_
+    arrays = {name: np.full_like(array, 3e38) for name, array in policy.arrays.items()}
+    extreme = NetworkPolicy(policy.algorithm, policy.hidden, arrays, policy.scaling, policy.rules)
+    advice = extreme.advise(np.ones((3, 5), bool), np.ones((3, 5), np.float32), np.ones((3, 7), bool))
+    assert not np.isinf(advice.expected).any()
+    assert not np.isinf(advice.stop_cost).any()
+    assert np.isfinite(
+        policy.advise(np.zeros((1, 5), bool), np.zeros((1, 5), np.float32), np.ones((1, 7), bool)).expected
+    ).all()
+
+
 def test_the_largest_weights_lead_to_legal_actions_without_warnings(file):
     policy, _ = model_file.load(file, NetworkPolicy)
     huge = {name: np.full_like(array, 3e38) for name, array in policy.arrays.items()}
