@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from fsgym.support.writing import writable_folder
 from fsgym.text.messages import brief
 
 
+@options.with_sign_options
 def calibrate(
     model: options.ModelArgument,
     data: options.DataArgument,
@@ -63,13 +64,8 @@ def calibrate(
             "is promised is the mean over patients. Default: as in training.",
         ),
     ] = None,
-    separator: options.SeparatorOption = None,
-    decimal: options.DecimalOption = None,
-    thousands: options.ThousandsOption = None,
-    censored: options.CensoredOption = None,
-    sheet: options.SheetOption = None,
-    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
+    **signs: Any,
 ) -> None:
     """Make a model stop only where it is certain enough for what is promised, tested on rows of your own.
 
@@ -90,8 +86,7 @@ def calibrate(
     mistakes.refuse_other_file(output)
     opened = ModelData.open(
         model,
-        {"target": target, "row_groups": row_groups, "separator": separator, "decimal": decimal}
-        | {"thousands": thousands, "censored": censored, "sheet": sheet, "header_row": header_row},
+        {"target": target, "row_groups": row_groups, **signs},
     )
     kept = () if by is None else (by,)
     with options.warnings_printed():

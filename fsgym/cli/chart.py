@@ -16,6 +16,7 @@ MAX_CHART_BOXES = 1000  # of a chart: more than anybody reads
 CHART_SUFFIXES = (".svg", ".md", ".txt", ".json")
 
 
+@options.with_sign_options
 def chart(
     model: options.ModelArgument,
     data: Annotated[
@@ -40,6 +41,7 @@ def chart(
         ),
     ] = 30,
     data_dir: options.DataDirOption = None,
+    **signs: Any,
 ) -> None:
     """Draw what a model asks in which state, and where each answer leads.
 
@@ -56,7 +58,7 @@ def chart(
         check_data(data, data_dir)
     from fsgym.cli.model_data import ModelData
 
-    opened = ModelData.open(model, {"target": target})
+    opened = ModelData.open(model, {"target": target, **signs})
     rows = None if data is None else _unseen_rows(opened, data, data_dir)
     drawn = opened.classifier.chart(rows, max_boxes=max_boxes)
     writers = {".svg": drawn.to_svg, ".md": drawn.to_markdown, ".json": drawn.to_json}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@options.with_sign_options
 def describe(
     data: Annotated[
         str,
@@ -28,13 +29,8 @@ def describe(
     costs: Annotated[Path | None, typer.Option(metavar="FILE", help="Prices of the columns, as in compare.")] = None,
     units: options.UnitsOption = None,
     row_groups: options.RowGroupsOption = None,
-    separator: options.SeparatorOption = None,
-    decimal: options.DecimalOption = None,
-    thousands: options.ThousandsOption = None,
-    censored: options.CensoredOption = None,
-    sheet: options.SheetOption = None,
-    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
+    **signs: Any,
 ) -> None:
     """Describe the columns of a table, and say which of them look wrong and which option resolves it.
 
@@ -48,11 +44,13 @@ def describe(
     import fsgym
     from fsgym.cli.files import read_units
 
-    given = {"target": target, "costs": costs, "units": units, "row-groups": row_groups}
+    given = {"target": target, "costs": costs, "units": units, "row_groups": row_groups}
     if is_model_file(data):
-        for option, value in (given | {"separator": separator, "decimal": decimal}).items():
+        for option, value in (given | signs).items():
             if value:
-                raise ValueError(f"--{option} is for tables, and {data} is a model file; leave it out")
+                raise ValueError(
+                    f"--{option.replace('_', '-')} is for tables, and {data} is a model file; leave it out"
+                )
         _describe_model(Path(data))
         return
     with options.warnings_printed():
@@ -61,14 +59,9 @@ def describe(
             target,
             costs=costs,
             units=read_units(units),
-            separator=separator,
-            decimal=decimal,
-            thousands=thousands,
-            censored=censored,
-            sheet=sheet,
-            header_row=header_row,
             data_dir=data_dir,
             row_groups=row_groups,
+            **signs,
         )
     console().print(_table_of(described))
     odd = described[described["suspicion"] != ""]

@@ -46,6 +46,7 @@ RELIABILITY_LINES = (
 )
 
 
+@options.with_sign_options
 def evaluate(
     model: options.ModelArgument,
     data: options.DataArgument,
@@ -61,18 +62,13 @@ def evaluate(
     drop: options.DropOption = None,
     category: options.CategoryOption = None,
     numeric: options.NumericOption = None,
-    separator: options.SeparatorOption = None,
-    decimal: options.DecimalOption = None,
-    thousands: options.ThousandsOption = None,
-    censored: options.CensoredOption = None,
-    sheet: options.SheetOption = None,
-    header_row: options.HeaderRowOption = None,
     row_groups: options.RowGroupsOption = None,
     groups: options.GroupsOption = None,
     missing_columns: options.MissingColumnsOption = "error",
     data_dir: options.DataDirOption = None,
     strict: options.StrictOption = False,
     as_json: JsonOption = False,
+    **signs: Any,
 ) -> None:
     """Evaluate a model file on a data set, under the rules of its training.
 
@@ -102,8 +98,6 @@ def evaluate(
     from fsgym.evaluation.evaluate import evaluate as evaluate_model
 
     given = {"drop": drop, "category": category, "numeric": numeric, "target": target, "row_groups": row_groups}
-    signs = {"separator": separator, "decimal": decimal, "thousands": thousands, "censored": censored}
-    signs |= {"sheet": sheet, "header_row": header_row}
     opened = ModelData.open(model, {**given, **signs})
     with options.warnings_printed():
         labelled = read_labelled(opened, data, data_dir, missing_columns)

@@ -21,19 +21,15 @@ if TYPE_CHECKING:
     from fsgym.datasets.folder import LoadedDataset
 
 
+@options.with_sign_options
 def explain(
     model: options.ModelArgument,
     data: options.RowsArgument,
     row: Annotated[int, typer.Option(help="Number of the row, from 0.")] = 0,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,
-    separator: options.SeparatorOption = None,
-    decimal: options.DecimalOption = None,
-    thousands: options.ThousandsOption = None,
-    censored: options.CensoredOption = None,
-    sheet: options.SheetOption = None,
-    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
+    **signs: Any,
 ) -> None:
     """Explain the answer for one row of a file: what was acquired, why, what it cost, and what the model believed.
 
@@ -45,8 +41,6 @@ def explain(
     from fsgym.cli.ask_dialog import Screen
     from fsgym.cli.model_data import ModelData
 
-    signs = {"separator": separator, "decimal": decimal, "thousands": thousands, "censored": censored}
-    signs |= {"sheet": sheet, "header_row": header_row}
     opened = ModelData.open(model, {"numeric": numeric, **signs})
     with options.warnings_printed():
         table, loaded = opened.read(data, data_dir)

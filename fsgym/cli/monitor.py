@@ -21,6 +21,7 @@ LABEL_LENGTH, ANSWERS_SHOWN = 40, 12
 LEAST_P = 1e-9  # that is shown
 
 
+@options.with_sign_options
 def monitor(
     model: options.ModelArgument,
     data: options.RowsArgument,
@@ -33,10 +34,9 @@ def monitor(
     ] = None,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,
-    separator: options.SeparatorOption = None,
-    decimal: options.DecimalOption = None,
     data_dir: options.DataDirOption = None,
     as_json: JsonOption = False,
+    **signs: Any,
 ) -> None:
     """Say whether new rows differ from those that trained a model: a unit, a level, a mean, missing values, classes.
 
@@ -57,8 +57,7 @@ def monitor(
     check_missing_columns(missing_columns)
     from fsgym.cli.model_data import ModelData, labelled_data
 
-    given = {"target": target, "numeric": numeric, "separator": separator, "decimal": decimal}
-    opened = ModelData.open(model, given)
+    opened = ModelData.open(model, {"target": target, "numeric": numeric, **signs})
     summary = opened.classifier.training_summary_
     if summary is None:
         raise ValueError(f"{model} has no summary of its training to compare with; train the model again")

@@ -305,6 +305,13 @@ def with_table_options(command: Command) -> Command:
     return _with_options_after("drop", command, [(name, None, form) for name, form in TABLE_OPTIONS.items()])
 
 
+def with_sign_options(command: Command) -> Command:
+    """Add how the cells of a table are written before ``--data-dir``; the command receives them as ``**signs``."""
+    names = [*inspect.signature(command).parameters]
+    last = names[names.index("data_dir") - 1]
+    return _with_options_after(last, command, [(name, None, TABLE_OPTIONS[name]) for name in SIGN_OPTIONS])
+
+
 def with_rule_options(command: Command) -> Command:
     """Add an argument for each option of ``Rules`` after ``--lam``; the command receives them as ``**rules``."""
     return _with_options_after("lam", command, [(o.name, o.default, _form_of(o)) for o in unnamed_options(command)])

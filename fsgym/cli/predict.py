@@ -23,6 +23,7 @@ ROWS_PER_CALL = 10_000  # classified and written at a time
 SUFFIXES_OF_OUTPUT = (".csv", ".jsonl")
 
 
+@options.with_sign_options
 def predict(
     model: options.ModelArgument,
     data: options.RowsArgument,
@@ -38,14 +39,9 @@ def predict(
     ] = None,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,
-    separator: options.SeparatorOption = None,
-    decimal: options.DecimalOption = None,
-    thousands: options.ThousandsOption = None,
-    censored: options.CensoredOption = None,
-    sheet: options.SheetOption = None,
-    header_row: options.HeaderRowOption = None,
     data_dir: options.DataDirOption = None,
     strict: options.StrictOption = False,
+    **signs: Any,
 ) -> None:
     """Classify the rows of a file: the answer, what was acquired in order, and the price paid.
 
@@ -73,8 +69,6 @@ def predict(
             raise ValueError(f"--output must be another file than the data, got {output}")
         writable_folder(output.parent)
     copied = tuple(options.comma_separated(keep))
-    signs = {"separator": separator, "decimal": decimal, "thousands": thousands, "censored": censored}
-    signs |= {"sheet": sheet, "header_row": header_row}
     opened = ModelData.open(model, {"numeric": numeric, **signs})
     with options.warnings_printed():
         table, _ = opened.read(data, data_dir, copied)

@@ -42,9 +42,12 @@ def as_wide_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False) -
         numbers: Any = pd.to_numeric(texts.where(present & ~times), errors="coerce")
         odd = present & (numbers.isna() | times)
         if odd.any() and not odd_is_missing:
+            first = cells[odd].iloc[0]
+            limit = str(first).strip().startswith(("<", ">", "≤", "≥"))
+            remedy = ", or say what a limit counts as: censored='limit' (--censored limit)" if limit else ""
             raise ValueError(
-                f"the column {name!r} must hold numbers, got {brief(cells[odd].iloc[0])} in {int(odd.sum())} cell(s); "
-                "correct them, or leave them empty"
+                f"the column {name!r} must hold numbers, got {brief(first)} in {int(odd.sum())} cell(s); "
+                f"correct them, or leave them empty{remedy}"
             )
         cells = numbers
     if pd.api.types.is_complex_dtype(cells.dtype):
