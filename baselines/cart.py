@@ -165,12 +165,7 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which columns are on each row's path, bool (n_samples, n_features)."""
-        table = self._validate_table(X)
-        rows, nodes = self.estimator_.decision_path(table).nonzero()
-        split = self.estimator_.tree_.feature[nodes]
-        used = np.zeros(table.shape, dtype=bool)
-        used[rows[split >= 0], split[split >= 0]] = True
-        return used
+        return features_on_paths(self.estimator_, self._validate_table(X))
 
     def _make_asked_rules(self, names: tuple[str, ...]) -> Rules:
         labels = self.classes_.tolist()
@@ -210,21 +205,14 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
         """Return at most ``n_settings`` values of ``ccp_alpha``, from only the root to the full tree.
 
-        They are chosen from the pruning path on ``X`` at about equal steps of the logarithm. Each is the geometric mean
-        of two neighbouring values of the path, between which the tree does not change. The first is 1, which leaves
-        only the root for any data.
+        They are chosen from the pruning path on ``X``, see ``pruning_settings``.
         """
         table, labels = check_X_y(X, y, dtype=np.float64)
         classes, codes = class_codes(labels)
         weight = prior_weights(self._check_error_costs(classes), codes)
         Z = without_repeated(for_trees(tree_scaling(table), table))
         path = self._make_tree(0.0).cost_complexity_pruning_path(Z, codes, weight)
-        knots = np.unique(path.ccp_alphas[path.ccp_alphas > 1e-12])
-        between = np.sqrt(knots[:-1] * knots[1:])
-        if len(between) > n_settings - 2:
-            wanted = np.geomspace(between[0], between[-1], n_settings - 2)
-            between = between[np.unique([np.abs(np.log(between / w)).argmin() for w in wanted])]
-        return [{"ccp_alpha": float(alpha)} for alpha in (1.0, *between[::-1], 0.0)]
+        return pruning_settings(path.ccp_alphas, n_settings)
 
 
 def tree_scaling(X: NDArray[np.float64]) -> Scaling:
@@ -248,6 +236,29 @@ def for_trees(scaling: Scaling, X: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return the scaled table (n_samples, n_features) without infinite values."""
     with np.errstate(over="ignore"):
         return ((X - scaling.offset) * scaling.scale).clip(-MAX_TREE_VALUE, MAX_TREE_VALUE).astype(np.float32)
+
+
+def features_on_paths(tree: Any, table: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Which columns are on the path of each row in a tree of scikit-learn, bool (n_samples, n_features)."""
+    rows, nodes = tree.decision_path(table).nonzero()
+    split = tree.tree_.feature[nodes]
+    used = np.zeros(table.shape, dtype=bool)
+    used[rows[split >= 0], split[split >= 0]] = True
+    return used
+
+
+def pruning_settings(ccp_alphas: NDArray[np.float64], n_settings: int) -> list[dict[str, float]]:
+    """Values of ``ccp_alpha`` from those of a pruning path, at about equal steps of the logarithm.
+
+    Each is the geometric mean of two neighbouring values of the path, between which the tree does not change. The first
+    is 1, which leaves only the root for any data, the last 0.
+    """
+    knots = np.unique(ccp_alphas[ccp_alphas > 1e-12])
+    between = np.sqrt(knots[:-1] * knots[1:])
+    if len(between) > n_settings - 2:
+        wanted = np.geomspace(between[0], between[-1], n_settings - 2)
+        between = between[np.unique([np.abs(np.log(between / w)).argmin() for w in wanted])]
+    return [{"ccp_alpha": float(alpha)} for alpha in (1.0, *between[::-1], 0.0)]
 
 
 def prior_weights(error_costs: NDArray[np.float64] | None, codes: NDArray[np.int64]) -> NDArray[np.float64] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -49,6 +50,50 @@ def trees_of(booster: Any, iteration: int, scale: NDArray[np.float64]) -> list[T
     """
     trees = booster.dump_model(num_iteration=1, start_iteration=iteration)["tree_info"]
     return [_tree_from_dump(tree["tree_structure"], scale) for tree in trees]
+
+
+def grown(booster: Any, n_iter: int, scale: NDArray[np.float64]) -> Iterator[list[Tree]]:
+    """Train at most ``n_iter`` iterations of a LightGBM model, and return the trees of each; ``scale`` as there."""
+    for _ in range(n_iter):
+        if booster.update():  # no split is worth its price any more
+            return
+        yield trees_of(booster, booster.current_iteration() - 1, scale)
+
+
+def growing_options(model: Any) -> dict[str, Any]:
+    """Options of LightGBM, those of a model's trees and of a training that gives the same bytes each time."""
+    return {
+        "learning_rate": model.learning_rate,
+        "num_leaves": 2**model.max_depth,
+        "max_depth": model.max_depth,
+        "min_data_in_leaf": model.min_samples_leaf,
+        "min_data_in_bin": 1,
+        "min_sum_hessian_in_leaf": 1e-3,
+        "feature_pre_filter": False,
+        "boost_from_average": False,
+        "num_threads": n_threads(model.n_jobs),
+        "deterministic": True,
+        "force_col_wise": True,
+        "verbose": -1,
+    }
+
+
+def summed_losses(
+    init: ArrayLike, trees: Forest, X: NDArray, rules: Rules, errors: Callable[[NDArray], NDArray]
+) -> list[float]:
+    """The summed loss of rows ``X`` after 0, 1, ... iterations of as many trees as ``init`` has scores.
+
+    ``errors`` gives the errors (n_samples,) of scores (n_samples, n_scores), to which the prices are added.
+    """
+    scores, used, losses = np.tile(np.asarray(init, np.float64), (len(X), 1)), np.zeros(X.shape, dtype=bool), []
+    n_scores = scores.shape[1]
+    for first in range(0, trees.n_trees + 1, n_scores):
+        prices = rules.lam * (rules.acquisitions_of(used) @ rules.costs)
+        losses.append(float((errors(scores) + prices).sum()))
+        if first < trees.n_trees:
+            trees.add_to(scores, X, first, first + n_scores)
+            trees.mark(used, X, first, first + n_scores)
+    return losses
 
 
 def _tree_from_dump(root: dict[str, Any], scale: NDArray[np.float64]) -> Tree:
@@ -255,15 +300,11 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
 
         If training stopped early, the last loss is repeated.
         """
-        rules, scores, used = self.rules_, np.tile(init, (len(X), 1)), np.zeros(X.shape, dtype=bool)
-        losses = []
-        for first in range(0, trees.n_trees + 1, len(init)):
-            prices = self.lam * (rules.acquisitions_of(used) @ rules.costs)
-            predicted = self._cheapest_classes(probabilities(scores))
-            losses.append(float((rules.error_costs[predicted, codes] + prices).sum()))
-            if first < trees.n_trees:
-                trees.add_to(scores, X, first, first + len(init))
-                trees.mark(used, X, first, first + len(init))
+
+        def costs(scores: NDArray) -> NDArray:
+            return self.rules_.error_costs[self._cheapest_classes(probabilities(scores)), codes]
+
+        losses = summed_losses(init, trees, X, self.rules_, costs)
         return np.array(losses + losses[-1:] * (self.n_estimators + 1 - len(losses)))
 
     def _train(self, X: NDArray, codes: NDArray, n_iter: int) -> tuple[NDArray, NDArray, Forest]:
@@ -275,29 +316,15 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
         options = {
             "objective": "multiclass" if n_classes > 2 else "binary",
             "num_class": n_classes if n_classes > 2 else 1,
-            "learning_rate": self.learning_rate,
-            "num_leaves": 2**self.max_depth,
-            "max_depth": self.max_depth,
-            "min_data_in_leaf": self.min_samples_leaf,
             "max_bin": self.max_bin,
-            "min_data_in_bin": 1,
-            "min_sum_hessian_in_leaf": 1e-3,
-            "feature_pre_filter": False,
-            "boost_from_average": False,
             f"cegb_penalty_feature_{self.penalty}": penalties.tolist(),
-            "num_threads": n_threads(self.n_jobs),
-            "deterministic": True,
-            "force_col_wise": True,
-            "verbose": -1,
+            **growing_options(self),
         }
         scale = power_of_two_scales(X)
         data = lightgbm.Dataset(X * scale, codes, init_score=np.tile(init, (len(X), 1)).squeeze(), params=options)
         booster = lightgbm.Booster(options, data)
         trees: list[Tree] = []
-        for _ in range(n_iter):
-            if booster.update():  # no split is worth its price any more
-                break
-            new_trees = trees_of(booster, booster.current_iteration() - 1, scale)
+        for new_trees in grown(booster, n_iter, scale):
             trees += new_trees
             if self.penalty == "coupled" and self.groups is not None:
                 self._free_used_groups(booster, penalties, new_trees)

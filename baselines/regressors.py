@@ -12,13 +12,12 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.cart import for_trees, tree_scaling
-from baselines.cegb import MAX_PENALTY, import_lightgbm, power_of_two_scales, trees_of
+from baselines.cart import features_on_paths, for_trees, pruning_settings, tree_scaling
+from baselines.cegb import MAX_PENALTY, growing_options, grown, import_lightgbm, power_of_two_scales, summed_losses
 from baselines.linear import check_X_y, validate_data
 from fsgym.rules import Rules
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, checks_parameters
-from fsgym.support.threads import n_threads
-from fsgym.trees import Forest, Tree
+from fsgym.trees import Forest
 
 LOSSES = {"absolute": "regression_l1", "squared": "regression"}  # and the objectives of LightGBM
 
@@ -156,13 +155,7 @@ class CEGBRegressor(RegressorMixin, BaseEstimator):
 
     def _losses(self, init: float, trees: Forest, X: NDArray, y: NDArray) -> NDArray[np.float64]:
         """Return the summed loss after 0, 1, ... trees, (n_estimators + 1,); the last is repeated."""
-        rules, scores, used, losses = self._rules, np.full((len(X), 1), init), np.zeros(X.shape, bool), []
-        for first in range(trees.n_trees + 1):
-            prices = self.lam * (rules.acquisitions_of(used) @ rules.costs)
-            losses.append(float((losses_of(self.loss, scores[:, 0] - y) + prices).sum()))
-            if first < trees.n_trees:
-                trees.add_to(scores, X, first, first + 1)
-                trees.mark(used, X, first, first + 1)
+        losses = summed_losses([init], trees, X, self._rules, lambda scores: losses_of(self.loss, scores[:, 0] - y))
         return np.array(losses + losses[-1:] * (self.n_estimators + 1 - len(losses)))
 
     def _train(self, X: NDArray, y: NDArray, n_iter: int) -> tuple[float, Forest]:
@@ -175,29 +168,12 @@ class CEGBRegressor(RegressorMixin, BaseEstimator):
         rules, prices = self._rules, np.empty(X.shape[1])
         for group, cost in zip(rules.groups, rules.costs):
             prices[list(group)] = rules.lam * cost / constant_loss
-        options = {
-            "objective": LOSSES[self.loss],
-            "learning_rate": self.learning_rate,
-            "num_leaves": 2**self.max_depth,
-            "max_depth": self.max_depth,
-            "min_data_in_leaf": self.min_samples_leaf,
-            "min_data_in_bin": 1,
-            "feature_pre_filter": False,
-            "boost_from_average": False,
-            "cegb_penalty_feature_lazy": np.minimum(prices, MAX_PENALTY).tolist(),
-            "num_threads": n_threads(self.n_jobs),
-            "deterministic": True,
-            "force_col_wise": True,
-            "verbose": -1,
-        }
+        penalties = np.minimum(prices, MAX_PENALTY).tolist()
+        options = {"objective": LOSSES[self.loss], "cegb_penalty_feature_lazy": penalties, **growing_options(self)}
         scale = power_of_two_scales(X)
         data = lightgbm.Dataset(X * scale, (y - init) / unit, init_score=np.zeros(len(y)), params=options)
         booster = lightgbm.Booster(options, data)
-        trees: list[Tree] = []
-        for _ in range(n_iter):
-            if booster.update():  # no split is worth its price any more
-                break
-            trees += trees_of(booster, booster.current_iteration() - 1, scale)
+        trees = [tree for new_trees in grown(booster, n_iter, scale) for tree in new_trees]
         return init, Forest.of([tree._replace(value=tree.value * unit) for tree in trees])
 
     def _validate_table(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -296,24 +272,14 @@ class CARTRegressor(RegressorMixin, BaseEstimator):
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which columns are on each row's path, bool (n_samples, n_features)."""
-        table = self._validate_table(X)
-        rows, nodes = self.estimator_.decision_path(table).nonzero()
-        split = self.estimator_.tree_.feature[nodes]
-        used = np.zeros(table.shape, dtype=bool)
-        used[rows[split >= 0], split[split >= 0]] = True
-        return used
+        return features_on_paths(self.estimator_, self._validate_table(X))
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
         """Return at most ``n_settings`` values of ``ccp_alpha``, from only the root to the full tree."""
         table, numbers = check_X_y(X, y, dtype=np.float64, y_numeric=True)
         Z = for_trees(tree_scaling(table), table)
         path = self._make_tree(0.0).cost_complexity_pruning_path(Z, _unit_variance(numbers))
-        knots = np.unique(path.ccp_alphas[path.ccp_alphas > 1e-12])
-        between = np.sqrt(knots[:-1] * knots[1:])
-        if len(between) > n_settings - 2:
-            wanted = np.geomspace(between[0], between[-1], n_settings - 2)
-            between = between[np.unique([np.abs(np.log(between / w)).argmin() for w in wanted])]
-        return [{"ccp_alpha": float(alpha)} for alpha in (1.0, *between[::-1], 0.0)]
+        return pruning_settings(path.ccp_alphas, n_settings)
 
 
 def _unit_variance(y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -373,16 +373,12 @@ class Promise:
         answer_costs : float64 (n_answers, n_classes)
         groups : int64 (n,), codes of groups of rows, of which the means count if they did in the calibration
         """
-        found, groups = [], groups if self.grouped else None
+        found, grouped = [], self.grouped and groups is not None
         for risk in self.risks:
-            counted = risk.counted(y)
-            losses, _ = unit_losses(
-                risk.losses(answers[counted, None], y[counted], answer_costs),
-                None if groups is None else groups[counted],
-            )
+            losses, _ = self._losses(risk, answers, y, answer_costs, groups)
             if len(losses):
                 test = RiskTest(risk, "", len(losses), float(losses.sum()), np.nan)
-                found.append(_shown(test, "", groups is not None, self.refers, "on_these"))
+                found.append(_shown(test, "", grouped, self.refers, "on_these"))
             else:
                 found.append(f"These have no {units_text(risk, False, self.refers)}.")
         return found
@@ -397,24 +393,11 @@ class Promise:
         """Whether other rows have more errors than the promise allows; without the risks of which no row counts.
 
         A promise that is kept is said to be broken by at most 5 % of such sets of rows, if each is looked at once.
-        Errors and recalls are those of the answered rows.
-
-        Parameters
-        ----------
-        answers : int64 (n,), class codes; n_classes for a referred row
-        y : int64 (n,), class codes
-        answer_costs : float64 (n_answers, n_classes)
-        groups : int64 (n,), codes of groups of rows, of which the means count if they did in the calibration
+        Errors and recalls are those of the answered rows. Parameters are as for ``found``.
         """
-        groups = groups if self.grouped else None
-        found = []
-        for risk in self.risks:
-            counted = risk.counted(y)
-            losses = risk.losses(answers[counted, None], y[counted], answer_costs)
-            units, single = unit_losses(losses, None if groups is None else groups[counted])
-            if len(units):
-                found.append((risk, units[:, 0], single and risk.kind != "cost"))
-        watched = []
+        watched, grouped = [], self.grouped and groups is not None
+        each = [(risk, *self._losses(risk, answers, y, answer_costs, groups)) for risk in self.risks]
+        found = [(risk, losses, single and risk.kind != "cost") for risk, losses, single in each if len(losses)]
         for risk, losses, single in found:
             n, loss, level, power = len(losses), float(losses.sum()), BROKEN_AT / len(found), None
             if single:
@@ -424,8 +407,22 @@ class Promise:
             else:  # a bet that the mean of 1 - loss is below 1 - limit
                 p_value = float(risk_control.betting_p_value(1 - losses, 1 - risk.limit))
             p_value = min(p_value * len(found), 1.0)
-            watched.append(WatchedRisk(risk, n, loss, p_value, power, groups is not None, self.refers))
+            watched.append(WatchedRisk(risk, n, loss, p_value, power, grouped, self.refers))
         return watched
+
+    def _losses(
+        self,
+        risk: Risk,
+        answers: NDArray[np.int64],
+        y: NDArray[np.int64],
+        answer_costs: NDArray[np.float64],
+        groups: NDArray[np.int64] | None,
+    ) -> tuple[NDArray[np.float64], bool]:
+        """The losses of the rows that count, or their means over groups, and whether each is of one row."""
+        counted = risk.counted(y)
+        losses = risk.losses(answers[counted, None], y[counted], answer_costs)
+        units, single = unit_losses(losses, groups[counted] if self.grouped and groups is not None else None)
+        return units[:, 0], single
 
     def is_by(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> bool:
         """Whether it was made by these rows, in the order of the policy, with these class codes."""
