@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from agents.policy import AdviseRows, Policy
+from agents.policy import AdviseRows, DelegatingPolicy, Policy
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
@@ -171,7 +171,7 @@ def calibrated(policy: Policy, states: PathStates, calibration: Calibration) -> 
 
 
 @dataclass(frozen=True, eq=False)
-class TemperedPolicy(Policy):
+class TemperedPolicy(DelegatingPolicy):
     """A policy with tempered probabilities; it acquires what the policy inside does, and stops where that one does.
 
     The answer is the class of the lowest expected error cost by the tempered probabilities. If all errors cost the
@@ -248,15 +248,6 @@ class TemperedPolicy(Policy):
             stop_cost=stop_cost,
             probabilities=proba,
         )
-
-    def can_change(
-        self,
-        acquired: NDArray[np.bool_],
-        legal: NDArray[np.bool_],
-        advice: Advice,
-        missing: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.bool_]:
-        return self.policy.can_change(acquired, legal, advice, missing)
 
     def walk(self, state: State) -> Walk:
         """That of the policy inside where all errors cost the same, so that its answers stay."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from agents.policy import AdviseRows, Policy, check_rows, legal_from
+from agents.policy import AdviseRows, DelegatingPolicy, Policy, check_rows, legal_from
 from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import Trajectories
 from fsgym.evaluation.calibrate import PathRecord
@@ -26,7 +26,7 @@ ActOnAdvice = Callable[
 
 
 @dataclass(frozen=True, eq=False)
-class CertainPolicy(Policy):
+class CertainPolicy(DelegatingPolicy):
     """A policy that goes on in the order of another one where that would stop, and is not certain enough.
 
     Only actions differ from those of the other policy: answers, probabilities and the order are the same. Under rules
@@ -54,10 +54,6 @@ class CertainPolicy(Policy):
     policy: Policy
     promise: Promise
     rules: Rules
-
-    @property
-    def telling(self) -> NDArray[np.int64]:
-        return self.policy.telling
 
     def advise(
         self,
@@ -96,25 +92,6 @@ class CertainPolicy(Policy):
             answers=np.where(referred, rules.n_classes, advice.answers),
             stop_cost=np.where(referred, rules.refer_cost, advice.stop_cost),
         )
-
-    def can_change(
-        self,
-        acquired: NDArray[np.bool_],
-        legal: NDArray[np.bool_],
-        advice: Advice,
-        missing: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.bool_]:
-        return self.policy.can_change(acquired, legal, advice, missing)
-
-    def state_probabilities(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        missing: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.float64] | None:
-        if missing is None:
-            return self.policy.state_probabilities(acquired, values)
-        return self.policy.state_probabilities(acquired, values, missing)
 
     @property
     def is_tempered(self) -> bool:

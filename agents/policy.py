@@ -285,6 +285,34 @@ def joined(parts: Sequence[Trajectories], order: NDArray[np.int64]) -> Trajector
     )
 
 
+class DelegatingPolicy(Policy):
+    """A policy that is as another one, ``policy``, but for what a subclass changes."""
+
+    policy: Policy
+
+    @property
+    def telling(self) -> NDArray[np.int64]:
+        return self.policy.telling
+
+    def can_change(
+        self,
+        acquired: NDArray[np.bool_],
+        legal: NDArray[np.bool_],
+        advice: Advice,
+        missing: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.bool_]:
+        return self.policy.can_change(acquired, legal, advice, missing)
+
+    def state_probabilities(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        missing: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.float64] | None:
+        known: Any = {} if missing is None else {"missing": missing}
+        return self.policy.state_probabilities(acquired, values, **known)
+
+
 def check_rows(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.float32]:
     """The rows to classify as a read-only float32 array; ValueError if they or the rules do not fit the policy."""
     if rules.groups != trained_with.groups or rules.n_classes != trained_with.n_classes:

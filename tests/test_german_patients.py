@@ -16,7 +16,7 @@ from fsgym.session.values import typing_text, value_of_text
 from fsgym.web.entries import read_entry
 from support.patients import NOT_FEATURES, TARGET, patients
 
-pytest.importorskip("openpyxl", reason="openpyxl is not installed (extra excel)")
+pytest.importorskip("openpyxl", reason="needs openpyxl, which the extra excel installs")
 pytestmark = pytest.mark.slow
 DROPPED = ",".join((*NOT_FEATURES, "pid"))
 

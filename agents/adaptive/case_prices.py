@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from agents.anystate.mixture.classifier import MixturePolicy
 from agents.calibration import read_policy
 from agents.lattice.policy import LatticePolicy
-from agents.policy import Policy
+from agents.policy import DelegatingPolicy, Policy
 from agents.tradeoff import Learner
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
@@ -119,7 +119,7 @@ class RememberingLearner(Learner):
 
 
 @dataclass(frozen=True, eq=False)
-class CasePricedPolicy(Policy):
+class CasePricedPolicy(DelegatingPolicy):
     """A policy for each of some vectors of prices, and one that plans with any.
 
     Where nothing is said of the prices of a case, they count as the means.
@@ -145,32 +145,15 @@ class CasePricedPolicy(Policy):
         return self.policies[same[0]] if len(same) else self.other.at_prices(costs)
 
     @cached_property
-    def usual(self) -> Policy:
+    def policy(self) -> Policy:  # type: ignore[override]
         """The policy at the mean prices."""
         return self.at_prices(self.rules.costs)
 
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
-        return self.usual.advise(acquired, values, legal)
-
-    def can_change(
-        self,
-        acquired: NDArray[np.bool_],
-        legal: NDArray[np.bool_],
-        advice: Advice,
-        missing: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.bool_]:
-        return self.usual.can_change(acquired, legal, advice, missing)
-
-    def state_probabilities(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        missing: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.float64] | None:
-        return self.usual.state_probabilities(acquired, values, missing)
+        return self.policy.advise(acquired, values, legal)
 
     def walk(self, state: State) -> Walk:
-        return self.usual.walk(state)
+        return self.policy.walk(state)
 
     @property
     def is_tempered(self) -> bool:

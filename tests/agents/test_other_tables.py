@@ -17,12 +17,12 @@ def table():
 
 
 def polars_of(values):
-    polars = pytest.importorskip("polars", reason="polars is not installed")
+    polars = pytest.importorskip("polars", reason="needs polars, which the extra test installs")
     return polars.from_pandas(values) if isinstance(values, pd.DataFrame) else polars.Series("y", values)
 
 
 def arrow_of(values):
-    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    pyarrow = pytest.importorskip("pyarrow", reason="needs pyarrow, which the extra parquet installs")
     return pyarrow.Table.from_pandas(values) if isinstance(values, pd.DataFrame) else pyarrow.array(values)
 
 

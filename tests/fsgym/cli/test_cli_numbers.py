@@ -66,7 +66,7 @@ def test_the_target_of_a_german_table_is_read_for_a_model(folder, model, kind):
     if kind == "csv":
         written.to_csv(path, index=False, sep=";")
     else:
-        pytest.importorskip("openpyxl", reason="openpyxl is not installed (extra excel)")
+        pytest.importorskip("openpyxl", reason="needs openpyxl, which the extra excel installs")
         written.to_excel(path, index=False)
     with pytest.warns(UserWarning, match="separate thousands"):
         labelled = read_labelled(ModelData.open(model, {}), str(path), None, "error")

@@ -144,7 +144,7 @@ def test_numbers_of_a_target_are_read_as_they_are_written(tmp_path, kind):
     if kind == "csv":
         table.to_csv(source, index=False, sep=";")
     elif kind == "xlsx":
-        pytest.importorskip("openpyxl", reason="openpyxl is not installed (extra excel)")
+        pytest.importorskip("openpyxl", reason="needs openpyxl, which the extra excel installs")
         table.to_excel(source, index=False)
     with pytest.warns(UserWarning, match="separate thousands"):
         data = load_dataset(source, target="price", bins=5)

@@ -14,7 +14,7 @@ from fsgym.datasets import read_table_for
 from fsgym.support import extras
 from support.refusals import refused
 
-openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed (extra excel)")
+openpyxl = pytest.importorskip("openpyxl", reason="needs openpyxl, which the extra excel installs")
 ROWS = [["age", "crp", "ward", "ill"], [61, "3,5", "007", "yes"], [40.5, "<1,5", 7, "no"], [None, 12, "er", "yes"]]
 
 
