@@ -33,8 +33,11 @@ const FsgymWords = (() => {
     return `${trimmed(mantissa)}e${sign}${String(Math.abs(e)).padStart(2, "0")}`;
   }
 
+  // A number without the rounding of sums in another order, as in fsgym/text/speech.py.
+  const same = (x) => (Number.isFinite(x) ? Number(x.toPrecision(12)) : x);
+
   // A price, cost or share with the decimal sign of the language; values of columns are written as they are read.
-  const figure = (x, digits) => general(x, digits).replace(".", said("decimal"));
+  const figure = (x, digits) => general(same(x), digits).replace(".", said("decimal"));
   const moneyText = (x, digits = 4) => (speech.currency ? `${figure(x, digits)} ${speech.currency}` : figure(x, digits));
   const costText = (x, digits = 3) => (speech.same_unit ? moneyText(x, digits) : figure(x, digits));
 
@@ -54,7 +57,7 @@ const FsgymWords = (() => {
 
   function probabilityText(share) {
     if (share > 0 && share < 0.01) return said("below_one");
-    return share > 0.99 && share < 1 ? said("above_99") : `${fixed(100 * share, 0)} %`;
+    return share > 0.99 && share < 1 ? said("above_99") : `${fixed(same(100 * share), 0)} %`;
   }
 
   // The plain text of a number with the decimal sign of its column.

@@ -101,7 +101,8 @@ def number_text(value: float, form: str = ".4g") -> str:
     ...     number_text(2.5)
     '2,5'
     """
-    return f"{value:{form}}".replace(".", said("decimal"))
+    same = float(f"{value:.12g}")  # so that sums in another order, as on exported pages, are not said otherwise
+    return f"{same:{form}}".replace(".", said("decimal"))
 
 
 def money_text(price: float, form: str = ".4g") -> str:
