@@ -143,7 +143,7 @@ def _target_parts(rules: Any, classes: list[Any]) -> list[str | HtmlTable]:
 
 def _numbers_in_words(rules: Any, bins: Bins) -> str:
     """The bins of a numeric target, its answers, and what errors cost."""
-    values, own = bins.values, np.array_equal(rules.error_costs, bins.error_costs)
+    values, own = bins.values, bins.are_costs(rules.error_costs)
     error = f"the {bins.error.replace('_', ' ')}" if own else "other costs of errors"
     return (
         f"Target: a number, answered by the {bins.answers}s of {bins.n_bins} bins, {values[0]:.4g} to "

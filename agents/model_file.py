@@ -283,7 +283,7 @@ def _one_line(error: Exception) -> str:
 def rule_parameters(rules: Rules, labels: Labels) -> dict[str, Any]:
     """The options of ``Rules`` as parameters of an estimator: by name where the model has names."""
     options: dict[str, Any] = {**rules.options()}
-    if labels.bins is not None and np.array_equal(rules.error_costs, labels.bins.error_costs):
+    if labels.bins is not None and labels.bins.are_costs(rules.error_costs):
         options["error_costs"] = None  # the data set brings them
     columns, names, classes = labels.columns, rules.names, [str(c) for c in labels.classes]
     if rules.costs_by_case:  # they are those of the data

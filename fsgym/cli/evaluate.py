@@ -33,6 +33,7 @@ JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object with all figures, and nothing else, on standard output.")
 ]
 SHOWN_FIGURES = (*FIGURE_LABELS, "loss_low", "loss_high", *PROBABILITY_FIGURES)
+CALIBRATED_ON = "These are the rows that it was calibrated on: others are needed to check it."
 CLASSES_PRINTED = 8  # of more than two, with recall and precision; --json has all
 LABEL_WIDTH, CELL_WIDTH = 28, 10
 REFERENCE_WORDS = {
@@ -153,7 +154,7 @@ def sentences_of_promise(model: Any, result: Evaluation, plain: Evaluation) -> l
         price += f"; referred: {percent(round(result.referred, 4))} and {percent(round(plain.referred, 4))}"
     found.append(f"{price}.")
     if promise.is_by(model.arrangement_.rows(data.X), data.y):
-        found.append("These are the rows that it was calibrated on: others are needed to check it.")
+        found.append(CALIBRATED_ON)
     return [*promise.sentences(), *found]
 
 

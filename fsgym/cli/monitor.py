@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from fsgym.cli import options
-from fsgym.cli.evaluate import JsonOption, print_json
+from fsgym.cli.evaluate import CALIBRATED_ON, JsonOption, print_json
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
 from fsgym.cli.terminal import show
 from fsgym.data.row_groups import encode_row_groups
@@ -48,7 +49,7 @@ def monitor(
 
     With --json, one object: model, data, rows, differs, comparison (rows, columns, tests, and differences: column, ""
     for the classes, kinds, p_value, n_rows, factor, text), answers (by label: share, share_in_training) and promise
-    (risk, n, loss, p_value, power, is_broken; empty without --target).
+    (risk, n, loss, p_value, power, is_broken; empty without labels), and remark: whether rows were used in training.
 
     Example: fsgym monitor model.safetensors new.csv --target died
     """
@@ -61,16 +62,17 @@ def monitor(
     summary = opened.classifier.training_summary_
     if summary is None:
         raise ValueError(f"{model} has no summary of its training to compare with; train the model again")
-    codes, labels, groups = None, None, None
+    codes, labels, groups, remarks = None, None, None, []
     with options.warnings_printed():
         table, loaded = opened.read(data, data_dir)
-        if target is None:
+        if target is None and loaded is None:
             rows = opened.rows_of(table, data, missing_columns)
         else:
             labelled = labelled_data(opened, data, table, loaded, missing_columns)
             rows, codes, ids = labelled.rows, labelled.loaded.dataset.y, labelled.loaded.dataset.row_groups
             groups = None if ids is None else encode_row_groups(ids, len(rows), "row_groups")
             labels = labelled.loaded.dataset.target
+            remarks += [said] if (said := labelled.caution(np.arange(len(rows)))) else []
         classifier = opened.classifier_for(table.columns)
         answers = classifier.trajectories(rows).answers
     compared = opened.compare(rows, table.columns, labels)
@@ -78,13 +80,17 @@ def monitor(
     promise = opened.classifier.promise_
     watched = []
     if codes is not None and promise is not None:
+        if promise.is_by(classifier.arrangement_.rows(labelled.loaded.dataset.X), codes):
+            remarks.append(CALIBRATED_ON)
         watched = promise.watch(answers, codes, classifier.rules_.answer_costs, groups)
     differs = bool(compared.differences) or any(risk.is_broken for risk in watched)
     shares = _shares(classifier, summary, answers)
     if as_json:
         tested = [w._asdict() | {"risk": w.risk._asdict(), "is_broken": w.is_broken} for w in watched]
         head = {"model": str(model), "data": data, "rows": len(rows), "differs": differs}
-        print_json(head | {"comparison": compared.as_json(), "answers": shares, "promise": tested})
+        print_json(
+            head | {"comparison": compared.as_json(), "answers": shares, "promise": tested, "remark": " ".join(remarks)}
+        )
     else:
         for risk in sorted(watched, key=lambda risk: not risk.is_broken):
             show(f"{'Broken: ' if risk.is_broken else ''}{risk.sentence()}")
@@ -92,7 +98,11 @@ def monitor(
         _print_answers(shares)
         if promise is not None and promise.risks and not watched:
             reason = "that needs --target" if codes is None else "none of these rows counts"
+            if promise.grouped and codes is not None and groups is None:
+                reason = "it is of means over groups of rows, and these have no groups"
             show(f"The promise is not tested: {reason}.")
+        for remark in remarks:
+            show(remark)
     if differs:
         raise typer.Exit(DIFFERS)
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
@@ -221,7 +220,7 @@ def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLi
 def _errors_in_words(protocol: Any) -> str:
     """The costs of errors in words; "" if each wrong answer costs 1."""
     bins, costs = protocol.dataset.bins, protocol.rules.error_costs
-    if bins is not None and np.array_equal(costs, bins.error_costs):
+    if bins is not None and bins.are_costs(costs):
         return f"the {bins.error.replace('_', ' ')}, in the unit of the target"
     return describe_error_costs(costs, protocol.dataset.classes.tolist())
 

@@ -84,6 +84,10 @@ class Bins:
     answers: BinAnswers = "median"
     n_asked: int | None = None
 
+    def are_costs(self, error_costs: NDArray[np.float64]) -> bool:
+        """Whether costs of errors are those of these bins; others are a user's own."""
+        return np.array_equal(error_costs, self.error_costs)
+
     @classmethod
     def of(
         cls,

@@ -389,12 +389,13 @@ class TrainedRows:
 
     def __init__(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> None:
         self._keys, counts = np.unique(_keys_of_rows(X, y), return_counts=True)
-        self._repeated = float(counts[counts > 1].sum() / max(len(X), 1))
+        self._n, self._repeated = len(X), float(counts[counts > 1].sum() / max(len(X), 1))
 
     def refuse(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> None:
         """ValueError where more of these rows are in the training than rows of such a table are in it twice."""
         among = float(np.isin(_keys_of_rows(X, y), self._keys).mean())
-        error = np.sqrt(self._repeated * (1 - self._repeated) / len(X))
+        share = (self._repeated * self._n + 1) / (self._n + 2)  # where no rows were equal, some may be
+        error = np.sqrt(share * (1 - share) * (1 / len(X) + 1 / self._n))
         if among > self._repeated + MAX_SHARE_TRAINED + N_ERRORS_OF_SHARE * error:
             by_chance = "" if not self._repeated else f", where {self._repeated:.0%} would be by chance"
             raise ValueError(

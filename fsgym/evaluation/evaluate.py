@@ -217,7 +217,9 @@ def _evaluate_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> Evalu
             "each row pays the prices of the model, and not its own of case_costs; pass rules=Rules.for_dataset(data, "
             "lam=...) for these"
         )
-    rules = rules or own
+    rules, given = rules or own, data.bins if isinstance(data, Dataset) else None
+    if given is not None and dataset.bins is not None and given.are_costs(rules.error_costs):
+        rules = rules.with_bins(dataset.bins)  # of the model, which knows no others
     if (rules.n_classes, rules.groups) != (own.n_classes, own.groups):
         raise ValueError(
             f"rules must have the {own.n_acquisitions} acquisitions and {own.n_classes} classes of the model, got "
@@ -335,7 +337,7 @@ def _summarise(
     if bins is not None and numbers is not None:
         if predicted is None:
             predicted = np.append(bins.values, np.nan)[np.minimum(answers, bins.n_bins)]
-        if np.array_equal(rules.error_costs, bins.error_costs):  # otherwise the user has costs of errors for each bin
+        if bins.are_costs(rules.error_costs):  # otherwise the user has costs of errors for each bin
             errors = np.where(answered, bins.losses(numbers, predicted), errors)
     losses = errors + rules.lam * spent
     columns_used = dataset.columns.of_features(used)

@@ -393,9 +393,12 @@ class Promise:
         """Whether other rows have more errors than the promise allows; without the risks of which no row counts.
 
         A promise that is kept is said to be broken by at most 5 % of such sets of rows, if each is looked at once.
-        Errors and recalls are those of the answered rows. Parameters are as for ``found``.
+        Errors and recalls are those of the answered rows. Nothing is tested of means over groups where the rows have
+        no ``groups``. Parameters are as for ``found``.
         """
-        watched, grouped = [], self.grouped and groups is not None
+        watched: list[WatchedRisk] = []
+        if self.grouped and groups is None:  # of rows that depend on each other too many are wrong too often
+            return watched
         each = [(risk, *self._losses(risk, answers, y, answer_costs, groups)) for risk in self.risks]
         found = [(risk, losses, single and risk.kind != "cost") for risk, losses, single in each if len(losses)]
         for risk, losses, single in found:
@@ -407,7 +410,7 @@ class Promise:
             else:  # a bet that the mean of 1 - loss is below 1 - limit
                 p_value = float(risk_control.betting_p_value(1 - losses, 1 - risk.limit))
             p_value = min(p_value * len(found), 1.0)
-            watched.append(WatchedRisk(risk, n, loss, p_value, power, grouped, self.refers))
+            watched.append(WatchedRisk(risk, n, loss, p_value, power, self.grouped, self.refers))
         return watched
 
     def _losses(

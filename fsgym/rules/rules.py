@@ -13,6 +13,7 @@ from fsgym.data.checks import check_groups
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
 from fsgym.data.groups import default_names, resolve_groups
+from fsgym.data.targets import Bins
 from fsgym.rules import checks
 from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, price, price_sets_greedily
 from fsgym.rules.labels import describe_error_costs
@@ -307,6 +308,12 @@ class Rules:
         [1.0, 2.0, 8.0]
         """
         return self.replace(costs=self.costs if costs is None else costs)
+
+    def with_bins(self, bins: Bins) -> Self:
+        """The same rules for a numeric target in these bins, whose errors they cost."""
+        given: dict[str, Any] = self._given() | {"error_costs": bins.error_costs}
+        named: dict[str, Any] = {"names": self.names, "classes": bins.values.tolist()}
+        return type(self)(self.n_features, bins.n_bins, **named, costs_by_case=self.costs_by_case, **given)
 
     def reordered(self, features: Sequence[int], acquisitions: Sequence[int]) -> Self:
         """The same rules for permuted features and acquisitions: entry k of each is the old index of the new one k."""

@@ -67,6 +67,9 @@ def test_evaluation_counts_true_numbers():
     assert fsgym.evaluate(model, TEST, rules=costs).error_cost == pytest.approx(
         1 - fsgym.evaluate(model, TEST).accuracy
     )
+    own_bins = fsgym.evaluate(model, DATA, rules=Rules.for_dataset(DATA, lam=0.1))  # those of the model are others
+    assert own_bins.error_cost == own_bins.absolute_error
+    assert own_bins.loss == fsgym.evaluate(model, DATA).loss
     plain = fsgym.evaluate(agents.LatticeClassifier(lam=0.1, random_state=0).fit(PLAIN), PLAIN)
     assert "absolute_error" not in plain.figures()
     assert np.isnan(plain.absolute_error)

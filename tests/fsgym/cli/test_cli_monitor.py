@@ -111,6 +111,17 @@ def test_monitor_tests_what_a_model_that_refers_promises(files, capsys, tmp_path
     assert [(risk["risk"]["kind"], risk["n"]) for risk in found] == [("error", answered.sum()), ("referred", 300)]
 
 
+def test_monitor_says_whether_rows_trained_or_calibrated_and_uses_the_labels_of_named_data(capsys, tmp_path):
+    model = tmp_path / "wine"
+    assert call(capsys, "train", "wine", "-o", model, "--agent", "mixture")[0] == 0
+    code, out, error = call(capsys, "monitor", model, "wine")
+    assert (code, error) == (0, "")
+    assert "used in training" in " ".join(out.split())
+    found = json.loads(call(capsys, "monitor", model, "wine", "--json")[1])
+    assert "used in training" in found["remark"]
+    assert found["comparison"]["tests"] > found["comparison"]["columns"]  # of the classes, too
+
+
 def test_a_model_file_without_a_summary_warns_of_nothing(files, capsys, tmp_path):
     model, _, grams = files
     arrays, header = model_file.read(model, "lattice")

@@ -16,6 +16,7 @@ from fsgym.evaluation import risk_control as rc
 from fsgym.evaluation.calibrate import (
     CalibrationRows,
     PathRecord,
+    TrainedRows,
     check_targets,
     choose_limit,
     chooses_start,
@@ -434,6 +435,7 @@ def test_means_over_groups_are_watched(size):
             assert (watched.power is None) == (size > 1)
     assert broken[0].mean() <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 150)
     assert broken[1].mean() > 0.9
+    assert promise.watch(wrong.astype(np.int64), y, costs) == []  # whose rows depend on each other is not known
     assert "groups" in watched.sentence()
 
 
@@ -460,3 +462,12 @@ def test_a_promise_with_referral_is_said_in_each_language(language, grouped):
     else:
         assert not re.search(r"\b(the|is|are|and|rows|referred|answer)\b", text)
         assert "{" not in text
+
+
+def test_few_training_rows_do_not_show_how_many_rows_are_equal():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (220, 5)).astype(np.float32), np.zeros(220, np.int64)
+    trained = TrainedRows(X[:20], y[:20])
+    trained.refuse(X[20:], y[20:])  # half of them have one of the 32 kinds of rows of the training
+    with pytest.raises(ValueError, match=r"100% of these are among its training rows, where .* would be by chance"):
+        trained.refuse(np.repeat(X[:20], 10, axis=0), np.zeros(200, np.int64))
