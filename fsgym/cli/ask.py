@@ -145,7 +145,7 @@ def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -
             charge_unknown=given["charge-unknown"],
             accept=given["accept"],
             missing=None if given["missing"] is None else options.comma_separated(given["missing"]),
-            prices=_prices_of_case(given["price"]),
+            prices=options.numbers_by_name(given["price"], "--price", "NAME=PRICE"),
         )
     except (ValueError, TypeError) as error:
         text = accepting(error, "(--accept)")
@@ -167,20 +167,6 @@ def _as_typed(values: dict[str, Any], columns: Columns) -> dict[str, Any]:
         return value_of_text(by_name[name], value) if isinstance(value, str) and name in by_name else value
 
     return {name: typed(name, value) for name, value in values.items()}
-
-
-def _prices_of_case(given: list[str] | None) -> dict[str, float] | None:
-    """Prices by name from NAME=PRICE; ValueError where one is malformed."""
-    if given is None:
-        return None
-    prices = {}
-    for part in options.comma_separated(given):
-        name, _, price = part.rpartition("=")
-        try:
-            prices[name] = float(price)
-        except ValueError:
-            raise ValueError(f"--price must be NAME=PRICE, got {part!r}; as --price ct=9.5") from None
-    return prices
 
 
 def _talk(model: Path, session: Session, unfinished: dict[str, Any] | None, file: SessionFile, saved: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,9 +11,7 @@ import typer
 from fsgym.cli import mistakes, options
 from fsgym.cli.evaluate import part_in_words
 from fsgym.cli.terminal import show
-from fsgym.session.values import number_or_text
 from fsgym.support.writing import writable_folder
-from fsgym.text.messages import brief
 
 
 @options.with_sign_options
@@ -77,7 +74,7 @@ def calibrate(
     mistakes.check_model(model)
     mistakes.check_data(data, data_dir)
     mistakes.refuse_folder(output, "--output", "the model")
-    recalls = read_recalls(target_recall)
+    recalls = options.numbers_by_name(target_recall, "--target-recall", "CLASS=SHARE")
     from fsgym.cli.model_data import ModelData, labelled_data
     from fsgym.data.reading.model_tables import refuse_unknown_columns
     from fsgym.datasets.loading import part_index
@@ -116,19 +113,3 @@ def calibrate(
         show("If some of these rows had a part in training, the promise does not hold.")
     show(f"Model: {output}")
     show(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
-
-
-def read_recalls(texts: Sequence[str] | None) -> dict[str, float] | None:
-    """Recalls by class from texts such as ``acs=0.98,mi=0.95``; ValueError for other texts.
-
-    >>> read_recalls(["acs=0.98,a=b=0.9"])
-    {'acs': 0.98, 'a=b': 0.9}
-    """
-    recalls: dict[str, float] = {}
-    for part in options.comma_separated(texts):
-        label, _, share = (text.strip() for text in part.rpartition("="))
-        number = number_or_text(share)
-        if not label or not isinstance(number, int | float):
-            raise ValueError(f"--target-recall must be CLASS=SHARE, separated by commas, got {brief(part)}")
-        recalls[label] = float(number)
-    return recalls if texts else None

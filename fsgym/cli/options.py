@@ -17,6 +17,7 @@ from fsgym.cli.terminal import say
 from fsgym.data.targets import N_BINS
 from fsgym.methods import METHODS, method_names
 from fsgym.rules.options import Form, RuleOption, unnamed_options
+from fsgym.text.messages import brief
 
 if TYPE_CHECKING:
     from fsgym.data.reading.reading import Reading
@@ -412,3 +413,23 @@ def check_language(language: str) -> None:
 def comma_separated(texts: Sequence[str] | None) -> list[str]:
     """The values of an option that may be repeated and may hold several values, separated by commas."""
     return [part.strip() for text in texts or () for part in text.split(",") if part.strip()]
+
+
+def numbers_by_name(texts: Sequence[str] | None, option: str, form: str) -> dict[str, float] | None:
+    """Numbers by name from texts such as ``acs=0.98,mi=0.95``; ValueError for other texts and for a name given twice.
+
+    >>> numbers_by_name(["acs=0.98,a=b=0.9"], "--target-recall", "CLASS=SHARE")
+    {'acs': 0.98, 'a=b': 0.9}
+    """
+    from fsgym.session.values import number_or_text
+
+    numbers: dict[str, float] = {}
+    for part in comma_separated(texts):
+        name, _, text = (side.strip() for side in part.rpartition("="))
+        number = number_or_text(text)
+        if not name or not isinstance(number, int | float):
+            raise ValueError(f"{option} must be {form}, separated by commas, got {brief(part)}")
+        if name in numbers:
+            raise ValueError(f"{option} names {name!r} twice; name each once")
+        numbers[name] = float(number)
+    return numbers if texts else None

@@ -10,7 +10,7 @@ from test_cli import call
 
 from agents import load_classifier
 from fsgym import evaluate
-from fsgym.cli.calibrate import read_recalls
+from fsgym.cli.options import numbers_by_name
 from tests.fsgym.cli.conftest import cases
 
 
@@ -133,6 +133,10 @@ def test_evaluate_says_what_is_promised_and_what_is_found(files, capsys, tmp_pat
     assert "promise" not in json.loads(plain)
 
 
-def test_recalls_from_texts():
-    assert read_recalls(None) is None
-    assert read_recalls(["acs=.98, mi = 0.9", "1=0.5"]) == {"acs": 0.98, "mi": 0.9, "1": 0.5}
+def test_numbers_by_name():
+    assert numbers_by_name(None, "--price", "NAME=PRICE") is None
+    recalls = numbers_by_name(["acs=.98, mi = 0.9", "1=0.5"], "--target-recall", "CLASS=SHARE")
+    assert recalls == {"acs": 0.98, "mi": 0.9, "1": 0.5}
+    for texts, words in ((["ct=1", "ct=2"], "'ct' twice"), (["ct"], "NAME=PRICE"), (["=1"], "NAME=PRICE")):
+        with pytest.raises(ValueError, match=words):
+            numbers_by_name(texts, "--price", "NAME=PRICE")
