@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -304,6 +305,14 @@ class OrderedAcquisitionsMixin:
         record = self._record(table)
         self.promise_ = make_promise(record, numbers, rows, wanted, self.rules_, n_calibrations=n_calibrations)
         return self
+
+    def without_promise(self) -> Self:
+        """This model as it was before ``calibrate``, to compare prices with; itself if it is not calibrated."""
+        if self.promise_ is None:
+            return self
+        model = copy(self)
+        model.promise_, model._calibrations = None, dict(self._calibrations)  # its own count
+        return model
 
     def _codes_of(self, y: Any) -> NDArray[np.int64]:
         """The class codes of labels (n_samples,); ValueError for others than ``classes_``."""

@@ -33,12 +33,12 @@ def answer_in_words(ranking: Ranking | None) -> list[str]:
     best = ranking.best
     if best is None:
         flags = listing(dict.fromkeys(f"{s.title} ({s.flag})" for s in ranking.standings))
-        return [f"No method can be named as the best: {flags}."]
+        return [f"No method can be named as the best: {flags}.", *_prices_of_promises(ranking)]
     if best.reference or not best.acquires:
         answer = [_reference_sentence(ranking, best), *_runner_up(ranking, best)]
     else:
         answer = [_best_sentence(ranking, best), *_first_acquisition(best), *_noise(ranking)]
-    return [*answer, *_flagged(ranking, best), *_failed(ranking)]
+    return [*answer, *_prices_of_promises(ranking), *_flagged(ranking, best), *_failed(ranking)]
 
 
 def cost_text(ranking: Ranking, value: float) -> str:
@@ -251,6 +251,19 @@ def _names_of(titles: Sequence[str]) -> str:
     others = len(titles) - len(shown)
     shown += [f"{others} others"] if others else []
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+
+
+def _prices_of_promises(ranking: Ranking) -> list[str]:
+    """What calibrated models acquire and pay more than they would without what they promise."""
+    sentences = []
+    for standing in ranking.standings:
+        if "promise_spent" in standing.chosen and standing.chosen["promise_spent"].notna().any():
+            more, paid = (standing.chosen[f"promise_{name}"].mean() for name in ("n_acquisitions", "spent"))
+            sentences.append(
+                f"The promise of {standing.title} costs {more:.2f} acquisitions a case more than without it, at a "
+                f"price of {paid:.3g} more."
+            )
+    return sentences
 
 
 def _failed(ranking: Ranking) -> list[str]:

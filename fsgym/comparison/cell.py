@@ -27,6 +27,7 @@ from fsgym.text.messages import one_line
 CELL_FUNCTION, TESTED_CELL_FUNCTION = (f"fsgym.comparison.cell:{name}" for name in ("run_cell", "run_tested_cell"))
 
 REFIT_FIGURES = ("n_features", "n_acquisitions", "spent")  # need no labels
+PROMISE_FIGURES = ("n_acquisitions", "spent")  # a promise costs them
 
 NAMED_OPTIONS = ("groups", "costs", "unrelated_costs", "related", "prerequisites")  # may name columns
 SHARE_FIGURES = ("accuracy", "sparsity", "admissible", "illegal")  # of the figures of an evaluation, those from 0 to 1
@@ -146,6 +147,7 @@ def _fit_and_validate(
             refit = evaluate(model, shown(validation, train), rules=rules)
             row |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
             row |= _test_figures(result, train) | first_columns(result) | {"by_class": _by_class_as_json(result)}
+            row |= _price_of_promise(model, result, rules)
             ordered = explained and result.trajectories is not None
             cells.append(
                 {
@@ -163,6 +165,14 @@ def _fit_and_validate(
 
 def _test_figures(result: Evaluation, train: Dataset) -> dict[str, Any]:
     return finite_or_none(result.figures()) | {"n_train": train.n_samples, "n_test": result.dataset.n_samples}
+
+
+def _price_of_promise(model: Any, result: Evaluation, rules: Rules) -> dict[str, float]:
+    """What is acquired and paid more, a row, than by the same model without what it promises; {} without a promise."""
+    if getattr(model, "promise_", None) is None:
+        return {}
+    plain = evaluate(model.without_promise(), result.dataset, rules=rules)
+    return {f"promise_{name}": getattr(result, name) - getattr(plain, name) for name in PROMISE_FIGURES}
 
 
 def _by_class_as_json(result: Evaluation) -> str:

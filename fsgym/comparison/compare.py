@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.cell import REFIT_FIGURES, caution_of
+from fsgym.comparison.cell import PROMISE_FIGURES, REFIT_FIGURES, caution_of
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.planned import Comparison, ExecutionOptions, announce_time
 from fsgym.comparison.protocol import TARGETS, make_protocol
@@ -38,6 +38,7 @@ FIGURE_COLUMNS = (
     *(f"validation_{f}" for f in Evaluation.FIGURES),
     *(f"refit_{f}" for f in REFIT_FIGURES),
 )
+PROMISE_COLUMNS = tuple(f"promise_{f}" for f in PROMISE_FIGURES)  # where a method is calibrated
 JSON_COLUMNS = ("usage", "by_class", "first", "first_paid")
 RESULT_COLUMNS = (
     *("dataset", "split", "method", "setting", "params"),
@@ -164,8 +165,10 @@ def compare(
         made, those of no row left out; ``first`` and ``first_paid``, the share for which it was the first, and the
         first that is not free; ``by_class``, rows, recall and precision of each class on the test part. ``seen`` is the
         share of the test rows that a trained policy was trained on: 0 for methods that are fitted here, NaN if its
-        training rows are unknown. ``error`` gives the reason if the fit of this row failed, ``warning`` the first
-        warning of its fits, or what limits the comparison. ``results.attrs["answer"]`` is the answer in words.
+        training rows are unknown; where one of them is calibrated, ``promise_n_acquisitions`` and ``promise_spent`` are
+        what its promise adds to these figures. ``error`` gives the reason if the fit of this row failed, ``warning``
+        the first warning of its fits, or what limits the comparison. ``results.attrs["answer"]`` is the answer in
+        words.
 
     Raises
     ------
@@ -233,6 +236,8 @@ def run_planned(planned: Comparison, where: ExecutionOptions, command: str | Non
     if protocol.dataset.bins is not None:
         added = [*NUMBER_FIGURES, *(f"validation_{name}" for name in NUMBER_FIGURES)]
         columns, figures = [*columns, *added], [*figures, *added]
+    if any(PROMISE_COLUMNS[0] in o["row"] for o in outcomes):
+        columns, figures = [*columns, *PROMISE_COLUMNS], [*figures, *PROMISE_COLUMNS]
     results = pd.DataFrame([o["row"] for o in outcomes]).reindex(columns=columns)
     texts = results[list(JSON_COLUMNS)].astype(object)
     results[list(JSON_COLUMNS)] = texts.where(texts.notna(), float("nan"))

@@ -87,3 +87,13 @@ def test_refusals_leave_the_model_and_training_ends_the_promise(model):
     model.calibrate(X, y, target_error=0.25)
     assert clone(model).fit(*arrays(200, 2)).promise_ is None
     assert model.fit(*arrays(200, 2)).promise_ is None
+
+
+def test_without_its_promise_a_model_is_as_before(model):
+    X, y = arrays(600, 1)
+    before = model.predict(X)
+    assert model.without_promise() is model
+    plain = model.calibrate(X, y, target_error=0.25).without_promise()
+    assert plain.promise_ is None
+    assert np.array_equal(plain.predict(X), before)
+    assert model.promise_ is not None

@@ -7,6 +7,8 @@ from sklearn.frozen import FrozenEstimator
 
 import fsgym
 from agents import RCPI, LatticeClassifier
+from baselines import StoppingClassifier
+from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.policies import as_in_training, is_factory, training_origin
 from fsgym.comparison.ranking import rank_methods
 from support.thresholds import Thresholds, train
@@ -76,6 +78,27 @@ def test_no_row_of_another_part_counts_as_seen():
     results = fsgym.compare(test, {"model": FrozenEstimator(model)}, splits=1, references=False)
     assert (results["seen"] == 0).all()
     assert results["warning"].isna().all()
+
+
+@pytest.mark.parametrize(
+    "method", [LatticeClassifier(unknown=0, lam=0.05, random_state=0), StoppingClassifier(lam=0.05)]
+)
+@pytest.mark.filterwarnings("ignore:sure:UserWarning")  # fitted to arrays, so its training rows are not known
+def test_a_promise_has_its_price_beside_it(method):
+    whole = fsgym.load_dataset("breast_cancer")
+    train_part, test = whole.split(0.5, 7)
+    model = method.fit(train_part.to_array(), train_part.classes[train_part.y]).calibrate(min_confidence=0.97)
+    results = fsgym.compare(test, {"sure": FrozenEstimator(model)}, splits=1, lam=0.05, references=False)
+    rules = fsgym.Rules.for_dataset(test, lam=0.05)
+    part = test.split(0.5, 0)[1]
+    sure, plain = (fsgym.evaluate(m, part, rules=rules) for m in (model, model.without_promise()))
+    more = sure.n_acquisitions - plain.n_acquisitions
+    assert results["promise_n_acquisitions"][0] == pytest.approx(more)
+    assert results["promise_spent"][0] == pytest.approx(sure.spent - plain.spent)
+    assert more > 0.3
+    assert f"The promise of sure costs {more:.2f} acquisitions a case more" in " ".join(
+        answer_in_words(rank_methods(results, 0.05))
+    )
 
 
 def test_a_callable_without_an_environment_is_marked():
