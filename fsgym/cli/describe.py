@@ -9,8 +9,11 @@ import typer
 
 from fsgym.cli import options
 from fsgym.cli.terminal import console, show
+from fsgym.data.repeated import DUPLICATES
 from fsgym.text.html import HtmlTable
 from fsgym.text.messages import listing
+
+SIGN_NAMES = {"\t": "tab", " ": "space", "'": "apostrophe", ",": "comma", ".": "point", ";": "semicolon"}
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +24,7 @@ def describe(
     data: Annotated[
         str,
         typer.Argument(
-            help="A name from `fsgym datasets`, a CSV, Parquet or npz file, openml:NAME, or a model file.",
+            help="A name from `fsgym datasets`, a CSV, Excel, Parquet or npz file, openml:NAME, or a model file.",
             autocompletion=options.complete_data,
         ),
     ],
@@ -115,7 +118,12 @@ def _training_text(trained_on: Any) -> str:
     for option in ("drop", "category", "numeric"):
         names = getattr(trained_on, option)
         how += [f"{option} {listing(names)}"] if names else []
-    how += [f"rows with the same {trained_on.row_groups} together"] if trained_on.row_groups else []
+    for option in ("separator", "decimal", "thousands", "censored", "sheet", "header_row"):
+        value = getattr(trained_on, option)
+        how += [] if value is None else [f"{option.replace('_', ' ')} {SIGN_NAMES.get(value, value)}"]
+    if trained_on.row_groups:
+        equal = trained_on.row_groups == DUPLICATES
+        how.append("equal rows together" if equal else f"rows with the same {trained_on.row_groups} together")
     return f"Trained on {part} {trained_on.n_samples:,} rows of {'; '.join([trained_on.source, *how])}."
 
 
@@ -134,7 +142,7 @@ def _expectations(model: Any) -> list[str]:
     sentences.append(
         "Its probabilities are calibrated by temperatures." if calibrated else "Its probabilities are not calibrated."
     )
-    if model.promise_ is None:
+    if model.promise_ is None and model.bins_ is None:
         sentences.append("It promises nothing; fsgym calibrate makes it promise an error or a recall.")
     return sentences
 

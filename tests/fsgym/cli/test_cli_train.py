@@ -12,6 +12,8 @@ from test_cli import call
 
 import fsgym
 from agents import DatumWiseClassifier, LatticeClassifier, SB3Classifier, load_classifier, model_file
+from fsgym.cli.describe import _training_text
+from fsgym.cli.model_data import DataOrigin
 from fsgym.datasets import load_costs
 
 FIGURE = r"^  (\S+(?: \S+)*)  .*?(\d\S*)(?:   of .* rows?)?$"
@@ -333,6 +335,15 @@ def test_figures_say_how_many_rows_are_behind_them(capsys, tmp_path):
     seen = call(capsys, "evaluate", path, data, "--split", "train")[1]
     n_rows = [int(re.search(r"rows +(\d+)\n", text)[1]) for text in (held_out, seen)]
     assert sum(n_rows) == 110
+
+
+def test_describe_says_how_the_training_rows_were_read():
+    read = {"separator": ";", "decimal": ",", "thousands": "'", "sheet": "Blatt 2", "header_row": 3}
+    origin = DataOrigin("a.xlsx", "a", "0", 1200, "all", "ill", **read, row_groups="duplicates")
+    assert _training_text(origin) == (
+        "Trained on all 1,200 rows of a.xlsx; target ill; separator semicolon; decimal comma; thousands apostrophe; "
+        "sheet Blatt 2; header row 3; equal rows together."
+    )
 
 
 def test_describe_says_what_a_model_file_holds(capsys, tmp_path):
