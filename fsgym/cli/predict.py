@@ -12,15 +12,17 @@ import typer
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, refuse_folder
-from fsgym.cli.terminal import opened_output, show, write_utf8
-from fsgym.support.writing import writable_folder
-from fsgym.text.messages import brief
+from fsgym.cli.terminal import opened_output, say, show, write_utf8
+from fsgym.support.extras import require
+from fsgym.support.writing import opened_whole, writable_folder
+from fsgym.text.messages import brief, listing, visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ROWS_PER_CALL = 10_000  # classified and written at a time
-SUFFIXES_OF_OUTPUT = (".csv", ".jsonl")
+SUFFIXES_OF_OUTPUT = (".csv", ".xlsx", ".jsonl")
+ROWS_OF_SHEET = 2**20 - 1  # below the header, by the format
 
 
 @options.with_sign_options
@@ -29,7 +31,9 @@ def predict(
     data: options.RowsArgument,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="A .csv or .jsonl file; default: CSV on standard output."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="A .csv, .xlsx or .jsonl file; default: CSV on standard output."
+        ),
     ] = None,
     keep: Annotated[
         list[str] | None,
@@ -51,7 +55,8 @@ def predict(
 
     The output has row (from 0), the columns of --keep, answer, the probability of each class, acquired, and paid.
 
-    acquired has the names in order, separated by semicolons; in JSONL it is a list with values and prices.
+    acquired has the names in order, separated by semicolons; in JSONL it is a list with values and prices. A workbook
+    (.xlsx) shows numbers with the decimal sign of the computer that opens it.
 
     Example: fsgym predict model.safetensors new.csv -o answers.csv --keep pid
     """
@@ -59,7 +64,9 @@ def predict(
     check_missing_columns(missing_columns)
     check_data(data, data_dir)
     if output is not None and output.suffix not in SUFFIXES_OF_OUTPUT:
-        raise ValueError(f"--output must end in {' or '.join(SUFFIXES_OF_OUTPUT)}, got {output}")
+        raise ValueError(f"--output must end in {listing(SUFFIXES_OF_OUTPUT)}, got {output}")
+    if output is not None and output.suffix == ".xlsx":
+        require("excel", f"writing {output}")
     refuse_folder(output, "--output", "the answers")
     from fsgym.cli.model_data import ModelData
     from fsgym.data.reading.model_tables import refuse_unknown_columns
@@ -76,19 +83,21 @@ def predict(
         rows = opened.rows_of(table, data, missing_columns)
         opened.warn_of_differences(opened.compare(rows, table.columns), data, strict)
         writer = Writer(opened.classifier_for(table.columns), copied)
+        copies = table.loc[:, list(copied)]
         if output is None:
             write_utf8()
-        with opened_output(output) as file:
+        if output is not None and output.suffix == ".xlsx":
+            writer.write_workbook(output, rows, copies)
+        else:
             write = writer.write_jsonl if output is not None and output.suffix == ".jsonl" else writer.write_csv
-            for first in range(0, len(rows), ROWS_PER_CALL):
-                part = slice(first, first + ROWS_PER_CALL)
-                write(file, first, rows.iloc[part], table.loc[:, list(copied)].iloc[part])
+            with opened_output(output) as file:
+                write(file, rows, copies)
     if output is not None:
         rules = writer.classifier.rules_
         referred = "" if rules.refer_cost is None else f", {writer.n_referred} referred to {rules.refer_label}"
         show(f"{len(rows)} rows of {data} classified{referred}: {output}")
-        if opened.classifier.rules_.costs_by_case:
-            show("Each row was asked at the mean prices of the training: a file has no prices of the case.")
+    if opened.classifier.rules_.costs_by_case:
+        say("Each row was asked at the mean prices of the training: a file has no prices of the case.")
 
 
 class Writer:
@@ -106,25 +115,56 @@ class Writer:
             if self.header.count(name) > 1:
                 raise ValueError(f"--keep names {brief(name)}, which is a column of the output; rename it in the data")
 
-    def write_csv(self, file: IO[str], first: int, rows: pd.DataFrame, copied: pd.DataFrame) -> None:
-        """Write some rows, of which ``first`` is the number of the first one, as CSV; the header comes before row 0."""
+    def write_csv(self, file: IO[str], rows: pd.DataFrame, copied: pd.DataFrame) -> None:
+        """Write the header and all rows as CSV."""
         lines = csv.writer(file, lineterminator="\n")
-        if first == 0:
-            lines.writerow(self.header)
-        for i, found in enumerate(self._records(rows)):
-            cells = [_csv_cell(v) for v in copied.iloc[i]]
-            acquired = ";".join(step["name"] for step in found["acquired"])
-            shares = [f"{p:.6g}" for p in found.get("probabilities", {}).values()]
-            lines.writerow([first + i, *cells, found["answer"], *shares, acquired, f"{found['paid']:.12g}"])
+        lines.writerow(self.header)
+        for cells, shares, acquired, paid in self._lines(rows, copied):
+            lines.writerow([*cells, *(f"{p:.6g}" for p in shares), acquired, f"{paid:.12g}"])
 
-    def write_jsonl(self, file: IO[str], first: int, rows: pd.DataFrame, copied: pd.DataFrame) -> None:
-        """Write some rows, one JSON object per line."""
-        for i, found in enumerate(self._records(rows)):
-            line = {"row": first + i, **{name: _plain(v) for name, v in copied.iloc[i].items()}, **found}
+    def write_workbook(self, path: Path, rows: pd.DataFrame, copied: pd.DataFrame) -> None:
+        """Write the header and all rows as the sheet of an Excel workbook, in which no text is a formula."""
+        from openpyxl import Workbook
+        from openpyxl.cell import WriteOnlyCell
+
+        if len(rows) > ROWS_OF_SHEET:
+            raise ValueError(f"a sheet has at most {ROWS_OF_SHEET:,} rows, got {len(rows):,}; write a .csv file")
+        book = Workbook(write_only=True)
+        sheet = book.create_sheet("answers")
+
+        def cell(value: Any) -> Any:
+            made = WriteOnlyCell(sheet, value=visible(value) if isinstance(value, str) else value)
+            if isinstance(value, str):
+                made.data_type = "s"
+            return made
+
+        sheet.append([cell(name) for name in self.header])
+        for cells, shares, acquired, paid in self._lines(rows, copied):
+            sheet.append([cell(value) for value in [*cells, *shares, acquired, paid]])
+        with opened_whole(path, binary=True) as file:
+            book.save(file)
+
+    def write_jsonl(self, file: IO[str], rows: pd.DataFrame, copied: pd.DataFrame) -> None:
+        """Write all rows, one JSON object per line."""
+        for i, kept, found in self._records(rows, copied):
+            line = {"row": i, **{name: _plain(v) for name, v in kept.items()}, **found}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
-    def _records(self, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-        """The answer, probabilities, acquisitions and price of each row, as JSON values."""
+    def _lines(self, rows: pd.DataFrame, copied: pd.DataFrame) -> Iterator[tuple[list, list[float], str, float]]:
+        """What the columns of a table need of each row: number, copies and answer, probabilities, names, price."""
+        for i, kept, found in self._records(rows, copied):
+            cells = [i, *("" if (v := _plain(value)) is None else v for value in kept), found["answer"]]
+            acquired = ";".join(step["name"] for step in found["acquired"])
+            yield cells, list(found.get("probabilities", {}).values()), acquired, found["paid"]
+
+    def _records(self, rows: pd.DataFrame, copied: pd.DataFrame) -> Iterator[tuple[int, pd.Series, dict[str, Any]]]:
+        """Of each row its number, the copied cells, and answer, probabilities, acquisitions, price as JSON values."""
+        for first in range(0, len(rows), ROWS_PER_CALL):
+            part = slice(first, first + ROWS_PER_CALL)
+            for i, found in enumerate(self._found(rows.iloc[part]), first):
+                yield i, copied.iloc[i], found
+
+    def _found(self, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
         from fsgym.envs.trajectories import price_steps, values_as_text
 
         model = self.classifier
@@ -171,9 +211,3 @@ def _plain(value: Any) -> Any:
     if value is None or value != value:
         return None
     return value if isinstance(value, bool | int | float | str) else str(value)
-
-
-def _csv_cell(value: Any) -> Any:
-    """A cell as text, which is empty where it is missing."""
-    plain = _plain(value)
-    return "" if plain is None else plain

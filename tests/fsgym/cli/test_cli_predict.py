@@ -305,10 +305,24 @@ def test_whole_numbers_as_labels(capsys, folder):
     assert {type(json.loads(line)["answer"]) for line in (folder / "9.jsonl").read_text().splitlines()} == {int}
 
 
+def test_answers_in_a_workbook_are_those_of_the_csv_file_and_no_text_is_a_formula(capsys, folder):
+    openpyxl = pytest.importorskip("openpyxl", reason="needs the extra excel")
+    table = patients().head(6).assign(pid=["=1+1", "+2", "a\x0bb", "é", "5", "@SUM(A1)"])
+    table.to_csv("odd.csv", index=False)
+    assert call(capsys, "predict", MODEL, "odd.csv", "--keep", "pid", "-o", "a.csv")[0] == 0
+    code, said, _ = call(capsys, "predict", MODEL, "odd.csv", "--keep", "pid", "-o", "a.xlsx")
+    assert (code, said) == (0, "6 rows of odd.csv classified: a.xlsx\n")
+    sheet = openpyxl.load_workbook("a.xlsx").active
+    assert [sheet.cell(2, 2).value, sheet.cell(2, 2).data_type, sheet.cell(4, 2).value] == ["=1+1", "s", "a\\x0bb"]
+    written, csv = pd.read_excel("a.xlsx", dtype={"pid": str}), pd.read_csv("a.csv", dtype={"pid": str})
+    columns = [name for name in csv if name != "pid"]
+    pd.testing.assert_frame_equal(written[columns], csv[columns], check_dtype=False)
+
+
 def test_errors_of_predict_are_one_sentence_and_leave_files_unchanged(capsys, folder, monkeypatch):
     (folder / "here.csv").write_text("as it was")
     for arguments, message in (
-        ([FILE, "-o", "answers.xlsx"], "--output must end in .csv or .jsonl"),
+        ([FILE, "-o", "answers.xls"], "--output must end in .csv, .xlsx, .jsonl, got answers.xls"),
         ([FILE, "-o", FILE], "must be another file than the data"),
         ([FILE, "-o", "here.csv", "--keep", "pidd"], "did you mean 'pid'?"),
         ([FILE, "-o", "here.csv", "--separator", "|"], "lacks the column"),
