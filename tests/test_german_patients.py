@@ -104,6 +104,25 @@ def test_what_is_typed_gives_the_same_answers(folder):
     assert kind != "number" or "with a decimal comma" in talked
 
 
+@pytest.mark.parametrize("i", [0, 7, 33])
+def test_a_case_typed_with_commas_ends_as_one_typed_with_points(folder, i, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    row = patients(300).assign(platelets=lambda t: t["platelets"] * 1000).iloc[i]
+    session, values = load_classifier(folder / "clean.csv.fsgym").session(), []
+    while (question := session.next()) is not None:
+        found = {column.name: row[column.name] for column in question.columns}
+        values += found.values()
+        session.answer(question.name, found)
+    ends = []
+    for name, decimal in (("clean.csv", "."), ("raw.xlsx", ",")):
+        typed = [v if isinstance(v, str) else str(v).replace(".", decimal) for v in values]
+        shown = run("ask", folder / f"{name}.fsgym", "--save", "s.json", typed="\n".join([*typed, "", ""]))[0]
+        ends.append(shown[shown.index("\nAnswer: ") : shown.index("\nSession: ")])
+    assert ends[0] == ends[1]
+    assert f"Answer: {session.step.answer} (paid {session.step.paid:g} in total)" in ends[0]
+    assert "," in "".join(typed)
+
+
 def test_the_exported_page_knows_how_numbers_are_written(folder):
     policies = [
         json.loads(load_classifier(folder / f"{name}.fsgym").policy_json()) for name in ("clean.csv", "raw.xlsx")
