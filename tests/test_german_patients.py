@@ -119,7 +119,7 @@ def test_a_case_typed_with_commas_ends_as_one_typed_with_points(folder, i, monke
         shown = run("ask", folder / f"{name}.fsgym", "--save", "s.json", typed="\n".join([*typed, "", ""]))[0]
         ends.append(shown[shown.index("\nAnswer: ") : shown.index("\nSession: ")])
     assert ends[0] == ends[1]
-    assert f"Answer: {session.step.answer} (paid {session.step.paid:g} in total)" in ends[0]
+    assert f"Answer: {session.step.answer} (paid {session.spent:g} in total)" in ends[0]
     assert "," in "".join(typed)
 
 
