@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fsgym.data.reading import files
+from fsgym.data.written import WrittenNumber
 from fsgym.text.messages import brief, listing
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SUFFIXES = (".xlsx", ".xlsm")
+# In a format: what is quoted or escaped, which is shown as it is; the width of a sign, a sign that fills, and [Red].
+_NO_DIGITS = re.compile(r'"([^"]*)"|\\(.)|[_*].|\[[^\]]*\]')
 
 
 def read_excel(path: Path, sheet: str | None = None, header_row: int | None = None) -> pd.DataFrame:
@@ -30,7 +34,7 @@ def read_excel(path: Path, sheet: str | None = None, header_row: int | None = No
     Returns
     -------
     DataFrame
-        Of numbers, texts, bools and dates; a cell in the format of per cent is a text such as ``94.1 %``.
+        Of numbers, texts, bools and dates; a cell in the format of per cent is a ``WrittenNumber``, 94.1 with ``%``.
 
     Raises
     ------
@@ -80,8 +84,22 @@ def _value_of(cell: Any) -> Any:
     if isinstance(value, str):
         return value if value.strip() else None
     if isinstance(value, int | float) and not isinstance(value, bool) and "%" in (cell.number_format or ""):
-        return f"{100 * value:.15g} %"
+        return _shown(value, cell.number_format)
     return value
+
+
+def _shown(value: float, number_format: str) -> Any:
+    """A number as a format with a per cent sign shows it; a sign that is quoted or escaped does not multiply by 100.
+
+    >>> _shown(0.941, "0.0%").plain, _shown(94.1, '0.0"%"').plain, _shown(94.1, "0.0_%")
+    ('94.1', '94.1', 94.1)
+    """
+    sections = _NO_DIGITS.sub("", number_format).split(";")  # the second one is for negative numbers
+    section = sections[1] if value < 0 and len(sections) > 1 else sections[0]
+    if "%" in section:
+        return WrittenNumber(f"{100 * value:.15g}", "", "%")
+    is_marked = any("%" in (quoted.strip(), escaped) for quoted, escaped in _NO_DIGITS.findall(number_format))
+    return WrittenNumber(f"{value:.15g}", "", "%") if is_marked else value
 
 
 def _chosen(tables: dict[str, list[list[Any]]], path: Path, sheet: str | None) -> list[list[Any]]:

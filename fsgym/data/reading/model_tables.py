@@ -97,7 +97,7 @@ def read_file_for(
     as_numbers = [column.name for column in numbers]
     if reading.bins is not None and reading.label not in (*columns.names, *others):  # a numeric target
         as_numbers.append(reading.label)
-    table = table_of_other_file(path, reading)
+    table = table_of_other_file(path, reading, lambda name: name in as_numbers)
     if table is not None:
         return numbers_of(table, declared, str(path), [name for name in as_numbers if name in table.columns])[0]
     between = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
