@@ -78,7 +78,8 @@ def numbers_of(
     Raises
     ------
     ValueError
-        Where the decimal sign separates thousands in a cell, or a cell such as ``1.007`` may be two numbers.
+        Where the decimal sign separates thousands in a cell, a cell such as ``1.007`` may be two numbers, or a cell
+        such as ``1.5`` has the sign of thousands.
     """
     texts: dict[str, list[str]] = {}
     plain, shown = [], {}
@@ -102,6 +103,13 @@ def numbers_of(
         else:
             read = read_written(cells, writing, name in declared.numeric, remarks)
         numbers = plain_numbers(read)
+        odd = shown[name].decimals.get(writing.thousands) if name in shown and name not in declared.plain else None
+        if odd is not None and (numbers is not None or name in declared.numeric):
+            raise ValueError(
+                f"the column {name!r} of {what} has {odd!r}, whose {NAMES_OF_SIGNS[writing.thousands][:-1]} cannot "
+                "separate thousands, as those of other numbers do; correct it, or pass "
+                f"decimal={writing.thousands!r} (--decimal {writing.thousands})"
+            )
         frame[name] = read if numbers is None else numbers
     for sentence in (marks_text(remarks.marks), censored_text(remarks, writing.censored)):
         if sentence:
