@@ -89,7 +89,7 @@ def check_reading(options: Reading) -> Reading:
     thousands = {"space": " ", "apostrophe": "'", "comma": ",", "point": "."}.get(
         str(options.thousands), options.thousands
     )
-    if thousands is not None and thousands not in THOUSANDS:
+    if thousands is not None and (not isinstance(thousands, str) or thousands not in THOUSANDS):
         raise ValueError(
             f"thousands must be ',', '.', an apostrophe or a space (also as words: comma, point, apostrophe, space), "
             f"got {brief(thousands)}"
