@@ -15,7 +15,7 @@ from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.reading.numbers import numbers_of
 from fsgym.data.reading.reading import Reading, check_reading, declared_in, table_of_other_file
 from fsgym.data.reading.tables import read_table
-from fsgym.data.written import Writing
+from fsgym.data.written import Writing, plain_text
 from fsgym.text.messages import brief, closest, explain_unknown, listing
 
 if TYPE_CHECKING:
@@ -190,8 +190,8 @@ def _class_of_label(label: Any, classes: NDArray) -> int | None:
     for form in (str(label), text, text.capitalize() if classes.dtype.kind == "b" else text):
         if form in texts:
             return texts.index(form)
-    number = plain_number(text)
-    if classes.dtype.kind not in "iuf" or number is None:
+    plain = text if plain_number(text) is not None else plain_text(text, Writing(","))
+    if classes.dtype.kind not in "iuf" or plain is None:
         return None
-    equal = np.flatnonzero(classes == number)
+    equal = np.flatnonzero(classes == float(plain))
     return int(equal[0]) if len(equal) else None

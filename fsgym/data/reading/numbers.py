@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from fsgym.data.cells import MISSING_WORDS
-from fsgym.data.suspicions import plain_numbers
+from fsgym.data.suspicions import find_suspicion, plain_numbers
 from fsgym.data.written import (
     Remarks,
     Signs,
@@ -110,6 +110,8 @@ def numbers_of(
                 "separate thousands, as those of other numbers do; correct it, or pass "
                 f"decimal={writing.thousands!r} (--decimal {writing.thousands})"
             )
+        if numbers is None and (name in declared.plain or _has_levels(read, declared)):
+            read = with_plain_texts(cells, Writing())  # as they are written, so that a later table has them, too
         frame[name] = read if numbers is None else numbers
     for sentence in (marks_text(remarks.marks), censored_text(remarks, writing.censored)):
         if sentence:
@@ -138,6 +140,10 @@ def _has_a_word(texts: Collection[str]) -> bool:
             if text not in MISSING_WORDS:
                 return True
     return False
+
+
+def _has_levels(read: pd.Series, declared: Declared) -> bool:
+    return read.name not in declared.numeric and find_suspicion(read) is None
 
 
 def find_decimal(signs: Signs, declared: Declared) -> str:
@@ -211,11 +217,6 @@ def check_unclear(sample: Sequence[Sequence[str]], decimal: str, declared: Decla
         )
     number = float(plain_text(example.strip(), Writing(decimal)) or "nan")
     warn_caller(f"{what}: {example!r} is read as {number:g}; if its {name} separates thousands, {pass_it}")
-
-
-def with_points(cells: pd.Series) -> pd.Series:
-    """The cells with a decimal point in place of a decimal comma."""
-    return with_plain_texts(cells, Writing(","))
 
 
 def with_plain_texts(cells: pd.Series, writing: Writing) -> pd.Series:

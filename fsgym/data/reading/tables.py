@@ -19,7 +19,6 @@ from fsgym.data.reading.numbers import (
     check_unclear,
     find_decimal,
     numbers_of,
-    with_points,
 )
 from fsgym.data.written import Writing, signs_of
 from fsgym.text.messages import brief, listing
@@ -106,8 +105,7 @@ def read_table(
     if only is None:
 
         def read_texts(wanted: list[str]) -> pd.DataFrame:
-            texts = pd.read_csv(io.StringIO(lines.text), dtype=object, usecols=wanted, **given)
-            return texts if decimal == "." else texts.apply(with_points)
+            return pd.read_csv(io.StringIO(lines.text), dtype=object, usecols=wanted, **given)
 
         frame = with_merged_as_text(frame, read_texts, {*as_text, *drop})
     return numbers_of(frame, declared, str(path), [key for key in used if key not in as_text])

@@ -8,6 +8,7 @@ import pytest
 
 from fsgym import describe, load_dataset
 from fsgym.data.columns import Column, Columns
+from fsgym.data.reading.model_tables import labels_for
 from fsgym.datasets import read_table_for
 from support.refusals import refused
 
@@ -124,6 +125,24 @@ def test_levels_and_classes_keep_their_signs(tmp_path):
     data = load_dataset(table, censored="limit")
     assert data.columns[0].levels == ("<65", ">65")
     assert data.classes.tolist() == ["<30 %", ">30 %"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "frame"])
+def test_levels_and_classes_stay_as_they_are_written(tmp_path, kind):
+    """So that the table has them for the model, too: the levels are read as text then."""
+    table = pd.DataFrame({"c": ["True", "1,5", *["False", "True"] * 6], "b": ["1,5", "2"] * 7})
+    table["target"] = ["1,5", "none"] * 7
+    table.to_csv(tmp_path / "t.csv", index=False, sep=";")
+    data = load_dataset(table if kind == "frame" else tmp_path / "t.csv")
+    assert (data.columns[0].levels, data.columns[1].decimal) == (("1,5", "False", "True"), ",")
+    assert data.classes.tolist() == ["1,5", "none"]
+    read = read_table_for(data.columns, tmp_path / "t.csv", keep=["target"])
+    np.testing.assert_array_equal(data.columns.encode(read), data.X)
+    np.testing.assert_array_equal(labels_for(read["target"], data.classes, "target"), table["target"])
+    assert labels_for(table["b"], np.array([2, 1.5]), "b").tolist() == [1.5, 2] * 7
+    codes = table.assign(target=["1E2", "10E1", "1,5"] * 4 + ["1,5"] * 2)
+    codes.to_csv(tmp_path / "t.csv", index=False, sep=";")
+    assert load_dataset(codes if kind == "frame" else tmp_path / "t.csv").classes.tolist() == ["1,5", "10E1", "1E2"]
 
 
 def test_signs_in_some_cells_need_the_user(tmp_path):
