@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 THOUSANDS = {",": ",", ".": r"\.", "'": "['’]", " ": "[ \u00a0\u202f]"}  # separators, and what is written for them
 CENSORED = ("limit", "half", "missing")
 _CURRENCY = "[$€£¥₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|zł|kr"
-_TEXT = (
-    rf"(?P<limit><=|>=|[<>≤≥])?[^\S\n]*(?P<before>{_CURRENCY})?[^\S\n]*"
+_TEXT = (  # no two stars of spaces are neighbours: the time would grow with a power of how many there are
+    rf"(?:(?P<limit><=|>=|[<>≤≥])[^\S\n]*)?(?:(?P<before>{_CURRENCY})[^\S\n]*)?"
     r"(?P<number>[+-]?[0-9.,](?:[0-9.,'’ \u00a0\u202f]*[0-9.,])?(?:[eE][+-]?[0-9]+)?)"
-    rf"[^\S\n]*(?P<after>%|{_CURRENCY})?"
+    rf"(?:[^\S\n]*(?P<after>%|{_CURRENCY}))?"
 )
 _WRITTEN = re.compile(_TEXT)
 # A line with a number that is not as 12 and 1e-3; a point is plain, too, unless it may separate thousands.

@@ -61,11 +61,15 @@ def read_excel(path: Path, sheet: str | None = None, header_row: int | None = No
     try:
         with warnings.catch_warnings(action="ignore"):  # of styles and extensions that are not read
             book = load_workbook(path, read_only=True, data_only=True)
-            tables = {each.title: _rows_of(each) for each in book.worksheets}
+            sheets = {each.title: each for each in book.worksheets}
+            meant = list(sheets) if sheet is None else _named(sheet, list(sheets))
+            tables = {name: _rows_of(sheets[name]) for name in meant}
             book.close()
     except (OSError, AttributeError, InvalidFileException, *files.READ_ERRORS) as error:
         raise _unreadable(path, error) from None
-    return _table_of(_chosen(tables, path, sheet), path, header_row)
+    if sheet is not None and not meant:
+        raise ValueError(f"{path} has no sheet {brief(sheet)}; its sheets are {listing(sheets)}")
+    return _table_of(_only_filled(tables, path) if sheet is None else tables[meant[0]], path, header_row)
 
 
 def _unreadable(path: Path, error: BaseException) -> ValueError:
@@ -102,15 +106,15 @@ def _shown(value: float, number_format: str) -> Any:
     return WrittenNumber(f"{value:.15g}", "", "%") if is_marked else value
 
 
-def _chosen(tables: dict[str, list[list[Any]]], path: Path, sheet: str | None) -> list[list[Any]]:
-    """The rows of the sheet that is meant."""
-    if sheet is not None:
-        names = list(tables)
-        if sheet not in tables and sheet.isdecimal() and 0 < int(sheet) <= len(names):
-            sheet = names[int(sheet) - 1]
-        if sheet not in tables:
-            raise ValueError(f"{path} has no sheet {brief(sheet)}; its sheets are {listing(names)}")
-        return tables[sheet]
+def _named(sheet: str, names: list[str]) -> list[str]:
+    """The sheet of this name or number, none if there is no such sheet."""
+    if sheet not in names and sheet.isdecimal() and 0 < int(sheet) <= len(names):
+        return [names[int(sheet) - 1]]
+    return [name for name in names if name == sheet]
+
+
+def _only_filled(tables: dict[str, list[list[Any]]], path: Path) -> list[list[Any]]:
+    """The rows of the only sheet that is not empty, none without one; ValueError where there are several."""
     filled = [name for name, rows in tables.items() if any(v is not None for row in rows for v in row)]
     if len(filled) > 1:
         raise ValueError(f"{path} has several sheets, {listing(filled)}; name one with sheet={filled[0]!r} (--sheet)")

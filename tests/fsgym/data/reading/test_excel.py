@@ -10,6 +10,7 @@ import pytest
 
 from fsgym import describe, load_dataset
 from fsgym.data.columns import Column, Columns
+from fsgym.data.reading import excel
 from fsgym.datasets import read_table_for
 from fsgym.support import extras
 from support.refusals import refused
@@ -44,12 +45,18 @@ def test_a_sheet_is_read_as_it_is_shown(tmp_path):
     np.testing.assert_array_equal(data.columns.encode(read), data.X)
 
 
-def test_the_sheet_is_named_where_there_are_several(tmp_path):
+def test_the_sheet_is_named_where_there_are_several(tmp_path, monkeypatch):
     path = write(tmp_path, {"notes": [["made by"], ["x"]], "cases": ROWS})
     refused(ValueError, r"several sheets, notes, cases; .*sheet='notes' \(--sheet\)", path)
     refused(ValueError, "no sheet 'case'; its sheets are notes, cases", path, sheet="case")
     for sheet in ("cases", "2"):
         assert describe(path, sheet=sheet)["column"].tolist() == ROWS[0]
+    read, value_of = [], excel._value_of
+    monkeypatch.setattr(excel, "_value_of", lambda cell: read.append(cell.value) or value_of(cell))
+    describe(path, sheet="2")
+    assert "made by" not in read
+    describe(path, sheet="1")
+    assert "made by" in read
     refused(ValueError, "sheet is only for Excel workbooks", "wine", sheet="a")
     refused(ValueError, "header_row must be the number of a row", path, header_row=0)
 

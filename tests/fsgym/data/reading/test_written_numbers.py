@@ -9,6 +9,7 @@ import pytest
 from fsgym import describe, load_dataset
 from fsgym.data.columns import Column, Columns
 from fsgym.data.reading.model_tables import labels_for
+from fsgym.data.written import are_plain, written_number
 from fsgym.datasets import read_table_for
 from support.refusals import refused
 
@@ -227,3 +228,12 @@ def test_the_writing_of_columns_is_kept_and_checked():
     assert Columns([Column("c")]).to_json() == [{"name": "c"}]
     assert GERMAN.encodes_like(Columns([Column("c"), Column("b")]))
     refused(ValueError, "how numbers are written", [{"name": "c", "decimal": ";"}], call=Columns.from_json)
+
+
+@pytest.mark.parametrize("text", ["{}x", "<{}x", "1{}x", "€{}x", "1{}%x"])
+def test_many_spaces_in_a_cell_are_read_at_once(text):
+    """With neighbouring stars of spaces in the pattern this would not end: the time grew with their third power."""
+    cells = [text.format(" " * 20_000)]
+    assert are_plain(cells)
+    assert written_number(cells[0], GERMAN[0].writing) is None
+    assert not are_plain([" " * 20_000 + "1,5", "7"])
