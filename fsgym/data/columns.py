@@ -66,6 +66,11 @@ class Column(NamedTuple):
         return Writing(self.decimal, self.thousands, self.censored)
 
     @property
+    def is_written(self) -> bool:
+        """Whether texts may be numbers that are not as 12 and 1e-3: with other signs, or with the unit."""
+        return self.writing != Writing() or self.unit != ""
+
+    @property
     def indicated(self) -> range:
         """The levels of a category that have a feature of their own."""
         return range(1, 2) if len(self.levels) == 2 else range(len(self.levels))
@@ -83,8 +88,10 @@ class Column(NamedTuple):
         A level that the column does not have is missing, too; such cells are written to ``unseen``.
         """
         if self.kind == "number":
-            if self.writing != Writing() and cells.dtype.kind not in "biufc":
-                cells = read_written(cells, self.writing, is_number=True, remarks=Remarks({}, {}))
+            if self.is_written and cells.dtype.kind not in "biufc":
+                remarks = Remarks({}, {})
+                read = read_written(cells, self.writing, is_number=True, remarks=remarks)
+                cells = read if remarks.marks.get(self.name, self.unit) == self.unit else cells
             return as_numbers(cells, self.name, self.odd_is_missing, self.offset)[:, None]
         if self.kind == "bool":
             return as_bools(cells, self.name, self.odd_is_missing)[:, None]

@@ -73,7 +73,7 @@ def copied_columns(columns: list[pd.Series], label: int | None) -> dict[int, tup
     Otherwise each value of one stands for one value of the other. Columns without two values are not compared; one
     that repeats that at the place ``label`` comes after it, wherever it is.
     """
-    first: dict[bytes, int] = {}
+    earlier: dict[bytes, list[tuple[int, Any]]] = {}  # places, and the first values there
     found: dict[int, tuple[int, bool]] = {}
     places = sorted(range(len(columns)), key=lambda k: k != label)
     for place in places:
@@ -81,19 +81,26 @@ def copied_columns(columns: list[pd.Series], label: int | None) -> dict[int, tup
         n_distinct = int(codes.max(initial=-1)) + 1
         if n_distinct < 2:
             continue
-        other = first.setdefault(codes.tobytes(), place)
-        if other == place:
-            continue
-        equal = _are_equal(columns[other], columns[place])
-        if equal or n_distinct <= MAX_DISTINCT_SHARE * len(codes):
-            found[place] = other, equal
+        others = earlier.setdefault(codes.tobytes(), [])  # that go one to one, as all columns of distinct values do
+        value = columns[place].iloc[int(np.argmax(codes == 0))]
+        alike = [other for other, first in others if _are_same(first, value)]
+        equal = next((other for other in alike if _are_equal(columns[other], columns[place])), None)
+        if equal is not None:
+            found[place] = equal, True
+        elif others and n_distinct <= MAX_DISTINCT_SHARE * len(codes):
+            found[place] = others[0][0], False
+        else:
+            others.append((place, value))
     return found
 
 
 def _are_equal(one: Any, other: Any) -> bool:
     present = one.notna().to_numpy()
-    pairs = zip(one.to_numpy(dtype=object)[present], other.to_numpy(dtype=object)[present])
-    return all(bool(str(a) == str(b)) or (_is_number(a) and _is_number(b) and a == b) for a, b in pairs)
+    return all(map(_are_same, one.to_numpy(dtype=object)[present], other.to_numpy(dtype=object)[present]))
+
+
+def _are_same(a: Any, b: Any) -> bool:
+    return bool(str(a) == str(b)) or (_is_number(a) and _is_number(b) and bool(a == b))
 
 
 def _is_number(value: Any) -> bool:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 THOUSANDS = {",": ",", ".": r"\.", "'": "['’]", " ": "[ \u00a0\u202f]"}  # separators, and what is written for them
 CENSORED = ("limit", "half", "missing")
 _CURRENCY = "[$€£¥₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|zł|kr"
-_TEXT = (
-    rf"(?P<limit><=|>=|[<>≤≥])?[^\S\n]*(?P<before>{_CURRENCY})?[^\S\n]*"
+_TEXT = (  # no two stars of spaces are neighbours: the time would grow with a power of how many there are
+    rf"(?:(?P<limit><=|>=|[<>≤≥])[^\S\n]*)?(?:(?P<before>{_CURRENCY})[^\S\n]*)?"
     r"(?P<number>[+-]?[0-9.,](?:[0-9.,'’ \u00a0\u202f]*[0-9.,])?(?:[eE][+-]?[0-9]+)?)"
-    rf"[^\S\n]*(?P<after>%|{_CURRENCY})?"
+    rf"(?:[^\S\n]*(?P<after>%|{_CURRENCY}))?"
 )
 _WRITTEN = re.compile(_TEXT)
 # A line with a number that is not as 12 and 1e-3; a point is plain, too, unless it may separate thousands.
@@ -53,7 +53,7 @@ class Writing(NamedTuple):
 
 
 class WrittenNumber(NamedTuple):
-    """A number: its plain text, the sign of a limit, and per cent or a currency.
+    """A number: its plain text, the sign of a limit, and per cent or a currency; also a cell of a workbook in per cent.
 
     >>> written_number("< 1.234,5 €", Writing(",", "."))
     WrittenNumber(plain='1234.5', limit='<', mark='€')
@@ -62,6 +62,9 @@ class WrittenNumber(NamedTuple):
     plain: str
     limit: str
     mark: str
+
+    def __str__(self) -> str:
+        return f"{self.limit}{self.plain} {self.mark}".rstrip()
 
     def counted(self, censored: str) -> str | None:
         """The plain text of what it counts as, None where a limit counts as missing or is no number."""
@@ -181,6 +184,8 @@ class Remarks(NamedTuple):
 def read_written(cells: pd.Series, writing: Writing, is_number: bool, remarks: Remarks) -> pd.Series:
     """A column of texts whose numbers have plain texts: decimal signs and thousands separators cell by cell.
 
+    A cell that is a ``WrittenNumber`` becomes a text, and counts as one with this number, whatever the signs are.
+
     Per cent, currencies and limits only where each cell is a number with the same sign, or where the user says that the
     column has numbers (``is_number``): then the cells without a sign count as those with one, and others stay as they
     are. Limits, only if ``writing`` says what they count as, and there is a number without one.
@@ -188,31 +193,31 @@ def read_written(cells: pd.Series, writing: Writing, is_number: bool, remarks: R
     import numpy as np
     import pandas as pd
 
-    distinct = [cell for cell in cells.unique().tolist() if cell is not None and cell == cell]
-    texts = [cell for cell in distinct if isinstance(cell, str) and cell.strip() not in MISSING_WORDS]
-    numbers = {text: written_number(text, writing) for text in texts}
+    distinct = cells.dropna().unique().tolist()
+    texts = [c for c in distinct if isinstance(c, str | WrittenNumber) and str(c).strip() not in MISSING_WORDS]
+    numbers = {text: written_number(text, writing) if isinstance(text, str) else text for text in texts}
     known = {text: number for text, number in numbers.items() if number is not None}
     marked = {number.mark for number in known.values()}
     marks, limits = marked - {""}, [text for text, number in known.items() if number.limit]
-    n_others = sum(not isinstance(cell, str) for cell in distinct)  # numbers of a workbook
+    n_others = sum(not isinstance(cell, str | WrittenNumber) for cell in distinct)  # numbers of a workbook
     whole = is_number or (len(known) == len(texts) and (not marks or (len(marked) == 1 and not n_others)))
     decorated = whole and len(marks) < 2 and (not limits or len(limits) < len(known) + n_others or is_number)
-    read: dict[str, Any] = {}
+    read: dict[Any, Any] = {cell: str(cell) for cell in texts if isinstance(cell, WrittenNumber)}
     for text, number in known.items():
         if not number.limit and not number.mark:
             read[text] = number.plain
         elif decorated and not (number.limit and not writing.censored):
             counted = number.counted(writing.censored)
             read[text] = np.nan if counted is None else counted
-    read = {text: plain for text, plain in read.items() if plain != text.strip()}
+    read = {text: plain for text, plain in read.items() if isinstance(text, WrittenNumber) or plain != text.strip()}
     name = str(cells.name)
     if decorated and marks:
         remarks.marks[name] = min(marks)
     if decorated and writing.censored and limits:
-        remarks.censored[name] = int(cells.isin(limits).sum()), limits[0]
+        remarks.censored[name] = int(cells.isin(limits).sum()), str(limits[0])
     if not read:
         return cells
-    changed = [read.get(cell, cell) if isinstance(cell, str) else cell for cell in cells.to_numpy(dtype=object)]
+    changed = [read.get(c, c) if isinstance(c, str | WrittenNumber) else c for c in cells.to_numpy(dtype=object)]
     return pd.Series(changed, index=cells.index, name=cells.name, dtype=object)
 
 

@@ -112,9 +112,9 @@ def describe(
         if row_groups not in (None, DUPLICATES):
             raise ValueError(f"row_groups is only for tables with column names, got {row_groups!r} for {table.name!r}")
     else:
-        row_groups = None if row_groups == DUPLICATES and row_groups not in table.columns else row_groups
-        rows = _rows_of_table(table, target, row_groups)
-        repeated = _repeated_text(table, rows, row_groups)
+        equal_stay = row_groups == DUPLICATES and row_groups not in table.columns
+        rows = _rows_of_table(table, target, None if equal_stay else row_groups)
+        repeated = _repeated_text(table, rows, row_groups, equal_stay)
     names = [row["column"] for row in rows if row["type"] not in ("classes", "row groups")]
     prices = _prices(costs, names, data_dir)
     for name in units or ():
@@ -130,23 +130,26 @@ def describe(
 
 def read_source(data: Any, reading: Reading, data_dir: Any = None) -> tuple[pd.DataFrame | Dataset, dict[str, str]]:
     """The table of a DataFrame or file, or a data set, and the per cent and currency signs of its columns by name."""
-    from fsgym.data.reading.reading import check_reading, numbers_in, read_columns
+    from fsgym.data.reading.reading import USE_OF, check_reading, numbers_in, read_columns
     from fsgym.datasets.loading import is_path, load_dataset
 
-    data = as_pandas(data)
+    data, reading = as_pandas(data), check_reading(reading)
     if isinstance(data, Dataset):
+        reading._replace(row_groups=None).refuse(USE_OF, "the Dataset")
         return data, {}
     if hasattr(data, "columns") and hasattr(data, "iloc"):
+        reading.refuse(("separator", "sheet", "header_row"), "the DataFrame")
         if not data.columns.is_unique:
             return data, {}
-        table, found = numbers_in(data.copy(deep=False), check_reading(reading), "the DataFrame")
+        table, found = numbers_in(data.copy(deep=False), reading, "the DataFrame")
         return table, found.marks
     if not isinstance(data, str | os.PathLike):
         raise TypeError(f"data must be a DataFrame, a Dataset, a path or a name, got {type(data).__name__}")
     name = os.fsdecode(data)
     if not is_path(name) or name.endswith(".npz"):
-        return load_dataset(data, data_dir=data_dir), {}
-    table, found = read_columns(Path(name).expanduser(), check_reading(reading))
+        options = {option: getattr(reading, option) for option in USE_OF if option != "row_groups"}
+        return load_dataset(data, data_dir=data_dir, **options), {}
+    table, found = read_columns(Path(name).expanduser(), reading)
     return table, found.marks
 
 
@@ -165,21 +168,25 @@ def _rows_of_table(table: pd.DataFrame, target: str | None, row_groups: str | No
             row |= {"type": "row groups", "low": np.nan, "high": np.nan, "suspicion": "", "remedy": ""}
         if name in repeated:
             row |= {"suspicion": "has the same name as another column", "remedy": "rename or remove one of them"}
+            row["kind"] = "repeated name"
         rows.append(row)
     _note_copies(table, rows)
     return rows
 
 
 def _note_copies(table: pd.DataFrame, rows: list[dict[str, Any]]) -> None:
-    """Say of columns that look right otherwise which other column they repeat."""
-    compared = [k for k, row in enumerate(rows) if row["type"] != "row groups" and not row["suspicion"]]
+    """Say of columns that look right otherwise, or may be codes, which other column they repeat."""
+    compared = [
+        k for k, row in enumerate(rows) if row["type"] == "classes" or not (row["type"] == "row groups" or row["kind"])
+    ]
     labels = [place for place, k in enumerate(compared) if rows[k]["type"] == "classes"]
     columns = [_plain(table.iloc[:, k]) for k in compared]
     for place, (other, equal) in copied_columns(columns, labels[0] if labels else None).items():
         row, of = rows[compared[place]], rows[compared[other]]
         option = f"drop={[row['column']]!r} (--drop {shlex.quote(row['column'])})"
         if of["type"] == "classes":
-            row["suspicion"] = f"tells the class in each row, as a copy of {of['column']}"
+            known = "class" if of["levels"] else "number"
+            row["suspicion"] = f"tells the {known} in each row, as a copy of {of['column']}"
             row["remedy"] = f"if it is known only afterwards, pass {option}"
         else:
             how = "is a copy of" if equal else "tells the same as"
@@ -193,18 +200,20 @@ def _plain(column: Any) -> Any:
     return column if numbers is None else numbers
 
 
-def _repeated_text(table: pd.DataFrame, rows: list[dict[str, Any]], row_groups: str | None) -> str:
+def _repeated_text(table: pd.DataFrame, rows: list[dict[str, Any]], row_groups: str | None, equal_stay: bool) -> str:
     """The sentence about rows that are equal to earlier ones; identifiers and row groups are not compared."""
     if table.columns.has_duplicates:
         return ""
     names = [str(name) for name in table.columns]
     label = next((row["column"] for row in rows if row["type"] == "classes"), "")
     out = [row["column"] for row in rows if row["type"] == "row groups" or row.get("kind") == "identifier"]
-    return repeated_in_words(repeated_rows(table.set_axis(names, axis=1), label, out), row_groups)
+    return repeated_in_words(repeated_rows(table.set_axis(names, axis=1), label, out), row_groups, equal_stay)
 
 
-def repeated_in_words(found: RepeatedRows, row_groups: str | None = None) -> str:
+def repeated_in_words(found: RepeatedRows, row_groups: str | None = None, equal_stay: bool = False) -> str:
     """What is said of rows that are equal to earlier ones, and of what keeps them together; "" if there are none.
+
+    ``equal_stay``: equal rows stay together, but those that differ in a column that was not compared.
 
     >>> repeated_in_words(RepeatedRows(430, 30, 28, ())).partition(";")[0]
     '30 of 430 rows are equal to an earlier row in all features, 28 of them in the class, too'
@@ -220,7 +229,9 @@ def repeated_in_words(found: RepeatedRows, row_groups: str | None = None) -> str
     elif found.n_same_class:
         text += f", {also} in the class, too"
     remedy = "--row-groups duplicates keeps them together" + (f" (with --drop {','.join(but)})" if but else "")
-    if row_groups is not None:
+    if equal_stay and not but:
+        return f"{text}; they stay together in each split"
+    if row_groups is not None and not equal_stay:
         remedy = f"rows with the same {row_groups} stay together, others do not"
     return f"{text}; a random split puts such rows on both sides, and its figures are optimistic: {remedy}"
 

@@ -94,7 +94,7 @@ def _same_word(found: Any, cell: Any, comma: bool) -> bool:
 def _same_level(found: Any, cell: Any, comma: bool) -> bool:
     if cell is None or cell != cell or (cell == "" and found != ""):
         return found is None or found != found
-    return found == str(cell) or (comma and found == str(cell).strip().replace(",", "."))
+    return found == str(cell)
 
 
 def _same_label(label: Any, cell: Any, comma: bool) -> bool:
@@ -193,7 +193,7 @@ def check_parquet(path: Path, data: fsgym.Dataset, target: str) -> None:
     names = [name for name in own if name in (*data.columns.names, target)]
     columns = [own[name] for name in names]
     rows = [[_plain(cell) for cell in row] for row in zip(*columns, strict=True)]  # in which "" is a level
-    _check_cells(data, names, rows, target, False)
+    _check_cells(data, names, rows, target, True)
 
 
 def _plain(cell: Any) -> Any:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fsgym.data.reading import files
+from fsgym.data.written import WrittenNumber
 from fsgym.text.messages import brief, listing
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SUFFIXES = (".xlsx", ".xlsm")
+# In a format: what is quoted or escaped, which is shown as it is; the width of a sign, a sign that fills, and [Red].
+_NO_DIGITS = re.compile(r'"([^"]*)"|\\(.)|[_*].|\[[^\]]*\]')
 
 
 def read_excel(path: Path, sheet: str | None = None, header_row: int | None = None) -> pd.DataFrame:
@@ -30,7 +34,7 @@ def read_excel(path: Path, sheet: str | None = None, header_row: int | None = No
     Returns
     -------
     DataFrame
-        Of numbers, texts, bools and dates; a cell in the format of per cent is a text such as ``94.1 %``.
+        Of numbers, texts, bools and dates; a cell in the format of per cent is a ``WrittenNumber``, 94.1 with ``%``.
 
     Raises
     ------
@@ -57,11 +61,15 @@ def read_excel(path: Path, sheet: str | None = None, header_row: int | None = No
     try:
         with warnings.catch_warnings(action="ignore"):  # of styles and extensions that are not read
             book = load_workbook(path, read_only=True, data_only=True)
-            tables = {each.title: _rows_of(each) for each in book.worksheets}
+            sheets = {each.title: each for each in book.worksheets}
+            meant = list(sheets) if sheet is None else _named(sheet, list(sheets))
+            tables = {name: _rows_of(sheets[name]) for name in meant}
             book.close()
     except (OSError, AttributeError, InvalidFileException, *files.READ_ERRORS) as error:
         raise _unreadable(path, error) from None
-    return _table_of(_chosen(tables, path, sheet), path, header_row)
+    if sheet is not None and not meant:
+        raise ValueError(f"{path} has no sheet {brief(sheet)}; its sheets are {listing(sheets)}")
+    return _table_of(_only_filled(tables, path) if sheet is None else tables[meant[0]], path, header_row)
 
 
 def _unreadable(path: Path, error: BaseException) -> ValueError:
@@ -80,19 +88,33 @@ def _value_of(cell: Any) -> Any:
     if isinstance(value, str):
         return value if value.strip() else None
     if isinstance(value, int | float) and not isinstance(value, bool) and "%" in (cell.number_format or ""):
-        return f"{100 * value:.15g} %"
+        return _shown(value, cell.number_format)
     return value
 
 
-def _chosen(tables: dict[str, list[list[Any]]], path: Path, sheet: str | None) -> list[list[Any]]:
-    """The rows of the sheet that is meant."""
-    if sheet is not None:
-        names = list(tables)
-        if sheet not in tables and sheet.isdecimal() and 0 < int(sheet) <= len(names):
-            sheet = names[int(sheet) - 1]
-        if sheet not in tables:
-            raise ValueError(f"{path} has no sheet {brief(sheet)}; its sheets are {listing(names)}")
-        return tables[sheet]
+def _shown(value: float, number_format: str) -> Any:
+    """A number as a format with a per cent sign shows it; a sign that is quoted or escaped does not multiply by 100.
+
+    >>> _shown(0.941, "0.0%").plain, _shown(94.1, '0.0"%"').plain, _shown(94.1, "0.0_%")
+    ('94.1', '94.1', 94.1)
+    """
+    sections = _NO_DIGITS.sub("", number_format).split(";")  # the second one is for negative numbers
+    section = sections[1] if value < 0 and len(sections) > 1 else sections[0]
+    if "%" in section:
+        return WrittenNumber(f"{100 * value:.15g}", "", "%")
+    is_marked = any("%" in (quoted.strip(), escaped) for quoted, escaped in _NO_DIGITS.findall(number_format))
+    return WrittenNumber(f"{value:.15g}", "", "%") if is_marked else value
+
+
+def _named(sheet: str, names: list[str]) -> list[str]:
+    """The sheet of this name or number, none if there is no such sheet."""
+    if sheet not in names and sheet.isdecimal() and 0 < int(sheet) <= len(names):
+        return [names[int(sheet) - 1]]
+    return [name for name in names if name == sheet]
+
+
+def _only_filled(tables: dict[str, list[list[Any]]], path: Path) -> list[list[Any]]:
+    """The rows of the only sheet that is not empty, none without one; ValueError where there are several."""
     filled = [name for name, rows in tables.items() if any(v is not None for row in rows for v in row)]
     if len(filled) > 1:
         raise ValueError(f"{path} has several sheets, {listing(filled)}; name one with sheet={filled[0]!r} (--sheet)")

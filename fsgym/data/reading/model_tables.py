@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.data.cells import decimal_form, plain_number
+from fsgym.data.cells import as_wide_numbers, decimal_form, plain_number
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.reading.numbers import numbers_of
 from fsgym.data.reading.reading import Reading, check_reading, declared_in, table_of_other_file
 from fsgym.data.reading.tables import read_table
-from fsgym.data.written import Writing
+from fsgym.data.written import Writing, plain_text
 from fsgym.text.messages import brief, closest, explain_unknown, listing
 
 if TYPE_CHECKING:
@@ -90,19 +90,24 @@ def read_file_for(
     reading = check_reading(given)
     numbers = [column for column in columns if column.kind == "number"]
     declared = declared_in(reading)._replace(
-        numeric=[column.name for column in numbers if column.odd_is_missing],
+        numeric=[column.name for column in numbers if column.odd_is_missing or column.is_written],
         usual=next((column.writing for column in numbers), Writing()),
     )
     texts = [*(c.name for c in columns if c.kind in ("category", "codes")), *others]
     as_numbers = [column.name for column in numbers]
     if reading.bins is not None and reading.label not in (*columns.names, *others):  # a numeric target
         as_numbers.append(reading.label)
-    table = table_of_other_file(path, reading)
+    table = table_of_other_file(path, reading, lambda name: name in as_numbers)
     if table is not None:
-        return numbers_of(table, declared, str(path), [name for name in as_numbers if name in table.columns])[0]
-    between = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
-    used = dict.fromkeys((*columns.names, *others, *as_numbers))
-    return read_table(path, separator=between, declared=declared, as_text=texts, only=used)[0]
+        table, _ = numbers_of(table, declared, str(path), [name for name in as_numbers if name in table.columns])
+    else:
+        between = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
+        used = dict.fromkeys((*columns.names, *others, *as_numbers))
+        table, _ = read_table(path, separator=between, declared=declared, as_text=texts, only=used)
+    for column in numbers:  # so that no text is read once more, by the signs of the model
+        if column.name in table.columns and table[column.name].dtype.kind not in "biufc":
+            table[column.name] = as_wide_numbers(table[column.name], column.name, column.odd_is_missing)
+    return table
 
 
 def refuse_unknown_columns(names: Collection[str], table: pd.DataFrame, what: str) -> list[str]:
@@ -185,8 +190,8 @@ def _class_of_label(label: Any, classes: NDArray) -> int | None:
     for form in (str(label), text, text.capitalize() if classes.dtype.kind == "b" else text):
         if form in texts:
             return texts.index(form)
-    number = plain_number(text)
-    if classes.dtype.kind not in "iuf" or number is None:
+    plain = text if plain_number(text) is not None else plain_text(text, Writing(","))
+    if classes.dtype.kind not in "iuf" or plain is None:
         return None
-    equal = np.flatnonzero(classes == number)
+    equal = np.flatnonzero(classes == float(plain))
     return int(equal[0]) if len(equal) else None

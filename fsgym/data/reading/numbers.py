@@ -7,11 +7,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from fsgym.data.cells import MISSING_WORDS
-from fsgym.data.suspicions import plain_numbers
+from fsgym.data.suspicions import find_suspicion, plain_numbers
 from fsgym.data.written import (
     Remarks,
     Signs,
     Writing,
+    WrittenNumber,
     are_plain,
     censored_text,
     marks_text,
@@ -77,24 +78,40 @@ def numbers_of(
     Raises
     ------
     ValueError
-        Where the decimal sign separates thousands in a cell, or a cell such as ``1.007`` may be two numbers.
+        Where the decimal sign separates thousands in a cell, a cell such as ``1.007`` may be two numbers, or a cell
+        such as ``1.5`` has the sign of thousands.
     """
-    texts = {name: _texts_of(frame[name]) for name in names}
-    plain = [name for name, found in texts.items() if found is not None and are_plain(found)]
-    shown = {name: signs_of(found) for name, found in texts.items() if found is not None and name not in plain}
+    texts: dict[str, list[str]] = {}
+    plain, shown = [], {}
+    for name in names:
+        written = _written_in(frame[name])
+        texts[name] = [cell for cell in written if isinstance(cell, str)]
+        if written and len(texts[name]) == len(written) and are_plain(texts[name]):
+            plain.append(name)
+        elif written:
+            shown[name] = signs_of(texts[name])
     writing = _writing_of(shown, declared, what)
     remarks = Remarks({}, {})
     for name in (*plain, *shown):
         cells = frame[name]
         if name in plain:
-            if _has_a_word(texts[name] or ()):
+            if _has_a_word(texts[name]):
                 continue
             read = cells
         elif name in declared.plain:
-            read = _with_plain_texts(cells, writing)
+            read = with_plain_texts(cells, writing)
         else:
             read = read_written(cells, writing, name in declared.numeric, remarks)
         numbers = plain_numbers(read)
+        odd = shown[name].decimals.get(writing.thousands) if name in shown and name not in declared.plain else None
+        if odd is not None and (numbers is not None or name in declared.numeric):
+            raise ValueError(
+                f"the column {name!r} of {what} has {odd!r}, whose {NAMES_OF_SIGNS[writing.thousands][:-1]} cannot "
+                "separate thousands, as those of other numbers do; correct it, or pass "
+                f"decimal={writing.thousands!r} (--decimal {writing.thousands})"
+            )
+        if numbers is None and (name in declared.plain or _has_levels(read, declared)):
+            read = with_plain_texts(cells, Writing())  # as they are written, so that a later table has them, too
         frame[name] = read if numbers is None else numbers
     for sentence in (marks_text(remarks.marks), censored_text(remarks, writing.censored)):
         if sentence:
@@ -102,16 +119,16 @@ def numbers_of(
     return frame, Found(writing, remarks.marks)
 
 
-def _texts_of(cells: pd.Series) -> list[str] | None:
-    """The distinct texts of a column; None where it has none, or has lists or other cells that cannot be compared."""
+def _written_in(cells: pd.Series) -> list[str | WrittenNumber]:
+    """The distinct texts and written numbers of a column; none where it has lists or others that cannot be compared."""
     import pandas as pd
 
     if not (pd.api.types.is_object_dtype(cells.dtype) or pd.api.types.is_string_dtype(cells.dtype)):
-        return None
+        return []
     try:
-        return [cell for cell in cells.unique().tolist() if isinstance(cell, str)] or None
+        return [cell for cell in cells.unique().tolist() if isinstance(cell, str | WrittenNumber)]
     except TypeError:
-        return None
+        return []
 
 
 def _has_a_word(texts: Collection[str]) -> bool:
@@ -123,6 +140,10 @@ def _has_a_word(texts: Collection[str]) -> bool:
             if text not in MISSING_WORDS:
                 return True
     return False
+
+
+def _has_levels(read: pd.Series, declared: Declared) -> bool:
+    return read.name not in declared.numeric and find_suspicion(read) is None
 
 
 def find_decimal(signs: Signs, declared: Declared) -> str:
@@ -198,13 +219,15 @@ def check_unclear(sample: Sequence[Sequence[str]], decimal: str, declared: Decla
     warn_caller(f"{what}: {example!r} is read as {number:g}; if its {name} separates thousands, {pass_it}")
 
 
-def with_points(cells: pd.Series) -> pd.Series:
-    """The cells with a decimal point in place of a decimal comma."""
-    return _with_plain_texts(cells, Writing(","))
+def with_plain_texts(cells: pd.Series, writing: Writing) -> pd.Series:
+    """The cells, of which texts that are numbers have plain texts, and written numbers their text, as ``94.1 %``."""
+    import pandas as pd
 
-
-def _with_plain_texts(cells: pd.Series, writing: Writing) -> pd.Series:
     def plain(cell: object) -> object:
+        if isinstance(cell, WrittenNumber):
+            return str(cell)
         return plain_text(cell.strip(), writing) or cell if isinstance(cell, str) else cell
 
-    return cells.astype(object).map(plain) if writing != Writing() else cells
+    if writing == Writing() and not pd.api.types.is_object_dtype(cells.dtype):
+        return cells
+    return cells.astype(object).map(plain)

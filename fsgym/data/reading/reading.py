@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading import excel
 from fsgym.data.reading.frames import drop_columns, encode, take_row_groups, take_target
-from fsgym.data.reading.numbers import AS_PLAIN, Declared, Found, numbers_of
+from fsgym.data.reading.numbers import AS_PLAIN, Declared, Found, numbers_of, with_plain_texts
 from fsgym.data.reading.tables import read_parquet, read_table
 from fsgym.data.repeated import DUPLICATES, duplicate_groups
 from fsgym.data.suspicions import check_numeric, find_label_suspicion, find_note, find_suspicion, plain_numbers
 from fsgym.data.targets import as_bins, check_target_numbers
-from fsgym.data.written import CENSORED, THOUSANDS
+from fsgym.data.written import CENSORED, THOUSANDS, Writing
 from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, warn_caller
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def check_reading(options: Reading) -> Reading:
     thousands = {"space": " ", "apostrophe": "'", "comma": ",", "point": "."}.get(
         str(options.thousands), options.thousands
     )
-    if thousands is not None and thousands not in THOUSANDS:
+    if thousands is not None and (not isinstance(thousands, str) or thousands not in THOUSANDS):
         raise ValueError(
             f"thousands must be ',', '.', an apostrophe or a space (also as words: comma, point, apostrophe, space), "
             f"got {brief(thousands)}"
@@ -130,18 +130,25 @@ def _names(option: str, value: Any) -> tuple[str, ...]:
 def read_columns(path: Path, reading: Reading) -> tuple[pd.DataFrame, Found]:
     """The table of a CSV, Parquet or Excel file of a user, and how its numbers are written."""
     declared = declared_in(reading)
-    table = table_of_other_file(path, reading)
+    table = table_of_other_file(path, reading, lambda name: name not in (*reading.category, *reading.drop))
     if table is not None:
         return numbers_in(table, reading, str(path))
     separator = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
     return read_table(path, separator=separator, declared=declared, as_text=reading.category, drop=reading.drop)
 
 
-def table_of_other_file(path: Path, reading: Reading) -> pd.DataFrame | None:
-    """The table of a Parquet file or workbook as it is there; None for a text file."""
+def table_of_other_file(path: Path, reading: Reading, may_be_numbers: Callable[[str], bool]) -> pd.DataFrame | None:
+    """The table of a Parquet file or workbook as it is there; None for a text file.
+
+    In a column of a workbook that may not be numbers, cells in the format of per cent are texts.
+    """
     if path.suffix in excel.SUFFIXES:
         reading.refuse(("separator",), str(path))
-        return named_columns(excel.read_excel(path, reading.sheet, reading.header_row), str(path))
+        table = named_columns(excel.read_excel(path, reading.sheet, reading.header_row), str(path))
+        for name in table.columns:
+            if not may_be_numbers(name):
+                table[name] = with_plain_texts(table[name], Writing())
+        return table
     reading.refuse(("sheet", "header_row"), str(path))
     if path.suffix != ".parquet":
         return None

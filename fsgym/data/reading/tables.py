@@ -19,9 +19,8 @@ from fsgym.data.reading.numbers import (
     check_unclear,
     find_decimal,
     numbers_of,
-    with_points,
 )
-from fsgym.data.written import signs_of
+from fsgym.data.written import Writing, signs_of
 from fsgym.text.messages import brief, listing
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def read_table(
     header, sample, n_rows = _check_rows(lines, path)
     names = _check_header(header, path, drop) if only is None else _names_for(header, path, only)
     decimal = declared.decimal or _find_decimal(sample, lines.separator, declared)
-    if decimal == "," or lines.separator != ",":
+    if "," in (decimal, declared.usual.decimal) or lines.separator != ",":
         check_unclear(sample, decimal, declared, str(path))
     declared = declared._replace(decimal=decimal)
     given: dict[str, Any] = {**files.MISSING_IF_EMPTY, "sep": lines.separator, "header": 0, "names": names}
@@ -106,8 +105,7 @@ def read_table(
     if only is None:
 
         def read_texts(wanted: list[str]) -> pd.DataFrame:
-            texts = pd.read_csv(io.StringIO(lines.text), dtype=object, usecols=wanted, **given)
-            return texts if decimal == "." else texts.apply(with_points)
+            return pd.read_csv(io.StringIO(lines.text), dtype=object, usecols=wanted, **given)
 
         frame = with_merged_as_text(frame, read_texts, {*as_text, *drop})
     return numbers_of(frame, declared, str(path), [key for key in used if key not in as_text])
@@ -317,7 +315,9 @@ def _looks_like_number(text: str) -> bool:
 
 
 def _find_decimal(sample: Sequence[Sequence[str]], separator: str, declared: Declared) -> str:
-    """The decimal sign that the first rows show; a point if a comma separates cells, unless the model has commas."""
-    if separator == "," and declared.usual.decimal == "." and declared.thousands != ".":
-        return "."
+    """The decimal sign that the first rows show; a point if a comma separates cells, whatever that of the model is."""
+    if separator == ",":
+        if declared.usual.decimal == "." and declared.thousands != ".":
+            return "."
+        declared = declared._replace(usual=Writing())
     return find_decimal(signs_of(cell for row in sample for cell in row), declared)

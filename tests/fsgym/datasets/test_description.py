@@ -191,3 +191,37 @@ def test_a_target_of_many_numbers_is_said_to_be_one():
     assert (row["low"], row["high"], row["suspicion"]) == (1.0, 9.0, "has 60 different numbers")
     assert "--numeric-target" in row["remedy"]
     assert describe(table, target="z").set_index("column").loc["z", "suspicion"] == ""
+
+
+def test_copies_of_a_numeric_target_and_among_distinct_numbers_are_named():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "z": np.arange(60) // 2 % 2})
+    table["y"] = rng.normal(size=60)
+    table["b again"], table["late"] = table["b"], table["y"]
+    rows = describe(table.set_axis([7] * 60), target="y").set_index("column")
+    assert rows.loc["late", "suspicion"] == "tells the number in each row, as a copy of y"
+    assert rows.loc["b again", "suspicion"] == "is a copy of b"
+    assert rows.loc["y", "suspicion"] == "has 60 different numbers"
+    assert rows.loc[["a", "b", "z"], "suspicion"].tolist() == ["", "", ""]
+    table["grade"], table["stage"] = np.arange(60) % 5, [f"s{k % 5}" for k in range(60)]
+    rows = describe(table, target="stage").set_index("column")
+    assert rows.loc["grade", "suspicion"] == "tells the class in each row, as a copy of stage"
+
+
+def test_the_advice_that_is_followed_is_not_given(repeated):
+    del repeated["died"]
+    for table, advised in ((repeated, True), (repeated.drop(columns="pid"), False)):
+        said = describe(table, "outcome", row_groups="duplicates").attrs["repeated_rows"]
+        assert [text in said for text in ("--row-groups duplicates", "optimistic")] == [advised] * 2
+    assert said.endswith("and in the class; they stay together in each split")
+
+
+@pytest.mark.parametrize("option", [{"thousands": ","}, {"sheet": "x"}, {"separator": ";"}, {"target": "class"}])
+def test_options_without_meaning_are_refused(patients, option):
+    name = next(iter(option))
+    wine = load_dataset("wine")
+    for data in ("wine", wine) if name in ("thousands", "target") else ("wine", wine, patients):
+        refused(ValueError, f"{name} is only for", data, call=describe, **option)
+    for data in ("wine", patients):
+        refused(ValueError, "thousands must be", data, call=describe, thousands="!!")
+        refused(ValueError, r"thousands must be .* got \[','\]", data, call=describe, thousands=[","])

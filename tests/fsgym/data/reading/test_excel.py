@@ -10,6 +10,7 @@ import pytest
 
 from fsgym import describe, load_dataset
 from fsgym.data.columns import Column, Columns
+from fsgym.data.reading import excel
 from fsgym.datasets import read_table_for
 from fsgym.support import extras
 from support.refusals import refused
@@ -44,12 +45,18 @@ def test_a_sheet_is_read_as_it_is_shown(tmp_path):
     np.testing.assert_array_equal(data.columns.encode(read), data.X)
 
 
-def test_the_sheet_is_named_where_there_are_several(tmp_path):
+def test_the_sheet_is_named_where_there_are_several(tmp_path, monkeypatch):
     path = write(tmp_path, {"notes": [["made by"], ["x"]], "cases": ROWS})
     refused(ValueError, r"several sheets, notes, cases; .*sheet='notes' \(--sheet\)", path)
     refused(ValueError, "no sheet 'case'; its sheets are notes, cases", path, sheet="case")
     for sheet in ("cases", "2"):
         assert describe(path, sheet=sheet)["column"].tolist() == ROWS[0]
+    read, value_of = [], excel._value_of
+    monkeypatch.setattr(excel, "_value_of", lambda cell: read.append(cell.value) or value_of(cell))
+    describe(path, sheet="2")
+    assert "made by" not in read
+    describe(path, sheet="1")
+    assert "made by" in read
     refused(ValueError, "sheet is only for Excel workbooks", "wine", sheet="a")
     refused(ValueError, "header_row must be the number of a row", path, header_row=0)
 
@@ -64,6 +71,64 @@ def test_per_cent_is_read_as_it_is_shown(tmp_path):
         data = load_dataset(path, target="ill")
     assert data.columns[0].unit == "%"
     np.testing.assert_array_equal(data.X[:, 0], np.array([94.1, 57, 100], np.float32))
+
+
+def in_format(folder, cells, number_format, beside):
+    """A workbook with a column ``a`` in a format, one of other cells ``b``, and the classes."""
+    rows: list[list] = [["a", "b", "target"]]
+    path = write(
+        folder, {"a": [*rows, *([cell, beside[i % len(beside)], "xy"[i % 2]] for i, cell in enumerate(cells))]}
+    )
+    book = openpyxl.load_workbook(path)
+    for cell in book["a"]["A"][1:]:
+        cell.number_format = number_format
+    book.save(path)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:.*(signs that are left out|points separate)")
+@pytest.mark.parametrize("beside", [["1.234,5", "2,5"], ["34,5", "2,5"], [1, 2.5]])
+def test_the_signs_of_other_columns_and_of_the_model_do_not_count_for_per_cent(tmp_path, beside):
+    path = in_format(tmp_path, [0.12345, 0.5, 0.95025], "0.0%", beside)
+    data = load_dataset(path)
+    np.testing.assert_array_equal(data.X[:, 0], np.float32([12.345, 50, 95.025]))
+    numbers = [float(v.replace(".", "").replace(",", ".")) if isinstance(v, str) else v for v in beside]
+    np.testing.assert_array_equal(data.X[:2, 1], np.float32(numbers))
+    for writing in ({"decimal": ","}, {"decimal": ",", "thousands": "."}):
+        read = read_table_for(Columns([Column("a", **writing), Column("b", **writing)]), path)
+        assert read["a"].tolist() == [12.345, 50, 95.025]
+
+
+@pytest.mark.filterwarnings("ignore:.*signs that are left out")
+@pytest.mark.parametrize(
+    ("number_format", "factor", "unit"),
+    [
+        ('0.0"%"', 1, "%"),
+        ('0.0" %"', 1, "%"),
+        (r"0.0\%", 1, "%"),
+        ("0.0_%", 1, ""),
+        ('0.0"% of all"', 1, ""),
+        ("0.0%;[Red]-0.0%", 100, "%"),
+        ('0.0" of "%', 100, "%"),
+        ("0.0;-0.0%", 1, ""),
+    ],
+)
+def test_a_sign_that_is_quoted_or_escaped_does_not_multiply(tmp_path, number_format, factor, unit):
+    data = load_dataset(in_format(tmp_path, [94.5, 57.25, 7.5], number_format, [1, 2]))
+    np.testing.assert_array_equal(data.X[:, 0], np.float32([94.5, 57.25, 7.5]) * factor)
+    assert data.columns[0].unit == unit
+
+
+def test_per_cent_beside_other_cells_needs_the_user(tmp_path):
+    path = in_format(tmp_path, [0.945, 0.5, 0.75], "0.0%", [1, 2])
+    book = openpyxl.load_workbook(path)
+    book["a"]["A3"].number_format = "0.0"
+    book.save(path)
+    refused(ValueError, "'0.5' and '94.5 %'|--numeric a", path)
+    with pytest.warns(UserWarning, match="'%' of 'a'"):
+        assert load_dataset(path, numeric=["a"]).X[:, 0].tolist() == [94.5, 0.5, 75]
+    assert load_dataset(path, category=["a"]).columns[0].levels == ("0.5", "75 %", "94.5 %")
+    assert set(load_dataset(path, target="a").classes.tolist()) == {"0.5", "75 %", "94.5 %"}
 
 
 def test_dates_errors_and_empty_columns(tmp_path):

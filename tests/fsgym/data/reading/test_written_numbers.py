@@ -8,6 +8,8 @@ import pytest
 
 from fsgym import describe, load_dataset
 from fsgym.data.columns import Column, Columns
+from fsgym.data.reading.model_tables import labels_for
+from fsgym.data.written import are_plain, written_number
 from fsgym.datasets import read_table_for
 from support.refusals import refused
 
@@ -126,6 +128,24 @@ def test_levels_and_classes_keep_their_signs(tmp_path):
     assert data.classes.tolist() == ["<30 %", ">30 %"]
 
 
+@pytest.mark.parametrize("kind", ["csv", "frame"])
+def test_levels_and_classes_stay_as_they_are_written(tmp_path, kind):
+    """So that the table has them for the model, too: the levels are read as text then."""
+    table = pd.DataFrame({"c": ["True", "1,5", *["False", "True"] * 6], "b": ["1,5", "2"] * 7})
+    table["target"] = ["1,5", "none"] * 7
+    table.to_csv(tmp_path / "t.csv", index=False, sep=";")
+    data = load_dataset(table if kind == "frame" else tmp_path / "t.csv")
+    assert (data.columns[0].levels, data.columns[1].decimal) == (("1,5", "False", "True"), ",")
+    assert data.classes.tolist() == ["1,5", "none"]
+    read = read_table_for(data.columns, tmp_path / "t.csv", keep=["target"])
+    np.testing.assert_array_equal(data.columns.encode(read), data.X)
+    np.testing.assert_array_equal(labels_for(read["target"], data.classes, "target"), table["target"])
+    assert labels_for(table["b"], np.array([2, 1.5]), "b").tolist() == [1.5, 2] * 7
+    codes = table.assign(target=["1E2", "10E1", "1,5"] * 4 + ["1,5"] * 2)
+    codes.to_csv(tmp_path / "t.csv", index=False, sep=";")
+    assert load_dataset(codes if kind == "frame" else tmp_path / "t.csv").classes.tolist() == ["1,5", "10E1", "1E2"]
+
+
 def test_signs_in_some_cells_need_the_user(tmp_path):
     path = write(tmp_path, ["94.1 %", "93", "92", "unknown"])
     refused(ValueError, "--numeric c", path)
@@ -151,8 +171,69 @@ def test_a_later_table_is_read_as_that_of_the_model(tmp_path):
     assert read_table_for(GERMAN, english)["c"].tolist() == [6400.5, 1007, 12, 7]
 
 
+def test_the_signs_of_a_model_do_not_count_where_commas_separate_cells(tmp_path):
+    """As pandas writes numbers with three decimals; by the signs of the model they would be 6400 and 95000."""
+    path = write(tmp_path, ["6.400", "980.250"] * 60, beside=["95.000"] * 4, separator=",")
+    with pytest.warns(UserWarning, match="'6.400' is read as 6.4; if its point separates thousands"):
+        read = read_table_for(GERMAN, path)
+    assert read.to_numpy()[:2].tolist() == [[6.4, 95], [980.25, 95]]
+    assert read_table_for(GERMAN, path, thousands=".").to_numpy()[0].tolist() == [6400, 95000]
+    quoted = write(tmp_path, ["6.400", "1,5"] * 2, beside=["95.000"] * 4, separator=",")
+    assert read_table_for(GERMAN, quoted).to_numpy()[:2].tolist() == [[6400, 95000], [1.5, 95000]]
+
+
+def test_no_text_of_a_table_is_read_again_by_the_signs_of_the_model(tmp_path):
+    """The points of the column beside are decimal signs."""
+    points = ["12.5", "0.5", "1.5", "2.5"]
+    marked = Columns([GERMAN[0]._replace(unit="%"), GERMAN[1]])
+    with pytest.warns(UserWarning, match="'%' of 'c'"):
+        read = read_table_for(marked, write(tmp_path, ["94.123 %", "95", "7.5", ""], beside=points))
+    np.testing.assert_array_equal(marked.encode(read)[:, 0], np.float32([94.123, 95, 7.5, np.nan]))
+    unclear = write(tmp_path, ["1,007", "95", "7", ""], beside=points)
+    refused(ValueError, "column 'c' must hold numbers, got '1,007'", GERMAN, unclear, call=read_table_for)
+
+
+def test_a_decimal_beyond_the_first_rows_is_not_read_beside_thousands(tmp_path):
+    path = write(tmp_path, ["6.400"] * 120 + ["12.5"], beside="1234")
+    refused(ValueError, "column 'c' of .* has '12.5', whose point cannot", GERMAN, path, call=read_table_for)
+    refused(ValueError, "column 'c' of .* has '12.5', whose point cannot", path, thousands=".")
+    assert read_table_for(GERMAN, path, decimal=".")["c"].tolist() == [6.4] * 120 + [12.5]
+
+
+def test_a_table_is_encoded_as_the_model_read_it(tmp_path):
+    """Also with the sign of per cent, but with none of another unit."""
+    table = pd.DataFrame({"c": ["94.5 %", "12 %", "7 %"] * 2, "b": range(6), "target": ["x", "y"] * 3})
+    with pytest.warns(UserWarning, match="'%' of 'c'"):
+        data = load_dataset(table)
+    np.testing.assert_array_equal(data.columns.encode(table), data.X)
+    for unit in ("mg/l", ""):
+        for column in (Column("c", unit=unit), Column("c", unit=unit, decimal=",")):
+            refused(ValueError, "must hold numbers, got '94.5 %'", table, call=Columns([column]).encode)
+
+
+@pytest.mark.parametrize("dtype", ["string", "object"])
+def test_missing_cells_of_pandas_are_missing(dtype):
+    cells = pd.Series(["5,5 %", pd.NA, "7 %", None], dtype=dtype)
+    notes = pd.Series(["5 %", pd.NA, "none", "none"], dtype=dtype)
+    table = pd.DataFrame({"c": cells, "n": notes, "target": ["x", "y"] * 2})
+    with pytest.warns(UserWarning, match="'%' of 'c'"):
+        data = load_dataset(table)
+    np.testing.assert_array_equal(data.X[:, 0], np.float32([5.5, np.nan, 7, np.nan]))
+    assert data.columns[1].levels == ("5 %", "none")
+    np.testing.assert_array_equal(data.columns.encode(table), data.X)
+
+
 def test_the_writing_of_columns_is_kept_and_checked():
     assert Columns.from_json(GERMAN.to_json()) == GERMAN
     assert Columns([Column("c")]).to_json() == [{"name": "c"}]
     assert GERMAN.encodes_like(Columns([Column("c"), Column("b")]))
     refused(ValueError, "how numbers are written", [{"name": "c", "decimal": ";"}], call=Columns.from_json)
+
+
+@pytest.mark.parametrize("text", ["{}x", "<{}x", "1{}x", "€{}x", "1{}%x"])
+def test_many_spaces_in_a_cell_are_read_at_once(text):
+    """With neighbouring stars of spaces in the pattern this would not end: the time grew with their third power."""
+    cells = [text.format(" " * 20_000)]
+    assert are_plain(cells)
+    assert written_number(cells[0], GERMAN[0].writing) is None
+    assert not are_plain([" " * 20_000 + "1,5", "7"])
