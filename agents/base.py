@@ -380,14 +380,19 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             If labels are missing, or not among ``classes_``.
         """
         features = self._features(X, missing_columns)
-        name, row_groups = "data", None
+        name, row_groups, priced = "data", None, dict[str, Any]()
         if isinstance(X, Dataset):
             if y is not None:
                 raise TypeError("y must be left out where X is a Dataset, which has its own labels")
             y, name, row_groups = X.target, X.name, X.row_groups
+            order = self._acquisitions_in(X)
+            if X.case_costs is not None and order is not None:
+                priced = {"case_costs": X.case_costs[:, order]}
             if X.columns.encodes_like(self.columns_) or not hasattr(self, "feature_names_in_"):
                 if (X.columns.offsets != self.columns_.offsets).any():
                     X = X.replace(X=features, columns=X.columns.with_offsets(self.columns_.offsets))
+                if X.case_costs is not None and order != [*range(X.case_costs.shape[1])]:
+                    X = X.replace(groups=self.rules_.groups, group_names=self.rules_.names, **priced)
                 if self.bins_ is not None:
                     return X if X.bins is self.bins_ else X.replace(bins=self.bins_)
                 same = X.classes.dtype == self.classes_.dtype and X.classes.tolist() == self.classes_.tolist()
@@ -402,7 +407,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             target: dict[str, Any] = {"y": y, "bins": self.bins_}
         else:
             target = {"y": same_kind(plain_labels(y), self.classes_), "classes": self.classes_}
-        return Dataset(features, **target, columns=self.columns_, row_groups=row_groups, name=name, **grouped)
+        own: dict[str, Any] = grouped | priced
+        return Dataset(features, **target, columns=self.columns_, row_groups=row_groups, name=name, **own)
 
     def trajectories(
         self, X: ArrayLike, *, missing_columns: MissingColumns = "error", continue_after_stop: bool = False
@@ -441,15 +447,27 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         """The prices of the cases, float64 (n_samples, J), where the model plans with them and ``X`` has them."""
         if not self.rules_.costs_by_case or not isinstance(X, Dataset) or X.case_costs is None:
             return None
-        names, own = list(X.acquisition_names), self.rules_.names
-        if (X.groups or tuple((i,) for i in range(X.n_features))) == self.rules_.groups:
-            return X.case_costs
-        if sorted(names) != sorted(own):
+        order = self._acquisitions_in(X)
+        if order is None:
+            own, given = listing(list(self.rules_.names), 8), listing(list(X.acquisition_names), 8)
             raise ValueError(
-                f"case_costs must be the prices of the {len(own)} acquisitions of the model ({listing(list(own), 8)}), "
-                f"got those of {listing(names, 8)}"
+                f"case_costs must be the prices of the {self.rules_.n_acquisitions} acquisitions of the model ({own}), "
+                f"got those of {given}"
             )
-        return X.case_costs[:, [names.index(name) for name in own]]
+        return X.case_costs[:, order]
+
+    def _acquisitions_in(self, X: Dataset) -> list[int] | None:
+        """The place of each acquisition of the model among those of ``X``, by name if the model has names; else None.
+
+        By position where all features are the same, since acquisitions need no names of their own.
+        """
+        names, own = list(X.acquisition_names), self.rules_.names
+        if X.columns.encodes_like(self.columns_) or not hasattr(self, "feature_names_in_"):
+            groups = X.groups or tuple((i,) for i in range(X.n_features))
+            members = [tuple(sorted(group)) for group in groups]
+            if sorted(members) == sorted(self.rules_.groups):
+                return [members.index(group) for group in self.rules_.groups]
+        return [names.index(name) for name in own] if {*own} <= {*names} else None
 
     def at_prices(self, prices: Mapping[str, float] | ArrayLike | None = None) -> Self:
         """This model for a case with prices of its own, such as an emergency: it asks and answers at these.

@@ -257,3 +257,34 @@ def test_prices_that_do_not_count_are_said():
         fsgym.evaluate(model, data)
     fsgym.evaluate(model, data, rules=Rules.for_dataset(data, lam=0.02))
     MixtureClassifier(lam=0.02, costs=data.costs, random_state=0).fit(data)
+
+
+def priced_data(order: tuple[int, ...] = (0, 1, 2)) -> Dataset:
+    """Three columns a, b and c with prices of the case, in any order."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    X, prices = y[:, None] + rng.normal(size=(200, 3)), rng.uniform(0.5, 9.0, (200, 3))
+    return Dataset(X[:, order], y, feature_names=["abc"[k] for k in order], case_costs=prices[:, order])
+
+
+def test_prices_are_those_of_the_column_in_any_order():
+    data, other = priced_data(), priced_data((2, 1, 0))
+    model = MixtureClassifier(lam=0.02, random_state=0).fit(data)
+    np.testing.assert_array_equal(model.trajectories(other).order, model.trajectories(data).order)
+    pd.testing.assert_frame_equal(model.trajectories(other).to_frame(), model.trajectories(data).to_frame())
+    assert fsgym.evaluate(model, other).loss == fsgym.evaluate(model, data).loss
+    wider = other.to_frame().assign(z=0.0), np.column_stack([other.case_costs, np.ones(200)])
+    more = Dataset(wider[0].to_numpy(), data.y, feature_names=list("cbaz"), case_costs=wider[1])
+    assert fsgym.evaluate(model, more).loss == fsgym.evaluate(model, data).loss
+    with pytest.raises(ValueError, match=r"must be the prices of the 3 acquisitions of the model \(a, b, c\)"):
+        model.predict(more.replace(groups={"ab": ["a", "b"]}, case_costs=np.ones((200, 3))))
+
+
+def test_prices_are_those_of_the_group_in_any_order():
+    data = priced_data()
+    prices = data.case_costs[:, :2]
+    data = data.with_groups({"ab": ["a", "b"]}).replace(case_costs=prices)
+    other = data.replace(groups=[[2], [1, 0]], group_names=["c", "ab"], case_costs=prices[:, ::-1])
+    model = MixtureClassifier(lam=0.02, random_state=0).fit(data)
+    assert fsgym.evaluate(model, other).loss == fsgym.evaluate(model, data).loss
+    assert model.labelled_dataset(data) is data
