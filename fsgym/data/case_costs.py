@@ -25,7 +25,7 @@ def check_case_costs(
         Of those that a mapping names, each has a price for every row, or one; the others have that of ``costs``.
     n_samples : int
     names : sequence of n_acquisitions str
-    costs : float64 (n_acquisitions,), or None for 1 each
+    costs : float64 (n_acquisitions,) or (n_samples, n_acquisitions), or None for 1 each
 
     Raises
     ------
@@ -35,7 +35,7 @@ def check_case_costs(
     J = len(names)
     if not has_names(given):
         return _numbers(given, (n_samples, J), "case_costs")
-    prices = np.tile(np.ones(J) if costs is None else costs, (n_samples, 1))
+    prices = np.broadcast_to(np.ones(J) if costs is None else costs, (n_samples, J)).copy()
     for name in given:
         if name not in names:
             raise ValueError(explain_unknown("acquisition in case_costs", name, list(names)))
