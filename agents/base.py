@@ -23,7 +23,7 @@ from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_nam
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy, check_rows
 from agents.stepwise import AskingAgent
-from fsgym.data.case_costs import prices_of_case
+from fsgym.data.case_costs import are_mean_prices, prices_of_case
 from fsgym.data.checks import check_groups, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
@@ -294,13 +294,20 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         """The data, without prices by case where these are not used or all the same; ValueError if they cannot be."""
         if dataset.case_costs is None:
             return dataset
-        costs = getattr(self, "costs", None)
-        if costs is not None and costs is not dataset.costs:  # which are the means, by intent
+        costs, groups = (getattr(self, name, None) for name in ("costs", "groups"))
+        if groups is not None:
+            prices = "price 1 each" if costs is None else "the prices in costs="
+            warn_caller(
+                f"the model has groups= of its own and {prices}, "
+                "and not the prices of the cases, case_costs; leave groups out, or give them to the data: "
+                "data.with_groups(groups).replace(case_costs=...)"
+            )
+        elif costs is not None and not are_mean_prices(costs, dataset):
             warn_caller(
                 "the model plans by costs=, and not by the prices of the cases, case_costs; leave costs out, or pass "
                 "costs=data.costs for their means"
             )
-        if costs is not None or getattr(self, "groups", None) is not None:
+        if costs is not None or groups is not None:
             return dataset.replace(case_costs=None)
         if (dataset.case_costs == dataset.case_costs[0]).all():
             return dataset.replace(costs=dataset.case_costs[0])

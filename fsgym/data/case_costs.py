@@ -72,6 +72,15 @@ def mean_prices(case_costs: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(same, case_costs[0], case_costs.mean(axis=0))
 
 
+def are_mean_prices(costs: Any, dataset: Any) -> bool:
+    """Whether ``costs``, as for ``Dataset``, stand for the prices by case of a Dataset.
+
+    They do if they are its ``costs``, which after a split are the means of the whole table, or the means of its rows.
+    """
+    prices = check_prices(costs, dataset.acquisition_names)
+    return any(np.allclose(prices, means) for means in (dataset.costs, mean_prices(dataset.case_costs)))
+
+
 def prices_of_case(told: Mapping[str, float] | None, names: Sequence[str], costs: NDArray[np.float64]) -> NDArray:
     """The prices of one case, float64 (n_acquisitions,): those told by name, and ``costs`` for the others."""
     prices = np.array(costs, dtype=np.float64)

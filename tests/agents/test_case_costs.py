@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import fsgym
 from agents import RCPI, AdaptiveClassifier, DatumWiseClassifier, LatticeClassifier, MixtureClassifier
 from agents.adaptive.case_prices import CasePricedPolicy, frequent_vectors
 from agents.calibration import read_policy
 from fsgym import Dataset, Rules, exact
-from fsgym.comparison.compared import MEAN_PRICES
+from fsgym.comparison.cell import fit_on
+from fsgym.comparison.compared import MEAN_PRICES, compared_methods
+from fsgym.comparison.protocol import Protocol
+from fsgym.comparison.splits import random_splits
 from fsgym.envs.env import DatumWiseEnv
 from fsgym.methods import METHODS, load_class
 
@@ -256,7 +260,45 @@ def test_prices_that_do_not_count_are_said():
     with pytest.warns(UserWarning, match="pays the prices of the model, and not its own"):
         fsgym.evaluate(model, data)
     fsgym.evaluate(model, data, rules=Rules.for_dataset(data, lam=0.02))
-    MixtureClassifier(lam=0.02, costs=data.costs, random_state=0).fit(data)
+    with pytest.warns(UserWarning, match=r"groups= of its own and price 1 each, and not the prices of the cases"):
+        model = MixtureClassifier(lam=0.02, groups=[[0], [1], [2], [3]], random_state=0).fit(data)
+    assert model.rules_.costs.tolist() == [1, 1, 1, 1]
+
+
+def test_the_means_are_the_means_however_they_are_passed():
+    data = two_equal_features(80, 0)
+    train = data.split()[0]
+    for costs in (data.costs, train.case_costs.mean(axis=0), dict(zip(NAMES, data.costs.tolist(), strict=True))):
+        clone(MixtureClassifier(lam=0.02, costs=costs, random_state=0)).fit(train)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_own_agents_take_the_prices_of_the_data_in_compare():
+    data = two_equal_features(200, 0)
+    plain = data.replace(costs=[1, 30, 1, 1])
+    own = {"own": LatticeClassifier(lam=0.03, random_state=0)}
+    options: Any = {"splits": 1, "lam": [0.03], "references": False, "progress": False}
+    assert fsgym.compare(plain, own, **options).spent[0] <= 2  # the scan and not the blood
+    rare = data.replace(case_costs=np.where(np.arange(200)[:, None] % 2, [0, 90, 1, 1], [10, 90, 1, 1]))
+    table = fsgym.compare(rare, own | {"means": LatticeClassifier(lam=0.03, costs=rare.costs)}, **options)
+    assert (table.spent < 20).all()
+    assert {title[-len(MEAN_PRICES) :] for title in table.attrs["titles"].values()} == {MEAN_PRICES}
+    grouped = {"own": LatticeClassifier(lam=0.03, groups=[[0], [1], [2], [3]])}
+    table = fsgym.compare(rare, grouped, **options)
+    assert "price 1 each" in table.warning[0]
+    assert table.attrs["titles"] == {"own": "own"}
+
+
+@pytest.mark.parametrize("kind", ["prices", "prices by case", "numbers"])
+def test_prices_passed_to_compare_are_those_of_the_methods(kind):
+    data = two_equal_features(200, 0)
+    data = data if kind == "prices by case" else data.replace(costs=[1, 30, 1, 1])
+    data = data.replace(y=data.y.astype(float), classes=None, bins=2) if kind == "numbers" else data
+    protocol = Protocol.for_dataset(data, random_splits(0.5, 1, 0), lam=0.03, costs=1)
+    for method in compared_methods(["mixture", "lattice"], protocol):
+        model = fit_on(data, method.candidates[0], protocol.rules, 0)
+        assert model.rules_.costs.tolist() == [1, 1, 1, 1]
+        assert not model.rules_.costs_by_case
 
 
 def priced_data(order: tuple[int, ...] = (0, 1, 2)) -> Dataset:
