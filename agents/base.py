@@ -23,7 +23,7 @@ from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_nam
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy, check_rows
 from agents.stepwise import AskingAgent
-from fsgym.data.case_costs import are_mean_prices, prices_of_case
+from fsgym.data.case_costs import are_mean_prices, check_case_prices, prices_of_case
 from fsgym.data.checks import check_groups, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
@@ -45,7 +45,6 @@ from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS, set_rule_options
-from fsgym.support.checks import check_prices
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
 from fsgym.text.messages import listing, warn_caller
 
@@ -53,6 +52,7 @@ from fsgym.text.messages import listing, warn_caller
 
 CLASSES_LISTED = 12
 REPR_LENGTH = 700  # characters of a repr, as in scikit-learn
+EXPECTATIONS = ("expected_cost_", "expected_n_features_")  # of agents that know what they use, out of fold
 
 
 class ShownClassifier(BaseEstimator):
@@ -153,7 +153,7 @@ def _numbers_in_words(rules: Any, bins: Bins) -> str:
 
 def _expectation(model: Any) -> list[str]:
     """What the classifier expects to use on other rows, if it knows."""
-    cost, n_features = (getattr(model, name, None) for name in ("expected_cost_", "expected_n_features_"))
+    cost, n_features = (getattr(model, name, None) for name in EXPECTATIONS)
     if cost is None or n_features is None:
         return []
     return [f"Means over the training rows, out of fold: {n_features:.4g} features, cost {cost:.4g}."]
@@ -511,9 +511,14 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         if prices is None or isinstance(prices, Mapping):
             costs = prices_of_case(prices, self.rules_.names, self.rules_.costs)
         else:
-            costs = check_prices(prices, self.rules_.names, "prices")
+            costs = check_case_prices(prices, self.rules_.names)
         model = copy(self)
         model._chart = None
+        if self._chart_rows is not None:
+            model._training_summary = None  # made again, of what this model acquires
+        for name in EXPECTATIONS:
+            if hasattr(self, name):
+                setattr(model, name, None)  # that of the training was at other prices
         model._set_policy(self.policy_.at_prices(costs[self.arrangement_.acquisitions]))
         return model
 

@@ -91,5 +91,13 @@ def prices_of_case(told: Mapping[str, float] | None, names: Sequence[str], costs
     for name, price in told.items():
         if name not in names:
             raise ValueError(explain_unknown("acquisition in prices", name, list(names)))
-        prices[names.index(name)] = check_prices([price], [name], "prices")[0]
+        prices[names.index(name)] = check_case_prices([price], [name])[0]
+    return prices
+
+
+def check_case_prices(given: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    """Prices of one case, float64 (n_acquisitions,), as in ``check_prices``, and at most ``MAX_PRICE``."""
+    prices = check_prices(given, names, "prices")
+    if prices.max() > MAX_PRICE:
+        raise ValueError(f"prices must be at most {MAX_PRICE:g}, got {prices.max():g}; use a larger unit")
     return prices

@@ -194,6 +194,10 @@ def test_a_damaged_model_file_is_refused(models):
     for change in (*damaged, {"policies": header["policies"][:1]}):
         with pytest.raises(ValueError, match=r"prices|costs"):
             CasePricedPolicy.from_arrays(arrays, header | change, rules)
+    first = next(iter(arrays.values()))
+    for name in ("9.more", "-1.more", "x.more", "more", "01.more"):
+        with pytest.raises(ValueError, match=r"array '.*more' must be of one of the 3 policies"):
+            CasePricedPolicy.from_arrays(arrays | {name: first}, header, rules)
     with pytest.raises(ValueError, match="must have them"):
         CasePricedPolicy.from_arrays(arrays, header, rules.at_prices())
 
@@ -330,3 +334,40 @@ def test_prices_are_those_of_the_group_in_any_order():
     model = MixtureClassifier(lam=0.02, random_state=0).fit(data)
     assert fsgym.evaluate(model, other).loss == fsgym.evaluate(model, data).loss
     assert model.labelled_dataset(data) is data
+
+
+def test_a_model_at_prices_says_nothing_of_those_of_the_training(models, tmp_path):
+    model, data = models["mixture"], two_equal_features(200, 0)
+    at = model.at_prices({"scan": 0.1, "blood": 9.0})
+    assert model.expected_cost_ > 0
+    assert (at.expected_cost_, at.expected_n_features_) == (None, None)
+    at.save(tmp_path / "at")
+    assert type(model).load(tmp_path / "at").expected_cost_ is None
+    before = at.training_summary_.to_json()
+    assert model.training_summary_.to_json() != before
+    assert model.at_prices({"scan": 0.1, "blood": 9.0}).training_summary_.to_json() == before
+    for prices in ({"scan": 1e300}, [1e300, 1, 1, 1]):
+        with pytest.raises(ValueError, match=r"prices must be at most 1e\+30, got 1e\+300"):
+            model.at_prices(prices)
+    rules = model.rules_.at_prices(
+        {"scan": 0.1, "blood": 9.0, "noise": model.rules_.costs[2], "age": model.rules_.costs[3]}
+    )
+    for rows in (data, data.replace(case_costs=None)):
+        assert fsgym.evaluate(model, rows, rules=rules).loss == fsgym.evaluate(at, rows, rules=rules).loss
+
+
+def test_rules_of_a_data_set_in_another_order_are_those_of_the_same_names():
+    data, other = (
+        priced_data(order).replace(costs=[(1.0, 5.0, 20.0)[k] for k in order]) for order in ((0, 1, 2), (2, 0, 1))
+    )
+    model = LatticeClassifier(lam=0.01, random_state=0).fit(data)
+    expected = fsgym.evaluate(model, data).loss
+    assert fsgym.evaluate(model, other, rules=Rules.for_dataset(other, lam=0.01)).loss == expected
+    assert fsgym.evaluate(model, DatumWiseEnv(other, Rules.for_dataset(other, lam=0.01))).loss == expected
+    groups = {"bc": ["b", "c"]}
+    grouped, others = (rows.with_groups(groups) for rows in (data, other))
+    prices = {"a": 2.0, "bc": 7.0}
+    model = LatticeClassifier(lam=0.01, random_state=0).fit(grouped.replace(costs=prices))
+    rules = Rules.for_dataset(others, costs=prices, lam=0.01)
+    assert rules.names != model.rules_.names
+    assert fsgym.evaluate(model, others, rules=rules).loss == fsgym.evaluate(model, grouped).loss
