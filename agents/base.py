@@ -23,7 +23,7 @@ from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_nam
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy, check_rows
 from agents.stepwise import AskingAgent
-from fsgym.data.case_costs import prices_of_case
+from fsgym.data.case_costs import are_mean_prices, check_case_prices, prices_of_case
 from fsgym.data.checks import check_groups, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
@@ -45,7 +45,6 @@ from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS, set_rule_options
-from fsgym.support.checks import check_prices
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
 from fsgym.text.messages import listing, warn_caller
 
@@ -53,6 +52,7 @@ from fsgym.text.messages import listing, warn_caller
 
 CLASSES_LISTED = 12
 REPR_LENGTH = 700  # characters of a repr, as in scikit-learn
+EXPECTATIONS = ("expected_cost_", "expected_n_features_")  # of agents that know what they use, out of fold
 
 
 class ShownClassifier(BaseEstimator):
@@ -153,7 +153,7 @@ def _numbers_in_words(rules: Any, bins: Bins) -> str:
 
 def _expectation(model: Any) -> list[str]:
     """What the classifier expects to use on other rows, if it knows."""
-    cost, n_features = (getattr(model, name, None) for name in ("expected_cost_", "expected_n_features_"))
+    cost, n_features = (getattr(model, name, None) for name in EXPECTATIONS)
     if cost is None or n_features is None:
         return []
     return [f"Means over the training rows, out of fold: {n_features:.4g} features, cost {cost:.4g}."]
@@ -294,13 +294,20 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         """The data, without prices by case where these are not used or all the same; ValueError if they cannot be."""
         if dataset.case_costs is None:
             return dataset
-        costs = getattr(self, "costs", None)
-        if costs is not None and costs is not dataset.costs:  # which are the means, by intent
+        costs, groups = (getattr(self, name, None) for name in ("costs", "groups"))
+        if groups is not None:
+            prices = "price 1 each" if costs is None else "the prices in costs="
+            warn_caller(
+                f"the model has groups= of its own and {prices}, "
+                "and not the prices of the cases, case_costs; leave groups out, or give them to the data: "
+                "data.with_groups(groups).replace(case_costs=...)"
+            )
+        elif costs is not None and not are_mean_prices(costs, dataset):
             warn_caller(
                 "the model plans by costs=, and not by the prices of the cases, case_costs; leave costs out, or pass "
                 "costs=data.costs for their means"
             )
-        if costs is not None or getattr(self, "groups", None) is not None:
+        if costs is not None or groups is not None:
             return dataset.replace(case_costs=None)
         if (dataset.case_costs == dataset.case_costs[0]).all():
             return dataset.replace(costs=dataset.case_costs[0])
@@ -380,14 +387,19 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             If labels are missing, or not among ``classes_``.
         """
         features = self._features(X, missing_columns)
-        name, row_groups = "data", None
+        name, row_groups, priced = "data", None, dict[str, Any]()
         if isinstance(X, Dataset):
             if y is not None:
                 raise TypeError("y must be left out where X is a Dataset, which has its own labels")
             y, name, row_groups = X.target, X.name, X.row_groups
+            order = self._acquisitions_in(X)
+            if X.case_costs is not None and order is not None:
+                priced = {"case_costs": X.case_costs[:, order]}
             if X.columns.encodes_like(self.columns_) or not hasattr(self, "feature_names_in_"):
                 if (X.columns.offsets != self.columns_.offsets).any():
                     X = X.replace(X=features, columns=X.columns.with_offsets(self.columns_.offsets))
+                if X.case_costs is not None and order != [*range(X.case_costs.shape[1])]:
+                    X = X.replace(groups=self.rules_.groups, group_names=self.rules_.names, **priced)
                 if self.bins_ is not None:
                     return X if X.bins is self.bins_ else X.replace(bins=self.bins_)
                 same = X.classes.dtype == self.classes_.dtype and X.classes.tolist() == self.classes_.tolist()
@@ -402,7 +414,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             target: dict[str, Any] = {"y": y, "bins": self.bins_}
         else:
             target = {"y": same_kind(plain_labels(y), self.classes_), "classes": self.classes_}
-        return Dataset(features, **target, columns=self.columns_, row_groups=row_groups, name=name, **grouped)
+        own: dict[str, Any] = grouped | priced
+        return Dataset(features, **target, columns=self.columns_, row_groups=row_groups, name=name, **own)
 
     def trajectories(
         self, X: ArrayLike, *, missing_columns: MissingColumns = "error", continue_after_stop: bool = False
@@ -441,15 +454,27 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         """The prices of the cases, float64 (n_samples, J), where the model plans with them and ``X`` has them."""
         if not self.rules_.costs_by_case or not isinstance(X, Dataset) or X.case_costs is None:
             return None
-        names, own = list(X.acquisition_names), self.rules_.names
-        if (X.groups or tuple((i,) for i in range(X.n_features))) == self.rules_.groups:
-            return X.case_costs
-        if sorted(names) != sorted(own):
+        order = self._acquisitions_in(X)
+        if order is None:
+            own, given = listing(list(self.rules_.names), 8), listing(list(X.acquisition_names), 8)
             raise ValueError(
-                f"case_costs must be the prices of the {len(own)} acquisitions of the model ({listing(list(own), 8)}), "
-                f"got those of {listing(names, 8)}"
+                f"case_costs must be the prices of the {self.rules_.n_acquisitions} acquisitions of the model ({own}), "
+                f"got those of {given}"
             )
-        return X.case_costs[:, [names.index(name) for name in own]]
+        return X.case_costs[:, order]
+
+    def _acquisitions_in(self, X: Dataset) -> list[int] | None:
+        """The place of each acquisition of the model among those of ``X``, by name if the model has names; else None.
+
+        By position where all features are the same, since acquisitions need no names of their own.
+        """
+        names, own = list(X.acquisition_names), self.rules_.names
+        if X.columns.encodes_like(self.columns_) or not hasattr(self, "feature_names_in_"):
+            groups = X.groups or tuple((i,) for i in range(X.n_features))
+            members = [tuple(sorted(group)) for group in groups]
+            if sorted(members) == sorted(self.rules_.groups):
+                return [members.index(group) for group in self.rules_.groups]
+        return [names.index(name) for name in own] if {*own} <= {*names} else None
 
     def at_prices(self, prices: Mapping[str, float] | ArrayLike | None = None) -> Self:
         """This model for a case with prices of its own, such as an emergency: it asks and answers at these.
@@ -486,9 +511,14 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         if prices is None or isinstance(prices, Mapping):
             costs = prices_of_case(prices, self.rules_.names, self.rules_.costs)
         else:
-            costs = check_prices(prices, self.rules_.names, "prices")
+            costs = check_case_prices(prices, self.rules_.names)
         model = copy(self)
         model._chart = None
+        if self._chart_rows is not None:
+            model._training_summary = None  # made again, of what this model acquires
+        for name in EXPECTATIONS:
+            if hasattr(self, name):
+                setattr(model, name, None)  # that of the training was at other prices
         model._set_policy(self.policy_.at_prices(costs[self.arrangement_.acquisitions]))
         return model
 

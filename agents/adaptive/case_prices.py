@@ -176,9 +176,12 @@ class CasePricedPolicy(DelegatingPolicy):
             raise ValueError("the rules of a model with prices by case must have them, too")
         vectors = np.array([check_prices(costs, rules.names) for costs in listed])
         parts: list[dict[str, NDArray]] = [{} for _ in headers]
+        places = {str(k): k for k in range(len(parts))}
         for name, array in arrays.items():
-            k, _, own = name.partition(".")
-            parts[int(k)][own] = array
+            place, _, own = name.partition(".")
+            if place not in places:
+                raise ValueError(f"its array {name!r} must be of one of the {len(parts)} policies")
+            parts[places[place]][own] = array
         policies = tuple(
             read_policy(LatticePolicy, part, plain, rules.at_prices(costs))
             for part, plain, costs in zip(parts, headers, vectors, strict=False)

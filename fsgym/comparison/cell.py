@@ -271,23 +271,30 @@ def with_seed(candidate: Any, seed: int) -> Any:
 
 
 def training_arguments(candidate: Any, part: Dataset) -> tuple[Any, Any]:
-    """X and y for ``fit``: arrays, or for an agent a data set if its names, groups or row groups are needed."""
+    """X and y for ``fit``: arrays, or for an agent a data set if its names, groups, prices or row groups are needed."""
     labels = labels_for_fit(candidate, part)
-    if part.case_costs is not None:
-        if getattr(candidate, "takes_case_costs", False) and getattr(candidate, "costs", None) is None:
-            return part, None
-        part = part.replace(case_costs=None)  # it plans by the means
     if not hasattr(candidate, "labelled_dataset"):
         return part.to_array(), labels
+    groups, costs = (getattr(candidate, name, None) for name in ("groups", "costs"))
+    if part.case_costs is not None:
+        if groups is not None or (costs is None and getattr(candidate, "takes_case_costs", False)):
+            return part, None
+        part = part.replace(case_costs=None)  # it plans by the means
     if part.bins is not None:
         return part, None
     options = [getattr(candidate, name, None) for name in NAMED_OPTIONS]
     by_name = any(isinstance(option, Mapping) or is_frame(option) for option in options)
-    if by_name or (part.groups is not None and getattr(candidate, "groups", None) is None):
+    if by_name or (part.groups is not None and groups is None) or takes_prices_of(candidate, part):
         return part, None
     if part.row_groups is not None:
         return Dataset(part.to_array(), labels, row_groups=part.row_groups), None
     return part.to_array(), labels
+
+
+def takes_prices_of(candidate: Any, dataset: Dataset) -> bool:
+    """Whether it is an agent without prices or groups of its own, which takes the prices that the data set has."""
+    is_own = any(getattr(candidate, name, None) is not None for name in ("costs", "groups"))
+    return dataset.costs is not None and hasattr(candidate, "labelled_dataset") and not is_own
 
 
 def labels_for_fit(candidate: Any, part: Dataset) -> NDArray:

@@ -15,8 +15,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from fsgym.comparison.cell import labels_for_fit
+from fsgym.comparison.cell import labels_for_fit, takes_prices_of
 from fsgym.comparison.protocol import Protocol
+from fsgym.data.case_costs import are_mean_prices
 from fsgym.data.dataset import Dataset
 from fsgym.methods import (
     CONSTANT,
@@ -219,6 +220,10 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
             options["costs"] = None  # those of the data
         else:
             title += MEAN_PRICES
+    elif (
+        method.prices and (own := protocol.dataset.costs) is not None and not np.array_equal(own, protocol.rules.costs)
+    ):
+        options["costs"] = protocol.rules.costs.tolist()  # and not those of the data, even where all are 1
     takes_data_sets = hasattr(load_class(method), "labelled_dataset")
     if takes_data_sets and (protocol.dataset.bins is not None or protocol.dataset.case_costs is not None):
         options["groups"] = None  # those of the data, by column: it is fitted to data sets
@@ -346,7 +351,17 @@ def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
         )
     candidates = [pipelines.own_estimator(c, protocol.dataset) for c in candidates]
     parameters = [pipelines.settings_of(c) for c in candidates]
-    return _compared_method(name, name, [clone(c) for c in candidates], _differences(parameters), protocol)
+    by_means = protocol.rules.costs_by_case and any(_plans_by_means(c, protocol.dataset) for c in candidates)
+    title = name + MEAN_PRICES if by_means else name
+    return _compared_method(name, title, [clone(c) for c in candidates], _differences(parameters), protocol)
+
+
+def _plans_by_means(candidate: Any, dataset: Dataset) -> bool:
+    """Whether an estimator plans by the means of the prices by case that the data set has."""
+    if takes_prices_of(candidate, dataset):
+        return not getattr(candidate, "takes_case_costs", False)
+    costs, groups = (getattr(candidate, name, None) for name in ("costs", "groups"))
+    return costs is not None and groups is None and are_mean_prices(costs, dataset)
 
 
 def _is_fitted(candidate: Any) -> bool:

@@ -25,7 +25,7 @@ def check_case_costs(
         Of those that a mapping names, each has a price for every row, or one; the others have that of ``costs``.
     n_samples : int
     names : sequence of n_acquisitions str
-    costs : float64 (n_acquisitions,), or None for 1 each
+    costs : float64 (n_acquisitions,) or (n_samples, n_acquisitions), or None for 1 each
 
     Raises
     ------
@@ -35,7 +35,7 @@ def check_case_costs(
     J = len(names)
     if not has_names(given):
         return _numbers(given, (n_samples, J), "case_costs")
-    prices = np.tile(np.ones(J) if costs is None else costs, (n_samples, 1))
+    prices = np.broadcast_to(np.ones(J) if costs is None else costs, (n_samples, J)).copy()
     for name in given:
         if name not in names:
             raise ValueError(explain_unknown("acquisition in case_costs", name, list(names)))
@@ -72,6 +72,15 @@ def mean_prices(case_costs: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(same, case_costs[0], case_costs.mean(axis=0))
 
 
+def are_mean_prices(costs: Any, dataset: Any) -> bool:
+    """Whether ``costs``, as for ``Dataset``, stand for the prices by case of a Dataset.
+
+    They do if they are its ``costs``, which after a split are the means of the whole table, or the means of its rows.
+    """
+    prices = check_prices(costs, dataset.acquisition_names)
+    return any(np.allclose(prices, means) for means in (dataset.costs, mean_prices(dataset.case_costs)))
+
+
 def prices_of_case(told: Mapping[str, float] | None, names: Sequence[str], costs: NDArray[np.float64]) -> NDArray:
     """The prices of one case, float64 (n_acquisitions,): those told by name, and ``costs`` for the others."""
     prices = np.array(costs, dtype=np.float64)
@@ -82,5 +91,13 @@ def prices_of_case(told: Mapping[str, float] | None, names: Sequence[str], costs
     for name, price in told.items():
         if name not in names:
             raise ValueError(explain_unknown("acquisition in prices", name, list(names)))
-        prices[names.index(name)] = check_prices([price], [name], "prices")[0]
+        prices[names.index(name)] = check_case_prices([price], [name])[0]
+    return prices
+
+
+def check_case_prices(given: Any, names: Sequence[str]) -> NDArray[np.float64]:
+    """Prices of one case, float64 (n_acquisitions,), as in ``check_prices``, and at most ``MAX_PRICE``."""
+    prices = check_prices(given, names, "prices")
+    if prices.max() > MAX_PRICE:
+        raise ValueError(f"prices must be at most {MAX_PRICE:g}, got {prices.max():g}; use a larger unit")
     return prices

@@ -300,10 +300,11 @@ class Dataset:
 
         A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
         ``X`` is replaced; ``group_names``, ``costs`` and ``case_costs`` when ``groups`` are (``groups=None`` makes each
-        feature an acquisition of its own); ``case_costs`` when ``costs`` are; ``columns`` when ``feature_names`` are,
-        and the other way round; ``row_groups`` and ``case_costs`` when ``X`` or ``y`` is replaced by one of another
-        length. All others stay the same: a new ``X`` keeps
-        ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has other labels.
+        feature an acquisition of its own); ``case_costs`` when ``costs`` are, and ``costs`` to the means of new
+        ``case_costs``; ``columns`` when ``feature_names`` are, and the other way round; ``row_groups`` and
+        ``case_costs`` when ``X`` or ``y`` is replaced by one of another length. All others stay the same: a new ``X``
+        keeps ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has other labels.
+        Acquisitions that a mapping of ``case_costs`` does not name keep their prices.
 
         Parameters
         ----------
@@ -322,6 +323,15 @@ class Dataset:
         >>> data.replace(name="small").costs.tolist(), data.replace(groups=[[0, 1]]).costs
         ([1.0, 5.0], None)
         """
+        priced = changes.get("case_costs")
+        if has_names(priced):
+            others = {name: value for name, value in changes.items() if name != "case_costs"}
+            if others:  # which may give the acquisitions other names, or reset their prices
+                return self.replace(**others).replace(case_costs=priced)
+            if self.case_costs is not None:
+                changes["case_costs"] = check_case_costs(
+                    priced, self.n_samples, self.acquisition_names, self.case_costs
+                )
         parameters = self._parameters()
         if "X" in changes:
             parameters["bounds"] = None
@@ -338,11 +348,11 @@ class Dataset:
             parameters |= {"row_groups": None, "case_costs": None}
         if "costs" in changes:
             parameters["case_costs"] = None
-        elif changes.get("case_costs") is not None and self.case_costs is not None:
-            parameters["costs"] = None  # the means of the old ones
+        elif priced is not None and not (has_names(priced) and self.case_costs is None):
+            parameters["costs"] = None  # for the means of the new ones
         same_rows = self._selected if not {"X", "y", "classes"} & changes.keys() else None
         new = Dataset(**(parameters | changes))
-        if new.case_costs is self.case_costs:
+        if "case_costs" not in changes and new.case_costs is not None:
             object.__setattr__(new, "_largest_prices", self._largest_prices)
         return new._with_origin(same_rows)
 

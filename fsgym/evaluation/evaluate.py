@@ -220,6 +220,7 @@ def _evaluate_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> Evalu
     rules, given = rules or own, data.bins if isinstance(data, Dataset) else None
     if given is not None and dataset.bins is not None and given.are_costs(rules.error_costs):
         rules = rules.with_bins(dataset.bins)  # of the model, which knows no others
+    rules = _in_order_of(own, rules)
     if (rules.n_classes, rules.groups) != (own.n_classes, own.groups):
         raise ValueError(
             f"rules must have the {own.n_acquisitions} acquisitions and {own.n_classes} classes of the model, got "
@@ -228,7 +229,24 @@ def _evaluate_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> Evalu
     rules.check(dataset)
     if own.n_answers > rules.n_answers:
         raise ValueError("rules must have a refer_cost, as the model may refer a case to a person, got none")
+    if own.costs_by_case and not rules.costs_by_case:  # then it plans by the prices that are paid
+        model = model.at_prices(rules.costs)
     return _evaluate_trajectories(model.trajectories(dataset), dataset, rules)
+
+
+def _in_order_of(own: Rules, rules: Rules) -> Rules:
+    """The rules with their acquisitions in the order of ``own``, where both have the same names for as many features.
+
+    Those of a data set are in the order of its columns, which may be another one than in training.
+    """
+    if rules.names == own.names or sorted(rules.names) != sorted(own.names):
+        return rules
+    acquisitions = [rules.names.index(name) for name in own.names]
+    pairs = [(own.groups[k], rules.groups[j]) for k, j in enumerate(acquisitions)]
+    if any(len(new) != len(old) for new, old in pairs):
+        return rules
+    feature = {i: j for new, old in pairs for i, j in zip(new, old, strict=True)}
+    return rules.reordered([feature[i] for i in range(own.n_features)], acquisitions)
 
 
 def _evaluate_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any) -> Evaluation:

@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import fsgym
 from agents import RCPI, AdaptiveClassifier, DatumWiseClassifier, LatticeClassifier, MixtureClassifier
 from agents.adaptive.case_prices import CasePricedPolicy, frequent_vectors
 from agents.calibration import read_policy
 from fsgym import Dataset, Rules, exact
-from fsgym.comparison.compared import MEAN_PRICES
+from fsgym.comparison.cell import fit_on
+from fsgym.comparison.compared import MEAN_PRICES, compared_methods
+from fsgym.comparison.protocol import Protocol
+from fsgym.comparison.splits import random_splits
 from fsgym.envs.env import DatumWiseEnv
 from fsgym.methods import METHODS, load_class
 
@@ -190,6 +194,10 @@ def test_a_damaged_model_file_is_refused(models):
     for change in (*damaged, {"policies": header["policies"][:1]}):
         with pytest.raises(ValueError, match=r"prices|costs"):
             CasePricedPolicy.from_arrays(arrays, header | change, rules)
+    first = next(iter(arrays.values()))
+    for name in ("9.more", "-1.more", "x.more", "more", "01.more"):
+        with pytest.raises(ValueError, match=r"array '.*more' must be of one of the 3 policies"):
+            CasePricedPolicy.from_arrays(arrays | {name: first}, header, rules)
     with pytest.raises(ValueError, match="must have them"):
         CasePricedPolicy.from_arrays(arrays, header, rules.at_prices())
 
@@ -256,4 +264,110 @@ def test_prices_that_do_not_count_are_said():
     with pytest.warns(UserWarning, match="pays the prices of the model, and not its own"):
         fsgym.evaluate(model, data)
     fsgym.evaluate(model, data, rules=Rules.for_dataset(data, lam=0.02))
-    MixtureClassifier(lam=0.02, costs=data.costs, random_state=0).fit(data)
+    with pytest.warns(UserWarning, match=r"groups= of its own and price 1 each, and not the prices of the cases"):
+        model = MixtureClassifier(lam=0.02, groups=[[0], [1], [2], [3]], random_state=0).fit(data)
+    assert model.rules_.costs.tolist() == [1, 1, 1, 1]
+
+
+def test_the_means_are_the_means_however_they_are_passed():
+    data = two_equal_features(80, 0)
+    train = data.split()[0]
+    for costs in (data.costs, train.case_costs.mean(axis=0), dict(zip(NAMES, data.costs.tolist(), strict=True))):
+        clone(MixtureClassifier(lam=0.02, costs=costs, random_state=0)).fit(train)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_own_agents_take_the_prices_of_the_data_in_compare():
+    data = two_equal_features(200, 0)
+    plain = data.replace(costs=[1, 30, 1, 1])
+    own = {"own": LatticeClassifier(lam=0.03, random_state=0)}
+    options: Any = {"splits": 1, "lam": [0.03], "references": False, "progress": False}
+    assert fsgym.compare(plain, own, **options).spent[0] <= 2  # the scan and not the blood
+    rare = data.replace(case_costs=np.where(np.arange(200)[:, None] % 2, [0, 90, 1, 1], [10, 90, 1, 1]))
+    table = fsgym.compare(rare, own | {"means": LatticeClassifier(lam=0.03, costs=rare.costs)}, **options)
+    assert (table.spent < 20).all()
+    assert {title[-len(MEAN_PRICES) :] for title in table.attrs["titles"].values()} == {MEAN_PRICES}
+    grouped = {"own": LatticeClassifier(lam=0.03, groups=[[0], [1], [2], [3]])}
+    table = fsgym.compare(rare, grouped, **options)
+    assert "price 1 each" in table.warning[0]
+    assert table.attrs["titles"] == {"own": "own"}
+
+
+@pytest.mark.parametrize("kind", ["prices", "prices by case", "numbers"])
+def test_prices_passed_to_compare_are_those_of_the_methods(kind):
+    data = two_equal_features(200, 0)
+    data = data if kind == "prices by case" else data.replace(costs=[1, 30, 1, 1])
+    data = data.replace(y=data.y.astype(float), classes=None, bins=2) if kind == "numbers" else data
+    protocol = Protocol.for_dataset(data, random_splits(0.5, 1, 0), lam=0.03, costs=1)
+    for method in compared_methods(["mixture", "lattice"], protocol):
+        model = fit_on(data, method.candidates[0], protocol.rules, 0)
+        assert model.rules_.costs.tolist() == [1, 1, 1, 1]
+        assert not model.rules_.costs_by_case
+
+
+def priced_data(order: tuple[int, ...] = (0, 1, 2)) -> Dataset:
+    """Three columns a, b and c with prices of the case, in any order."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    X, prices = y[:, None] + rng.normal(size=(200, 3)), rng.uniform(0.5, 9.0, (200, 3))
+    return Dataset(X[:, order], y, feature_names=["abc"[k] for k in order], case_costs=prices[:, order])
+
+
+def test_prices_are_those_of_the_column_in_any_order():
+    data, other = priced_data(), priced_data((2, 1, 0))
+    model = MixtureClassifier(lam=0.02, random_state=0).fit(data)
+    np.testing.assert_array_equal(model.trajectories(other).order, model.trajectories(data).order)
+    pd.testing.assert_frame_equal(model.trajectories(other).to_frame(), model.trajectories(data).to_frame())
+    assert fsgym.evaluate(model, other).loss == fsgym.evaluate(model, data).loss
+    wider = other.to_frame().assign(z=0.0), np.column_stack([other.case_costs, np.ones(200)])
+    more = Dataset(wider[0].to_numpy(), data.y, feature_names=list("cbaz"), case_costs=wider[1])
+    assert fsgym.evaluate(model, more).loss == fsgym.evaluate(model, data).loss
+    with pytest.raises(ValueError, match=r"must be the prices of the 3 acquisitions of the model \(a, b, c\)"):
+        model.predict(more.replace(groups={"ab": ["a", "b"]}, case_costs=np.ones((200, 3))))
+
+
+def test_prices_are_those_of_the_group_in_any_order():
+    data = priced_data()
+    prices = data.case_costs[:, :2]
+    data = data.with_groups({"ab": ["a", "b"]}).replace(case_costs=prices)
+    other = data.replace(groups=[[2], [1, 0]], group_names=["c", "ab"], case_costs=prices[:, ::-1])
+    model = MixtureClassifier(lam=0.02, random_state=0).fit(data)
+    assert fsgym.evaluate(model, other).loss == fsgym.evaluate(model, data).loss
+    assert model.labelled_dataset(data) is data
+
+
+def test_a_model_at_prices_says_nothing_of_those_of_the_training(models, tmp_path):
+    model, data = models["mixture"], two_equal_features(200, 0)
+    at = model.at_prices({"scan": 0.1, "blood": 9.0})
+    assert model.expected_cost_ > 0
+    assert (at.expected_cost_, at.expected_n_features_) == (None, None)
+    at.save(tmp_path / "at")
+    assert type(model).load(tmp_path / "at").expected_cost_ is None
+    before = at.training_summary_.to_json()
+    assert model.training_summary_.to_json() != before
+    assert model.at_prices({"scan": 0.1, "blood": 9.0}).training_summary_.to_json() == before
+    for prices in ({"scan": 1e300}, [1e300, 1, 1, 1]):
+        with pytest.raises(ValueError, match=r"prices must be at most 1e\+30, got 1e\+300"):
+            model.at_prices(prices)
+    rules = model.rules_.at_prices(
+        {"scan": 0.1, "blood": 9.0, "noise": model.rules_.costs[2], "age": model.rules_.costs[3]}
+    )
+    for rows in (data, data.replace(case_costs=None)):
+        assert fsgym.evaluate(model, rows, rules=rules).loss == fsgym.evaluate(at, rows, rules=rules).loss
+
+
+def test_rules_of_a_data_set_in_another_order_are_those_of_the_same_names():
+    data, other = (
+        priced_data(order).replace(costs=[(1.0, 5.0, 20.0)[k] for k in order]) for order in ((0, 1, 2), (2, 0, 1))
+    )
+    model = LatticeClassifier(lam=0.01, random_state=0).fit(data)
+    expected = fsgym.evaluate(model, data).loss
+    assert fsgym.evaluate(model, other, rules=Rules.for_dataset(other, lam=0.01)).loss == expected
+    assert fsgym.evaluate(model, DatumWiseEnv(other, Rules.for_dataset(other, lam=0.01))).loss == expected
+    groups = {"bc": ["b", "c"]}
+    grouped, others = (rows.with_groups(groups) for rows in (data, other))
+    prices = {"a": 2.0, "bc": 7.0}
+    model = LatticeClassifier(lam=0.01, random_state=0).fit(grouped.replace(costs=prices))
+    rules = Rules.for_dataset(others, costs=prices, lam=0.01)
+    assert rules.names != model.rules_.names
+    assert fsgym.evaluate(model, others, rules=rules).loss == fsgym.evaluate(model, grouped).loss

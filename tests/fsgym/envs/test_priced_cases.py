@@ -184,3 +184,31 @@ def test_rules_with_prices_by_case_need_them_and_take_no_relation():
     assert rules.replace(lam=0.1).costs_by_case
     assert not rules.at_prices().costs_by_case
     assert rules.reordered([3, 2, 1, 0], [3, 2, 1, 0]).costs_by_case
+
+
+def test_prices_that_are_not_replaced_stay():
+    data = priced_rows().replace(costs=[100, 200, 300, 400])
+    first, second = np.arange(N, dtype=float), np.arange(N)[::-1].astype(float)
+    both = data.replace(case_costs={"x0": first}).replace(case_costs={"x1": second})
+    expected = np.column_stack([first, second, np.full(N, 300.0), np.full(N, 400.0)])
+    np.testing.assert_array_equal(prices_of(both), expected)
+    assert costs_of(both) == expected.mean(axis=0).tolist()
+    assert costs_of(data.replace(case_costs=expected)) == expected.mean(axis=0).tolist()
+    assert costs_of(data.replace(case_costs=expected, costs=[1, 2, 3, 4])) == [1, 2, 3, 4]
+    again = both.replace(costs=[1, 2, 3, 4], case_costs={"x1": 7})
+    assert prices_of(again)[0].tolist() == [1, 7, 3, 4]
+    renamed = both.replace(feature_names=list("abcd"), case_costs={"a": 0})
+    np.testing.assert_array_equal(prices_of(renamed)[:, 1:], expected[:, 1:])
+
+
+def test_parts_of_a_table_have_the_observation_space_of_the_whole():
+    data = priced_rows(missing=0.0)
+    space = DatumWiseEnv(data).observation_space
+    part = data.rows(prices_of(data).max(axis=1) < 4)
+    by_numbers = data.replace(y=np.arange(N) ** 2, classes=None, bins=3)
+    for other in (part, part.replace(name="other"), *by_numbers.split(0.5)):
+        assert DatumWiseEnv(other).observation_space == space
+    scaled = DatumWiseEnv(part.scaled(data)).observation_space
+    np.testing.assert_array_equal(scaled.high[2 * J :], space.high[2 * J :])
+    cheap = data.replace(case_costs=prices_of(data) / 4)
+    assert DatumWiseEnv(cheap).observation_space.high[-1] == prices_of(data)[:, -1].max() / 4
