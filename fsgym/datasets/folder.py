@@ -15,7 +15,7 @@ from fsgym.data.cells import with_merged_as_text
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import check_file, join_arrays, read_csv, read_json, read_part
-from fsgym.data.reading.numbers import AS_PLAIN
+from fsgym.data.reading.numbers import AS_PLAIN, Found
 from fsgym.data.reading.reading import OF_NUMBERS, TABLE_SUFFIXES, USE_OF, Reading, dataset_of_table, read_columns
 from fsgym.data.suspicions import find_merged
 from fsgym.text.messages import brief, listing
@@ -203,12 +203,9 @@ def _load_tables(files: list[Path], record: dict, name: str, what: str, reading:
         category = (*reading.category, *texts)
         if listed is None:
             read = [read_columns(f, reading._replace(category=category)) for f in files]
-            frames, found = [table for table, _ in read], read[0][1]
-            if any(other.writing != found.writing for _, other in read):
-                raise ValueError(
-                    f"the numbers of {what} are written in different ways; name the signs with decimal=... and "
-                    "thousands=... (--decimal, --thousands), or write them alike"
-                )
+            frames = [table for table, _ in read]
+            if not texts:  # of columns that are texts now, it is not known how their numbers are written
+                found = _found_in_all(read, reading.numeric, what)
         else:
             frames = [read_csv(f, [*listed, *category]) for f in files]
         if any(list(f.columns) != list(frames[0].columns) for f in frames):
@@ -229,6 +226,28 @@ def _load_tables(files: list[Path], record: dict, name: str, what: str, reading:
     n_columns = frame.shape[1] - 1
     _check_counts(record, dataset, n_columns, what, full=reading.target in (None, "target"))
     return dataset, [len(f) for f in frames]
+
+
+def _found_in_all(read: list[tuple[pd.DataFrame, Found]], numeric: Collection[str], what: str) -> Found:
+    """How the numbers of the parts of a data set are written; ValueError where it differs.
+
+    Numbers without a sign count as those with one only in columns that the user says are ``numeric``.
+    """
+    writing = read[0][1].writing
+    if any(found.writing != writing for _, found in read):
+        raise ValueError(
+            f"the numbers of {what} are written in different ways; name the signs with decimal=... and "
+            "thousands=... (--decimal, --thousands), or write them alike"
+        )
+    marks = {name: mark for _, found in read for name, mark in found.marks.items()}
+    for name, mark in marks.items():
+        given = [found for table, found in read if name in table.columns and table[name].notna().any()]
+        if any(found.marks.get(name, mark if name in numeric else "") != mark for found in given):
+            raise ValueError(
+                f"the column {name!r} of {what} has numbers with {mark!r} in one file and others in another; write "
+                f"them alike, or pass drop=[{name!r}] (--drop {name})"
+            )
+    return Found(writing, marks)
 
 
 def _is_official_split(files: list[Path]) -> bool:

@@ -181,6 +181,15 @@ def test_progress_is_a_line_a_minute_where_there_is_no_terminal(monkeypatch, cap
     ]
 
 
+def test_the_time_left_of_many_tasks():
+    """Tasks of a kind count together: sums over all that are left, after each task, would take minutes."""
+    n = 10_000
+    left = TimeLeft([Expectation((f"m{i % 4}",), 1.0) for i in range(n)], 1)
+    for i in range(n // 2):
+        left.finish(i, 3.0)
+        assert i < 8 or left.seconds() == pytest.approx((n - i - 1) * 3)
+
+
 @pytest.mark.parametrize("stale", [1, 8])  # what was measured before, over what is true
 @pytest.mark.parametrize("n_splits", [5, 10, 20])
 def test_the_time_left_is_within_a_factor_of_two_after_the_first_tenth(n_splits, stale):

@@ -201,3 +201,22 @@ def test_damaged_manifest(tmp_path, text):
     (tmp_path / "MANIFEST.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     refused(ValueError, "MANIFEST.json is damaged", "sonar", data_dir=tmp_path)
     refused(ValueError, "MANIFEST.json is damaged", tmp_path, call=list_datasets)
+
+
+@pytest.mark.filterwarnings("ignore:.*(signs that are left out|points separate)")
+def test_parts_of_which_one_has_per_cent_are_not_joined(tmp_path):
+    """Otherwise 94.1 and 0.94 would be one column; and the sign is kept where numbers of the parts are equal."""
+
+    def write(part, cells):
+        lines = [f"{cell};{1 + k};{'xy'[k % 2]}\n" for k, cell in enumerate(cells)]
+        (tmp_path / f"sat.{part}.csv").write_text("a;b;target\n" + "".join(lines))
+
+    write("train", ["94,1 %", "90 %", "1.094,5 %"])
+    write("test", ["90 %", "93,5 %", "1.094,5 %"])
+    column = load_dataset("sat", data_dir=tmp_path).columns[0]
+    assert (column.unit, column.decimal, column.thousands) == ("%", ",", ".")
+    for cells in (["0,94", "0,9", "1.094,5"], ["9 €", "3,5 €", "1.094,5 €"]):
+        write("test", cells)
+        refused(ValueError, "column 'a' of .* has numbers with '.' in one file and others", "sat", data_dir=tmp_path)
+    write("test", ["94", "90,5", "1.094,5"])
+    assert load_dataset("sat", data_dir=tmp_path, numeric=["a"]).X[3:, 0].tolist() == [94, 90.5, 1094.5]
