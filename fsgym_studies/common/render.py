@@ -107,6 +107,8 @@ def _markdown_cell(value: Any) -> str:
 def section(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
     """The section of a study in a Markdown file; it links to the pictures that ``write_section`` writes."""
     pictures = [p for p in conclusion.pictures if p.stem in conclusion.shown]
+    if conclusion.verdict:
+        return folded_page(study, conclusion, full, work)
     verdict = f"{'' if full else 'In a quick run, '}{conclusion.summary()}"
     parts = [
         f"## {study.title}\n",
@@ -121,6 +123,33 @@ def section(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
         ),
     ]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def folded_page(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
+    """A page with the verdict, the first picture and the first table on top; all else is in closed details."""
+    table, *tables = (t for t in conclusion.tables if t.stem in conclusion.shown)
+    picture, *pictures = (p for p in conclusion.pictures if p.stem in conclusion.shown)
+    notes = [note for note in conclusion.notes if note not in conclusion.verdict]
+    quick = "" if full else "These are the rows of a quick run, for a first look. "
+    folded = {
+        "What was run": f"{conclusion.protocol} {work}. Command: `{study.shown_command(full)}`.",
+        **{p.heading: _picture_link(study, p) for p in pictures},
+        **{t.heading: f"{t.caption}\n\n{markdown(t.frame)}" for t in tables},
+        "Remarks and versions": "\n".join(f"* {note}" for note in notes),
+        "How this page is made": "The command above with `--doc PAGE` writes this page; do not edit it by hand.",
+    }
+    parts = [
+        f"# {study.title}\n",
+        f"{quick}{' '.join(conclusion.verdict)}\n",
+        f"{_picture_link(study, picture)}\n",
+        f"{markdown(table.frame)}\n{table.caption}\n",
+        *(f"<details><summary>{title}</summary>\n\n{text.strip()}\n\n</details>\n" for title, text in folded.items()),
+    ]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _picture_link(study: Study, picture: Picture) -> str:
+    return f"![{picture.caption}]({study.name}_{picture.stem}.png)"
 
 
 def write_section(path: Path, study: Study, conclusion: Conclusion, full: bool, work: str) -> None:

@@ -50,6 +50,11 @@ class SuiteMethods:
         return (*self.names, *self.first_run)
 
     @property
+    def names_by_title(self) -> dict[str, str]:
+        """The name of each method that is no reference point, by its title; the user's are called as they are."""
+        return {find_method(name).title: name for name in self.all_names} | {name: name for name in self.own}
+
+    @property
     def reference_points(self) -> list[str]:
         """The titles of the two reference points, as far as they were not asked for: they are no competitors."""
         return [find_method(name).title for name in REFERENCES if name not in self.all_names]
