@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import signal
+import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,6 +18,7 @@ from agents.policy import Policy
 from fsgym.comparison.cell import evaluate_at_prices
 from fsgym.comparison.noise import standard_error
 from fsgym.comparison.policies import PolicyFactory, scaled_by
+from fsgym.comparison.splits import SplitParts
 from fsgym.data.dataset import Dataset
 from fsgym.datasets.generators import GENERATORS, NormalComponents, Syn
 from fsgym.envs.trajectories import Trajectories
@@ -67,6 +71,44 @@ def continued(model: Any, test: Dataset, rules: Rules) -> Trajectories:
     if predict is not None and "action_masks" not in inspect.signature(predict).parameters:
         raise CannotContinueError(NO_MASKS)
     return play(_acquiring(as_actor(model), rules.n_acquisitions), test, rules)
+
+
+def continued_within(
+    model: Any, test: Dataset, rules_at: Callable[[float], Rules], budgets: Sequence[float]
+) -> dict[float, Trajectories]:
+    """``continued`` within each of ascending budgets.
+
+    Where each acquisition costs 1, a policy of ``agents`` makes the same ones within every budget, as many as it can
+    pay for. It is then continued once, within the largest, and answers after each number of acquisitions.
+    """
+    arrangement = getattr(model, "arrangement_", None)
+    policy = model.policy_ if arrangement is not None and hasattr(model, "policy_") else model
+    rules = rules_at(budgets[-1]) if budgets else None
+    if rules is None or not isinstance(policy, Policy) or not _all_cost_one(rules) or np.isnan(test.X).any():
+        return {budget: continued(model, test, rules_at(budget)) for budget in budgets}
+    X, inner = (test.X, rules) if arrangement is None else (arrangement.rows(test.X), arrangement.rules(rules))
+    whole, J = policy.trajectories(X, inner, continue_after_stop=True), inner.n_acquisitions
+    answers_only = np.tile(np.arange(inner.n_actions) >= J, (len(X), 1))
+    found = {}
+    for budget in budgets:
+        order = whole.order[:, : int(budget)]
+        taken = np.zeros((len(X), J + 1), bool)
+        np.put_along_axis(taken, np.where(order < 0, J, order), True, axis=1)
+        known = np.zeros((len(X), inner.n_features), bool)
+        for acquisition, members in enumerate(inner.groups):
+            known[:, list(members)] = taken[:, [acquisition]]
+        answers = policy.actions(known, X, answers_only) - J
+        done = replace(whole, order=order, acquired=known, answers=answers)
+        done = replace(done, probabilities=policy.state_probabilities(known, X))
+        found[budget] = done if arrangement is None else arrangement.trajectories(done)
+    return found
+
+
+def _all_cost_one(rules: Rules) -> bool:
+    """Whether the price of every set of acquisitions is their number."""
+    J = rules.n_acquisitions
+    sets = np.concatenate([np.eye(J, dtype=bool), np.ones((1, J), bool)])
+    return bool((rules.price_sets(sets)[0] == sets.sum(axis=1)).all()) and not rules.costs_by_case
 
 
 def _acquiring(
@@ -132,9 +174,9 @@ class Measurement(NamedTuple):
 class Scores:
     """Scores with the price or budget at which each is measured, and why others are not."""
 
-    def __init__(self) -> None:
+    def __init__(self, reasons: Mapping[str, str] | None = None) -> None:
         self.rows: list[dict[str, Any]] = []
-        self.reasons: dict[str, str] = {}
+        self.reasons = dict(reasons or {})
 
         self.row_scores: list[float] = []
 
@@ -180,7 +222,14 @@ class Scores:
 
 @returns(CELL_CHECK)
 def run_method(
-    *, dataset: Dataset, split: Any, candidates: list[Any], by_price: bool, measurement: Measurement, seed: int
+    *,
+    dataset: Dataset,
+    split: Any,
+    candidates: list[Any],
+    by_price: bool,
+    measurement: Measurement,
+    seed: int,
+    limit: float | None = None,
 ) -> dict[str, Any]:
     """Fit a method at every price and measure all scores that it can have on the test rows.
 
@@ -192,6 +241,8 @@ def run_method(
     by_price : bool, as ``has_prices`` of ``methods.py`` says
     measurement : Measurement
     seed : int
+    limit : float, optional
+        Processor seconds after which the method is stopped; it then has no score, and the reason for each.
 
     Returns
     -------
@@ -202,6 +253,57 @@ def run_method(
         as a share of the standard where there is one, mean over the prices
     """
     parts, scores = split.parts(dataset), Scores()
+    try:
+        with stopped_after(limit):
+            seconds = _measure(scores, parts, dataset, candidates, by_price, measurement, seed)
+    except StoppedError as reason:
+        return Scores({name: str(reason) for name in SCORE_NAMES}).result(None, None)
+    return scores.result(seconds, parts.test.n_samples / parts.train.n_samples)
+
+
+SCORE_NAMES = (
+    *("loss", "headroom", "cost_share", "price_accuracy", "features", "complete"),
+    *("budget_accuracy", "budget_auroc", "auacc", "mean_auroc"),
+)
+
+
+class StoppedError(Exception):
+    """A method needed more processor time than the suite allows; the message says so."""
+
+
+@contextmanager
+def stopped_after(seconds: float | None) -> Iterator[None]:
+    """Raise ``StoppedError`` after so many processor seconds of this process; not at all for None.
+
+    It is a signal, which arrives once the compiled function that runs has returned. Outside of the main thread, and on
+    systems without such a signal, there is no limit.
+    """
+    if seconds is None or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise StoppedError(f"stopped after {seconds:g} processor seconds, the limit of this suite")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _measure(
+    scores: Scores,
+    parts: SplitParts,
+    dataset: Dataset,
+    candidates: list[Any],
+    by_price: bool,
+    measurement: Measurement,
+    seed: int,
+) -> float:
+    """Add all scores of a method; returns the processor seconds of the training. Parameters are as for the cell."""
     with warnings.catch_warnings(action="ignore"):  # as of solvers that stop early; such models are tested as they are
         test = scaled_by(parts.test, parts.train) if isinstance(candidates[0], PolicyFactory) else parts.test
         rules = [measurement.rules_at(dataset, price) for price in measurement.prices]
@@ -209,7 +311,7 @@ def run_method(
         models, results, seconds = evaluate_at_prices(candidates, parts.train, test, rules, seed, held_out)
         scores.add_evaluations(measurement, results)
         _measure_order(scores, models[0], parts.test, test, measurement)
-    return scores.result(seconds, parts.test.n_samples / parts.train.n_samples)
+    return seconds
 
 
 def _measure_order(scores: Scores, model: Any, test: Dataset, shown: Dataset, measurement: Measurement) -> None:
@@ -222,7 +324,9 @@ def _measure_order(scores: Scores, model: Any, test: Dataset, shown: Dataset, me
     relevant = generator.relevant(test.X) if isinstance(generator, Syn) else None
     budgets = sorted({*measurement.budgets, *measurement.steps(test)})
     try:
-        done_within = {b: continued(model, shown, measurement.rules_at(test, price, budget_cost=b)) for b in budgets}
+        done_within = continued_within(
+            model, shown, lambda budget: measurement.rules_at(test, price, budget_cost=budget), budgets
+        )
         done = None if relevant is None else continued(model, shown, measurement.rules_at(test, price))
     except CannotContinueError as reason:
         wanted = ["auacc", *(["budget_accuracy", "budget_auroc", "mean_auroc"] if measurement.budgets else [])]

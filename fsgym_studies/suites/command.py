@@ -71,7 +71,7 @@ def _plan(
         settings = methods.settings(split.parts(data).train, problem.prices, problem.rules)
         for number, (data, split) in enumerate(problem.runs[:n_runs]):
             given = {"measurement": measurement, "split": split}
-            if oracle:
+            if oracle and suite.oracle:
                 arguments = {**given, "quick": not full, "seed": seed_of((problem.name, number, ORACLE_SEED))}
                 cells.append(study_task(ORACLE_CELL, arguments, _cell_name(problem.name, number, ORACLE_TITLE), data))
             for method in (m for m in settings if number == 0 or m.name not in methods.first_run):
@@ -80,6 +80,7 @@ def _plan(
                     "candidates": list(method.candidates),
                     "by_price": has_prices(method, problem.prices),
                     "seed": seed_of((problem.name, number, method.name)),
+                    **({"limit": suite.limits[not full]} if suite.limits else {}),
                 }
                 cells.append(study_task(METHOD_CELL, arguments, _cell_name(problem.name, number, method.title), data))
     return references + cells
@@ -110,7 +111,9 @@ def run_suite(
     first_run : tuple of str, names of further methods, for the first run of each data set only
     oracle : bool, whether the AACO-like oracle has a line
     """
-    study = study_of(find_suite(name), chosen_methods(methods, own, first_run), options.command, n_runs, oracle)
+    suite = find_suite(name)
+    chosen = chosen_methods(methods, own, first_run, suite.methods)
+    study = study_of(suite, chosen, options.command, n_runs, oracle)
     status = run_study(study, options)
     if not options.full and status != INTERRUPTED:
         show("Quick: fewer rows and splits than the full suite, for a first look; the report says how many.")

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 
-from fsgym import __version__
 from fsgym.comparison.noise import MIN_PAIRS
 from fsgym.comparison.report import Picture, provenance
 from fsgym.methods import CONSTANT, find_method
@@ -196,6 +195,7 @@ def standings_table(
     unranked: Sequence[str],
     paired: scoring.Paired | None,
     versions: Mapping[str, str],
+    reasons: Mapping[tuple[str, str], str] | None = None,
 ) -> Table:
     """The main table: for each method its main score, the difference from the first, AUACC, features, time, version.
 
@@ -204,6 +204,7 @@ def standings_table(
     unranked : titles below those with a rank
     paired : Paired, or None where no figures by run are known
     versions : mapping title -> version of fsgym that computed the row
+    reasons : mapping (title, score) -> why a method does not have it; such methods have a row with n/a
     """
     shown, means = scoring.SCORES[score], scoring.means_by_place(scores, score)
     order = [*ranks.index, *(m for m in means.index if m not in ranks.index and m not in unranked)]
@@ -220,7 +221,8 @@ def standings_table(
         found, sign = paired.differences(first), -1 if shown.more_is_better else 1
         text = {m: _difference_text(found.loc[m], sign, shown.digits) for m in found.index if m != first}
         verdicts = paired.verdicts(first)
-        text |= {m: f"{text[m]} (noise)" for m in text if verdicts.get(m) == "noise"}
+        mark = "noise" if paired.ranks is None else "noise by ranks"
+        text |= {m: f"{text[m]} ({mark})" for m in text if verdicts.get(m) == "noise"}
         frame.insert(1, "minus the first [95 %]", pd.Series(text).reindex(order))
     if len(ranks):
         frame["mean rank"] = [format_number(rank, 2) for rank in ranks.reindex(order)]
@@ -228,6 +230,10 @@ def standings_table(
     if len(seconds):
         frame["CPU s"] = _as_text(seconds.groupby("method")[["seconds"]].mean().reindex(order), 1)["seconds"]
     frame["version"] = [versions[m] for m in order]
+    frame = frame.fillna(DASH)
+    absent = {m: reason for (m, of), reason in (reasons or {}).items() if of == score and m not in means.index}
+    for method in absent:
+        frame.loc[method] = "n/a"
     n = int(scoring.spreads(scores, score, "")[1].max(axis=None)) if (scores["split"] != "").any() else 0
     return Table(
         "standings", "Standings", _standings_caption(shown, n, paired, first), frame.fillna(DASH).reset_index()
@@ -249,7 +255,7 @@ def _standings_caption(shown: scoring.Score, n_runs: int, paired: scoring.Paired
     if paired is not None and paired.words:
         intervals = "" if paired.ranks is None else "; the intervals are of t tests over the data sets"
         parts.append(
-            f"Differences from {first}: {paired.words}{intervals}; (noise) marks those that are not significant."
+            f"Differences from {first}: {paired.words}{intervals}; noise marks those that are not significant."
         )
     parts.append("CPU s: processor seconds of the training for all prices, a data set and run. Version: that of fsgym.")
     return " ".join(parts)
@@ -269,8 +275,8 @@ def conclusion_of(
     shown, means = scoring.SCORES[main], scoring.means_by_place(scores, main)
     ranks = scoring.mean_ranks(means, shown.more_is_better, unranked)
     paired = scoring.paired_scores(scores, table, main, suite.runs_are, list(ranks.index)) if len(ranks) else None
-    versions = dict.fromkeys(means.index, __version__)
-    tables = [standings_table(scores, table, main, ranks, unranked, paired, versions)]
+    versions = dict.fromkeys(means.index, scoring.version_of_rows())
+    tables = [standings_table(scores, table, main, ranks, unranked, paired, versions, reasons)]
     wanted = dict.fromkeys([*suite.tables, TableOf("auacc", "dataset")])
     by_score = [(d.score, score_table(suite, d, scores, reasons, unranked, aside)) for d in wanted]
     refused = {score: reason for (_, score), reason in reasons.items()}
@@ -310,16 +316,14 @@ def pictures_of(
     suite: Suite, scores: pd.DataFrame, named: Mapping[str, str], paired: scoring.Paired | None
 ) -> list[Picture]:
     """The picture of the suite, and the diagram of ranks where they are tested."""
-    reported = _published(suite, "budget_accuracy", _labels_at(scores, "budget_accuracy"))[0]
+    own = scores[scores["score"] == "budget_accuracy"]
+    places = dict.fromkeys([*own["at"], *(own["dataset"] + " " + own["at"])])
+    reported = _published(suite, "budget_accuracy", [*places])[0]
     published = {str(title): row for title, row in reported.iterrows()}
     pictures = [picture_of_suite(suite, scores, named, (suite.reference_title,), published)]
     if paired is not None and paired.ranks is not None:
-        pictures.append(picture_of_ranks(paired.ranks))
+        pictures.append(picture_of_ranks(paired.ranks, named))
     return pictures
-
-
-def _labels_at(scores: pd.DataFrame, score: str) -> list[str]:
-    return list(dict.fromkeys(scores.loc[scores["score"] == score, "at"]))
 
 
 def _notes(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Collection
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -144,6 +146,21 @@ def mean_ranks(means: pd.DataFrame, more_is_better: bool | None, unranked: Colle
     return noise.mean_ranks(-rounded if more_is_better else rounded)
 
 
+@cache
+def version_of_rows() -> str:
+    """The version of fsgym, in a clone with the commit, and a + where files of it differ from the commit.
+
+    Such as "0.3.0 (3077528+)".
+    """
+    root = Path(__file__).resolve().parents[2]
+    command = ["git", "-C", str(root), "describe", "--always", "--abbrev=7", "--exclude=*", "--dirty=+"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return __version__
+    return f"{__version__} ({found})" if (root / "pyproject.toml").exists() else __version__
+
+
 def spreads(scores: pd.DataFrame, score: str, by: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The ± of the columns of a table: a row for each method, NaN where there is none.
 
@@ -279,6 +296,6 @@ def long_table(suite: str, scores: pd.DataFrame, unranked: Collection[str]) -> p
     rows = pd.concat([scores[scores["split"] != ""], means], ignore_index=True)
     rows = rows.rename(columns={"split": "run", "at": "column"}).assign(suite=suite)
     rows["ranked"] = ~rows["method"].isin(list(unranked))
-    rows["version"] = __version__
+    rows["version"] = version_of_rows()
     columns = ["suite", "dataset", "run", "method", "score", "column", "value", "error", "ranked", "version"]
     return rows[columns]

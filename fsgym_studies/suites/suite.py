@@ -113,6 +113,9 @@ class Suite:
     runs_are : {"splits", "realisations", "seeds"}
         In what the runs of a data set differ: divisions of the same rows, rows of a generator, or seeds of the methods
         on one division. It decides how differences are tested, see ``scores.paired_scores``.
+    methods : tuple of str, names of its default methods; () for those of ``methods.BENCHMARK_METHODS``
+    oracle : bool, whether the AACO-like oracle can be afforded
+    limits : mapping quick -> processor seconds after which a cell is stopped; empty for none
     """
 
     name: str
@@ -130,3 +133,6 @@ class Suite:
     reference_title: str = REFERENCE_TITLE
     reference_note: str = "knows the distribution of the data"
     runs_are: Literal["splits", "realisations", "seeds"] = "splits"
+    methods: tuple[str, ...] = ()
+    oracle: bool = True
+    limits: Mapping[bool, float] = field(default_factory=dict)

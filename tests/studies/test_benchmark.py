@@ -11,7 +11,7 @@ import pytest
 
 import support.tiny_suite.suite as tiny
 from agents import DatumWiseClassifier
-from fsgym import Dataset, Rules, cli
+from fsgym import Dataset, Rules, __version__, cli
 from fsgym.cli.compare import load_own_methods
 from fsgym.comparison.splits import Split
 from fsgym.datasets import CubeNM, Syn
@@ -439,6 +439,7 @@ def test_the_standings_have_differences_from_the_first_with_intervals(folder):
     assert re.fullmatch(r"\+0\.\d{4} \[0\.\d{4}, 0\.\d{4}\]", shown.loc[NAME, "minus the first [95 %]"])
     assert shown.loc["CART", "minus the first [95 %]"] == "+0.0000 [0.0000, 0.0000] (noise)"
     assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4}", shown.loc["CART", "Loss"])
+    assert all(version.startswith(__version__) for version in shown["version"])
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 

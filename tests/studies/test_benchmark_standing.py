@@ -1,4 +1,4 @@
-"""Where a suite says that a method stands: no first place without a test of noise, in the code and on the page."""
+"""Where a suite says that a method stands: no first place without a test of noise, in the code and on the pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from fsgym.comparison.noise import paired_t
+from fsgym.comparison.noise import paired_t, rank_test
 from fsgym.methods import find_method
 from fsgym.metrics import mean_interval
 from fsgym_studies.suites import SUITES, find_suite
@@ -19,8 +19,7 @@ from fsgym_studies.suites.methods import BENCHMARK_METHODS
 from fsgym_studies.suites.scores import SCORES, Paired, paired_scores, spreads
 from fsgym_studies.suites.suite import TableOf
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-FOCUS = "Adaptive agent"
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "benchmarks"
 NOISE = np.random.default_rng(0).normal(0, 0.01, (10, 2))
 
 
@@ -152,55 +151,60 @@ def test_a_score_that_a_method_has_on_some_data_sets_only_has_its_reason_in_the_
     assert shown.caption.endswith("A column is a data set. – for b: it ends early.")
 
 
-# --- the page ---
+# --- the pages ---
 
 
-def section_of(name):
-    return PAGE.partition(f"<!-- {name}: begin")[2].partition(f"<!-- {name}: end -->")[0]
+def page_of(name):
+    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
 
 
-def tables_of(section):
-    """The tables of the main score of a section, by their heading; text."""
-    pattern = r"^### ([^\n]*)\n\n[^\n]*\n\n\| method ([^\n]*)\n[^\n]*\n((?:\|[^\n]*\n)+)"
+def tables_of(page):
+    """The tables of a page whose rows are methods, by the heading of their details; that on top has ""."""
+    pattern = r"(?:<summary>([^\n]*)</summary>\n\n[^\n]*\n\n|\n)\| method ([^\n]*)\n[^\n]*\n((?:\|[^\n]*\n)+)"
     found = {}
-    for heading, head, body in re.findall(pattern, section, re.MULTILINE):
-        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in body.splitlines()]
-        columns = ["method", *(cell.strip() for cell in head.strip("| ").split("|"))]
-        found[heading] = pd.DataFrame(rows, columns=columns).set_index("method")
+    for heading, head, body in re.findall(pattern, page):
+        rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in body.splitlines()]
+        columns = ["method", *(cell.strip() for cell in head.strip("| ").split(" | "))]
+        found[heading] = pd.DataFrame(rows, columns=columns).map(lambda cell: cell.strip(" |")).set_index("method")
     return found
 
 
-def main_tables(name):
-    """The tables of a section with the score by which methods are ranked."""
-    title = SCORES[find_suite(name).tables[0].score].title
-    return [t for heading, t in tables_of(section_of(name)).items() if re.fullmatch(f"{title}(, by .*)?", heading)]
-
-
 @pytest.mark.parametrize("name", SUITES)
-def test_a_section_names_the_methods_of_the_suites_that_it_lacks(name):
-    present = {title.partition(" (first of")[0] for title in main_tables(name)[0].index}
+def test_a_page_names_the_methods_of_the_suites_that_it_lacks(name):
+    present = {title.partition(" (first of")[0] for title in tables_of(page_of(name))[""].index}
     lacking = {find_method(m).title for m in BENCHMARK_METHODS} - present
-    said = re.search(r"^\* Not run: (.*)\. Name them in --methods to add them\.$", section_of(name), re.MULTILINE)
+    said = re.search(r"^\* Not run: (.*)\. Name them in --methods to add them\.$", page_of(name), re.MULTILINE)
     assert lacking <= set(said[1].split(", ") if said else [])
     assert not present & set(said[1].split(", ") if said else [])
 
 
 @pytest.mark.parametrize("name", SUITES)
-def test_a_section_claims_no_place_without_saying_whether_it_is_noise(name):
-    (line,) = re.findall(rf"^\* {FOCUS} (?:is|has the best) .*$", section_of(name), re.MULTILINE)
-    assert "noise" in line or "not distinguishable" in line
-    assert (" 1st of " in line) <= ("ahead of each other by more than noise" in line)
+def test_a_page_begins_with_the_first_and_whether_its_lead_is_noise(name):
+    _, title, _, verdict, _, picture, *_ = page_of(name).splitlines()
+    assert (title, picture.endswith(f"({name}_curve.png)")) == (f"# {find_suite(name).title}", True)
+    first = verdict.removeprefix("These are the rows of a quick run, for a first look. ").partition(". ")[0]
+    ranks = pd.to_numeric(tables_of(page_of(name))[""]["mean rank"], errors="coerce")
+    assert first.startswith(ranks.idxmin())
+    assert "noise" in first or "not distinguishable" in first
+    assert (" 1st of " in verdict) <= ("ahead of each other by more than noise" in verdict)
+    assert (PAGES / f"{name}_curve.png").exists()
 
 
-@pytest.mark.parametrize(("name", "n_datasets"), [("syn", 3), ("turney", 5), ("small", 3)])
-def test_whom_a_section_calls_not_distinguishable_is_so_by_its_own_figures(name, n_datasets):
-    """By SciPy's t test, from the means by data set that the section prints."""
-    (line,) = re.findall(rf"^\* {FOCUS} has the best mean rank .*$", section_of(name), re.MULTILINE)
-    table = main_tables(name)[{"turney": 1}.get(name, 0)]
-    ranked = table[table["mean rank"] != "–"].drop(columns="mean rank").astype(float).dropna()
-    means = ranked.T.groupby([column.partition(" 0.")[0] for column in ranked], sort=False).mean()
-    assert len(means) == n_datasets
-    close = {o for o in means if o != FOCUS and not stats.ttest_rel(means[FOCUS], means[o]).pvalue < 0.05}
-    said = line.partition("; ")[2].partition(" not distinguishable")[0].removesuffix(" is").removesuffix(" are")
-    assert set(said.split(", ")) == close
-    assert (means[FOCUS] <= means.drop(columns=[FOCUS, *close]).min(axis=1)).all()
+@pytest.mark.parametrize("name", SUITES)
+def test_each_row_of_a_page_has_its_version(name):
+    versions = tables_of(page_of(name))[""]["version"]
+    assert len(versions) > 9
+    assert all(re.fullmatch(r"0\.2\.0|\d+\.\d+\.\d+ \([0-9a-f]{7,}\+?\)", version) for version in versions)
+
+
+@pytest.mark.parametrize("name", ["turney"])
+def test_whom_a_page_calls_not_distinguishable_is_so_by_its_own_figures(name):
+    """By the means by data set that it prints."""
+    page, suite = page_of(name), find_suite(name)
+    (line,) = re.findall(r"^.* has the best mean rank .*$", page, re.MULTILINE)
+    table = tables_of(page)[f"{SCORES[suite.tables[0].score].title}, by data set"]
+    figures = table[table["mean rank"] != "–"].drop(columns="mean rank")
+    test = rank_test(figures.map(lambda cell: float(cell.partition(" ± ")[0])).T)
+    close = next(clique for clique in test.cliques if test.mean_ranks.index[0] in clique)
+    said = line.partition("; ")[2].partition(" are not distinguishable")[0]
+    assert [line.partition(" has the best")[0], *said.split(", ")] == close
