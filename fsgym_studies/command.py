@@ -16,7 +16,7 @@ from fsgym.support.writing import writable_folder
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.data import data_state, require_datasets, skipped_datasets, skipped_note
 from fsgym_studies.common.plan import cells_table, timings_table
-from fsgym_studies.common.render import claims_frame, failures, work_done, write_section, write_study
+from fsgym_studies.common.render import claims_frame, failures, work_done, write_page, write_study
 from fsgym_studies.common.study import Conclusion, Study
 
 MAX_LISTED_FAILURES = 20  # failed cells that are listed on stderr
@@ -73,7 +73,7 @@ def run_study(study: Study, options: Options) -> int:
         before = f" ({run.n_stored} of an earlier run)" if run.n_stored else ""
         print(f"{work}{before}.    Report: {report}")
         if options.doc is not None:
-            write_section(options.doc, study, conclusion, options.full, work)
+            write_page(options.doc, study, conclusion, options.full, work)
     if n_failed:
         show_failures(table, folder)
     return int(n_failed > 0)

@@ -21,8 +21,8 @@ def benchmark(
     methods: Annotated[
         str | None,
         typer.Option(
-            help="Names of methods, separated by commas; default: adaptive, lattice, mixture, rcpi, cegb, panel, cart, "
-            "gdfs, dime, as far as their extras are installed.",
+            help="Names of methods, separated by commas; default: adaptive, lattice, mixture, rcpi, cegb, panel, "
+            "stopping, cart, gdfs, dime, as far as their extras are installed.",
             autocompletion=complete_methods,
         ),
     ] = None,
@@ -55,6 +55,13 @@ def benchmark(
         int | None,
         typer.Option(min=1, help="Only so many splits or seeds of each data set, with all rows, as the report says."),
     ] = None,
+    oracle: Annotated[
+        bool,
+        typer.Option(
+            help="A line for the AACO-like oracle, which searches the training rows at every step and so takes most of "
+            "the time of a small suite."
+        ),
+    ] = True,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for the report and tables; default: fsgym-results/SUITE.")
     ] = None,
@@ -85,6 +92,7 @@ def benchmark(
     own = load_own_methods(mine or ())
     given = [f"--runs {runs}"] * (runs is not None) + [f"--methods {methods}"] * (methods is not None)
     given += [f"--first-run {first_run}"] * (first_run is not None)
+    given += ["--no-oracle"] * (not oracle)
     given += [f"--mine {shlex.quote(m)}" for m in mine or ()]
     from fsgym.comparison.planned import ExecutionOptions
 
@@ -97,6 +105,6 @@ def benchmark(
         command=" ".join(["fsgym benchmark", suite, *["--quick"] * quick, *given]),
         skip_missing=skip_missing,
     )
-    code = suites.run_suite(suite, names, own, run_options, runs, slow)
+    code = suites.run_suite(suite, names, own, run_options, runs, slow, oracle)
     if code:
         raise typer.Exit(code)

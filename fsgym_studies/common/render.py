@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,40 +17,48 @@ from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of, provenance, template_environment
 from fsgym.data.reading.files import read_text
 from fsgym.support.writing import write_whole
+from fsgym_studies import STUDIES
 from fsgym_studies.common.claims import CAUSES, DASH, AssessedClaim
 from fsgym_studies.common.statistics import Mean
 from fsgym_studies.common.study import Conclusion, Study, Table
 
 # The table at the head of a page of studies: how many claims each section reproduces, and why not the others.
 
-VERDICT = re.compile(r"^\*\*.*?(\d+) of (\d+) claims reproduced(.*)\*\*$", re.MULTILINE)
+VERDICT = re.compile(r"^\*\*.*?(\d+) of (\d+) claims reproduced(.*)\*\*", re.MULTILINE)
 
 
-def overview(page: str) -> pd.DataFrame:
-    """The sections of a Markdown page that assess claims of papers, by the sentences that count them.
+def overview(pages: Mapping[str, str]) -> pd.DataFrame:
+    """The pages of studies that assess claims of papers, by the sentences that count them.
+
+    Parameters
+    ----------
+    pages : mapping from the address of a page to its text, in Markdown
 
     Returns
     -------
-    DataFrame, a row per section and one for all: ``section``, ``run`` (quick or full), ``claims`` that are assessed,
+    DataFrame, a row per page and one for all: ``study``, a link; ``run`` (quick or full), ``claims`` that are assessed,
         how many are ``reproduced``, and for each of ``CAUSES`` how many are not
 
-    >>> page = "## A\\n\\n`run --quick`\\n\\n**In a quick run, 1 of 3 claims reproduced; causes: data 2.**\\n"
-    >>> overview(page).to_dict("records")[0]  # doctest: +ELLIPSIS
-    {'section': 'A', 'run': 'quick', 'claims': 3, 'reproduced': 1, 'cause: paper': 0, 'cause: data': 2, ...}
+    >>> page = "# A\\n\\n**In a quick run, 1 of 3 claims reproduced; causes: data 2.** More.\\n\\n`run --quick`\\n"
+    >>> overview({"a.md": page}).to_dict("records")[0]  # doctest: +ELLIPSIS
+    {'study': '[A](a.md)', 'run': 'quick', 'claims': 3, 'reproduced': 1, 'cause: paper': 0, 'cause: data': 2, ...}
     """
     rows = []
-    for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
-        if verdict := VERDICT.search(section):
+    for address, page in pages.items():
+        if verdict := VERDICT.search(page):
             causes = {name: int(n) for name, n in re.findall(r"(\w+) (\d+)", verdict[3].partition("causes:")[2])}
             counts = (int(verdict[2]), int(verdict[1]), *(causes.get(name, 0) for name in CAUSES))
-            rows.append((section.partition("\n")[0], "quick" if "--quick`" in section else "full", *counts))
-    table = pd.DataFrame(rows, columns=["section", "run", "claims", "reproduced", *map("cause: {}".format, CAUSES)])
+            title = page.partition("# ")[2].partition("\n")[0]
+            rows.append((f"[{title}]({address})", "quick" if "--quick`" in page else "full", *counts))
+    table = pd.DataFrame(rows, columns=["study", "run", "claims", "reproduced", *map("cause: {}".format, CAUSES)])
     table.loc[len(table)] = ["all", "", *table.sum(numeric_only=True).astype(int)]
     return table
 
 
 WHOLE_MINUTES_FROM = 10.0  # minutes; shorter times are shown with one decimal
-OVERVIEW = "overview"  # names the part of a page that counts the claims of all of its sections
+OVERVIEW = "overview"  # names the part of a page that counts the claims of all pages of its folder
+MOST_CLAIMS = 22  # in the table of a page; of more, those that are reproduced are folded
+CLAIM_LENGTH, OURS_LENGTH = 110, 75  # characters of a cell of the table of claims; the whole stands below it
 LINE: dict[str, Any] = {"linewidth": 1.4, "markersize": 5}  # of matplotlib's plot, in points
 
 
@@ -104,38 +113,134 @@ def _markdown_cell(value: Any) -> str:
     return re.sub(r"([\\`*_\[\]|<>#])", r"\\\1", text)
 
 
-def section(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
-    """The section of a study in a Markdown file; it links to the pictures that ``write_section`` writes."""
-    pictures = [p for p in conclusion.pictures if p.stem in conclusion.shown]
-    verdict = f"{'' if full else 'In a quick run, '}{conclusion.summary()}"
+def page_of(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
+    """The page of a study in Markdown: its verdict first, then its claims; links to pictures of ``write_page``."""
+    if conclusion.verdict:
+        return folded_page(study, conclusion, full, work)
+    claims, assessed = conclusion.claims, [c for c in conclusion.claims if c.reproduced is not None]
+    verdict = f"**{'' if full else 'In a quick run, '}{conclusion.summary()}.**"
+    others = [str(number) for number, c in enumerate(claims, 1) if c.reproduced is False]
+    second = f" The others are the claims {', '.join(others)}." if len(others) > 1 else ""
+    table, met = claims_table(claims), [c.reproduced is True for c in claims]
+    folded_rows = table[met] if len(claims) > MOST_CLAIMS else table[:0]
+    folded = {
+        f"The {len(folded_rows)} claims that are reproduced": markdown(folded_rows) if len(folded_rows) else "",
+        "The claims in full": "\n\n".join(_claim_in_full(number, c) for number, c in enumerate(claims, 1)),
+        "Remarks": "\n".join(f"* {note}" for note in conclusion.notes),
+        **{p.heading: _picture_link(study, p) for p in conclusion.pictures if p.stem in conclusion.shown},
+        **{t.heading: f"{t.caption}\n\n{markdown(t.frame)}" for t in conclusion.tables if t.stem in conclusion.shown},
+        "What was run": f"{conclusion.protocol} {work}. Command: `{study.shown_command(full)}`.",
+    }
     parts = [
-        f"## {study.title}\n",
-        f"{conclusion.protocol} {work}. Command: `{study.shown_command(full)}`.\n",
-        *([f"**{verdict}.**\n", markdown(claims_frame(conclusion.claims))] if conclusion.claims else []),
-        *(f"* {note}" for note in conclusion.notes),
-        *(f"\n![{p.heading}]({study.name}_{p.stem}.png)\n\n{p.caption}" for p in pictures),
-        *(
-            f"\n### {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}"
-            for t in conclusion.tables
-            if t.stem in conclusion.shown
-        ),
+        f"# {study.title}\n",
+        *([f"{verdict}{second}\n", markdown(table.drop(folded_rows.index))] if assessed else []),
+    ]
+    return "\n".join([*parts, *_folded(folded)]).rstrip() + "\n"
+
+
+def claims_table(claims: Sequence[AssessedClaim]) -> pd.DataFrame:
+    """The claims in short, with one word for the cause; ``_claim_in_full`` has the whole of each."""
+    rows = [
+        (
+            str(number),
+            textwrap.shorten(_statement(c.text)[0], CLAIM_LENGTH, placeholder=" …"),
+            c.paper,
+            textwrap.shorten(c.ours, OURS_LENGTH, placeholder=" …"),
+            c.result,
+            _cause_of(c)[0],
+        )
+        for number, c in enumerate(claims, 1)
+    ]
+    frame = pd.DataFrame(rows, columns=["", "claim", "paper", "ours", "result", "cause"])
+    return frame.drop(columns=[name for name in ("paper", "cause") if not any(frame[name])])
+
+
+def _statement(text: str) -> tuple[str, str]:
+    """What a claim says, and its criterion: what stands in parentheses at its end, "" if nothing does."""
+    depth = 0
+    for place in range(len(text) - 1, -1, -1) if text.endswith(")") else ():
+        depth += {")": 1, "(": -1}.get(text[place], 0)
+        if not depth:
+            return text[:place].rstrip(), text[place + 1 : -1]
+    return text, ""
+
+
+def _cause_of(claim: AssessedClaim) -> tuple[str, str]:
+    """The cause in one of the words of ``CAUSES``, "" for a cause of our own, and what shows it."""
+    word, _, reason = claim.cause.partition(": ")
+    return (word, reason) if word in CAUSES else ("", claim.cause)
+
+
+def _claim_in_full(number: int, claim: AssessedClaim) -> str:
+    statement, criterion = _statement(claim.text)
+    parts = [f"**{number}.** {_markdown_cell(statement)}: {claim.result}."]
+    parts += [f"Criterion: {_markdown_cell(criterion)}."] if criterion else []
+    parts += [f"Paper: {_markdown_cell(claim.paper)}."] if claim.paper else []
+    parts += [f"Ours: {_markdown_cell(claim.ours)}."]
+    word, reason = _cause_of(claim)
+    parts += [f"Cause{f', {word}' if word else ''}: {_markdown_cell(reason)}."] if claim.cause else []
+    return " ".join(parts).replace("..", ".")
+
+
+def folded_page(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
+    """A page with the verdict, the first picture and the first table on top; all else is in closed details."""
+    table, *tables = (t for t in conclusion.tables if t.stem in conclusion.shown)
+    picture, *pictures = (p for p in conclusion.pictures if p.stem in conclusion.shown)
+    notes = [note for note in conclusion.notes if note not in conclusion.verdict]
+    quick = "" if full else "These are the rows of a quick run, for a first look. "
+    folded = {
+        "What was run": f"{conclusion.protocol} {work}. Command: `{study.shown_command(full)}`.",
+        **{p.heading: _picture_link(study, p) for p in pictures},
+        **{t.heading: f"{t.caption}\n\n{markdown(t.frame)}" for t in tables},
+        "Remarks and versions": "\n".join(f"* {note}" for note in notes),
+        "How this page is made": "The command above with `--doc PAGE` writes this page; do not edit it by hand.",
+    }
+    parts = [
+        f"# {study.title}\n",
+        f"{quick}{' '.join(conclusion.verdict)}\n",
+        f"{_picture_link(study, picture)}\n",
+        f"{markdown(table.frame)}\n{table.caption}\n",
+        *_folded(folded),
     ]
     return "\n".join(parts).rstrip() + "\n"
 
 
-def write_section(path: Path, study: Study, conclusion: Conclusion, full: bool, work: str) -> None:
-    """Write a study's section into a Markdown file, and its pictures into the folder of that file.
+def _folded(texts: Mapping[str, str]) -> list[str]:
+    """Closed details with these titles; those without a text are left out."""
+    return [
+        f"<details><summary>{title}</summary>\n\n{text.strip()}\n\n</details>\n"
+        for title, text in texts.items()
+        if text
+    ]
 
-    If the file has the markers of ``OVERVIEW``, the counts over all of its sections are written between them. Raises
-    OSError if a file cannot be written.
+
+def _picture_link(study: Study, picture: Picture) -> str:
+    return f"![{picture.caption}]({study.name}_{picture.stem}.png)"
+
+
+def write_page(path: Path, study: Study, conclusion: Conclusion, full: bool, work: str) -> None:
+    """Write a study's page, and its pictures into the folder of that file.
+
+    Where a page beside this folder, ``NAME.md`` for the folder ``NAME``, has the markers of ``OVERVIEW``, the counts of
+    all pages of the folder are written between them. Raises OSError if a file cannot be written.
     """
     for picture in conclusion.pictures:
         if picture.stem in conclusion.shown:
             write_whole(path.with_name(f"{study.name}_{picture.stem}.png"), picture.png)
-    replace_section(path, study.name, section(study, conclusion, full, work), f"fsgym {study.subject}")
-    page = read_text(path)
-    if f"<!-- {OVERVIEW}: begin" in page:
-        replace_section(path, OVERVIEW, markdown(overview(page)))
+    replace_section(path, study.name, page_of(study, conclusion, full, work), f"fsgym {study.subject}")
+    index = path.parent.with_suffix(".md")
+    if index.is_file() and f"<!-- {OVERVIEW}: begin" in read_text(index):
+        replace_section(index, OVERVIEW, overview_in_markdown(index))
+
+
+def overview_in_markdown(index: Path) -> str:
+    """``overview`` of the pages in the folder that is called as the page ``index``, in the order of the studies."""
+    pages = {name: index.with_suffix("") / f"{name}.md" for name in STUDIES}
+    found = {f"{index.stem}/{name}.md": read_text(page) for name, page in pages.items() if page.is_file()}
+    table = overview(found)
+    lines = markdown(table).splitlines()
+    links = [f"| {link} |{line.split('|', 2)[2]}" for link, line in zip(table.iloc[:, 0], lines[2:], strict=True)]
+    return "\n".join([*lines[:2], *links])
 
 
 def replace_section(path: Path, name: str, text: str, writer: str = "fsgym reproduce") -> None:

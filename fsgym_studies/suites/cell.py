@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import signal
+import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,7 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from agents.policy import Policy
 from fsgym.comparison.cell import evaluate_at_prices
+from fsgym.comparison.noise import standard_error
 from fsgym.comparison.policies import PolicyFactory, scaled_by
+from fsgym.comparison.splits import SplitParts
 from fsgym.data.dataset import Dataset
 from fsgym.datasets.generators import GENERATORS, NormalComponents, Syn
 from fsgym.envs.trajectories import Trajectories
@@ -68,6 +73,44 @@ def continued(model: Any, test: Dataset, rules: Rules) -> Trajectories:
     return play(_acquiring(as_actor(model), rules.n_acquisitions), test, rules)
 
 
+def continued_within(
+    model: Any, test: Dataset, rules_at: Callable[[float], Rules], budgets: Sequence[float]
+) -> dict[float, Trajectories]:
+    """``continued`` within each of ascending budgets.
+
+    Where each acquisition costs 1, a policy of ``agents`` makes the same ones within every budget, as many as it can
+    pay for. It is then continued once, within the largest, and answers after each number of acquisitions.
+    """
+    arrangement = getattr(model, "arrangement_", None)
+    policy = model.policy_ if arrangement is not None and hasattr(model, "policy_") else model
+    rules = rules_at(budgets[-1]) if budgets else None
+    if rules is None or not isinstance(policy, Policy) or not _all_cost_one(rules) or np.isnan(test.X).any():
+        return {budget: continued(model, test, rules_at(budget)) for budget in budgets}
+    X, inner = (test.X, rules) if arrangement is None else (arrangement.rows(test.X), arrangement.rules(rules))
+    whole, J = policy.trajectories(X, inner, continue_after_stop=True), inner.n_acquisitions
+    answers_only = np.tile(np.arange(inner.n_actions) >= J, (len(X), 1))
+    found = {}
+    for budget in budgets:
+        order = whole.order[:, : int(budget)]
+        taken = np.zeros((len(X), J + 1), bool)
+        np.put_along_axis(taken, np.where(order < 0, J, order), True, axis=1)
+        known = np.zeros((len(X), inner.n_features), bool)
+        for acquisition, members in enumerate(inner.groups):
+            known[:, list(members)] = taken[:, [acquisition]]
+        answers = policy.actions(known, X, answers_only) - J
+        done = replace(whole, order=order, acquired=known, answers=answers)
+        done = replace(done, probabilities=policy.state_probabilities(known, X))
+        found[budget] = done if arrangement is None else arrangement.trajectories(done)
+    return found
+
+
+def _all_cost_one(rules: Rules) -> bool:
+    """Whether the price of every set of acquisitions is their number."""
+    J = rules.n_acquisitions
+    sets = np.concatenate([np.eye(J, dtype=bool), np.ones((1, J), bool)])
+    return bool((rules.price_sets(sets)[0] == sets.sum(axis=1)).all()) and not rules.costs_by_case
+
+
 def _acquiring(
     actor: Callable[[NDArray, NDArray], ArrayLike], n_acquisitions: int
 ) -> Callable[[NDArray, NDArray], ArrayLike]:
@@ -86,8 +129,16 @@ def _acquiring(
 
 METHOD_CELL, REFERENCE_CELL = (f"fsgym_studies.suites.cell:{name}" for name in ("run_method", "run_reference"))
 REFERENCE_ROWS = {True: 5_000, False: 50_000}  # simulated for a reference: quick, and full
-SCORE = record(score=text, at=text, value=number)
-CELL_CHECK = record(scores=list_of(SCORE), reasons=record(), seconds=optional(number), test_share=optional(number))
+SCORE = record(score=text, at=text, value=number, error=optional(number))
+CELL_CHECK = record(
+    scores=list_of(SCORE),
+    reasons=record(),
+    seconds=optional(number),
+    test_share=optional(number),
+    row_scores=list_of(number),
+)
+ROW_DIGITS = 6  # decimals of the stored figures of test rows
+N_STEPS = 20  # of AUACC, where acquisitions have prices
 
 
 class Measurement(NamedTuple):
@@ -100,6 +151,21 @@ class Measurement(NamedTuple):
     standard_losses: tuple[float, ...]
     generator: str
 
+    def steps(self, data: Dataset) -> tuple[float, ...]:
+        """The budgets after which AUACC forces an answer, ascending.
+
+        1, 2, ... up to the largest budget, or to the price of all acquisitions where there are no budgets. With prices
+        that differ, or more than ``N_STEPS`` of them without budgets, as many equal steps, from the cheapest
+        acquisition on.
+        """
+        rules = self.rules_at(data, self.prices[0])
+        alone = rules.price_sets(np.eye(rules.n_acquisitions, dtype=bool))[0]
+        everything = float(rules.price_sets(np.ones((1, rules.n_acquisitions), bool))[0][0])
+        last = max(self.budgets, default=everything)
+        if (alone == 1).all() and (self.budgets or last <= N_STEPS):
+            return tuple(map(float, range(1, int(last) + 1)))
+        return tuple(float(b) for b in last * np.arange(1, N_STEPS + 1) / N_STEPS if b >= alone.min())
+
     def rules_at(self, data: Dataset, price: float, **options: Any) -> Rules:
         """The rules of the problem at a price."""
         return Rules.for_dataset(data, lam=price, **self.rules, **options)
@@ -108,38 +174,62 @@ class Measurement(NamedTuple):
 class Scores:
     """Scores with the price or budget at which each is measured, and why others are not."""
 
-    def __init__(self) -> None:
+    def __init__(self, reasons: Mapping[str, str] | None = None) -> None:
         self.rows: list[dict[str, Any]] = []
-        self.reasons: dict[str, str] = {}
+        self.reasons = dict(reasons or {})
 
-    def add(self, score: str, at: str, value: float) -> None:
+        self.row_scores: list[float] = []
+
+    def add(self, score: str, at: str, value: float, rows: NDArray | None = None) -> None:
+        """A score; ``rows`` are the figures of the test rows of which it is the mean, for its standard error."""
+        error = None if rows is None or len(rows) < 2 else standard_error(rows)
         if np.isfinite(value):
-            self.rows.append({"score": score, "at": at, "value": float(value)})
+            self.rows.append({"score": score, "at": at, "value": float(value), "error": error})
 
-    def add_losses(self, measurement: Measurement, losses: Sequence[float]) -> None:
-        """The loss at each price and, where the problem has a standard, its share of the standard."""
-        for name, loss in zip(measurement.price_names, losses, strict=True):
-            self.add("loss", name, loss)
-        if measurement.standard_losses:
-            for name, loss, standard in zip(measurement.price_names, losses, measurement.standard_losses, strict=True):
-                self.add("cost_share", name, loss / standard)
+    def add_losses(self, measurement: Measurement, losses: Sequence[float | NDArray[np.float64]]) -> None:
+        """The loss at each price and, where the problem has a standard, its share of the standard.
+
+        A loss is a number, or those of the test rows.
+        """
+        standards = measurement.standard_losses or (1.0,) * len(losses)
+        for name, loss, standard in zip(measurement.price_names, losses, standards, strict=True):
+            rows = loss if isinstance(loss, np.ndarray) else None
+            self.add("loss", name, float(np.mean(loss)), rows)
+            if measurement.standard_losses:
+                self.add("cost_share", name, float(np.mean(loss)) / standard, None if rows is None else rows / standard)
 
     def add_evaluations(self, measurement: Measurement, results: Sequence[Evaluation]) -> None:
         """Loss, accuracy and features used at each price."""
-        self.add_losses(measurement, [r.loss for r in results])
+        self.add_losses(measurement, [r.losses for r in results])
+        standards = measurement.standard_losses or (1.0,) * len(results)
+        by_price = np.array([r.losses / standard for r, standard in zip(results, standards, strict=True)])
+        self.row_scores = by_price.mean(axis=0).round(ROW_DIGITS).tolist()
         for name, result in zip(measurement.price_names, results, strict=True):
-            self.add("price_accuracy", name, result.accuracy)
-            self.add("features", name, result.n_features)
+            self.add("price_accuracy", name, result.accuracy, result.answers == result.dataset.y)
+            self.add("features", name, result.n_features, result.used.sum(axis=1))
             if result.illegal:
                 self.add("illegal", name, result.illegal)
 
     def result(self, seconds: float | None = None, test_share: float | None = None) -> dict[str, Any]:
-        return {"scores": self.rows, "reasons": self.reasons, "seconds": seconds, "test_share": test_share}
+        return {
+            "scores": self.rows,
+            "reasons": self.reasons,
+            "seconds": seconds,
+            "test_share": test_share,
+            "row_scores": self.row_scores,
+        }
 
 
 @returns(CELL_CHECK)
 def run_method(
-    *, dataset: Dataset, split: Any, candidates: list[Any], by_price: bool, measurement: Measurement, seed: int
+    *,
+    dataset: Dataset,
+    split: Any,
+    candidates: list[Any],
+    by_price: bool,
+    measurement: Measurement,
+    seed: int,
+    limit: float | None = None,
 ) -> dict[str, Any]:
     """Fit a method at every price and measure all scores that it can have on the test rows.
 
@@ -151,15 +241,69 @@ def run_method(
     by_price : bool, as ``has_prices`` of ``methods.py`` says
     measurement : Measurement
     seed : int
+    limit : float, optional
+        Processor seconds after which the method is stopped; it then has no score, and the reason for each.
 
     Returns
     -------
     dict
         ``scores``, a list of dict with ``score``, ``at`` (price or budget) and ``value``; ``reasons``, score -> why the
         method does not have it; ``seconds``, the processor time of the training, including the choice of settings;
-        ``test_share``, the number of test rows over that of training rows
+        ``test_share``, the number of test rows over that of training rows; ``row_scores``, the loss of each test row,
+        as a share of the standard where there is one, mean over the prices
     """
     parts, scores = split.parts(dataset), Scores()
+    try:
+        with stopped_after(limit):
+            seconds = _measure(scores, parts, dataset, candidates, by_price, measurement, seed)
+    except StoppedError as reason:
+        return Scores({name: str(reason) for name in SCORE_NAMES}).result(None, None)
+    return scores.result(seconds, parts.test.n_samples / parts.train.n_samples)
+
+
+SCORE_NAMES = (
+    *("loss", "headroom", "cost_share", "price_accuracy", "features", "complete"),
+    *("budget_accuracy", "budget_auroc", "auacc", "mean_auroc"),
+)
+
+
+class StoppedError(Exception):
+    """A method needed more processor time than the suite allows; the message says so."""
+
+
+@contextmanager
+def stopped_after(seconds: float | None) -> Iterator[None]:
+    """Raise ``StoppedError`` after so many processor seconds of this process; not at all for None.
+
+    It is a signal, which arrives once the compiled function that runs has returned. Outside of the main thread, and on
+    systems without such a signal, there is no limit.
+    """
+    if seconds is None or not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: Any) -> None:
+        raise StoppedError(f"stopped after {seconds:g} processor seconds, the limit of this suite")
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _measure(
+    scores: Scores,
+    parts: SplitParts,
+    dataset: Dataset,
+    candidates: list[Any],
+    by_price: bool,
+    measurement: Measurement,
+    seed: int,
+) -> float:
+    """Add all scores of a method; returns the processor seconds of the training. Parameters are as for the cell."""
     with warnings.catch_warnings(action="ignore"):  # as of solvers that stop early; such models are tested as they are
         test = scaled_by(parts.test, parts.train) if isinstance(candidates[0], PolicyFactory) else parts.test
         rules = [measurement.rules_at(dataset, price) for price in measurement.prices]
@@ -167,7 +311,7 @@ def run_method(
         models, results, seconds = evaluate_at_prices(candidates, parts.train, test, rules, seed, held_out)
         scores.add_evaluations(measurement, results)
         _measure_order(scores, models[0], parts.test, test, measurement)
-    return scores.result(seconds, parts.test.n_samples / parts.train.n_samples)
+    return seconds
 
 
 def _measure_order(scores: Scores, model: Any, test: Dataset, shown: Dataset, measurement: Measurement) -> None:
@@ -178,12 +322,14 @@ def _measure_order(scores: Scores, model: Any, test: Dataset, shown: Dataset, me
     """
     generator, price = GENERATORS.get(measurement.generator), measurement.prices[0]
     relevant = generator.relevant(test.X) if isinstance(generator, Syn) else None
-    within = [measurement.rules_at(test, price, budget_cost=budget) for budget in measurement.budgets]
+    budgets = sorted({*measurement.budgets, *measurement.steps(test)})
     try:
-        done_within = [continued(model, shown, rules) for rules in within]
+        done_within = continued_within(
+            model, shown, lambda budget: measurement.rules_at(test, price, budget_cost=budget), budgets
+        )
         done = None if relevant is None else continued(model, shown, measurement.rules_at(test, price))
     except CannotContinueError as reason:
-        wanted = ["budget_accuracy", "budget_auroc", "mean_auroc"] if within else []
+        wanted = ["auacc", *(["budget_accuracy", "budget_auroc", "mean_auroc"] if measurement.budgets else [])]
         wanted += [] if relevant is None else ["complete"]
         scores.reasons |= dict.fromkeys(wanted, str(reason))
         return
@@ -194,11 +340,16 @@ def _measure_order(scores: Scores, model: Any, test: Dataset, shown: Dataset, me
         scores.add("complete", "", float(acquisitions_until(done.order, relevant).mean()))
 
 
-def _add_within(scores: Scores, measurement: Measurement, done_within: list[Trajectories], test: Dataset) -> None:
-    """Accuracy and, where the policy has class probabilities, AUROC within each budget."""
+def _add_within(
+    scores: Scores, measurement: Measurement, done_within: Mapping[float, Trajectories], test: Dataset
+) -> None:
+    """AUACC, and within each budget accuracy and, where the policy has class probabilities, AUROC."""
+    right = np.mean([done_within[step].answers == test.y for step in measurement.steps(test)], axis=0)
+    scores.add("auacc", "", float(right.mean()), right)
     areas = []
-    for budget, done in zip(measurement.budgets, done_within, strict=True):
-        scores.add("budget_accuracy", f"{budget:g}", float((done.answers == test.y).mean()))
+    for budget in measurement.budgets:
+        done = done_within[budget]
+        scores.add("budget_accuracy", f"{budget:g}", float((done.answers == test.y).mean()), done.answers == test.y)
         if done.probabilities is not None:
             areas.append(area_under_roc(test.y, done.probabilities))
             scores.add("budget_auroc", f"{budget:g}", areas[-1])

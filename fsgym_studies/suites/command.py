@@ -21,18 +21,20 @@ from fsgym_studies.suites import SUITES, find_suite
 from fsgym_studies.suites.cell import METHOD_CELL
 from fsgym_studies.suites.leaderboard import conclusion_of
 from fsgym_studies.suites.methods import SuiteMethods, chosen_methods, has_prices
-from fsgym_studies.suites.oracle import ORACLE_CELL, ORACLE_TITLE
+from fsgym_studies.suites.oracle import ORACLE_CELL, ORACLE_SEED, ORACLE_TITLE
 from fsgym_studies.suites.scores import REFERENCE_TITLE
 from fsgym_studies.suites.suite import Suite
 
 # A suite as a study: the plan of its cells, and its conclusion.
 
 
-def study_of(suite: Suite, methods: SuiteMethods, command: str, n_runs: int | None = None) -> Study:
+def study_of(
+    suite: Suite, methods: SuiteMethods, command: str, n_runs: int | None = None, oracle: bool = True
+) -> Study:
     """The suite as a study: planned, stored, resumed and reported as every study.
 
     ``command`` is what the report names as the command that writes it. Only the first ``n_runs`` runs of each data set
-    are made; None for all of them.
+    are made; None for all of them. ``oracle`` says whether the AACO-like oracle has a line.
     """
     return Study(
         suite.name,
@@ -40,7 +42,7 @@ def study_of(suite: Suite, methods: SuiteMethods, command: str, n_runs: int | No
         suite.reference,
         (np.nan, np.nan),
         suite.datasets,
-        partial(_plan, suite, methods, n_runs),
+        partial(_plan, suite, methods, n_runs, oracle),
         lambda cells, table, full: conclusion_of(suite, methods, table, not full, n_runs),
         suite.quick_datasets,
         command,
@@ -52,6 +54,7 @@ def _plan(
     suite: Suite,
     methods: SuiteMethods,
     n_runs: int | None,
+    oracle: bool,
     full: bool,
     data_dir: DataFolder,
     skip: Collection[str] = (),
@@ -68,14 +71,16 @@ def _plan(
         settings = methods.settings(split.parts(data).train, problem.prices, problem.rules)
         for number, (data, split) in enumerate(problem.runs[:n_runs]):
             given = {"measurement": measurement, "split": split}
-            arguments = {**given, "quick": not full, "seed": seed_of((problem.name, number, ORACLE_TITLE))}
-            cells.append(study_task(ORACLE_CELL, arguments, _cell_name(problem.name, number, ORACLE_TITLE), data))
+            if oracle and suite.oracle:
+                arguments = {**given, "quick": not full, "seed": seed_of((problem.name, number, ORACLE_SEED))}
+                cells.append(study_task(ORACLE_CELL, arguments, _cell_name(problem.name, number, ORACLE_TITLE), data))
             for method in (m for m in settings if number == 0 or m.name not in methods.first_run):
                 arguments = {
                     **given,
                     "candidates": list(method.candidates),
                     "by_price": has_prices(method, problem.prices),
                     "seed": seed_of((problem.name, number, method.name)),
+                    **({"limit": suite.limits[not full]} if suite.limits else {}),
                 }
                 cells.append(study_task(METHOD_CELL, arguments, _cell_name(problem.name, number, method.title), data))
     return references + cells
@@ -92,6 +97,7 @@ def run_suite(
     options: Options,
     n_runs: int | None = None,
     first_run: tuple[str, ...] = (),
+    oracle: bool = True,
 ) -> int:
     """Run a suite and write its report; returns the exit status of the command.
 
@@ -103,8 +109,11 @@ def run_suite(
     options : Options, ``full`` is False for a quick run
     n_runs : int, only so many runs of each data set; None for all
     first_run : tuple of str, names of further methods, for the first run of each data set only
+    oracle : bool, whether the AACO-like oracle has a line
     """
-    study = study_of(find_suite(name), chosen_methods(methods, own, first_run), options.command, n_runs)
+    suite = find_suite(name)
+    chosen = chosen_methods(methods, own, first_run, suite.methods)
+    study = study_of(suite, chosen, options.command, n_runs, oracle)
     status = run_study(study, options)
     if not options.full and status != INTERRUPTED:
         show("Quick: fewer rows and splits than the full suite, for a first look; the report says how many.")

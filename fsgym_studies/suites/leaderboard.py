@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 
 import pandas as pd
 
-from fsgym.comparison.noise import MIN_PAIRS, paired_t, rank_table
-from fsgym.comparison.report import provenance
-from fsgym.methods import find_method
+from fsgym.comparison.noise import MIN_PAIRS
+from fsgym.comparison.report import Picture, provenance
+from fsgym.methods import CONSTANT, find_method
 from fsgym.text.messages import listing
-from fsgym_studies.common.render import DASH, format_number
+from fsgym_studies.common.render import DASH, format_number, with_std
 from fsgym_studies.common.study import Conclusion, Table, printed_numbers
 from fsgym_studies.suites import scores as scoring
 from fsgym_studies.suites.methods import SuiteMethods
 from fsgym_studies.suites.oracle import ORACLE_IN_WORDS, ORACLE_TEST_ROWS, ORACLE_TITLE
+from fsgym_studies.suites.pictures import picture_of_ranks, picture_of_suite
 from fsgym_studies.suites.suite import Suite, TableOf, counted
 
 
@@ -39,7 +39,9 @@ def score_table(
     methods = [*ranks.index, *(m for m in means.index if m not in ranks.index and m not in unranked)]
     without = list(dict.fromkeys(m for m, score in reasons if score == declared.score and m not in means.index))
     order = [*methods, *without, *(m for m in unranked if m in means.index)]
-    frame = _as_text(grouped.reindex(order), shown.digits)
+    frame = _with_spread(
+        grouped.reindex(order), scoring.spreads(scores, declared.score, declared.columns)[0], shown.digits
+    )
     frame.loc[without] = "n/a"
     if len(ranks):
         frame["mean rank"] = [format_number(rank, 2) for rank in ranks.reindex(order)]
@@ -59,6 +61,13 @@ def score_table(
     several = sum(t.score == declared.score for t in suite.tables) > 1
     heading = f"{shown.title}, by {'data set' if declared.columns == 'dataset' else at}" if several else shown.title
     return Table(stem, heading, caption.strip(), frame.fillna(DASH).reset_index())
+
+
+def _with_spread(figures: pd.DataFrame, spread: pd.DataFrame, digits: int) -> pd.DataFrame:
+    """The figures with their ±, as far as there is one."""
+    spread = spread.reindex(index=figures.index, columns=figures.columns)
+    text = {c: [with_std(*pair, digits) for pair in zip(figures[c], spread[c])] for c in figures}
+    return pd.DataFrame(text, figures.index)
 
 
 def _as_text(figures: pd.DataFrame, digits: int) -> pd.DataFrame:
@@ -126,30 +135,27 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
     return Table("seconds", "Training time", caption, frame)
 
 
-def standing(ranks: pd.Series, focus: str, score: str, means: pd.DataFrame, unit: str, test_share: float = 0.0) -> str:
+def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -> str:
     """Where a method stands among those that have all scores, and whether the lead is more than noise, in a sentence.
 
-    ``means``, ``unit`` and ``test_share`` are what ``paired_scores`` returns.
-
-    >>> means = pd.DataFrame({"CART": [0.1, 0.2, 0.3], "mine": [0.2, 0.4, 0.3]})
-    >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "mine", "loss", means, "data set")
+    >>> losses = pd.DataFrame({"CART": [0.1, 0.2, 0.3], "mine": [0.2, 0.4, 0.3]})
+    >>> paired = scoring.Paired(losses, paired_t, "paired t tests over 3 realisations, 95 %")
+    >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "mine", "loss", paired)
     'mine is 2nd of 2 methods by loss (mean rank 2.00); the first is CART (1.00), ahead of it by no more than noise \
-(t tests over 3 data sets, 95 %).'
-    >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "CART", "loss", means, "data set")
+(paired t tests over 3 realisations, 95 %).'
+    >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "CART", "loss", paired)
     'CART has the best mean rank of 2 methods by loss (1.00); mine is not distinguishable from it \
-(t tests over 3 data sets, 95 %).'
+(paired t tests over 3 realisations, 95 %).'
     """
     if focus not in ranks.index:
         return f"{focus} has no place: its scores are not complete."
     others = ranks.drop(index=focus)
     if others.empty:
         return f"{focus} is the only method that has a rank."
-    title, among = scoring.SCORES[score].title.lower(), counted(len(ranks), "method")
-    test = f"t tests over {counted(len(means), unit)}, 95 %"
-    unknown = f"whether this is more than noise is not known, which takes {MIN_PAIRS} data sets or runs"
-    losses = means[list(ranks.index)] * (-1.0 if scoring.SCORES[score].more_is_better else 1.0)
-    test_of_leads = partial(paired_t, test_share=test_share)
-    verdicts = rank_table(losses, ranks, focus, test_of_leads)["verdict"]
+    title, among, test = scoring.SCORES[score].title, counted(len(ranks), "method"), paired.words
+    title = title if title.isupper() else title.lower()
+    unknown = f"whether this is more than noise is not known, which takes {MIN_PAIRS} runs or the rows of one"
+    verdicts = paired.verdicts(focus).reindex(ranks.index, fill_value="unknown")
     place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
     if place > 1:
         first = others.idxmin()
@@ -171,6 +177,90 @@ def standing(ranks: pd.Series, focus: str, score: str, means: pd.DataFrame, unit
     return f"{best}; {listing(close)} {'is' if len(close) == 1 else 'are'} not distinguishable from it ({test})."
 
 
+def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score) -> str:
+    """How far the first is from the reference that knows the distribution, else from the constant answer; or ""."""
+    for title in (suite.reference_title, find_method(CONSTANT).title):
+        if {title, first} <= set(means.index):
+            own, other = (float(means.loc[name].mean()) for name in (first, title))
+            name, digits = f"{title[:1].lower()}{title[1:]}", shown.digits
+            return f"Its {shown.title.lower()} is {own:.{digits}f}, that of the {name} {other:.{digits}f}."
+    return ""
+
+
+def standings_table(
+    scores: pd.DataFrame,
+    table: pd.DataFrame,
+    score: str,
+    ranks: pd.Series,
+    unranked: Sequence[str],
+    paired: scoring.Paired | None,
+    versions: Mapping[str, str],
+    reasons: Mapping[tuple[str, str], str] | None = None,
+) -> Table:
+    """The main table: for each method its main score, the difference from the first, AUACC, features, time, version.
+
+    Parameters
+    ----------
+    unranked : titles below those with a rank
+    paired : Paired, or None where no figures by run are known
+    versions : mapping title -> version of fsgym that computed the row
+    reasons : mapping (title, score) -> why a method does not have it; such methods have a row with n/a
+    """
+    shown, means = scoring.SCORES[score], scoring.means_by_place(scores, score)
+    order = [*ranks.index, *(m for m in means.index if m not in ranks.index and m not in unranked)]
+    order += [m for m in unranked if m in means.index]
+    frame = pd.DataFrame(index=pd.Index(order, name="method"))
+    for name, kind in ((shown.title, score), ("AUACC", "auacc"), ("features", "features")):
+        if kind in set(scores["score"]):
+            spread = scoring.spreads(scores, kind, "")[0]
+            mean = scoring.means_by_place(scores, kind).reindex(order).mean(axis=1, skipna=False).rename("").to_frame()
+            digits = scoring.SCORES[kind].digits
+            frame[name] = _with_spread(mean, spread, digits)[""]
+    first = next(iter(ranks.index), "")
+    if paired is not None and paired.words and len(ranks) > 1:
+        found, sign = paired.differences(first), -1 if shown.more_is_better else 1
+        text = {m: _difference_text(found.loc[m], sign, shown.digits) for m in found.index if m != first}
+        verdicts = paired.verdicts(first)
+        mark = "noise" if paired.ranks is None else "noise by ranks"
+        text |= {m: f"{text[m]} ({mark})" for m in text if verdicts.get(m) == "noise"}
+        frame.insert(1, "minus the first [95 %]", pd.Series(text).reindex(order))
+    if len(ranks):
+        frame["mean rank"] = [format_number(rank, 2) for rank in ranks.reindex(order)]
+    seconds = table[table["seconds"].notna()] if "seconds" in table else table.iloc[:0]
+    if len(seconds):
+        frame["CPU s"] = _as_text(seconds.groupby("method")[["seconds"]].mean().reindex(order), 1)["seconds"]
+    frame["version"] = [versions[m] for m in order]
+    frame = frame.fillna(DASH)
+    absent = {m: reason for (m, of), reason in (reasons or {}).items() if of == score and m not in means.index}
+    for method in absent:
+        frame.loc[method] = "n/a"
+    n = int(scoring.spreads(scores, score, "")[1].max(axis=None)) if (scores["split"] != "").any() else 0
+    return Table(
+        "standings", "Standings", _standings_caption(shown, n, paired, first), frame.fillna(DASH).reset_index()
+    )
+
+
+def _difference_text(found: pd.Series, sign: int, digits: int) -> str:
+    low, high = sorted(sign * found[end] for end in ("difference_low", "difference_high"))
+    return f"{sign * found['difference']:+.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def _standings_caption(shown: scoring.Score, n_runs: int, paired: scoring.Paired | None, first: str) -> str:
+    better = "more is better" if shown.more_is_better else "less is better"
+    parts = [f"{shown.title}: mean over all data sets and columns, {better}."]
+    if n_runs > 1:
+        parts.append(f"± is the standard deviation over {n_runs} runs.")
+    elif n_runs == 1:
+        parts.append("± is the standard error over the test rows of the one run.")
+    if paired is not None and paired.words:
+        intervals = "" if paired.ranks is None else "; the intervals are of t tests over the data sets"
+        parts.append(
+            f"Differences from {first}: {paired.words}{intervals}; noise marks those that are not significant."
+        )
+    parts.append("CPU s: processor seconds of the training for all prices, a data set and run. Version: that of fsgym.")
+    return " ".join(parts)
+
+
 def conclusion_of(
     suite: Suite, methods: SuiteMethods, table: pd.DataFrame, quick: bool, n_runs: int | None = None
 ) -> Conclusion:
@@ -184,26 +274,56 @@ def conclusion_of(
     scores = scores.assign(method=scores["method"].replace({scoring.REFERENCE_TITLE: suite.reference_title}))
     shown, means = scoring.SCORES[main], scoring.means_by_place(scores, main)
     ranks = scoring.mean_ranks(means, shown.more_is_better, unranked)
-    tables = [score_table(suite, declared, scores, reasons, unranked, aside) for declared in suite.tables]
+    paired = scoring.paired_scores(scores, table, main, suite.runs_are, list(ranks.index)) if len(ranks) else None
+    versions = dict.fromkeys(means.index, scoring.version_of_rows())
+    tables = [standings_table(scores, table, main, ranks, unranked, paired, versions, reasons)]
+    wanted = dict.fromkeys([*suite.tables, TableOf("auacc", "dataset")])
+    by_score = [(d.score, score_table(suite, d, scores, reasons, unranked, aside)) for d in wanted]
     refused = {score: reason for (_, score), reason in reasons.items()}
-    absent = [d.score for d, t in zip(suite.tables, tables) if t is None and d.score in refused]
-    tables += [wins_of_focus(means, methods.focus, shown, unranked), seconds_table(table)]
-    present = [t for t in tables if t is not None]
+    absent = [score for score, t in by_score if t is None and score in refused]
+    tables += [t for _, t in by_score if t is not None]
+    tables += [t for t in (wins_of_focus(means, methods.focus, shown, unranked), seconds_table(table)) if t is not None]
     first = "run" if n_runs == 1 else f"{n_runs} runs"
     cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]
     protocol = " ".join([suite.protocol(quick), *cut, METHODS_IN_WORDS])
-    paired = scoring.paired_scores(scores, table, main)
-    notes = [standing(ranks, title, main, *paired) for title in methods.own or [methods.focus]]
-    notes += [
-        f"{scoring.SCORES[s].title}: n/a for all methods (one of them: {refused[s]})." for s in dict.fromkeys(absent)
+    verdict = []
+    if paired is not None:
+        best = ranks.index[0]
+        verdict = [
+            standing(ranks, title, main, paired) for title in dict.fromkeys([best, *(methods.own or [methods.focus])])
+        ]
+        verdict += [text] if len(verdict) < 2 and (text := gap_to_reference(suite, means, best, shown)) else []
+    notes = [
+        *verdict,
+        *(
+            f"{scoring.SCORES[s].title}: n/a for all methods (one of them: {refused[s]})."
+            for s in dict.fromkeys(absent)
+        ),
+        *_notes(suite, methods, table, labels, quick),
     ]
-    notes += _notes(suite, methods, table, labels, quick)
     for title, share in scores[scores["score"] == "illegal"].groupby("method", sort=False)["value"].max().items():
         notes.insert(
             1, f"{title}: up to {share:.2%} of the test rows end with an illegal action, the costliest answer."
         )
     files = {"scores": scoring.long_table(suite.name, scores, unranked)}
-    return Conclusion(protocol, [], present, notes=notes, shown=[t.stem for t in present], files=files)
+    named = {labels.get(title, title): name for title, name in methods.names_by_title.items()}
+    pictures = pictures_of(suite, scores, named, paired)
+    stems = [x.stem for x in (*tables, *pictures)]
+    return Conclusion(protocol, [], tables, pictures, notes, stems, files, verdict)
+
+
+def pictures_of(
+    suite: Suite, scores: pd.DataFrame, named: Mapping[str, str], paired: scoring.Paired | None
+) -> list[Picture]:
+    """The picture of the suite, and the diagram of ranks where they are tested."""
+    own = scores[scores["score"] == "budget_accuracy"]
+    places = dict.fromkeys([*own["at"], *(own["dataset"] + " " + own["at"])])
+    reported = _published(suite, "budget_accuracy", [*places])[0]
+    published = {str(title): row for title, row in reported.iterrows()}
+    pictures = [picture_of_suite(suite, scores, named, (suite.reference_title,), published)]
+    if paired is not None and paired.ranks is not None:
+        pictures.append(picture_of_ranks(paired.ranks, named))
+    return pictures
 
 
 def _notes(
@@ -225,7 +345,8 @@ def _notes(
     ]
     if (table["method"] == scoring.REFERENCE_TITLE).any():
         notes += [f"The {suite.reference_title} {suite.reference_note}; it is not ranked."]
-    notes += [ORACLE_IN_WORDS.format(rows=ORACLE_TEST_ROWS[quick])]
+    if (table["method"] == ORACLE_TITLE).any():
+        notes += [ORACLE_IN_WORDS.format(rows=ORACLE_TEST_ROWS[quick])]
     versions = ", ".join(f"{name} {number}" for name, number in (provenance()["versions"] | methods.versions).items())
     return [*notes, *suite.notes, suite.development, f"Versions: {versions}."]
 
@@ -235,6 +356,6 @@ METHODS_IN_WORDS = (
     "is trained, the one with the lowest loss on the validation rows is chosen at each price, and is fitted again. All "
     "final fits are on the training and the validation rows together. Methods are ranked in each column of the means "
     f"over the runs, rounded to a multiple of {scoring.SAME_SCORE:g}, and mean ranks are over all data sets and "
-    "columns. Constant answer and All features are reference points and have no rank. The tables have no intervals; "
-    "scores.csv has the figures of each run. A score is n/a where it does not fit a method."
+    "columns, from five data sets on over data sets. Constant answer and All features are reference points and have no "
+    "rank. scores.csv has the figures of each run. A score is n/a where it does not fit a method."
 )

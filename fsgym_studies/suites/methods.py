@@ -32,12 +32,14 @@ class SuiteMethods:
     own : mapping name -> estimator, list of estimators, or factory ``train(env) -> policy``, the user's methods
     unavailable : mapping title -> reason, methods that are left out because an optional dependency is missing
     first_run : tuple of str, names of further methods that are made on the first run of each data set only
+    usual : tuple of str, names of the methods of the suite, of which those that are not made are named
     """
 
     names: tuple[str, ...]
     own: Mapping[str, Any]
     unavailable: Mapping[str, str]
     first_run: tuple[str, ...] = ()
+    usual: tuple[str, ...] = (*BENCHMARK_METHODS, *SLOW_METHODS)
 
     @property
     def focus(self) -> str:
@@ -50,6 +52,11 @@ class SuiteMethods:
         return (*self.names, *self.first_run)
 
     @property
+    def names_by_title(self) -> dict[str, str]:
+        """The name of each method that is no reference point, by its title; the user's are called as they are."""
+        return {find_method(name).title: name for name in self.all_names} | {name: name for name in self.own}
+
+    @property
     def reference_points(self) -> list[str]:
         """The titles of the two reference points, as far as they were not asked for: they are no competitors."""
         return [find_method(name).title for name in REFERENCES if name not in self.all_names]
@@ -57,7 +64,7 @@ class SuiteMethods:
     @property
     def omitted(self) -> list[str]:
         """The titles of the suites' methods that were not asked for."""
-        titles = [find_method(m).title for m in (*BENCHMARK_METHODS, *SLOW_METHODS) if m not in self.all_names]
+        titles = [find_method(m).title for m in self.usual if m not in self.all_names]
         return [title for title in titles if title not in self.unavailable]
 
     @property
@@ -84,9 +91,12 @@ class SuiteMethods:
 
 
 def chosen_methods(
-    names: tuple[str, ...] | None, own: Mapping[str, Any], first_run: tuple[str, ...] = ()
+    names: tuple[str, ...] | None,
+    own: Mapping[str, Any],
+    first_run: tuple[str, ...] = (),
+    default: tuple[str, ...] = (),
 ) -> SuiteMethods:
-    """The methods by name, by default ``BENCHMARK_METHODS``, the user's, and those of the first run.
+    """The methods by name, by default those of the suite or ``BENCHMARK_METHODS``, the user's, those of the first run.
 
     Of the default methods, those whose optional dependencies are missing are left out, with the reason.
 
@@ -95,7 +105,7 @@ def chosen_methods(
     ValueError, ImportError
         For an unknown name, a name that stands twice, or a method that was named and needs what is not installed.
     """
-    given, asked = (*(names or ()), *first_run), BENCHMARK_METHODS if names is None else names
+    given, asked = (*(names or ()), *first_run), (default or BENCHMARK_METHODS) if names is None else names
     twice = [name for name in given if (*asked, *first_run).count(name) > 1 or name in own]
     if twice:
         raise ValueError(f"each method needs a name of its own, got {twice[0]!r} twice; leave one of them out")
@@ -110,7 +120,7 @@ def chosen_methods(
                 raise
             unavailable[method.title] = str(error)
     available = tuple(name for name in asked if find_method(name).title not in unavailable)
-    return SuiteMethods(available, dict(own), unavailable, first_run)
+    return SuiteMethods(available, dict(own), unavailable, first_run, default or SuiteMethods.usual)
 
 
 def _at_prices(given: Any, prices: tuple[float, ...]) -> Any:

@@ -33,14 +33,16 @@ from fsgym.runner.results import returns
 from fsgym_studies.suites.cell import CELL_CHECK, Measurement, Scores
 
 ORACLE_CELL = f"{__name__}:run_oracle"
-ORACLE_TITLE = "oracle"
+ORACLE_SEED = "oracle"  # names it in the seeds of its cells
+ORACLE_TITLE = "AACO-like oracle"
 ORACLE_TEST_ROWS = {True: 50, False: 200}  # of a run, at most: quick, and full
 N_NEIGHBOURS, N_FIRST_NEIGHBOURS = 10, 200  # after an acquisition, and before any: then no row is nearer than another
 N_RANDOM_SETS, LARGEST_SET = 100, 6
 ORACLE_IN_WORDS = (
-    "The oracle is not ranked: at every step it searches the training rows for the acquisitions that would have been "
-    "best on the nearest of them (Valancius et al. 2024). It has information that no model file has; its loss can "
-    "still be higher. It is measured on at most {rows} random test rows of a run."
+    "The AACO-like oracle is not ranked: at every step it searches the training rows for the acquisitions that would "
+    "have been best on the nearest of them, as the acquisition conditioned oracle (AACO) of Valancius et al. (2024), "
+    "with the loss of the suite. It has information that no model file has; its loss can still be higher. It is "
+    "measured on at most {rows} random test rows of a run."
 )
 
 ClassProbabilities = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.float64]]
@@ -120,4 +122,5 @@ def run_oracle(*, dataset: Dataset, split: Any, measurement: Measurement, quick:
         test = parts.test.rows(chosen)
         results = [evaluate(oracle, test, r) for oracle, r in zip(oracles, rules)]
     scores.add_evaluations(measurement, results)
+    scores.row_scores = []  # of other test rows than those of the methods
     return scores.result(time.process_time() - start)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import subprocess
+from collections.abc import Callable, Collection
+from functools import cache, partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from fsgym import __version__
 from fsgym.comparison import noise
 from fsgym_studies.common.curves import cells_with
 
 REFERENCE_TITLE = "reference"
+NEMENYI_FROM = 5  # data sets over which mean ranks are tested
 SAME_SCORE = 5e-4  # scores that differ by less count as equal: half of the last digit shown
 PLACE = ["dataset", "at"]
 
@@ -67,6 +72,15 @@ SCORES = {
         "Area under the ROC curve, for the policies of the table of accuracies.",
         within=True,
     ),
+    "auacc": Score(
+        "AUACC",
+        True,
+        4,
+        "Area under the curve of accuracy: the policy of the lowest price is continued past its stop and must answer "
+        "after a budget of 1, 2, ... up to the largest of the suite; the mean of these accuracies. Where prices "
+        "differ, or without budgets, after up to 20 equal steps to the price of everything.",
+        within=True,
+    ),
     "mean_auroc": Score(
         "AUROC, mean over the budgets",
         True,
@@ -88,15 +102,15 @@ def scores_of(table: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, columns dataset, split, method, score, at, value
+    DataFrame, columns dataset, split, method, score, at, value, error (standard error over the test rows, or NaN)
     """
-    columns = ["dataset", "split", "method", "score", "at", "value"]
+    columns = ["dataset", "split", "method", "score", "at", "value", "error"]
     rows = [
-        (cell.dataset, cell.split, cell.method, *(score[name] for name in ("score", "at", "value")))
+        (cell.dataset, cell.split, cell.method, *(score[name] for name in ("score", "at", "value", "error")))
         for cell in cells_with(table, "scores").itertuples()
         for score in cell.scores
     ]
-    scores = pd.DataFrame(rows, columns=columns)
+    scores = pd.DataFrame(rows, columns=columns).astype({"error": float})
     losses = scores[scores["score"] == "loss"]
     known = losses[losses["method"] == REFERENCE_TITLE].set_index(PLACE)["value"].rename("known")
     room = losses[losses["method"] != REFERENCE_TITLE].join(known, on=PLACE, how="inner")
@@ -120,31 +134,151 @@ def means_by_place(scores: pd.DataFrame, score: str) -> pd.DataFrame:
 def mean_ranks(means: pd.DataFrame, more_is_better: bool | None, unranked: Collection[str] = ()) -> pd.Series:
     """Mean rank of each method over the places, best first; only methods that have all of them.
 
-    The methods ``unranked`` have no rank. Empty where more is neither better nor worse.
+    The methods ``unranked`` have no rank. Empty where more is neither better nor worse. From ``NEMENYI_FROM`` data
+    sets on, methods are ranked by their means over the places of each data set, which are independent.
     """
     if more_is_better is None or means.empty:
         return pd.Series(dtype=np.float64)
     complete = means.drop(index=list(unranked), errors="ignore").dropna()
+    if means.columns.nlevels > 1 and means.columns.get_level_values(0).nunique() >= NEMENYI_FROM:
+        complete = complete.T.groupby(level=0, sort=False).mean().T
     rounded = (complete.T / SAME_SCORE).round()  # differences that are not shown do not count
     return noise.mean_ranks(-rounded if more_is_better else rounded)
 
 
-def paired_scores(scores: pd.DataFrame, table: pd.DataFrame, score: str) -> tuple[pd.DataFrame, str, float]:
-    """A score of the methods on what is independent, to test whether differences are more than noise.
+@cache
+def version_of_rows() -> str:
+    """The version of fsgym, in a clone with the commit, and a + where files of it differ from the commit.
+
+    Such as "0.3.0 (3077528+)".
+    """
+    root = Path(__file__).resolve().parents[2]
+    command = ["git", "-C", str(root), "describe", "--always", "--abbrev=7", "--exclude=*", "--dirty=+"]
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return __version__
+    return f"{__version__} ({found})" if (root / "pyproject.toml").exists() else __version__
+
+
+def spreads(scores: pd.DataFrame, score: str, by: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The ± of the columns of a table: a row for each method, NaN where there is none.
+
+    Parameters
+    ----------
+    by : {"at", "dataset", "both", ""}, a column for each of them; "" for one column of means over all places
 
     Returns
     -------
-    means : DataFrame, means over prices or budgets: a row for each data set where there are at least three, otherwise
-        for each run, and a column for each method
-    unit : "data set" or "run", what a row is
-    test_share : float, test rows over training rows of the runs, from the ``table`` of cells; 0 for data sets
+    spread : DataFrame
+        The standard deviation over the runs of the means over a column; of a single run the standard error over its
+        test rows
+    n_runs : DataFrame of the same form
     """
     own = scores[(scores["score"] == score) & (scores["split"] != "")]
-    by_dataset = own["dataset"].nunique() >= noise.MIN_PAIRS
-    keys = ["dataset"] if by_dataset else ["dataset", "split"]
-    means = own.groupby([*keys, "method"], sort=False)["value"].mean().unstack("method", sort=False)
-    share = 0.0 if by_dataset else float(pd.to_numeric(table["test_share"]).mean())
-    return means, "data set" if by_dataset else "run", share
+    label = {"at": own["at"], "dataset": own["dataset"], "both": (own["dataset"] + " " + own["at"]).str.strip()}
+    own = own.assign(label=label.get(by, ""), variance=own["error"] ** 2)
+    runs = own.groupby(["method", "label", "split"], sort=False).agg(
+        value=("value", "mean"), variance=("variance", lambda v: v.sum(skipna=False)), size=("value", "size")
+    )
+    runs["error"] = np.sqrt(runs["variance"].astype(float)) / runs["size"]
+    found = runs.groupby(["method", "label"], sort=False).agg(
+        std=("value", "std"), error=("error", "first"), n=("value", "size")
+    )
+    spread = found["std"].where(found["n"] > 1, found["error"]).unstack("label", sort=False)
+    return spread, found["n"].unstack("label", sort=False)
+
+
+# Whether differences are more than noise.
+
+
+class Paired(NamedTuple):
+    """The main score of the ranked methods on what is independent, in a form where less is better.
+
+    Attributes
+    ----------
+    losses : DataFrame, a row for each independent unit, a column for each method
+    test : callable (differences) -> ``noise.Tested``
+    words : str, the test in words
+    ranks : RankTest or None, over data sets where there are enough; it then decides
+    """
+
+    losses: pd.DataFrame
+    test: Callable[..., noise.Tested]
+    words: str
+    ranks: noise.RankTest | None = None
+
+    def differences(self, focus: str) -> pd.DataFrame:
+        """Each method minus ``focus``, the columns ``noise.DIFFERENCE`` by method; by the intervals of ``test``."""
+        return noise.rank_table(self.losses, self.losses.mean(), focus, self.test)[noise.DIFFERENCE]
+
+    def verdicts(self, focus: str) -> pd.Series:
+        """Whether each method is "higher" (worse) or "lower" than ``focus``, or within "noise", or "unknown"."""
+        if self.ranks is None:
+            return self.differences(focus)["verdict"]
+        gap = self.ranks.mean_ranks - self.ranks.mean_ranks[focus]
+        apart = self.ranks.differ & ~(gap.abs() < self.ranks.difference) & (gap != 0)
+        return pd.Series(np.where(apart, np.where(gap > 0, "higher", "lower"), "noise"), gap.index)
+
+
+def paired_scores(
+    scores: pd.DataFrame, table: pd.DataFrame, score: str, runs_are: str, ranked: Collection[str]
+) -> Paired:
+    """The main score of the ranked methods on what is independent, with the test that fits it.
+
+    From ``NEMENYI_FROM`` data sets on, Nemenyi's test of their mean ranks over the data sets. Otherwise, from three
+    runs on, a t test of their means by run: paired for realisations, and corrected for training rows in common for
+    splits of the same rows. For seeds on one division, and for fewer runs, the bootstrap interval over test rows:
+    of the means over the seeds, or of the first run.
+
+    Parameters
+    ----------
+    scores : DataFrame, as ``scores_of`` returns it
+    table : DataFrame, the cells
+    score : str, a key of ``SCORES``, that of ``row_scores`` in the cells
+    runs_are : as in ``Suite``
+    ranked : titles of methods that have the score everywhere
+    """
+    sign = -1.0 if SCORES[score].more_is_better else 1.0
+    own = scores[(scores["score"] == score) & (scores["split"] != "") & scores["method"].isin(list(ranked))]
+    own = own.assign(value=sign * own["value"])
+    n_sets, n_runs = own["dataset"].nunique(), own["split"].nunique()
+    if n_sets >= NEMENYI_FROM:
+        losses = _by_unit(own, "dataset")
+        rounded = (losses / SAME_SCORE).round() * SAME_SCORE
+        ranks = noise.rank_test(rounded) if losses.shape[1] > 1 else None
+        return Paired(losses, noise.paired_t, f"Nemenyi's test over {n_sets} data sets, 95 %", ranks)
+    if runs_are != "seeds" and n_runs >= noise.MIN_PAIRS:
+        share = float(pd.to_numeric(table["test_share"]).mean()) if runs_are == "splits" else 0.0
+        corrected = ", corrected for training rows in common" if runs_are == "splits" else ""
+        words = f"paired t tests over {n_runs} {runs_are}{corrected}, 95 %"
+        return Paired(_by_unit(own, "split"), partial(noise.paired_t, test_share=share), words)
+    losses, several = _by_row(table, ranked, runs_are), runs_are == "seeds" and n_runs > 1
+    if len(losses) < noise.MIN_PAIRS:
+        return Paired(_by_unit(own, "split"), noise.paired_t, "")
+    first = "" if several or n_runs == 1 else " of the first run"
+    seeds = f", of means over {n_runs} seeds" if several else ""
+    return Paired(losses, noise.over_rows, f"bootstrap over {len(losses):,} test rows{first}{seeds}, 95 %")
+
+
+def _by_unit(own: pd.DataFrame, unit: str) -> pd.DataFrame:
+    """Means over prices, and over data sets or runs: a row for each unit, a column for each method."""
+    return own.groupby([unit, "method"], sort=False)["value"].mean().unstack("method", sort=False)
+
+
+def _by_row(table: pd.DataFrame, ranked: Collection[str], runs_are: str) -> pd.DataFrame:
+    """The score of each test row and method; rows are weighted so that their mean is that of the data sets."""
+    cells = cells_with(table, "row_scores")
+    cells = cells[cells["method"].isin(list(ranked))]
+    if runs_are != "seeds":
+        cells = cells[cells["split"] == cells["split"].min()]
+    parts = []
+    for _, data in cells.groupby("dataset", sort=False):
+        rows = {name: np.mean([*own["row_scores"]], axis=0) for name, own in data.groupby("method", sort=False)}
+        parts.append(pd.DataFrame(rows))
+    n_rows = sum(map(len, parts))
+    weighted = [part * (n_rows / (len(parts) * len(part))) for part in parts if len(part)]
+    return pd.concat(weighted, ignore_index=True) if weighted else pd.DataFrame()
 
 
 def long_table(suite: str, scores: pd.DataFrame, unranked: Collection[str]) -> pd.DataFrame:
@@ -152,13 +286,16 @@ def long_table(suite: str, scores: pd.DataFrame, unranked: Collection[str]) -> p
 
     Returns
     -------
-    DataFrame, columns suite, dataset, run, method, score, column, value, ranked
+    DataFrame, columns suite, dataset, run, method, score, column, value, error, ranked, version
         ``run`` is a number from 0, or "mean"; the reference, which has no runs, has means only. ``column`` is a price
-        or a budget, "" for a score without them. ``ranked`` says whether the method takes part in the ranking.
+        or a budget, "" for a score without them. ``error`` is the standard error over the test rows of a run.
+        ``ranked`` says whether the method takes part in the ranking, ``version`` is that of fsgym.
     """
     keys = ["dataset", "method", "score", "at"]
     means = scores.groupby(keys, sort=False)["value"].mean().reset_index().assign(split="mean")
     rows = pd.concat([scores[scores["split"] != ""], means], ignore_index=True)
     rows = rows.rename(columns={"split": "run", "at": "column"}).assign(suite=suite)
     rows["ranked"] = ~rows["method"].isin(list(unranked))
-    return rows[["suite", "dataset", "run", "method", "score", "column", "value", "ranked"]]
+    rows["version"] = version_of_rows()
+    columns = ["suite", "dataset", "run", "method", "score", "column", "value", "error", "ranked", "version"]
+    return rows[columns]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -110,6 +110,12 @@ class Suite:
     notes : sequence of str, for the report
     price_in_words : str, what a column for a price is
     reference_title, reference_note : str, what tables call the reference, and what it is
+    runs_are : {"splits", "realisations", "seeds"}
+        In what the runs of a data set differ: divisions of the same rows, rows of a generator, or seeds of the methods
+        on one division. It decides how differences are tested, see ``scores.paired_scores``.
+    methods : tuple of str, names of its default methods; () for those of ``methods.BENCHMARK_METHODS``
+    oracle : bool, whether the AACO-like oracle can be afforded
+    limits : mapping quick -> processor seconds after which a cell is stopped; empty for none
     """
 
     name: str
@@ -126,3 +132,7 @@ class Suite:
     price_in_words: str = "price lam"
     reference_title: str = REFERENCE_TITLE
     reference_note: str = "knows the distribution of the data"
+    runs_are: Literal["splits", "realisations", "seeds"] = "splits"
+    methods: tuple[str, ...] = ()
+    oracle: bool = True
+    limits: Mapping[bool, float] = field(default_factory=dict)

@@ -19,6 +19,7 @@ from support.accessible import defects
 
 SITE = Path(__file__).resolve().parent.parent.parent / "docs" / "_build" / "html"
 PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if "_static" not in path.parts)
+MAX_HEIGHT = 2700  # pixels of the page of a suite. By hand: three screens
 GENERATED = ("api", "envs", "methods")  # folders of pages of one form, of which a few are tried
 pytestmark = [
     pytest.mark.browser,
@@ -92,3 +93,13 @@ def test_pages_have_no_serious_defect(chromium, address, width, scheme):
         found |= {name: wrong} if wrong else {}
     context.close()
     assert found == {}
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name.startswith(("benchmarks/", "reproduction"))])
+def test_a_page_of_a_suite_or_of_a_study_is_short_while_its_details_are_closed(chromium, address, name):
+    page = chromium.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(f"{address}/{name}")
+    n_details, height = page.locator("details").count(), page.evaluate("document.documentElement.scrollHeight")
+    page.close()
+    assert n_details >= (5 if name.startswith("benchmarks/") else 1)
+    assert height <= MAX_HEIGHT

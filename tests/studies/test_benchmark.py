@@ -1,6 +1,7 @@
 """``fsgym benchmark``: a tiny suite with an exact optimum from start to end, and what the registered suites declare."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ import pytest
 
 import support.tiny_suite.suite as tiny
 from agents import DatumWiseClassifier
-from fsgym import Dataset, Rules, cli
+from fsgym import Dataset, Rules, __version__, cli
 from fsgym.cli.compare import load_own_methods
 from fsgym.comparison.splits import Split
 from fsgym.datasets import CubeNM, Syn
@@ -23,6 +24,7 @@ from fsgym_studies.suites import cell as suite_cells
 from fsgym_studies.suites.command import study_of
 from fsgym_studies.suites.leaderboard import conclusion_of
 from fsgym_studies.suites.methods import BENCHMARK_METHODS, SLOW_METHODS, SuiteMethods, chosen_methods, has_prices
+from fsgym_studies.suites.oracle import ORACLE_TITLE
 from fsgym_studies.suites.scores import SCORES, mean_ranks
 from fsgym_studies.suites.suite import RowSplit
 from fsgym_studies.suites.syn.suite import syn_problems
@@ -61,7 +63,9 @@ def folder(tmp_path_factory):
 
 
 def table(folder, stem):
-    return pd.read_csv(folder / f"{stem}.csv", index_col=0, dtype=str, keep_default_na=False)
+    """A table of the folder without the ± of its figures."""
+    shown = pd.read_csv(folder / f"{stem}.csv", index_col=0, dtype=str, keep_default_na=False)
+    return shown.map(lambda cell: cell.partition(" ± ")[0])
 
 
 def cells_of(folder):
@@ -167,7 +171,7 @@ def test_the_report_says_that_it_was_quick_and_has_no_claims(folder):
 def test_the_plan_has_every_method_on_every_run_after_the_reference():
     study = study_of(tiny.TINY_SUITE, SuiteMethods(("cart",), {}, {}), "")
     rows = {quick: [dict(c.labels) for c in study.cells(not quick, None)] for quick in (True, False)}
-    assert [r["method"] for r in rows[True]] == ["reference", "oracle", "CART", "Constant answer", "All features"]
+    assert [r["method"] for r in rows[True]] == ["reference", ORACLE_TITLE, "CART", "Constant answer", "All features"]
     assert len(rows[False]) == 1 + 2 * 4
     assert {r["split"] for r in rows[False]} == {"", 0, 1}
     keys = [c.key for c in study.cells(True, None)]
@@ -207,7 +211,7 @@ def test_a_slow_method_can_be_run_on_the_first_run_only(capsys, tmp_path):
     )
     losses, label = table(tmp_path, "loss_by_at"), "RCPI (datum-wise) (first of 2 runs)"
     assert code == 0
-    assert losses.index.tolist()[:6] == ["CART", label, *POINTS, "oracle", "reference"]
+    assert losses.index.tolist()[:6] == ["CART", label, *POINTS, ORACLE_TITLE, "reference"]
     assert losses.loc[label, "mean rank"] == "–"
     assert losses.loc[label, "0.05"] == "0.2500"  # the price of one bit, which equals the class in 80 % of the rows
     section = (tmp_path / "d.md").read_text()
@@ -240,22 +244,33 @@ def test_all_scores_are_in_one_table(capsys, tmp_path):
     arguments = ("tiny", "--methods", "cart", "--jobs", 1, "--out", tmp_path)
     assert call(capsys, *arguments)[0] == 0
     scores = pd.read_csv(tmp_path / "scores.csv", keep_default_na=False, dtype={"column": str})
-    assert list(scores) == ["suite", "dataset", "run", "method", "score", "column", "value", "ranked"]
+    assert list(scores) == [
+        "suite",
+        "dataset",
+        "run",
+        "method",
+        "score",
+        "column",
+        "value",
+        "error",
+        "ranked",
+        "version",
+    ]
     places = ["dataset", "method", "score", "column"]
     runs = scores[scores["run"] != "mean"].groupby(places)["value"].agg(["mean", "size"])
     means = scores[scores["run"] == "mean"].set_index(places)["value"]
     assert set(runs["size"]) == {2}
     np.testing.assert_allclose(runs["mean"], means.loc[runs.index])
     assert set(scores.loc[scores["method"] == "reference", "run"]) == {"mean"}
-    assert set(scores.loc[~scores["ranked"], "method"]) == {"oracle", "reference", *POINTS}
+    assert set(scores.loc[~scores["ranked"], "method"]) == {ORACLE_TITLE, "reference", *POINTS}
     shown = table(tmp_path, "loss_by_at").loc["CART", "0.05"]
     assert f"{means.loc['bits', 'CART', 'loss', '0.05']:.4f}" == shown
 
 
 def test_the_oracle_has_a_line_and_no_rank(folder):
     losses = table(folder, "loss_by_at")
-    assert losses.index[-3:].tolist() == ["oracle", "reference", "PAPER (as reported)"]
-    assert set(losses.loc[["oracle", "reference", *POINTS], "mean rank"]) == {"–"}
+    assert losses.index[-3:].tolist() == [ORACLE_TITLE, "reference", "PAPER (as reported)"]
+    assert set(losses.loc[[ORACLE_TITLE, "reference", *POINTS], "mean rank"]) == {"–"}
     assert set(table(folder, "wins").index) == {"RCPI (datum-wise)", "CART"}
     section = (folder / "doc.md").read_text()
     assert "It has information that no model file has; its loss can still be higher." in section
@@ -266,7 +281,7 @@ def test_a_reference_that_is_no_optimum_is_called_greedy(folder):
     cells = cells_of(folder)
     greedy = replace(tiny.TINY_SUITE, reference_title="greedy reference", reference_note="looks one step ahead")
     conclusion = conclusion_of(greedy, SuiteMethods(("rcpi", "cart"), {}, {}), cells, quick=True)
-    losses = conclusion.tables[0].frame.set_index("method")
+    losses = conclusion.tables[1].frame.set_index("method")
     assert losses.loc["greedy reference", "mean rank"] == "–"
     assert "reference" not in losses.index
     assert "The greedy reference looks one step ahead; it is not ranked." in conclusion.notes
@@ -275,7 +290,7 @@ def test_a_reference_that_is_no_optimum_is_called_greedy(folder):
 
 def test_a_table_without_the_score_of_any_method_is_left_out(folder):
     cells = cells_of(folder)
-    few = cells[cells["method"].isin(["CART", *POINTS, "oracle", "reference"])]
+    few = cells[cells["method"].isin(["CART", *POINTS, ORACLE_TITLE, "reference"])]
     conclusion = conclusion_of(tiny.TINY_SUITE, SuiteMethods(("cart",), {}, {}), few, quick=True)
     assert "Accuracy within a budget" not in [t.heading for t in conclusion.tables]
     reason = "no order of acquisitions beyond its own stop"
@@ -399,3 +414,47 @@ def test_ranks_share_what_is_not_shown_as_different():
     means = pd.DataFrame({"a": [0.1, 0.1001, 0.3, np.nan], "b": [0.2, 0.3, 0.1, 0.1]}, index=["x", "y", "z", "w"])
     assert mean_ranks(means, False).to_dict() == {"x": 1.75, "z": 2.0, "y": 2.25}
     assert mean_ranks(means, True).idxmin() == "y"
+
+
+def test_auacc_is_the_mean_accuracy_of_forced_answers(folder):
+    assert float(table(folder, "auacc_by_dataset").loc["RCPI (datum-wise)", "bits"]) == 0.8
+    assert table(folder, "standings").loc["CART", "AUACC"] == "–"
+
+
+def test_the_budgets_of_auacc_fit_the_prices():
+    data = Dataset(np.zeros((4, 30)), [0, 1, 0, 1])
+
+    def steps(budgets=(), data=data, **rules):
+        return suite_cells.Measurement((0.1,), ("0.1",), budgets, rules, (), "").steps(data)
+
+    assert steps((2.0, 25.0)) == tuple(range(1, 26))
+    assert steps() == pytest.approx(np.arange(1.5, 31, 1.5))
+    assert steps(data=Dataset(np.zeros((4, 3)), [0, 1, 0, 1])) == (1.0, 2.0, 3.0)
+    assert steps((10.0,), costs=[1.0] * 29 + [2.0]) == pytest.approx(np.arange(1, 10.5, 0.5))
+
+
+def test_the_standings_have_differences_from_the_first_with_intervals(folder):
+    shown = pd.read_csv(folder / "standings.csv", dtype=str, keep_default_na=False).set_index("method")
+    assert shown.index[-2:].tolist() == [ORACLE_TITLE, "reference"]
+    assert re.fullmatch(r"\+0\.\d{4} \[0\.\d{4}, 0\.\d{4}\]", shown.loc[NAME, "minus the first [95 %]"])
+    assert shown.loc["CART", "minus the first [95 %]"] == "+0.0000 [0.0000, 0.0000] (noise)"
+    assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4}", shown.loc["CART", "Loss"])
+    assert all(version.startswith(__version__) for version in shown["version"])
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_page_begins_with_its_verdict_and_its_details_are_closed(folder):
+    _, title, _, verdict, _, picture, _, *rest = (folder / "doc.md").read_text().splitlines()
+    assert (title, picture.endswith("(tiny_curve.png)")) == ("# Two bits", True)
+    assert verdict.startswith("These are the rows of a quick run, for a first look. RCPI (datum-wise) has the best")
+    assert (folder / "tiny_curve.png").exists()
+    page = "\n".join(rest)
+    assert page.index("<details>") > page.index("(noise)")
+    assert page.count("<details>") == page.count("</details>") > 5
+    assert page.index("by hand") > page.rindex("<details>")
+
+
+def test_the_oracle_can_be_left_out():
+    study = study_of(tiny.TINY_SUITE, SuiteMethods(("cart",), {}, {}), "", oracle=False)
+    cells = study.cells(True, None)
+    assert ORACLE_TITLE not in {dict(c.labels)["method"] for c in cells}

@@ -17,6 +17,7 @@ from fsgym_studies.suites.cell import (
     Measurement,
     acquisitions_until,
     continued,
+    continued_within,
     run_method,
 )
 from fsgym_studies.suites.suite import RowSplit
@@ -150,3 +151,34 @@ def test_relevant_features_are_those_of_the_rows_before_they_are_scaled():
     assert scores["complete", ""] == acquisitions_until(order, Syn(1).relevant(test.X)).mean()
     assert scores["budget_accuracy", "2"] == pytest.approx((test.y == 0).mean())
     assert result["reasons"]["mean_auroc"] == "no class probabilities"
+
+
+@pytest.mark.parametrize("model", [MixtureClassifier(lam=0.01, random_state=0), DatumWiseClassifier(lam=0.01)])
+def test_a_policy_makes_the_same_acquisitions_within_every_budget(model):
+    data = Dataset(X, X[:, 1].astype(int), classes=[0, 1], feature_names=["b", "a", "c"], name="bits")
+    model.fit(data)
+
+    def rules_at(budget):
+        return Rules.for_dataset(data, lam=0.01, budget_cost=budget)
+
+    found = continued_within(model, data, rules_at, [1.0, 2.0, 3.0])
+    for budget, done in found.items():
+        alone = continued(model, data, rules_at(budget))
+        for name in ("order", "acquired", "answers"):
+            np.testing.assert_array_equal(getattr(done, name), getattr(alone, name))
+        if alone.probabilities is not None:
+            np.testing.assert_allclose(done.probabilities, alone.probabilities)
+
+
+def test_a_method_that_needs_too_long_is_stopped_and_has_the_reason_for_each_score():
+    class Endless(CARTClassifier):
+        def fit(self, X, y):
+            while True:
+                pass
+
+    measurement = Measurement((0.3,), ("0.3",), (2.0,), {}, (), "")
+    arguments = {"split": RowSplit(20, 10), "by_price": False, "measurement": measurement, "seed": 0}
+    found = run_method(dataset=DATA, candidates=[Endless()], limit=0.05, **arguments)
+    assert (found["scores"], found["seconds"]) == ([], None)
+    assert found["reasons"]["loss"] == "stopped after 0.05 processor seconds, the limit of this suite"
+    assert run_method(dataset=DATA, candidates=[CARTClassifier()], limit=60.0, **arguments)["scores"]

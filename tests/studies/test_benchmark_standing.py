@@ -1,4 +1,4 @@
-"""Where a suite says that a method stands: no first place without a test of noise, in the code and on the page."""
+"""Where a suite says that a method stands: no first place without a test of noise, in the code and on the pages."""
 
 from __future__ import annotations
 
@@ -10,36 +10,38 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from fsgym.comparison.noise import paired_t, rank_test
 from fsgym.methods import find_method
+from fsgym.metrics import mean_interval
 from fsgym_studies.suites import SUITES, find_suite
 from fsgym_studies.suites.leaderboard import score_table, standing
 from fsgym_studies.suites.methods import BENCHMARK_METHODS
-from fsgym_studies.suites.scores import SCORES, paired_scores
+from fsgym_studies.suites.scores import SCORES, Paired, paired_scores, spreads
 from fsgym_studies.suites.suite import TableOf
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-FOCUS = "Adaptive agent"
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "benchmarks"
 NOISE = np.random.default_rng(0).normal(0, 0.01, (10, 2))
 
 
-def words(first, second, ranks=(1.0, 2.0), score="loss", focus="mine", **options):
-    """The sentence on ``mine`` and ``other`` with these scores by data set."""
-    means, ranks = pd.DataFrame({"mine": first, "other": second}), pd.Series(dict(zip(("mine", "other"), ranks)))
-    return standing(ranks.sort_values(), focus, score, means, "data set", **options)
+def words(first, second, ranks=(1.0, 2.0), score="loss", focus="mine", test=paired_t):
+    """The sentence on ``mine`` and ``other`` with these losses by realisation."""
+    losses, ranks = pd.DataFrame({"mine": first, "other": second}), pd.Series(dict(zip(("mine", "other"), ranks)))
+    return standing(ranks.sort_values(), focus, score, Paired(losses, test, f"t tests over {len(losses)} runs"))
 
 
 def test_the_first_place_needs_a_lead_over_each_other_that_is_more_than_noise():
     ahead = words(NOISE[:, 0], NOISE[:, 1] + 0.1)
     assert ahead == (
         "mine is 1st of 2 methods by loss (mean rank 1.00), ahead of each other by more than noise (t tests over 10 "
-        "data sets, 95 %); the next is other (2.00)."
+        "runs); the next is other (2.00)."
     )
     level = words(NOISE[:, 0], NOISE[:, 1])
     assert level.startswith("mine has the best mean rank of 2 methods by loss (1.00); other is not distinguishable")
     assert words(NOISE[:, 0] + 0.1, NOISE[:, 1]) == level  # the lower mean rank with the higher mean is no lead
     assert "1st" not in words([0.1, 0.1], [0.2, 0.2])
     assert words([0.1, 0.1], [0.2, 0.2]).endswith(
-        "the next is other (2.00), but whether this is more than noise is not known, which takes 3 data sets or runs."
+        "the next is other (2.00), but whether this is more than noise is not known, which takes 3 runs or the rows of "
+        "one."
     )
     assert "1st" not in words(NOISE[:, 0], NOISE[:, 1] + 0.1, ranks=(1.5, 1.5))
 
@@ -47,49 +49,93 @@ def test_the_first_place_needs_a_lead_over_each_other_that_is_more_than_noise():
 def test_the_lead_of_the_first_over_another_is_tested_too():
     assert words(NOISE[:, 0] + 0.1, NOISE[:, 1], ranks=(2.0, 1.0)) == (
         "mine is 2nd of 2 methods by loss (mean rank 2.00); the first is other (1.00), ahead of it by more than noise "
-        "(t tests over 10 data sets, 95 %)."
+        "(t tests over 10 runs)."
     )
     assert "ahead of it by no more than noise (" in words(NOISE[:, 0], NOISE[:, 1], ranks=(2.0, 1.0))
     assert "but whether this is more than noise is not known" in words([0.2], [0.1], ranks=(2.0, 1.0))
 
 
-def test_more_may_be_better():
-    assert "1st of 2 methods by accuracy within" in words(NOISE[:, 0] + 0.1, NOISE[:, 1], score="budget_accuracy")
-    assert "1st" not in words(NOISE[:, 0], NOISE[:, 1] + 0.1, score="budget_accuracy")
-
-
 def test_a_method_without_a_rank_or_a_rival_has_no_place():
     assert words([0.1], [0.2], focus="third") == "third has no place: its scores are not complete."
-    ranks, alone = pd.Series({"mine": 1.0}), pd.DataFrame({"mine": [0.1]})
-    assert standing(ranks, "mine", "loss", alone, "run") == "mine is the only method that has a rank."
+    alone = Paired(pd.DataFrame({"mine": [0.1]}), paired_t, "")
+    assert standing(pd.Series({"mine": 1.0}), "mine", "loss", alone) == "mine is the only method that has a rank."
 
 
-def test_runs_of_the_same_rows_are_no_independent_runs():
-    """The variance is corrected for training rows in common (Nadeau and Bengio, 2003)."""
-    gain = np.array([0.01, 0.03, 0.05])
-    losses = pd.DataFrame({"mine": 0.2 - gain, "other": np.full(3, 0.2)})
-    half = stats.t.ppf(0.975, 2) * gain.std(ddof=1)
-    for share in (0.0, 0.5):
-        corrected = gain.mean() - half * np.sqrt(1 / 3 + share)
-        assert ahead(losses, share) is bool(corrected > 0)
-    steady = pd.DataFrame({"mine": 0.2 - np.array([0.02, 0.03, 0.04]), "other": np.full(3, 0.2)})
-    assert [ahead(steady, share) for share in (0.0, 0.5)] == [True, False]
+def scores_with(n_sets, gains, score="loss"):
+    """Scores and cells of two methods, the second worse by ``gains`` in each run; two rows tested, four trained."""
+    rows = [
+        (f"d{d}", run, m, score, at, 0.2 + float(gain) * (m == "other"), 0.01)
+        for d in range(n_sets)
+        for run, gain in enumerate(gains)
+        for m in ("mine", "other")
+        for at in ("1", "2")
+    ]
+    scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value", "error"])
+    cells = scores[["dataset", "split", "method"]].drop_duplicates().assign(test_share=0.5)
+    other = cells["method"].eq("other").to_numpy()
+    cells["row_scores"] = [[0.2, 0.2 + 0.1 * bad, 0.2 + 0.1 * bad, 0.2 + 0.12 * bad] for bad in other]
+    return scores, cells
 
 
-def ahead(losses, share):
-    return "1st" in standing(pd.Series({"mine": 1.0, "other": 2.0}), "mine", "loss", losses, "run", share)
+def paired_of(n_sets, gains, runs_are, **options):
+    return paired_scores(*scores_with(n_sets, gains, **options), options.get("score", "loss"), runs_are, METHODS)
 
 
-@pytest.mark.parametrize(("n_datasets", "unit", "n_rows", "share"), [(3, "data set", 3, 0.0), (2, "run", 8, 0.25)])
-def test_scores_are_paired_by_data_set_or_by_run(n_datasets, unit, n_rows, share):
-    keys = [(f"d{d}", run, m, "loss", at) for d in range(n_datasets) for run in range(4) for m in "ab" for at in "12"]
-    scores = pd.DataFrame(keys, columns=["dataset", "split", "method", "score", "at"])
-    scores["value"] = np.random.default_rng(1).random(len(scores))
-    means, *more = paired_scores(scores, pd.DataFrame({"test_share": [0.25, None, 0.25]}), "loss")
-    assert (means.shape, *more) == ((n_rows, 2), unit, share)
-    own = scores[(scores["dataset"] == "d0") & (scores["method"] == "a")]
-    wanted = own if n_datasets == 3 else own[own["split"] == 0]
-    assert means["a"].iloc[0] == pytest.approx(wanted["value"].mean())
+METHODS = ("mine", "other")
+GAINS = (0.02, 0.03, 0.04)
+
+
+def test_realisations_are_independent_and_splits_of_the_same_rows_are_not():
+    """The variance of splits is corrected for training rows in common (Nadeau and Bengio, 2003)."""
+    half = stats.t.ppf(0.975, 2) * np.std(GAINS, ddof=1)
+    found = {kind: paired_of(2, GAINS, kind) for kind in ("realisations", "splits")}
+    for kind, extra in (("realisations", 0.0), ("splits", 0.5)):
+        low = found[kind].differences("mine").loc["other", "difference_low"]
+        assert low == pytest.approx(np.mean(GAINS) - half * np.sqrt(1 / 3 + extra))
+    verdicts = {kind: paired.verdicts("mine")["other"] for kind, paired in found.items()}
+    assert verdicts == {"realisations": "higher", "splits": "noise"}
+    assert found["realisations"].words == "paired t tests over 3 realisations, 95 %"
+    assert "corrected for training rows in common" in found["splits"].words
+
+
+def test_seeds_on_one_division_are_tested_over_its_rows():
+    seeds = paired_of(1, GAINS, "seeds")
+    assert seeds.words == "bootstrap over 4 test rows, of means over 3 seeds, 95 %"
+    difference = seeds.differences("mine").loc["other"]
+    wanted = mean_interval(np.array([0.0, 0.1, 0.1, 0.12]))
+    assert (difference["difference_low"], difference["difference_high"]) == pytest.approx(wanted[1:])
+    assert paired_of(1, GAINS[:2], "splits").words == "bootstrap over 4 test rows of the first run, 95 %"
+    assert "first" not in paired_of(1, GAINS[:1], "splits").words
+
+
+def test_rows_of_a_large_data_set_count_as_much_as_those_of_a_small_one():
+    scores, cells = scores_with(2, [0.0])
+    cells.loc[cells["dataset"] == "d0", "row_scores"] = pd.Series([[0.0] * 6, [0.3] * 6], cells.index[:2])
+    paired = paired_scores(scores, cells, "loss", "splits", METHODS)
+    assert len(paired.losses) == 10
+    assert paired.losses.mean().tolist() == pytest.approx([0.1, (0.3 + 0.28) / 2])
+
+
+def test_from_five_data_sets_on_mean_ranks_over_them_are_tested():
+    paired = paired_of(5, GAINS, "splits")
+    assert paired.words == "Nemenyi's test over 5 data sets, 95 %"
+    assert paired.ranks.mean_ranks.to_dict() == {"mine": 1.0, "other": 2.0}
+    assert paired.verdicts("mine")["other"] == "noise"  # Wilcoxon's test of five differences has p = .0625
+    assert paired_of(6, GAINS, "splits").verdicts("mine")["other"] == "higher"
+    assert paired_of(4, GAINS, "splits").ranks is None
+
+
+def test_more_may_be_better():
+    paired = paired_of(1, (-0.02, -0.03, -0.031), "realisations", score="budget_accuracy")
+    assert paired.verdicts("mine")["other"] == "higher"
+
+
+def test_the_spread_is_over_runs_or_over_the_rows_of_one():
+    several, n = spreads(scores_with(1, GAINS)[0], "loss", "")
+    assert several.loc["other", ""] == pytest.approx(np.std(GAINS, ddof=1))
+    assert n.loc["other", ""] == 3
+    one = spreads(scores_with(1, GAINS[:1])[0], "loss", "")[0]
+    assert one.loc["other", ""] == pytest.approx(np.hypot(0.01, 0.01) / 2)
 
 
 def test_a_score_that_a_method_has_on_some_data_sets_only_has_its_reason_in_the_caption():
@@ -98,62 +144,67 @@ def test_a_score_that_a_method_has_on_some_data_sets_only_has_its_reason_in_the_
         ("d2", 0, "a", "complete", "", 4.0),
         ("d1", 0, "b", "complete", "", 5.0),
     ]
-    scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value"])
+    scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value"]).assign(error=np.nan)
     declared = TableOf("complete", "dataset")
     shown = score_table(find_suite("cube"), declared, scores, {("b", "complete"): "it ends early"}, (), ())
     assert shown.frame.set_index("method").loc["b"].tolist() == ["5.000", "–", "–"]
     assert shown.caption.endswith("A column is a data set. – for b: it ends early.")
 
 
-# --- the page ---
+# --- the pages ---
 
 
-def section_of(name):
-    return PAGE.partition(f"<!-- {name}: begin")[2].partition(f"<!-- {name}: end -->")[0]
+def page_of(name):
+    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
 
 
-def tables_of(section):
-    """The tables of the main score of a section, by their heading; text."""
-    pattern = r"^### ([^\n]*)\n\n[^\n]*\n\n\| method ([^\n]*)\n[^\n]*\n((?:\|[^\n]*\n)+)"
+def tables_of(page):
+    """The tables of a page whose rows are methods, by the heading of their details; that on top has ""."""
+    pattern = r"(?:<summary>([^\n]*)</summary>\n\n[^\n]*\n\n|\n)\| method ([^\n]*)\n[^\n]*\n((?:\|[^\n]*\n)+)"
     found = {}
-    for heading, head, body in re.findall(pattern, section, re.MULTILINE):
-        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in body.splitlines()]
-        columns = ["method", *(cell.strip() for cell in head.strip("| ").split("|"))]
-        found[heading] = pd.DataFrame(rows, columns=columns).set_index("method")
+    for heading, head, body in re.findall(pattern, page):
+        rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in body.splitlines()]
+        columns = ["method", *(cell.strip() for cell in head.strip("| ").split(" | "))]
+        found[heading] = pd.DataFrame(rows, columns=columns).map(lambda cell: cell.strip(" |")).set_index("method")
     return found
 
 
-def main_tables(name):
-    """The tables of a section with the score by which methods are ranked."""
-    title = SCORES[find_suite(name).tables[0].score].title
-    return [t for heading, t in tables_of(section_of(name)).items() if re.fullmatch(f"{title}(, by .*)?", heading)]
-
-
 @pytest.mark.parametrize("name", SUITES)
-def test_a_section_names_the_methods_of_the_suites_that_it_lacks(name):
-    present = {title.partition(" (first of")[0] for title in main_tables(name)[0].index}
+def test_a_page_names_the_methods_of_the_suites_that_it_lacks(name):
+    present = {title.partition(" (first of")[0] for title in tables_of(page_of(name))[""].index}
     lacking = {find_method(m).title for m in BENCHMARK_METHODS} - present
-    said = re.search(r"^\* Not run: (.*)\. Name them in --methods to add them\.$", section_of(name), re.MULTILINE)
+    said = re.search(r"^\* Not run: (.*)\. Name them in --methods to add them\.$", page_of(name), re.MULTILINE)
     assert lacking <= set(said[1].split(", ") if said else [])
     assert not present & set(said[1].split(", ") if said else [])
 
 
 @pytest.mark.parametrize("name", SUITES)
-def test_a_section_claims_no_place_without_saying_whether_it_is_noise(name):
-    (line,) = re.findall(rf"^\* {FOCUS} (?:is|has the best) .*$", section_of(name), re.MULTILINE)
-    assert "noise" in line or "not distinguishable" in line
-    assert (" 1st of " in line) <= ("ahead of each other by more than noise" in line)
+def test_a_page_begins_with_the_first_and_whether_its_lead_is_noise(name):
+    _, title, _, verdict, _, picture, *_ = page_of(name).splitlines()
+    assert (title, picture.endswith(f"({name}_curve.png)")) == (f"# {find_suite(name).title}", True)
+    first = verdict.removeprefix("These are the rows of a quick run, for a first look. ").partition(". ")[0]
+    ranks = pd.to_numeric(tables_of(page_of(name))[""]["mean rank"], errors="coerce")
+    assert first.startswith(ranks.idxmin())
+    assert "noise" in first or "not distinguishable" in first
+    assert (" 1st of " in verdict) <= ("ahead of each other by more than noise" in verdict)
+    assert (PAGES / f"{name}_curve.png").exists()
 
 
-@pytest.mark.parametrize(("name", "n_datasets"), [("syn", 3), ("turney", 5), ("small", 3)])
-def test_whom_a_section_calls_not_distinguishable_is_so_by_its_own_figures(name, n_datasets):
-    """By SciPy's t test, from the means by data set that the section prints."""
-    (line,) = re.findall(rf"^\* {FOCUS} has the best mean rank .*$", section_of(name), re.MULTILINE)
-    table = main_tables(name)[{"turney": 1}.get(name, 0)]
-    ranked = table[table["mean rank"] != "–"].drop(columns="mean rank").astype(float).dropna()
-    means = ranked.T.groupby([column.partition(" 0.")[0] for column in ranked], sort=False).mean()
-    assert len(means) == n_datasets
-    close = {o for o in means if o != FOCUS and not stats.ttest_rel(means[FOCUS], means[o]).pvalue < 0.05}
-    said = line.partition("; ")[2].partition(" not distinguishable")[0].removesuffix(" is").removesuffix(" are")
-    assert set(said.split(", ")) == close
-    assert (means[FOCUS] <= means.drop(columns=[FOCUS, *close]).min(axis=1)).all()
+@pytest.mark.parametrize("name", SUITES)
+def test_each_row_of_a_page_has_its_version(name):
+    versions = tables_of(page_of(name))[""]["version"]
+    assert len(versions) > 9
+    assert all(re.fullmatch(r"0\.2\.0|\d+\.\d+\.\d+ \([0-9a-f]{7,}\+?\)", version) for version in versions)
+
+
+@pytest.mark.parametrize("name", ["turney"])
+def test_whom_a_page_calls_not_distinguishable_is_so_by_its_own_figures(name):
+    """By the means by data set that it prints."""
+    page, suite = page_of(name), find_suite(name)
+    (line,) = re.findall(r"^.* has the best mean rank .*$", page, re.MULTILINE)
+    table = tables_of(page)[f"{SCORES[suite.tables[0].score].title}, by data set"]
+    figures = table[table["mean rank"] != "–"].drop(columns="mean rank")
+    test = rank_test(figures.map(lambda cell: float(cell.partition(" ± ")[0])).T)
+    close = next(clique for clique in test.cliques if test.mean_ranks.index[0] in clique)
+    said = line.partition("; ")[2].partition(" are not distinguishable")[0]
+    assert [line.partition(" has the best")[0], *said.split(", ")] == close

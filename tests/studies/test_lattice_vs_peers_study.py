@@ -20,7 +20,7 @@ from fsgym.runner.results import check_result
 from fsgym.support import extras
 from fsgym_studies.common.data import require_datasets
 from fsgym_studies.common.plan import Source
-from fsgym_studies.common.render import replace_section, section, write_section
+from fsgym_studies.common.render import page_of, replace_section, write_page
 from fsgym_studies.lattice_vs_peers import cell as lattice_cell
 from fsgym_studies.lattice_vs_peers import study as lattice_vs_peers
 from fsgym_studies.lattice_vs_peers import tables as lattice_tables
@@ -395,15 +395,15 @@ def test_the_section_has_the_tables_and_the_picture(tmp_path):
     doc = tmp_path / "agents.md"
     doc.write_text("# Agents\n\nBy hand.\n")
     replace_section(doc, "other", "## Other", "benchmarks/other.py")
-    write_section(doc, lattice_vs_peers.STUDY, conclusion, True, "9 cells")
+    write_page(doc, lattice_vs_peers.STUDY, conclusion, True, "9 cells")
     replace_section(doc, "other", "## Other figures", "benchmarks/other.py")
     text = doc.read_text()
     other = "<!-- other: begin, written by benchmarks/other.py -->\n## Other figures\n<!-- other: end -->"
-    begin = "<!-- lattice-vs-peers: begin, written by fsgym reproduce -->\n## The lattice agent"
+    begin = "<!-- lattice-vs-peers: begin, written by fsgym reproduce -->\n# The lattice agent"
     assert text.startswith(f"# Agents\n\nBy hand.\n\n{other}\n\n{begin}")
-    assert "| claim | ours | result |" in text
+    assert "|  | claim | ours | result |" in text
     assert "](lattice-vs-peers_losses.png)" in text
     assert (tmp_path / "lattice-vs-peers_losses.png").read_bytes().startswith(b"\x89PNG")
     for heading in ("The lattice and the best peer", "Paired differences", "Training time"):
-        assert f"### {heading}" in text
-    assert section(lattice_vs_peers.STUDY, conclusion, True, "9 cells").rstrip() in text
+        assert f"<details><summary>{heading}" in text
+    assert page_of(lattice_vs_peers.STUDY, conclusion, True, "9 cells").rstrip() in text

@@ -248,7 +248,7 @@ def test_the_section_of_a_document_is_replaced(capsys, tmp_path, tiny_folder):
         assert code == 0
     text = doc.read_text()
     assert text.startswith("# Reproduction\n\nWritten by hand.\n")
-    assert text.count("## A tiny") == 1
+    assert text.count("# A tiny") == 1
     assert "`fsgym reproduce tiny --quick`" in text
     assert "**In a quick run, 1 of 2 claims reproduced; 1 not assessed.**" in text
     assert "| not reproduced |" in text

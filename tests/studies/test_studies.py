@@ -17,7 +17,7 @@ from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.data import require_datasets
 from fsgym_studies.common.plan import MethodSettings, Source, study_cells
-from fsgym_studies.common.render import markdown, overview, write_section
+from fsgym_studies.common.render import overview, overview_in_markdown, page_of, write_page
 from fsgym_studies.common.study import Conclusion
 
 WINE = load_dataset("wine")
@@ -71,16 +71,16 @@ def test_no_study_fails_without_results(name):
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_page_of_a_study_has_its_title_and_protocol(name):
-    page = (DOCS / ("agents.md" if name == "lattice-vs-peers" else "reproduction.md")).read_text(encoding="utf-8")
+    page = read_text(DOCS / "reproduction" / f"{name}.md")
     full = f"`fsgym reproduce {name} --full`" in page
     protocol = importlib.import_module(STUDIES[name].partition(":")[0]).protocol(full)
-    reproduction = (DOCS / "reproduction.md").read_text(encoding="utf-8")
-    earlier = "".join(re.findall(r"^Sections of an earlier protocol.*$", reproduction, re.MULTILINE))
-    is_of_the_present = f"\n## {find_study(name).title}\n\n{protocol} " in page
+    earlier = "".join(
+        re.findall(r"^Pages of an earlier protocol.*$", read_text(DOCS / "reproduction.md"), re.MULTILINE)
+    )
+    is_of_the_present = f"\n\n{protocol} " in page
     assert is_of_the_present is (f"`{name}`" not in earlier)
-    section = page.partition(f"<!-- {name}: begin")[2].partition(f"<!-- {name}: end -->")[0]
-    assert ("*This section is of an earlier protocol: " in section) is not is_of_the_present
-    assert f"\n## {find_study(name).title}\n" in page
+    assert ("*This page is of an earlier protocol: " in page) is not is_of_the_present
+    assert f"\n# {find_study(name).title}\n" in page
 
 
 def any_task():
@@ -129,8 +129,8 @@ def test_claims_without_a_paper_are_not_counted_beside_those_of_a_paper(tmp_path
     own = [AssessedClaim("", "", "", confirmed, "paper: it has none") for confirmed in (True, False, None)]
     conclusion, doc = Conclusion("Protocol.", [*paper, *own]), tmp_path / "page.md"
     assert conclusion.summary() == "1 of 2 claims reproduced; causes: data 1"
-    write_section(doc, find_study("dwsm-cost"), conclusion, True, "5 cells")
-    row = overview(doc.read_text()).iloc[0]
+    write_page(doc, find_study("dwsm-cost"), conclusion, True, "5 cells")
+    row = overview({"page.md": doc.read_text()}).iloc[0]
     assert (row["claims"], row["reproduced"], row["cause: paper"], row["cause: data"]) == (2, 1, 0, 1)
     assert "not confirmed" in doc.read_text()
 
@@ -160,16 +160,37 @@ def test_each_data_set_of_a_study_can_be_left_out(name, monkeypatch):
         assert cells
 
 
-def test_the_overview_of_the_page_is_that_of_its_sections():
-    page = read_text(DOCS / "reproduction.md")
-    assert markdown(overview(page)) in page
+def test_the_overview_is_that_of_the_pages():
+    index = DOCS / "reproduction.md"
+    assert overview_in_markdown(index) in read_text(index)
 
 
-def test_a_new_section_changes_the_overview(tmp_path):
-    doc, study = tmp_path / "page.md", find_study("dwsm-cost")
-    doc.write_text("# Page\n\n<!-- overview: begin, written by fsgym reproduce -->\n<!-- overview: end -->\n")
+def test_a_new_page_changes_the_overview(tmp_path):
+    index, study = tmp_path / "all.md", find_study("dwsm-cost")
+    page = tmp_path / "all" / "dwsm-cost.md"
+    page.parent.mkdir()
+    index.write_text("# Page\n\n<!-- overview: begin, written by fsgym reproduce -->\n<!-- overview: end -->\n")
     claims = [AssessedClaim("one", "1", "2", False, "data: other rows"), AssessedClaim("two", "1", "1", True)]
-    write_section(doc, study, Conclusion("Protocol.", claims), False, "2 cells")
-    write_section(doc, study, Conclusion("Protocol.", claims[:1]), True, "2 cells")
-    assert f"| {study.title} | full | 1 | 0 | 0 | 1 | 0 | 0 |" in doc.read_text()
-    assert "| all |  | 1 | 0 | 0 | 1 | 0 | 0 |" in doc.read_text()
+    write_page(page, study, Conclusion("Protocol.", claims), False, "2 cells")
+    write_page(page, study, Conclusion("Protocol.", claims[:1]), True, "2 cells")
+    assert f"| [{study.title}](all/dwsm-cost.md) | full | 1 | 0 | 0 | 1 | 0 | 0 |" in index.read_text()
+    assert "| all |  | 1 | 0 | 0 | 1 | 0 | 0 |" in index.read_text()
+
+
+def test_a_page_has_the_verdict_on_top_and_the_whole_of_each_claim_folded():
+    causes = "protocol: the paper does not say (its section 2) how"
+    claims = [
+        AssessedClaim("A is above B (by area (mean), on 7 of 8)", "7", "3 | 4 " + "of many " * 30, False, causes),
+        AssessedClaim("C holds", "1", "1", True),
+    ]
+    page = page_of(find_study("dwsm-cost"), Conclusion("Protocol.", claims, notes=["A note."]), True, "2 cells")
+    top, *folded = page.split("<details><summary>")
+    assert "**1 of 2 claims reproduced; causes: protocol 1.**" in top.splitlines()[2]
+    assert re.search(
+        r"^\| 1 \| A is above B \| 7 \| 3 \\\| 4 of many .{50,75} … \| not reproduced \| protocol \|$", top, re.M
+    )
+    assert [text.partition("<")[0] for text in folded] == ["The claims in full", "Remarks", "What was run"]
+    assert "**1.** A is above B: not reproduced. Criterion: by area (mean), on 7 of 8. Paper: 7." in folded[0]
+    assert "Cause, protocol: the paper does not say (its section 2) how." in folded[0]
+    assert f"3 \\| 4 {'of many ' * 30}".strip() in folded[0]
+    assert page.count("</details>") == 3

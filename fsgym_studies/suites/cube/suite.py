@@ -52,6 +52,7 @@ def cube_suite(name: str, title: str, generator: NormalComponents, data: str) ->
         (TableOf("loss"), TableOf("headroom"), TableOf("budget_accuracy"), TableOf("features")),
         "The generators were used while the agents of this package were developed, with other rows.",
         reference=bibtex(__file__),
+        runs_are="realisations",
         reference_title="greedy reference",
         reference_note="knows the distribution, but looks one acquisition ahead, so that a lower loss is possible",
     )

@@ -51,4 +51,5 @@ SPAM_SUITE = Suite(
     published=__file__,
     reference=bibtex(__file__),
     datasets=(SPAM_SOURCE.name,),
+    runs_are="seeds",
 )

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from fsgym.data.dataset import Dataset
 from fsgym.datasets import Syn
 from fsgym.datasets.generators import PUBLISHED_ROWS, PUBLISHED_TRAINING_ROWS
 from fsgym_studies.common.plan import DataFolder
@@ -20,18 +21,19 @@ SYN_ROWS = (
     SYN_VALIDATION_ROWS,
     PUBLISHED_ROWS - PUBLISHED_TRAINING_ROWS,
 )
+SYN_RUNS = {True: 1, False: 5}  # quick, and full; the first is that of the published generator
 SYN_QUICK_ROWS = (4_000, 1_000, 2_000)  # for training, validation and test
 
 
 def syn_problems(quick: bool, data_dir: DataFolder, skip: Collection[str]) -> list[Problem]:
-    """The three rules; quick: the first rows of each part."""
+    """The three rules; quick: the first rows of each part. Realisation k > 0 is drawn with seed k."""
     starts = (0, PUBLISHED_TRAINING_ROWS - SYN_VALIDATION_ROWS, PUBLISHED_TRAINING_ROWS)
     n_fit, n_validation, n_test = SYN_QUICK_ROWS if quick else SYN_ROWS
     rows = np.concatenate([start + np.arange(n) for start, n in zip(starts, (n_fit, n_validation, n_test))])
     return [
         Problem(
             generator.name,
-            [(generator.published().rows(rows), RowSplit(n_fit, n_validation))],
+            [(_realisation(generator, k).rows(rows), RowSplit(n_fit, n_validation)) for k in range(SYN_RUNS[quick])],
             SYN_PRICES,
             budgets=tuple(float(k) for k in range(1, generator.n_features + 1)),
             generator=generator.name,
@@ -41,13 +43,22 @@ def syn_problems(quick: bool, data_dir: DataFolder, skip: Collection[str]) -> li
     ]
 
 
+def _realisation(generator: Syn, number: int) -> Dataset:
+    """The published rows; from the second realisation on as many rows, drawn with its number as the seed."""
+    return generator.sample(PUBLISHED_ROWS, number) if number else generator.published()
+
+
 def syn_protocol(quick: bool) -> str:
     fit, validation, test = (f"{n:,}" for n in (SYN_QUICK_ROWS if quick else SYN_ROWS))
-    which = "Quick: of each part only the first rows, " if quick else "The rows of the published generator: "
+    which = (
+        "Quick: of each part of the published rows only the first, "
+        if quick
+        else f"{SYN_RUNS[False]} realisations, of which the first has the rows of the published generator: "
+    )
     prices = ", ".join(f"{p:g}" for p in SYN_PRICES)
     return (
         "Two classes and 11 standard normal features; the sign of x11 selects which of two sets of features determines "
-        f"the class. {which}{fit} for training, {validation} for validation, {test} for test, one run. Each feature "
+        f"the class. {which}{fit} for training, {validation} for validation, {test} for test. Each feature "
         f"costs 1, an error costs 1, and lam is {prices}. The reference knows the distribution: its loss is the "
         "optimum among the policies that acquire x11 first."
     )
@@ -68,4 +79,5 @@ SYN_SUITE = Suite(
     "The generators were used while the agents of this package were developed, with other rows.",
     published=__file__,
     reference=bibtex(__file__),
+    runs_are="realisations",
 )

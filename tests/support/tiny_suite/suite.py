@@ -42,4 +42,5 @@ TINY_SUITE = Suite(
     "It was not used for anything else.",
     published=__file__,
     reference="@article{tiny2026,\n  title = {Tiny}\n}",
+    runs_are="seeds",
 )
