@@ -65,6 +65,8 @@ def benchmark(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for the report and tables; default: fsgym-results/SUITE.")
     ] = None,
+    latex: options.LatexOption = False,
+    figures: options.FiguresOption = "png",
     jobs: options.JobsOption = -1,
     backend: options.BackendOption = "loky",
     scheduler: options.SchedulerOption = None,
@@ -95,6 +97,7 @@ def benchmark(
     given += ["--no-oracle"] * (not oracle)
     given += [f"--mine {shlex.quote(m)}" for m in mine or ()]
     from fsgym.comparison.planned import ExecutionOptions
+    from fsgym.comparison.report import figures_as
 
     run_options = suites.Options(
         full=not quick,
@@ -105,6 +108,7 @@ def benchmark(
         command=" ".join(["fsgym benchmark", suite, *["--quick"] * quick, *given]),
         skip_missing=skip_missing,
     )
-    code = suites.run_suite(suite, names, own, run_options, runs, slow, oracle)
+    with figures_as(figures):
+        code = suites.run_suite(suite, names, own, run_options, runs, slow, oracle, latex)
     if code:
         raise typer.Exit(code)

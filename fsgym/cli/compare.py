@@ -109,6 +109,8 @@ def compare(
             "each has its folder NAME in this one; default: fsgym-results.",
         ),
     ] = None,
+    latex: options.LatexOption = False,
+    figures: options.FiguresOption = "png",
     jobs: options.JobsOption = -1,
     backend: options.BackendOption = "loky",
     scheduler: options.SchedulerOption = None,
@@ -148,9 +150,11 @@ def compare(
         "scheduler": scheduler,
         "command": shlex.join(["fsgym", *(context.obj or [])]),
     }
-    with warnings.catch_warnings():
+    from fsgym.comparison.report import figures_as
+
+    with warnings.catch_warnings(), figures_as(figures):
         warnings.simplefilter("ignore")  # failed fits are reported below
-        failed = compare_and_show([(loaded.dataset, given) for loaded, given, _ in tasks], compared, out)
+        failed = compare_and_show([(loaded.dataset, given) for loaded, given, _ in tasks], compared, out, latex)
     if failed:
         say(failed)
         raise typer.Exit(1)
@@ -201,7 +205,7 @@ def load_own_methods(references: Sequence[str]) -> dict[str, Any]:
 
 
 def compare_and_show(
-    tasks: Sequence[tuple[Dataset, dict[str, Any]]], compared: Mapping[str, Any], out: Path | None
+    tasks: Sequence[tuple[Dataset, dict[str, Any]]], compared: Mapping[str, Any], out: Path | None, latex: bool = False
 ) -> str:
     """Compare on the data sets, each with its options of the rules, and print the results; what failed, or ""."""
     from fsgym.comparison.ranking import folder_name
@@ -212,13 +216,26 @@ def compare_and_show(
         results = fsgym.compare(dataset, out=folder, **compared, **given)
         show_comparison(results)
         show(f"Report: {folder / 'report.html'}    Table: {folder / 'results.csv'}")
+        if latex:
+            _write_latex({dataset.name: results}, folder)
         return _failures(results)
     folder = out or Path("fsgym-results")
     by_dataset = {dataset.name: given for dataset, given in tasks}
     result = fsgym.compare_datasets([dataset for dataset, _ in tasks], by_dataset=by_dataset, out=folder, **compared)
     _show_datasets(result)
     show(f"Report: {folder / 'report.html'}    Tables: {folder / 'losses.csv'}, {folder}/NAME/results.csv")
+    if latex:
+        _write_latex(result.results, folder)
     return _failures(result.to_frame())
+
+
+def _write_latex(results: Mapping[str, pd.DataFrame], folder: Path) -> None:
+    """Write the losses as ``losses.tex``."""
+    from fsgym.comparison.latex import losses_latex
+    from fsgym.support.writing import write_whole
+
+    write_whole(folder / "losses.tex", losses_latex(results))
+    show(f"LaTeX: {folder / 'losses.tex'}")
 
 
 def _failures(results: pd.DataFrame) -> str:

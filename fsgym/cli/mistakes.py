@@ -46,6 +46,16 @@ def whole_number(low: int, high: int) -> Callable[..., Any]:
     return check
 
 
+FIGURE_FORMATS = ("png", "pdf")
+
+
+def figure_format(context: typer.Context, param: typer.CallbackParam, value: str) -> str:
+    """The value of ``--figures``, checked."""
+    if not context.resilient_parsing and value not in FIGURE_FORMATS:
+        raise ValueError(f"{param.opts[0]} must be png or pdf, got {brief(value)}")
+    return value
+
+
 def process_count(context: typer.Context, param: typer.CallbackParam, value: int) -> int:
     """The value of ``--jobs``, checked."""
     if not context.resilient_parsing and (value == 0 or abs(value) > MAX_JOBS):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
-from fsgym.cli.mistakes import check_data, check_rule_files, existing_folder, process_count
+from fsgym.cli.mistakes import check_data, check_rule_files, existing_folder, figure_format, process_count
 from fsgym.cli.terminal import say
 from fsgym.data.targets import N_BINS
 from fsgym.methods import METHODS, method_names
@@ -93,6 +93,13 @@ RowGroupsOption = Annotated[
         help="Column of a CSV file that says which rows belong together, such as the patient of each visit: they stay "
         "on the same side of every split. It is not a feature. Or duplicates: rows with equal features stay together.",
     ),
+]
+LatexOption = Annotated[
+    bool, typer.Option("--latex", help="Also write the losses as a table for LaTeX: ±, the best bold, noise marked.")
+]
+FiguresOption = Annotated[
+    str,
+    typer.Option(metavar="png|pdf", callback=figure_format, help="Files of the figures: png, or pdf for both kinds."),
 ]
 JobsOption = Annotated[
     int,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import NDArray
 
 from fsgym.comparison.noise import over_rows, rank_table, standard_error
 from fsgym.data.dataset import Dataset
@@ -196,8 +197,9 @@ def read_stored_rows() -> dict[str, Any]:
 def numbers_to_beat(env_id: str) -> str:
     """The stored rows of an environment as a table in Markdown, by increasing loss.
 
-    Rows that break the rules for some test row come last, marked by a dash. For an id without stored rows, the sentence
-    of ``how_to_store``.
+    Rows that break the rules for some test row come last, marked by a dash. The last column has the difference from the
+    first on the same test rows, with its 95 % interval, and "noise" where it is within noise (``over_rows``). For an id
+    without stored rows, the sentence of ``how_to_store``.
 
     Raises ValueError if the id is unknown, or if its stored rows are of other data or rules.
 
@@ -205,22 +207,31 @@ def numbers_to_beat(env_id: str) -> str:
     --------
     >>> from fsgym.comparison.leaderboard import numbers_to_beat
     >>> print(numbers_to_beat("DatumWise-v0").splitlines()[0])
-    | rank | policy | loss | accuracy | features used | price paid |
+    | rank | policy | loss | accuracy | features used | price paid | loss minus the first |
     """
     if not has_stored_rows(env_id):
         return f"{how_to_store(env_id)}\n"
-    table = leaderboard(env_id)
+    table, losses = leaderboard(env_id), {row["name"]: np.array(row["losses"]) for row in stored_rows(env_id)[0]}
     lines = [
-        "| rank | policy | loss | accuracy | features used | price paid |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| rank | policy | loss | accuracy | features used | price paid | loss minus the first |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
+    first = table["name"].iloc[0] if table["rank"].notna().any() else ""
     for row in table.to_dict("records"):
+        compared = row["admissible"] >= 1 and row["name"] != first
+        difference = _difference_in_words(losses[row["name"]] - losses[first]) if compared else "–"
         rank = "–" if row["admissible"] < 1 else row["rank"]
         lines.append(
             f"| {rank} | {row['name']} | {row['loss']:.4g} ± {row['loss_se']:.2g} | {row['accuracy']:.3f} "
-            f"| {row['n_features']:.2f} | {row['spent']:.4g} |"
+            f"| {row['n_features']:.2f} | {row['spent']:.4g} | {difference} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _difference_in_words(differences: NDArray[np.float64]) -> str:
+    """Such as "+0.01 (0.001 to 0.02)", of differences on the same test rows."""
+    mean, _, low, high, _, verdict = over_rows(differences)
+    return f"{mean:+.2g} ({low:.2g} to {high:.2g}){', noise' if verdict == 'noise' else ''}"
 
 
 def make_part(env_id: str, split: str) -> Any:

@@ -8,7 +8,9 @@ import json
 import os
 import platform
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -244,12 +246,13 @@ REPORTED_PACKAGES = ("numpy", "scipy", "scikit-learn", "gymnasium", "numba", "pa
 
 
 class Picture(NamedTuple):
-    """A figure of a report: the stem of its file name, its heading, its caption, and the PNG file's content."""
+    """A figure of a report: the stem of its file name, its heading, its caption, the PNG file's content, the figure."""
 
     stem: str
     heading: str
     caption: str
     png: bytes
+    figure: Figure
 
     @property
     def uri(self) -> str:
@@ -262,7 +265,7 @@ def write_report(comparison: Comparison, folder: Path) -> None:
     ranking = rank_methods(comparison.results)
     pictures = draw_pictures(comparison, summary, ranking)
     for picture in pictures:
-        write_whole(folder / f"{picture.stem}.png", picture.png)
+        write_picture(picture, folder)
     write_whole(folder / "report.html", render(comparison, summary, ranking, pictures))
 
 
@@ -273,8 +276,8 @@ def write_datasets_report(result: DatasetsResult, command: str, folder: Path) ->
         with matplotlib.rc_context(figures.STYLE):
             ax = figures.plot_ranks(test, result.titles)
             caption = "A bar joins methods whose mean ranks differ by no more than noise; 1 is the best rank."
-            picture = Picture("ranks", "Mean ranks", caption, png_of(ax))
-        write_whole(folder / "ranks.png", picture.png)
+            picture = Picture("ranks", "Mean ranks", caption, *drawn(ax))
+        write_picture(picture, folder)
     template = template_environment().get_template("several.html.j2")
     html = template.render(
         result=result,
@@ -299,7 +302,7 @@ def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | N
         pictures = _tradeoff_pictures(comparison, summary, ranking) + _usage_pictures(comparison, ranking)
         certainty = plot_reliability(comparison, ranking)
         if certainty is not None:
-            pictures.append(Picture("reliability", RELIABILITY_HEADING, RELIABILITY_CAPTION, png_of(certainty)))
+            pictures.append(Picture("reliability", RELIABILITY_HEADING, RELIABILITY_CAPTION, *drawn(certainty)))
         return pictures + _price_pictures(comparison, summary, ranking)
 
 
@@ -326,7 +329,7 @@ def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Rankin
         f"Each point is one setting of a method; lower and further left is better.{ring} {means}, on "
         f"{'a logarithmic' if logarithmic else 'a linear'} vertical axis.{zero}"
     )
-    return [Picture("curves", heading, caption, png_of(draw(curves)))]
+    return [Picture("curves", heading, caption, *drawn(draw(curves)))]
 
 
 def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
@@ -346,8 +349,8 @@ def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
     pooled = "test rows of one split" if len(protocol.splits) == 1 else "test rows of all splits are pooled"
     caption = f"Each method at its settings in the first table; {pooled}."
     return [
-        Picture("usage", f"Which {protocol.unit} are used", caption, png_of(draw(shares))),
-        Picture("histogram", f"How many {protocol.unit} are used", "Same settings.", png_of(draw(counts))),
+        Picture("usage", f"Which {protocol.unit} are used", caption, *drawn(draw(shares))),
+        Picture("histogram", f"How many {protocol.unit} are used", "Same settings.", *drawn(draw(counts))),
     ]
 
 
@@ -361,7 +364,7 @@ def _price_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) 
     lines["y"]["label"] = f"mean number of {comparison.protocol.unit} used"
     heading = f"Number of {comparison.protocol.unit} used at each lambda"
     caption = f"Methods that take prices into account in training. {_error_bar_caption(comparison)}"
-    return [Picture("lambda", heading, caption, png_of(draw(lines)))]
+    return [Picture("lambda", heading, caption, *drawn(draw(lines)))]
 
 
 def _error_unit(comparison: Comparison) -> str:
@@ -370,14 +373,37 @@ def _error_unit(comparison: Comparison) -> str:
     return "misclassifications" if plain else "units of error cost"
 
 
-def png_of(plotted: Axes | Figure) -> bytes:
-    """A figure, or the figure of some axes, as the content of a PNG file."""
+def drawn(plotted: Axes | Figure) -> tuple[bytes, Figure]:
+    """A figure, or the figure of some axes, as the content of a PNG file; and the figure."""
     buffer = io.BytesIO()
     figure = plotted if isinstance(plotted, Figure) else plotted.get_figure(root=True)
     assert figure is not None
     FigureCanvasAgg(figure)
     figure.savefig(buffer, format="png", dpi=150, metadata={"Software": None})
-    return buffer.getvalue()
+    return buffer.getvalue(), figure
+
+
+_AS_PDF: ContextVar[bool] = ContextVar("_AS_PDF", default=False)
+
+
+@contextmanager
+def figures_as(kind: str) -> Iterator[None]:
+    """Write each picture as "png", or as "pdf" too."""
+    before = _AS_PDF.set(kind == "pdf")
+    try:
+        yield
+    finally:
+        _AS_PDF.reset(before)
+
+
+def write_picture(picture: Picture, folder: Path) -> None:
+    """Write a picture as PNG, and as PDF within ``figures_as("pdf")``. Raises OSError if a file cannot be written."""
+    write_whole(folder / f"{picture.stem}.png", picture.png)
+    if _AS_PDF.get():
+        buffer = io.BytesIO()
+        with matplotlib.rc_context({"pdf.fonttype": 42}):  # fonts that journals take
+            picture.figure.savefig(buffer, format="pdf", metadata={"CreationDate": None})
+        write_whole(folder / f"{picture.stem}.pdf", buffer.getvalue())
 
 
 def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
-from fsgym.comparison.report import Picture, png_of, provenance, template_environment
+from fsgym.comparison.report import Picture, drawn, provenance, template_environment, write_picture
 from fsgym.data.reading.files import read_text
 from fsgym.support.writing import write_whole
 from fsgym_studies import STUDIES
@@ -308,13 +308,15 @@ def write_study(
     shown = [*conclusion.tables, *([] if times is None else [times])]
     cells = table.loc[:, ~table.map(lambda value: isinstance(value, list)).any()]
     csv = {t.stem: t.frame for t in (*claims, *shown)} | {"cells": cells, "timings": timings}
+    for name, latex in conclusion.latex.items():
+        write_whole(folder / f"{name}.tex", latex)
     for stem, frame in (csv | dict(conclusion.files)).items():
         write_whole(folder / f"{stem}.csv", frame.to_csv(index=False))
     text = "\n".join(f"## {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}" for t in (*claims, *conclusion.tables))
     write_whole(folder / "tables.md", f"# {study.title}\n\n{conclusion.protocol}\n\n{text}")
     write_whole(folder / f"{study.name}.bib", study.reference.strip() + "\n")
     for picture in conclusion.pictures:
-        write_whole(folder / f"{picture.stem}.png", picture.png)
+        write_picture(picture, folder)
     html = templates.get_template("study.html.j2").render(
         study=study,
         conclusion=conclusion,
@@ -336,7 +338,7 @@ def picture_of(
 ) -> Picture:
     """The picture that ``plot`` returns for these arguments, in the style of all reports."""
     with matplotlib.rc_context(figures.STYLE):
-        return Picture(stem, heading, caption, png_of(plot(*arguments, **options)))
+        return Picture(stem, heading, caption, *drawn(plot(*arguments, **options)))
 
 
 def draw_picture(
@@ -346,4 +348,4 @@ def draw_picture(
     with matplotlib.rc_context(figures.STYLE):
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
-        return Picture(stem, heading, caption, png_of(figure))
+        return Picture(stem, heading, caption, *drawn(figure))

@@ -58,6 +58,7 @@ class Conclusion:
     notes : sequence of str, listed below the claims
     shown : stems of the tables and pictures that a section of a Markdown file has; the report has all of them
     files : mapping stem -> DataFrame, further tables for programs, written as CSV files and not shown
+    latex : mapping stem -> text of a .tex file
     verdict : sequence of str, the sentences at the top of a page whose details are closed; the first notes, too
     """
 
@@ -69,6 +70,7 @@ class Conclusion:
     shown: Sequence[str] = ()
     files: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     verdict: Sequence[str] = ()
+    latex: Mapping[str, str] = field(default_factory=dict)
 
     def summary(self) -> str:
         """How many claims are reproduced, or confirmed if no claim is a paper's, and why others are not, in words.

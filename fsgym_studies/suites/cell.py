@@ -46,7 +46,8 @@ def continued(model: Any, test: Dataset, rules: Rules) -> Trajectories:
     A classifier of ``agents``, a ``Policy``, and a classifier with a method ``continue_after_stop``, such as the fixed
     panel, which continues to the end of its order, are asked to continue. To a Stable-Baselines3
     model with ``action_masks`` and a callable ``(observations, action_masks) -> actions`` the answers are shown as
-    illegal while an acquisition is legal.
+    illegal while an acquisition is legal. Such an object may have ``state_probabilities(acquired, values)``, as
+    ``Policy`` has, for class probabilities.
 
     Raises
     ------
@@ -70,7 +71,16 @@ def continued(model: Any, test: Dataset, rules: Rules) -> Trajectories:
     predict = getattr(model, "predict", None)
     if predict is not None and "action_masks" not in inspect.signature(predict).parameters:
         raise CannotContinueError(NO_MASKS)
-    return play(_acquiring(as_actor(model), rules.n_acquisitions), test, rules)
+    done = play(_acquiring(as_actor(model), rules.n_acquisitions), test, rules)
+    if not callable(getattr(model, "state_probabilities", None)):
+        return done
+    shares = np.asarray(model.state_probabilities(done.acquired, test.X), dtype=np.float64)
+    if shares.shape != (test.n_samples, test.n_classes):
+        raise ValueError(
+            f"state_probabilities must return a row for each case and a column for each class, "
+            f"{(test.n_samples, test.n_classes)}, got {shares.shape}"
+        )
+    return replace(done, probabilities=shares)
 
 
 def continued_within(

@@ -29,12 +29,18 @@ from fsgym_studies.suites.suite import Suite
 
 
 def study_of(
-    suite: Suite, methods: SuiteMethods, command: str, n_runs: int | None = None, oracle: bool = True
+    suite: Suite,
+    methods: SuiteMethods,
+    command: str,
+    n_runs: int | None = None,
+    oracle: bool = True,
+    latex: bool = False,
 ) -> Study:
     """The suite as a study: planned, stored, resumed and reported as every study.
 
     ``command`` is what the report names as the command that writes it. Only the first ``n_runs`` runs of each data set
-    are made; None for all of them. ``oracle`` says whether the AACO-like oracle has a line.
+    are made; None for all of them. ``oracle`` says whether the AACO-like oracle has a line,
+    ``latex`` whether the main score is also written as a table for LaTeX.
     """
     return Study(
         suite.name,
@@ -43,7 +49,7 @@ def study_of(
         (np.nan, np.nan),
         suite.datasets,
         partial(_plan, suite, methods, n_runs, oracle),
-        lambda cells, table, full: conclusion_of(suite, methods, table, not full, n_runs),
+        lambda cells, table, full: conclusion_of(suite, methods, table, not full, n_runs, latex),
         suite.quick_datasets,
         command,
         "benchmark",
@@ -98,6 +104,7 @@ def run_suite(
     n_runs: int | None = None,
     first_run: tuple[str, ...] = (),
     oracle: bool = True,
+    latex: bool = False,
 ) -> int:
     """Run a suite and write its report; returns the exit status of the command.
 
@@ -109,11 +116,11 @@ def run_suite(
     options : Options, ``full`` is False for a quick run
     n_runs : int, only so many runs of each data set; None for all
     first_run : tuple of str, names of further methods, for the first run of each data set only
-    oracle : bool, whether the AACO-like oracle has a line
+    oracle, latex : bool, as in ``study_of``
     """
     suite = find_suite(name)
     chosen = chosen_methods(methods, own, first_run, suite.methods)
-    study = study_of(suite, chosen, options.command, n_runs, oracle)
+    study = study_of(suite, chosen, options.command, n_runs, oracle, latex)
     status = run_study(study, options)
     if not options.full and status != INTERRUPTED:
         show("Quick: fewer rows and splits than the full suite, for a first look; the report says how many.")

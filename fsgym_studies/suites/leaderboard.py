@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
+from fsgym.comparison.latex import Shown, latex_table
 from fsgym.comparison.noise import MIN_PAIRS
 from fsgym.comparison.report import Picture, provenance
 from fsgym.methods import CONSTANT, find_method
@@ -262,9 +264,14 @@ def _standings_caption(shown: scoring.Score, n_runs: int, paired: scoring.Paired
 
 
 def conclusion_of(
-    suite: Suite, methods: SuiteMethods, table: pd.DataFrame, quick: bool, n_runs: int | None = None
+    suite: Suite,
+    methods: SuiteMethods,
+    table: pd.DataFrame,
+    quick: bool,
+    n_runs: int | None = None,
+    latex: bool = False,
 ) -> Conclusion:
-    """Everything that the report of a benchmark says; ``n_runs`` as in ``study_of``."""
+    """Everything that the report of a benchmark says; ``n_runs`` and ``latex`` as in ``study_of``."""
     n = table.loc[table["split"] != "", "split"].nunique()
     first_run = [find_method(name).title for name in methods.first_run if n > 1]
     labels = {title: f"{title} (first of {n} runs)" for title in first_run}
@@ -309,7 +316,48 @@ def conclusion_of(
     named = {labels.get(title, title): name for title, name in methods.names_by_title.items()}
     pictures = pictures_of(suite, scores, named, paired)
     stems = [x.stem for x in (*tables, *pictures)]
-    return Conclusion(protocol, [], tables, pictures, notes, stems, files, verdict)
+    tex = {main: main_latex(suite, scores, table, main, ranks, unranked)} if latex and len(ranks) else {}
+    return Conclusion(protocol, [], tables, pictures, notes, stems, files, verdict, tex)
+
+
+def main_latex(
+    suite: Suite, scores: pd.DataFrame, table: pd.DataFrame, main: str, ranks: pd.Series, unranked: Sequence[str]
+) -> str:
+    """The main score by data set and price as LaTeX: ±, the best ranked method of a column bold, noise marked.
+
+    A column is tested as ``paired_scores`` tests splits or realisations of one data set. What is stored of test rows
+    are means over the prices, so that seeds on one division, and fewer than three runs, have no test by column.
+    """
+    shown, means = scoring.SCORES[main], scoring.means_by_place(scores, main)
+    spread = scoring.spreads(scores, main, "both")[0]
+    columns, words = {}, set()
+    for place in means.columns:
+        dataset, at = place
+        own = scores[(scores["dataset"] == dataset) & (scores["at"] == at)]
+        by_rank = means.loc[list(ranks.index), place] * (-1.0 if shown.more_is_better else 1.0)
+        best = str(by_rank.idxmin())
+        verdicts = pd.Series(dtype=object)
+        if suite.runs_are != "seeds" and own["split"].nunique() >= MIN_PAIRS:
+            cells = table[table["dataset"] == dataset]
+            paired = scoring.paired_scores(own, cells, main, suite.runs_are, list(ranks.index))
+            verdicts = paired.verdicts(best)
+            words.add(paired.words)
+        columns[str(dataset) if means.columns.get_level_values(0).nunique() > 1 else "", str(at)] = {
+            m: Shown(
+                float(means.loc[m, place]),
+                float(spread[f"{dataset} {at}".strip()].get(m, np.nan)),
+                "best" if m == best else str(verdicts.get(m, "")),
+            )
+            for m in [*ranks.index, *(m for m in unranked if m in means.index)]
+        }
+    tested = f" A dagger: not distinguishable from it ({'; '.join(sorted(words))})." if words else ""
+    caption = f"{shown.title} on {suite.title}, mean ± {_spread_in_words(scores)}. Bold: the best of a column.{tested}"
+    return latex_table(columns, caption, suite.name, shown.digits)
+
+
+def _spread_in_words(scores: pd.DataFrame) -> str:
+    n = scores.loc[scores["split"] != "", "split"].nunique()
+    return f"standard deviation over {n} runs" if n > 1 else "standard error over the test rows"
 
 
 def pictures_of(

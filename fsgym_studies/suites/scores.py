@@ -172,16 +172,19 @@ def spreads(scores: pd.DataFrame, score: str, by: str) -> tuple[pd.DataFrame, pd
     -------
     spread : DataFrame
         The standard deviation over the runs of the means over a column; of a single run the standard error over its
-        test rows
+        test rows. Those of several prices or budgets are of the same rows: the standard error of their mean is at most
+        the mean of their standard errors, which is taken.
     n_runs : DataFrame of the same form
     """
     own = scores[(scores["score"] == score) & (scores["split"] != "")]
     label = {"at": own["at"], "dataset": own["dataset"], "both": (own["dataset"] + " " + own["at"]).str.strip()}
-    own = own.assign(label=label.get(by, ""), variance=own["error"] ** 2)
-    runs = own.groupby(["method", "label", "split"], sort=False).agg(
-        value=("value", "mean"), variance=("variance", lambda v: v.sum(skipna=False)), size=("value", "size")
-    )
-    runs["error"] = np.sqrt(runs["variance"].astype(float)) / runs["size"]
+    own = own.assign(label=label.get(by, ""))
+    sums = {"value": ("value", "sum"), "error": ("error", lambda e: e.sum(skipna=False)), "size": ("value", "size")}
+    sets = own.groupby(["method", "label", "split", "dataset"], sort=False).agg(**sums)
+    sets["variance"] = sets["error"].astype(float) ** 2
+    runs = sets.groupby(["method", "label", "split"], sort=False)[["value", "size"]].sum()
+    variances = sets.groupby(["method", "label", "split"], sort=False)["variance"].sum(min_count=1)
+    runs["value"], runs["error"] = runs["value"] / runs["size"], np.sqrt(variances) / runs["size"]
     found = runs.groupby(["method", "label"], sort=False).agg(
         std=("value", "std"), error=("error", "first"), n=("value", "size")
     )

@@ -458,3 +458,16 @@ def test_the_oracle_can_be_left_out():
     study = study_of(tiny.TINY_SUITE, SuiteMethods(("cart",), {}, {}), "", oracle=False)
     cells = study.cells(True, None)
     assert ORACLE_TITLE not in {dict(c.labels)["method"] for c in cells}
+
+
+def test_the_main_table_is_written_for_latex_and_the_picture_as_pdf(capsys, folder, tmp_path):
+    again = tmp_path / "again"
+    shutil.copytree(folder, again)
+    code, _, _ = call(capsys, *ARGUMENTS, "--out", again, "--latex", "--figures", "pdf")
+    text = (again / "loss.tex").read_text()
+    assert code == 0
+    assert r"method & 0.05 & 0.6 \\" in text
+    assert r"CART & \textbf{0.2500}" in text or r"RCPI (datum-wise) & \textbf{0.2500}" in text
+    assert "standard error over the test rows" in text
+    assert (again / "curve.pdf").read_bytes().startswith(b"%PDF")
+    assert not (folder / "loss.tex").exists()

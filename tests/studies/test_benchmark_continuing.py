@@ -153,6 +153,25 @@ def test_relevant_features_are_those_of_the_rows_before_they_are_scaled():
     assert result["reasons"]["mean_auroc"] == "no class probabilities"
 
 
+def test_an_object_with_probabilities_needs_no_base_class():
+    class Certain(Model):
+        def state_probabilities(self, acquired, values):
+            assert acquired[:, 1].all()
+            return np.column_stack([1 - values[:, 1], values[:, 1]])
+
+    arguments = {"split": RowSplit(20, 10), "by_price": True, "seed": 0}
+    arguments["measurement"] = Measurement((0.1,), ("0.1",), (2.0,), {}, (), "")
+    found = {}
+    for kind in (Model, Certain):
+        result = run_method(dataset=DATA, candidates=[PolicyFactory(lambda env, kind=kind: kind(), 0.1)], **arguments)
+        found[kind] = {s["score"]: s["value"] for s in result["scores"]}
+    assert "budget_auroc" not in found[Model]
+    assert found[Certain]["budget_auroc"] == 1.0
+    wrong = type("Wrong", (Model,), {"state_probabilities": lambda self, acquired, values: values})()
+    with pytest.raises(ValueError, match="column for each class"):
+        continued(wrong, DATA, RULES)
+
+
 @pytest.mark.parametrize("model", [MixtureClassifier(lam=0.01, random_state=0), DatumWiseClassifier(lam=0.01)])
 def test_a_policy_makes_the_same_acquisitions_within_every_budget(model):
     data = Dataset(X, X[:, 1].astype(int), classes=[0, 1], feature_names=["b", "a", "c"], name="bits")

@@ -135,7 +135,9 @@ def test_the_spread_is_over_runs_or_over_the_rows_of_one():
     assert several.loc["other", ""] == pytest.approx(np.std(GAINS, ddof=1))
     assert n.loc["other", ""] == 3
     one = spreads(scores_with(1, GAINS[:1])[0], "loss", "")[0]
-    assert one.loc["other", ""] == pytest.approx(np.hypot(0.01, 0.01) / 2)
+    assert one.loc["other", ""] == pytest.approx(0.01)  # two prices on the same rows
+    two = spreads(scores_with(2, GAINS[:1])[0], "loss", "")[0]
+    assert two.loc["other", ""] == pytest.approx(np.hypot(0.01, 0.01) / 2)  # two data sets
 
 
 def test_a_score_that_a_method_has_on_some_data_sets_only_has_its_reason_in_the_caption():

@@ -45,7 +45,13 @@ SPAM_SUITE = Suite(
     "Spambase within hard budgets",
     spam_problems,
     spam_protocol,
-    (TableOf("loss"), TableOf("budget_accuracy"), TableOf("budget_auroc"), TableOf("features")),
+    (
+        TableOf("loss"),
+        TableOf("budget_accuracy"),
+        TableOf("budget_auroc"),
+        TableOf("price_accuracy"),
+        TableOf("features"),
+    ),
     "Spambase was used while the neural methods and the lattice agent of this package were developed, in other "
     "orders of its rows.",
     published=__file__,

@@ -11,6 +11,7 @@ import pytest
 
 import fsgym
 from fsgym.comparison import leaderboard
+from fsgym.comparison.noise import over_rows
 from fsgym.envs.registration import VARIANTS
 from fsgym.methods import REFERENCES, class_of, find_method, supported_options
 
@@ -105,6 +106,18 @@ def test_the_page_of_numbers_is_of_the_stored_rows():
     assert len(lines) == 2 + len(STORED["DatumWise-v0"]["rows"])
     row = stored_row("DatumWise-v0", "lattice")
     assert f"| lattice | {row['loss']:.4g} ± {row['loss_se']:.2g} | {row['accuracy']:.3f} |" in page
+
+
+def test_the_page_of_numbers_marks_what_is_within_noise_of_the_first():
+    lines = [line.strip("| ").split(" | ") for line in leaderboard.numbers_to_beat("DatumWise-v0").splitlines()[2:]]
+    shown = {cells[1]: cells[-1] for cells in lines}
+    first = stored_row("DatumWise-v0", lines[0][1])["losses"]
+    assert shown.pop(lines[0][1]) == "–"
+    for name, cell in shown.items():
+        differences = np.subtract(stored_row("DatumWise-v0", name)["losses"], first)
+        assert cell.startswith(f"{differences.mean():+.2g} (")
+        assert ("noise" in cell) is (over_rows(differences)[-1] == "noise")
+    assert 0 < sum("noise" in cell for cell in shown.values()) < len(shown)
 
 
 def test_both_readings_of_rcpi_have_rows_and_the_page_says_which():
