@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import cache
 
 import pytest
@@ -13,6 +14,21 @@ from fsgym import Dataset
 from support.model_files import agent_of
 from support.problems import DATA, MIXED, VARIANTS
 from support.threads import two_threads
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are deselected by their marks
+def pytest_collection_modifyitems(items):
+    """Half of the combinations of a test that is marked ``every_second`` are slow.
+
+    They are those with an odd sum of positions: each value of a parameter is still tested, and of three or more
+    parameters each pair of values.
+    """
+    seen: defaultdict = defaultdict(dict)  # by test and parameter, the position of each value
+    for item in items:
+        if item.get_closest_marker("every_second"):
+            places = [(seen[item.function, name], id(value)) for name, value in item.callspec.params.items()]
+            if sum(values.setdefault(value, len(values)) for values, value in places) % 2:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")

@@ -144,6 +144,7 @@ def test_temperatures_change_probabilities_alone_where_all_errors_cost_the_same(
     assert abs(after.probabilities - before.probabilities).max() > 0.05
 
 
+@pytest.mark.every_second
 @pytest.mark.parametrize("costs", [False, True])
 @pytest.mark.parametrize("agent", AGENTS)
 def test_sessions_tables_and_continued_paths_have_the_same_answers(agent, costs):
@@ -207,6 +208,7 @@ def test_damaged_temperatures_are_refused(wrong, tmp_path):
         load_classifier(tmp_path / "damaged")
 
 
+@pytest.mark.every_second
 @needs_node
 @pytest.mark.parametrize("costs", [False, True])
 @pytest.mark.parametrize("agent", AGENTS)

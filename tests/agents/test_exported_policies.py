@@ -51,6 +51,7 @@ FITTED = {
 }
 
 
+@pytest.mark.every_second
 @needs_node
 @pytest.mark.parametrize("variant", DEFAULT)
 @pytest.mark.parametrize("agent", [agent for agent in ASKED_AGENTS if agent != "adaptive"])
@@ -106,6 +107,7 @@ def check_certain(agent, variant, rule, n):
     return asked_by_model(plain, cases), steps
 
 
+@pytest.mark.every_second
 @needs_node
 @pytest.mark.parametrize("variant", DEFAULT)
 @pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network"])

@@ -95,6 +95,7 @@ def asked_of(model, row, **options):
     return asked, answer, session.probabilities[answer]
 
 
+@pytest.mark.every_second
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_sessions_and_tables_agree_row_by_row(model, rows, missing):
     model.calibrate(min_confidence=0.93)

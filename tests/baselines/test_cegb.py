@@ -84,6 +84,7 @@ def boost_lazily(X, y, n_iter, depth, eta, penalty, least=6):
     return scores, owned
 
 
+@pytest.mark.every_second
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("penalty", [0.0, 0.03, 0.2])
 def test_a_lazy_penalty_is_paid_once_a_row_and_feature(seed, penalty):
@@ -133,6 +134,7 @@ def test_gbfs_agrees_with_lightgbm_where_lightgbm_is_right(seed, depth, mu):
 QUICK = CEGBClassifier(n_estimators=20, cv=2, random_state=0)
 
 
+@pytest.mark.slow  # without options: tests/fsgym/methods/test_methods.py
 @parametrize_with_checks([CEGBClassifier(penalty="coupled", n_estimators=10, cv=None)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

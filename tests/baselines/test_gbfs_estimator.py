@@ -23,8 +23,14 @@ from baselines import GBFSClassifier, GBFSRegressor, gbfs_path
 QUICK = GBFSClassifier(n_iter=30, random_state=0)
 
 
-@parametrize_with_checks([GBFSRegressor(n_iter=30), GBFSClassifier(n_iter=5, step="newton")])
+@parametrize_with_checks([GBFSRegressor(n_iter=30)])
 def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([GBFSClassifier(n_iter=5, step="newton")])
+def test_scikit_learn_contract_of_further_settings(estimator, check):
     check(estimator)
 
 

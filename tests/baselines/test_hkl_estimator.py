@@ -12,14 +12,19 @@ from baselines import Booleanizer, DisjunctionClassifier
 from support.hkl_problems import NOISY
 
 
+@parametrize_with_checks([Booleanizer()])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         DisjunctionClassifier(p=1.5, connective="and", stop="sufficient", max_literals=2),
-        Booleanizer(),
         Booleanizer(2, negations=True),
     ]
 )
-def test_scikit_learn_contract(estimator, check):
+def test_scikit_learn_contract_of_further_settings(estimator, check):
     check(estimator)
 
 

@@ -33,8 +33,14 @@ WORKED = [
 ]  # fmt: skip
 
 
-@parametrize_with_checks([SparseGroupLasso(), SparseGroupLasso(solver="fista", fit_intercept=True)])
+@parametrize_with_checks([SparseGroupLasso()])
 def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([SparseGroupLasso(solver="fista", fit_intercept=True)])
+def test_scikit_learn_contract_of_further_settings(estimator, check):
     check(estimator)
 
 

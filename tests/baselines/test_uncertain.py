@@ -32,10 +32,17 @@ GROUPED = {"lam1": 0.0, "lam2": 3000.0, "s": 6, "random_state": 0}
     [
         UncertainExpander(s=3, random_state=0),
         UncertainSGLSelector(s=3, lam1=1.0, lam2=1.0, random_state=0),
-        UncertainHIKClassifier(lam1=0.0, lam2=10.0, s=4, kernel_input="histogram", solver="fista", random_state=0),
     ]
 )
 def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [UncertainHIKClassifier(lam1=0.0, lam2=10.0, s=4, kernel_input="histogram", solver="fista", random_state=0)]
+)
+def test_scikit_learn_contract_of_further_settings(estimator, check):
     check(estimator)
 
 
@@ -244,6 +251,7 @@ def test_classifier_is_its_parts(kernel_input):
 # -- the classifier among the methods
 
 
+@pytest.mark.every_second
 @pytest.mark.parametrize("table", ["two", "three"])
 @pytest.mark.parametrize("options", [{}, {"lam1": 1.0, "lam2": 3.0, "fit_intercept": True}, {"solver": "fista"}])
 def test_sparsity_grid_goes_from_no_feature_to_nearly_all_and_unused_features_have_no_effect(options, table):

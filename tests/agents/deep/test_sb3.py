@@ -25,6 +25,7 @@ from support.problems import make_data
 from support.rcpi_twin import problem
 
 
+@pytest.mark.every_second
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("name", RULES)
 def test_the_adapter_agrees_with_single_environments(name, missing):

@@ -248,6 +248,7 @@ def test_an_unfitted_classifier_raises_not_fitted(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.every_second
 @pytest.mark.parametrize("name", IDS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_all_ids_train_with_all_algorithms(name, algorithm):

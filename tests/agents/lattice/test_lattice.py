@@ -278,7 +278,8 @@ def test_an_unfitted_classifier_raises_not_fitted(tmp_path):
         LatticeClassifier().save(tmp_path / "nothing")
 
 
-@parametrize_with_checks(  # without options: in test_methods
+@pytest.mark.slow  # without options: tests/fsgym/methods/test_methods.py
+@parametrize_with_checks(
     [LatticeClassifier(budget=2, unknown=0, effort=0.1, random_state=0)], expected_failed_checks=expected_failed_checks
 )
 def test_scikit_learn_contract(estimator, check):

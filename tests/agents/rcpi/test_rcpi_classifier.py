@@ -45,6 +45,7 @@ def plain(cancer):
     return DatumWiseClassifier(lam=0.02, **QUICK).fit(X[:285], y[:285]), X, y
 
 
+@pytest.mark.slow  # without options: tests/fsgym/methods/test_methods.py
 @parametrize_with_checks(
     [DatumWiseClassifier(budget=2, n_iterations=3, random_state=0)], expected_failed_checks=expected_failed_checks
 )
@@ -98,6 +99,7 @@ def test_prices_by_name():
     assert unnamed.rules_.costs.tolist() == [1, 2]
 
 
+@pytest.mark.every_second
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_values_that_are_not_acquired_have_no_effect(variant, missing):

@@ -172,6 +172,7 @@ def test_info_says_whether_the_case_is_referred(action, referred):
     assert (info["prediction"], info["error_cost"]) == ((2, 0.25) if referred else (0, 1.0))
 
 
+@pytest.mark.every_second
 @pytest.mark.parametrize("legal", [True, False])
 def test_the_return_is_minus_the_loss(data, options, legal):
     env, rng = make(data, options), np.random.default_rng(5)
@@ -198,6 +199,7 @@ def test_the_return_is_minus_the_loss(data, options, legal):
             assert env.observation_space.contains(observation)
 
 
+@pytest.mark.every_second
 def test_values_and_labels_do_not_leak_before_they_are_due(data, options):
     """With other values where nothing was acquired, and other labels, every byte before the end is the same."""
     rng = np.random.default_rng(6)
@@ -221,6 +223,7 @@ def test_values_and_labels_do_not_leak_before_they_are_due(data, options):
                 assert returned[-1][-1]["prediction"] == again[-1][-1]["prediction"]
 
 
+@pytest.mark.every_second
 def test_same_seed_same_bytes(data, options):
     runs = []
     for _ in range(2):

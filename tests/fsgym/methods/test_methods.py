@@ -158,6 +158,7 @@ def test_a_row_of_which_nothing_is_used_gets_the_largest_class(name, table):
     assert nothing_used or name == "everything"
 
 
+@pytest.mark.every_second
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("name", or_slow(AGENTS))
 def test_answers_of_agents_depend_on_used_columns_only(name, grouped):
