@@ -62,10 +62,10 @@ def typing_text(column: Column) -> str:
 
 
 def number_or_text(text: str) -> float | str:
-    """The number that a text means, else the text: "1_000" and "1,5" are no numbers."""
+    """The number that a text in ASCII means, else the text: "1_000" and "1,5" are no numbers."""
     try:
         whole = text.removeprefix("-").isdecimal()
-        return text if "_" in text else int(text) if whole else float(text)
+        return text if "_" in text or not text.isascii() else int(text) if whole else float(text)
     except ValueError:
         return text
 
@@ -174,7 +174,7 @@ def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
             raise ValueError(
                 said("value_nan", refused=_refused(column, allowed_text(column), str(value)))
                 if feature != feature
-                else said("value_float32", name=repr(column.name), got=value)
+                else said("value_float32", name=repr(column.name), got=as_written(column, value))
             )
     if column.low is None or column.high is None or _within(np.float32(feature), column):
         return CheckedValue((feature,), "")

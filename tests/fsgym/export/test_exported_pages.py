@@ -14,7 +14,7 @@ import pytest
 from agents import DatumWiseClassifier
 from fsgym.data.columns import Column
 from fsgym.export.page import page_html
-from fsgym.session.values import check_value
+from fsgym.session.values import check_value, value_of_text
 from support.asked_models import asked_model, asked_table
 from support.clinic import clinic_model
 from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_model, cases_of, needs_node, run_node
@@ -22,6 +22,10 @@ from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_mod
 HOSTILE = ("</script><script>alert(1)</script>", "<!--", "a\u2028b", "'\"&amp;", "<img src=x onerror=alert(1)>")
 BOX = '<g class="box" data-known="[]" data-question="&quot;f&quot;"></g>'
 CHART = f"<svg><style>.box {{ fill: none }} /* &amp; */</style>{BOX}</svg>"
+MONEY = (
+    "AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KRW MXN MYR NGN NOK NZD "
+    "PEN PHP PKR PLN RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR $ € £ ¥ ₹ ₺ ₩ zł kr"
+)
 COLUMNS = [
     Column("crp", unit="mg/l", low=0.3, high=412.0),
     Column("it's", low=-1.5, high=1e-7),
@@ -85,6 +89,51 @@ def test_values_are_read_as_in_sessions():
             assert got["remark"] == wanted.remark, (column, text)
             if column.kind == "number":
                 assert got["value"] - column.offset == wanted.features[0]
+
+
+def read_by_page(given):
+    """What the page reads of each (column, text): a number, or None where it refuses."""
+    listed = [(c._asdict() | {"features": [0]}, text, False) for c, text in given]
+    script = SCRIPTS.parent.parent / "tests/support/read_values.js"
+    found = run_node(script, json.dumps({"folder": str(SCRIPTS), "values": listed}))
+    return [read.get("value") for read in found]
+
+
+def read_by_session(column, text):
+    try:
+        value = value_of_text(column, text)
+        check_value(column, value)
+        return float(value)
+    except ValueError:
+        return None
+
+
+@needs_node
+def test_numbers_in_all_writings_are_read_as_in_sessions():
+    marks = ("%", "EUR", "BPM")
+    writings = [(".", ""), (".", ","), (".", "'"), (",", ""), (",", "."), (",", " ")]
+    columns = [
+        Column("x", unit=unit, decimal=decimal, thousands=thousands, censored=censored)
+        for decimal, thousands in writings
+        for censored in ("", "half")
+        for unit in ("", *marks)
+    ]
+    plain = ("1.007", "1,007", "1.234,5", "1,234.5", "1.234.567", "1 234", "1'234", "12", "1,5e2", "-3.5", ".5", "5.")
+    odd = ("", "0x10", "0b1", "1.2.3", "١", "inf", "nan", "1_0", "−3", "--3", "EUR 3 EUR", "%%5")
+    texts = [*plain, *odd, *(f"<{t}" for t in (*plain, *odd)), "≤ 3", ">1,5", ">=5", "< 1,5"]
+    texts += [f(m) for m in marks for f in ("5 {}".format, "{}5".format, "{} 5".format, "<5{}".format, "<{}".format)]
+    given = [(column, text) for column in columns for text in texts]
+    wanted = [read_by_session(*pair) for pair in given]
+    assert [got for got in zip(given, read_by_page(given), wanted, strict=True) if got[1] != got[2]] == []
+    assert 0.1 < np.mean([value is not None for value in wanted]) < 0.9
+
+
+@needs_node
+def test_the_page_knows_the_currencies_of_tables():
+    given = [(Column("x", unit=unit), f"5 {unit}") for unit in [*MONEY.split(), "BPM", "Kr", "eur", "%"]]
+    wanted = [read_by_session(*pair) for pair in given]
+    assert read_by_page(given) == wanted
+    assert 20 < sum(value is not None for value in wanted) < len(given)
 
 
 @needs_node
