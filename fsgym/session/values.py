@@ -133,6 +133,15 @@ def as_written(column: Column, value: Any) -> str:
     return str(value).replace(".", column.decimal) if is_number else str(value)
 
 
+def number_in(column: Column, number: float) -> str:
+    """A number of a column in at most 12 digits, with the decimal sign with which it is typed.
+
+    >>> number_in(Column("crp", decimal=","), 12.925)
+    '12,925'
+    """
+    return f"{number:.12g}".replace(".", column.decimal)
+
+
 def allowed_text(column: Column) -> str:
     """What the value of a column may be, in words; its bounds have the decimal sign of the column.
 
@@ -153,7 +162,7 @@ def _bounds(column: Column) -> list[str]:
     """The range in training as text."""
     assert column.low is not None
     assert column.high is not None
-    return [f"{bound:.12g}".replace(".", column.decimal) for bound in (column.low, column.high)]
+    return [number_in(column, bound) for bound in (column.low, column.high)]
 
 
 def _refused(column: Column, allowed: str, got: str) -> str:
