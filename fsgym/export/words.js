@@ -36,8 +36,15 @@ const FsgymWords = (() => {
   // A number without the rounding of sums in another order, as in fsgym/text/speech.py.
   const same = (x) => (Number.isFinite(x) ? Number(x.toPrecision(12)) : x);
 
-  // A price, cost or share with the decimal sign of the language; values of columns are written as they are read.
-  const figure = (x, digits) => general(same(x), digits).replace(".", said("decimal"));
+  // A price, cost or share with the decimal sign of the language; values of columns are written as they are read. A number
+  // from 1e-9 to 1e15 has no exponent; all its digits before the decimal sign are written.
+  function figure(given, digits) {
+    const x = same(given), size = Math.abs(x), text = general(x, digits), power = text.split("e")[1];
+    const isPlain = power === undefined || size < 1e-9 || size >= 1e15;
+    const plain = isPlain ? text : size >= 1 ? fixed(x, 0) : trimmed(Number(text).toFixed(digits - 1 - Number(power)));
+    return plain.replace(".", said("decimal"));
+  }
+
   const moneyText = (x, digits = 4) => (speech.currency ? `${figure(x, digits)} ${speech.currency}` : figure(x, digits));
   const costText = (x, digits = 3) => (speech.same_unit ? moneyText(x, digits) : figure(x, digits));
 

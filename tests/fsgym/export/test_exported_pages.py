@@ -15,6 +15,7 @@ from agents import DatumWiseClassifier
 from fsgym.data.columns import Column
 from fsgym.export.page import page_html
 from fsgym.session.values import check_value, value_of_text
+from fsgym.text.speech import Speech, cost_text, money_text, number_text, sentences_of, speaking
 from support.asked_models import asked_model, asked_table
 from support.clinic import clinic_model
 from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_model, cases_of, needs_node, run_node
@@ -134,6 +135,30 @@ def test_the_page_knows_the_currencies_of_tables():
     wanted = [read_by_session(*pair) for pair in given]
     assert read_by_page(given) == wanted
     assert 20 < sum(value is not None for value in wanted) < len(given)
+
+
+@needs_node
+def test_money_is_written_in_plain_digits_as_in_sessions(tmp_path):
+    rng = np.random.default_rng(0)
+    numbers = [0.0, 2.5, 9999.5, 9999.7, 12345.0, 12344.5, 123456.789, -12345.0, 1e14, 1e15, 0.00002, 1.25e-7, 1e-12]
+    numbers += (10.0 ** rng.uniform(-10, 16, 300)).tolist()
+    script = tmp_path / "money.js"
+    script.write_text(
+        f"""const words = require({json.dumps(str(SCRIPTS / "words.js"))});
+        const {{ numbers, sentences }} = JSON.parse(require("fs").readFileSync(0, "utf8"));
+        words.speak({{ sentences, currency: "EUR", same_unit: true }});
+        const texts = numbers.map((x) => [words.moneyText(x), words.costText(x), words.figure(x, 10)]);
+        console.log(JSON.stringify(texts));"""
+    )
+    found = run_node(script, json.dumps({"numbers": numbers, "sentences": dict(sentences_of("de"))}))
+    with speaking(Speech("de", "EUR", same_unit=True)):
+        assert found == [[money_text(x), cost_text(x), number_text(x, ".10g")] for x in numbers]
+        assert [money_text(x) for x in (12345, 1234567.8, 9999.7, 0.00002)] == [
+            "12345 EUR",
+            "1234568 EUR",
+            "10000 EUR",
+            "0,00002 EUR",
+        ]
 
 
 @needs_node
