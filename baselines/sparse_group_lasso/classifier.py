@@ -106,7 +106,7 @@ def logistic_path(
                 start = _run_group_descent(descent, lam2, start, target, max_iter)
             else:
                 start = _run_newton(_State(X, y, Penalty(lam1, lam2, groups)), start, target, max_iter)
-            if start.gap > target:
+            if not start.gap <= target:  # also if it is no number
                 warnings.warn(
                     f"the duality gap is {start.gap:.3g} after {start.n_iter} Newton steps, above {target:.3g}; raise "
                     "max_iter, tol or the penalties",

@@ -230,7 +230,7 @@ def solve_sgl(
             solution = descent.w
         else:
             solution, gap, n_iter = _solve_on_working_sets(problem, lam1, lam2, w, target, max_iter)
-    if gap > target:
+    if not gap <= target:  # also if it is no number
         warnings.warn(
             f"the duality gap is {gap:.3g} after {n_iter} iterations, above {target:.3g}; raise max_iter, tol or the "
             "penalties, or start from the solution at larger penalties",

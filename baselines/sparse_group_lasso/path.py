@@ -35,12 +35,22 @@ class SGLPath(NamedTuple):
 
 
 def centred(X: NDArray, y: NDArray, fit_intercept: bool) -> tuple[NDArray, NDArray, NDArray, float]:
-    """Return the table and target, centred if there is an intercept, and the means that were subtracted."""
-    if not fit_intercept:
-        return X, y, np.zeros(X.shape[1]), 0.0
-    constant = np.ptp(X, axis=0) == 0
-    means, mean = np.where(constant, 0.0, X.mean(axis=0)), float(y.mean())
-    return np.where(constant, 0.0, X - means), y - mean, means, mean
+    """Return the table and target, centred if there is an intercept, and the means that were subtracted.
+
+    Raises ValueError if the squares of either have no finite sum: the duality gap would be no number.
+    """
+    means, mean = np.zeros(X.shape[1]), 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        if fit_intercept:
+            constant = np.ptp(X, axis=0) == 0
+            means, mean = np.where(constant, 0.0, X.mean(axis=0)), float(y.mean())
+            X, y = np.where(constant, 0.0, X - means), y - mean
+        for name, values in (("X", X.ravel("K")), ("y", y)):
+            if not np.isfinite(values @ values):
+                raise ValueError(
+                    f"{name} must have squares whose sum float64 can hold, got larger numbers; use a larger unit"
+                )
+    return X, y, means, mean
 
 
 def check_penalties(lam1: Any, lam2: Any) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from fsgym.chart.boxes import Box, Structure
 from fsgym.chart.ways import ChartFigures, answer_of
 from fsgym.data.columns import Column, Columns
 from fsgym.rules import Rules
+from fsgym.session.values import number_in
 from fsgym.text.messages import listing
 from fsgym.text.sentences import probability_text
 from fsgym.text.speech import said
@@ -53,7 +54,7 @@ def condition_text(limits: tuple[Limit, ...], columns: Columns, alone: str | Non
 
 
 def _interval_text(limit: Limit, column: Column) -> str:
-    low, high = (f"{v + column.offset:.12g}" for v in (limit.low, limit.high))
+    low, high = (number_in(column, v + column.offset) for v in (limit.low, limit.high))
     unit = f" {column.unit}" if column.unit else ""
     if np.isinf(limit.low) and limit.high >= ANY_NUMBER:
         return said("has_value")
@@ -79,18 +80,19 @@ def _whole_text(above: float, most: float, column: Column, unit: str) -> str:
     last = column.high if most >= ANY_NUMBER else np.floor(most)
     if first is None or last is None or first > last:
         return ""
+    low, high = number_in(column, first), number_in(column, last)
     if first == last:
-        return f"= {first:.12g}{unit}"
+        return f"= {low}{unit}"
     if np.isinf(above):
-        return said("at_most", high=f"{last:.12g}{unit}")
+        return said("at_most", high=f"{high}{unit}")
     if most >= ANY_NUMBER:
-        return said("or_more", low=f"{first:.12g}{unit}")
-    return said("from_to", low=f"{first:.12g}", high=f"{last:.12g}{unit}")
+        return said("or_more", low=f"{low}{unit}")
+    return said("from_to", low=low, high=f"{high}{unit}")
 
 
 def _levels_text(limits: list[Limit], column: Column) -> str:
     """Which levels of a category or bool meet the limits; their features count from 0."""
-    levels: Sequence[Any] = ("False", "True") if column.kind == "bool" else column.levels
+    levels: Sequence[Any] = (said("no"), said("yes")) if column.kind == "bool" else column.levels
     if len(column.feature_names) > 1:
         codes = np.eye(len(levels))
     else:

@@ -20,8 +20,7 @@ def price_range_text(price: tuple[float, float]) -> str:
     ('price 2', 'price 0 to 3')
     """
     low, high = number_text(price[0]), money_text(price[1])
-    same = f"{price[0]:.4g}" == f"{price[1]:.4g}"
-    return price_text(price[0]) if same else said("price_range", low=low, high=high)
+    return price_text(price[0]) if number_text(price[1]) == low else said("price_range", low=low, high=high)
 
 
 def paid_text(paid: tuple[float, float]) -> str:
@@ -31,8 +30,7 @@ def paid_text(paid: tuple[float, float]) -> str:
     ('paid 2', 'paid 1 to 3')
     """
     low, high = number_text(paid[0]), money_text(paid[1])
-    same = f"{paid[0]:.4g}" == f"{paid[1]:.4g}"
-    return said("paid", paid=high) if same else said("paid_range", low=low, high=high)
+    return said("paid", paid=high) if number_text(paid[1]) == low else said("paid_range", low=low, high=high)
 
 
 def classes_text(classes: Sequence[float], labels: Sequence[Any]) -> str:

@@ -225,13 +225,13 @@ class Dialog:
         elif self._chosen is not None:
             self._start_anew()
         else:
-            log = self.session.log()
+            log, ended = self.session.log(), self.session.stopped
             try:
                 self.session.undo()
             except ValueError as error:
                 self._screen.show(f"{error}.", "red")
                 return
-            self._screen.show(words.undone_text(log[-1]))
+            self._screen.show(words.undone_text(log, ended))
             self._start_anew()
 
     def _start_anew(self) -> None:

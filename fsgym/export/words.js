@@ -36,8 +36,15 @@ const FsgymWords = (() => {
   // A number without the rounding of sums in another order, as in fsgym/text/speech.py.
   const same = (x) => (Number.isFinite(x) ? Number(x.toPrecision(12)) : x);
 
-  // A price, cost or share with the decimal sign of the language; values of columns are written as they are read.
-  const figure = (x, digits) => general(same(x), digits).replace(".", said("decimal"));
+  // A price, cost or share with the decimal sign of the language; values of columns are written as they are read. A number
+  // from 1e-9 to 1e15 has no exponent; all its digits before the decimal sign are written.
+  function figure(given, digits) {
+    const x = same(given), size = Math.abs(x), text = general(x, digits), power = text.split("e")[1];
+    const isPlain = power === undefined || size < 1e-9 || size >= 1e15;
+    const plain = isPlain ? text : size >= 1 ? fixed(x, 0) : trimmed(Number(text).toFixed(digits - 1 - Number(power)));
+    return plain.replace(".", said("decimal"));
+  }
+
   const moneyText = (x, digits = 4) => (speech.currency ? `${figure(x, digits)} ${speech.currency}` : figure(x, digits));
   const costText = (x, digits = 3) => (speech.same_unit ? moneyText(x, digits) : figure(x, digits));
 
@@ -236,24 +243,30 @@ const FsgymWords = (() => {
   // A text without outer spaces; a whole number also without decimals of zero, as 3 for 3.0.
   const withoutDecimals = (text) => text.trim().replace(/^(-?[0-9]+)\.0*$/, "$1");
 
+  // Currencies that tables are read with, as in fsgym/data/written.py; "%" stands only behind a number.
+  const CURRENCY = /^([$€£¥₹]|EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|zł|kr)$/;
+
+  // A number without thousands separators, with this decimal sign.
+  const plainNumber = (sign) => new RegExp(`^[+-]?([0-9]+(${sign}[0-9]*)?|${sign}[0-9]+)(e[+-]?[0-9]+)?$`, "i");
+
   // The plain text of a number that is written as in the table of the model: its decimal sign and thousands separators,
   // per cent or currency as the unit, and limits as <1,5; null where the text is no number, or may be two, as 1.007.
   function plainText(column, typed) {
     const { decimal = ".", thousands = "", censored = "", unit } = column;
-    const isMark = /^(%|[$€£¥₹]|[A-Z]{3}|zł|kr)$/.test(unit);
+    const isCurrency = CURRENCY.test(unit), isMark = isCurrency || unit === "%";
     if (decimal === "." && !thousands && !censored && !isMark) return typed;
     const limit = (typed.match(/^(<=|>=|[<>≤≥])\s*/) || [""])[0];
     let number = typed.slice(limit.length);
-    if (isMark && number.startsWith(unit)) number = number.slice(unit.length).trimStart();
+    if (isCurrency && number.startsWith(unit)) number = number.slice(unit.length).trimStart();
     else if (isMark && number.endsWith(unit)) number = number.slice(0, -unit.length).trimEnd();
     if (limit && !["limit", "half"].includes(censored)) return null;
     const sign = decimal === "," ? "," : "\\.", group = { ",": ",", ".": "\\.", "'": "['’]", " ": "[ \u00a0\u202f]" }[thousands];
-    const isPlain = new RegExp(`^[+-]?([0-9]+(${sign}[0-9]*)?|${sign}[0-9]+)(e[+-]?[0-9]+)?$`, "i").test(number);
+    const isGrouped = /^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+$/.test(number); // with points, which then may be for thousands
     let plain = null;
-    if (isPlain) plain = number;
+    if (plainNumber(sign).test(number)) plain = number;
     else if (group && new RegExp(`^[+-]?[1-9][0-9]{0,2}(${group}[0-9]{3})+(${sign}[0-9]*)?$`).test(number)) {
       plain = number.replace(new RegExp(group, "g"), "");
-    } else if (decimal === "," && thousands !== "." && !/^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+$/.test(number)) plain = number;
+    } else if (decimal === "," && thousands !== "." && plainNumber("\\.").test(number) && !isGrouped) plain = number;
     if (plain === null) return null;
     plain = plain.replace(",", ".");
     return limit.startsWith("<") || limit.startsWith("≤") ? (censored === "half" ? String(Number(plain) / 2) : plain) : plain;
@@ -262,10 +275,10 @@ const FsgymWords = (() => {
   function readNumber(column, text, accept, refused) {
     const typed = plainText(column, text);
     if (typed === null) throw new Refusal(`${refused}.`);
-    if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(typed)) throw new Refusal(`${refused}.`);
+    if (!plainNumber("\\.").test(typed)) throw new Refusal(`${refused}.`);
     const value = Number(typed), feature = Math.fround(value - column.offset);
     if (!Number.isFinite(feature)) {
-      throw new Refusal(`${said("value_float32", { name: quoted(column.name), got: typed })}.`);
+      throw new Refusal(`${said("value_float32", { name: quoted(column.name), got: written(column, typed) })}.`);
     }
     if (column.low === null || column.high === null || isWithin(feature, column)) return { value, remark: "" };
     const hint = factorHint(value, column);

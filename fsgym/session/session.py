@@ -16,7 +16,7 @@ from fsgym.session.asked_model import AskedModel
 from fsgym.session.step import CertaintyRule, Question, Step
 from fsgym.session.steps import Case, explain_step, make_step, question_on, start_case
 from fsgym.text.messages import brief
-from fsgym.text.speech import said
+from fsgym.text.speech import number_text, said
 
 # What a person says in a session, as plain records that can be written and replayed.
 
@@ -556,9 +556,10 @@ class Session:
             return f"{name!r} cannot be acquired before {needed!r}; {advice}"
         price = case.legal_and_prices()[1][j]
         if rules.budget_cost is not None and not case.affords(price):
+            left, budget = number_text(rules.budget_cost - case.spent), number_text(rules.budget_cost)
             return (
-                f"{name!r} cannot be acquired: its price is {price:g}, and {rules.budget_cost - case.spent:g} of the "
-                f"budget of {rules.budget_cost:g} is left; {advice}"
+                f"{name!r} cannot be acquired: its price is {number_text(price)}, and {left} of the budget of {budget} "
+                f"is left; {advice}"
             )
         if case.acquired[list(rules.groups[j])].any():
             return f"{name!r} is known already{self._how_to_take_back(name)}"

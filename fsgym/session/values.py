@@ -62,10 +62,10 @@ def typing_text(column: Column) -> str:
 
 
 def number_or_text(text: str) -> float | str:
-    """The number that a text means, else the text: "1_000" and "1,5" are no numbers."""
+    """The number that a text in ASCII means, else the text: "1_000" and "1,5" are no numbers."""
     try:
         whole = text.removeprefix("-").isdecimal()
-        return text if "_" in text else int(text) if whole else float(text)
+        return text if "_" in text or not text.isascii() else int(text) if whole else float(text)
     except ValueError:
         return text
 
@@ -133,6 +133,15 @@ def as_written(column: Column, value: Any) -> str:
     return str(value).replace(".", column.decimal) if is_number else str(value)
 
 
+def number_in(column: Column, number: float) -> str:
+    """A number of a column in at most 12 digits, with the decimal sign with which it is typed.
+
+    >>> number_in(Column("crp", decimal=","), 12.925)
+    '12,925'
+    """
+    return f"{number:.12g}".replace(".", column.decimal)
+
+
 def allowed_text(column: Column) -> str:
     """What the value of a column may be, in words; its bounds have the decimal sign of the column.
 
@@ -153,7 +162,7 @@ def _bounds(column: Column) -> list[str]:
     """The range in training as text."""
     assert column.low is not None
     assert column.high is not None
-    return [f"{bound:.12g}".replace(".", column.decimal) for bound in (column.low, column.high)]
+    return [number_in(column, bound) for bound in (column.low, column.high)]
 
 
 def _refused(column: Column, allowed: str, got: str) -> str:
@@ -174,7 +183,7 @@ def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
             raise ValueError(
                 said("value_nan", refused=_refused(column, allowed_text(column), str(value)))
                 if feature != feature
-                else said("value_float32", name=repr(column.name), got=value)
+                else said("value_float32", name=repr(column.name), got=as_written(column, value))
             )
     if column.low is None or column.high is None or _within(np.float32(feature), column):
         return CheckedValue((feature,), "")

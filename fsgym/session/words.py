@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fsgym.data.columns import Column
 from fsgym.session.session import LogEntry
 from fsgym.session.step import Alternative, Step
+from fsgym.session.values import check_value, number_in
 from fsgym.text.sentences import price_text, values_text
 from fsgym.text.speech import cost_text, money_text, number_text, said
 
@@ -21,9 +22,11 @@ def value_text(column: Column, value: Any) -> str:
     """A value with its unit.
 
     >>> value_text(Column("crp", unit="mg/l"), 12.5), value_text(Column("ill", "bool"), True)
-    ('12.5 mg/l', 'True')
+    ('12.5 mg/l', 'yes')
     """
-    text = str(value) if isinstance(value, int | str) else f"{value:.12g}".replace(".", column.decimal)
+    if column.kind == "bool":
+        return said("yes" if check_value(column, value).features[0] else "no")
+    text = str(value) if isinstance(value, int | str) else number_in(column, value)
     return f"{text} {column.unit}" if column.unit else text
 
 
@@ -105,9 +108,12 @@ def comes_now_text(name: str) -> str:
     return said("comes_now", name=name)
 
 
-def undone_text(entry: LogEntry) -> str:
-    """What is said where what was said last is undone."""
-    return said("postponed_no_longer", name=entry.name) if entry.kind == "later" else taken_back_text(entry.name)
+def undone_text(log: Sequence[LogEntry], ended: bool) -> str:
+    """What is said where ``undo`` follows this log; ``ended``: it takes back only that the session ended."""
+    if ended:
+        return said("ended_no_longer")
+    name, kind = log[-1].name, log[-1].kind
+    return said("postponed_no_longer", name=name) if kind == "later" else taken_back_text(name)
 
 
 def without_advice(error: Exception) -> str:

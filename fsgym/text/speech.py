@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -97,12 +98,17 @@ def translated(text: str) -> str:
 def number_text(value: float, form: str = ".4g") -> str:
     """A price, cost or share with the decimal sign of the language; values of columns are written as they are read.
 
+    A number from 1e-9 to 1e15 has no exponent; all its digits before the decimal sign are written.
+
     >>> with speaking(Speech("de")):
-    ...     number_text(2.5)
-    '2,5'
+    ...     number_text(2.5), number_text(12345), number_text(0.00002)
+    ('2,5', '12345', '0,00002')
     """
     same = float(f"{value:.12g}")  # so that sums in another order, as on exported pages, are not said otherwise
-    return f"{same:{form}}".replace(".", said("decimal"))
+    text = f"{same:{form}}"
+    if "e" in text and 1e-9 <= abs(same) < 1e15:  # by hand
+        text = f"{same:.0f}" if abs(same) >= 1 else f"{Decimal(text):f}"
+    return text.replace(".", said("decimal"))
 
 
 def money_text(price: float, form: str = ".4g") -> str:

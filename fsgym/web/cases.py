@@ -178,7 +178,7 @@ def undo(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
         return ""
     log, ended = case.session.log(), case.session.stopped
     case.session.undo()
-    return "" if ended else undone_text(log[-1])
+    return undone_text(log, ended)
 
 
 def take_back(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from baselines import SparseGroupLasso, sgl_lambda_max, sgl_path
 from baselines.sparse_group_lasso.exact import AugmentedLagrangian, BlockDescent, SGLProblem, solve_sgl
 from baselines.sparse_group_lasso.fista import duality_gap, run_fista, squared_norm
+from baselines.sparse_group_lasso.group_lasso import GroupDescent
 from baselines.sparse_group_lasso.groups import make_groups
 from baselines.sparse_group_lasso.penalty import Penalty
 from support.sgl_problems import X8, Y8, distances, near_copies, objective
@@ -318,6 +319,25 @@ def test_bad_numbers_are_refused(bad):
             call(broken, Y8)
         with pytest.raises(ValueError, match=r"NaN|infinity"):
             call(X8, np.where(np.arange(8) == 1, bad, Y8))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("name", "scale"), [("X", 1e155), ("y", 1e155), ("y", 1e308)])
+@pytest.mark.parametrize("lam1", [0.0, 1.0])
+def test_numbers_whose_squares_overflow_are_refused(name, scale, intercept, lam1):
+    """Their duality gap is no number; it counted as converged, and all coefficients were 0."""
+    data = {"X": X8, "y": Y8 / np.abs(Y8).max()}
+    data[name] = data[name] * scale
+    with pytest.raises(ValueError, match=f"{name} must have squares"):
+        SparseGroupLasso(lam1, 1.0, 2, fit_intercept=intercept).fit(**data)
+    with pytest.raises(ValueError, match=f"{name} must have squares"):
+        sgl_lambda_max(data["X"], data["y"], tau=0.5, groups=2, fit_intercept=intercept)
+
+
+def test_a_gap_that_is_no_number_is_not_converged(monkeypatch):
+    monkeypatch.setattr(GroupDescent, "gap", lambda *_: np.nan)
+    with pytest.warns(ConvergenceWarning, match="the duality gap is nan"):
+        SparseGroupLasso(0.0, 1.0, 2).fit(X8, Y8)
 
 
 def test_lambda_max_and_path_refuse_in_a_sentence():

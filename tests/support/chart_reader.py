@@ -75,7 +75,7 @@ class ChartReader:
         named = sorted((c for c in case if condition.startswith(f"{c} ")), key=len)
         column = named[-1] if named else self.columns[question][0]
         rest = condition.removeprefix(f"{column} ") if named else condition
-        value = case[column]
+        value = {True: "yes", False: "no"}[case[column]] if isinstance(case[column], bool) else case[column]
         if rest.endswith(" or no value"):
             if value is None:
                 return True
@@ -84,7 +84,7 @@ class ChartReader:
             return (value is None) == (rest == "has no value")
         if value is None:
             return False
-        if not isinstance(value, str | bool) and (whole := WHOLE.fullmatch(rest)):
+        if not isinstance(value, str) and (whole := WHOLE.fullmatch(rest)):
             low, high = float(whole["number"]), float(whole["last"] or whole["number"])
             return (whole["sign"] == "at most " or value >= low) and (rest.endswith(" or more") or value <= high)
         if rest.startswith("= "):

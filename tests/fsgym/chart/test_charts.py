@@ -15,8 +15,12 @@ from sklearn.model_selection import train_test_split
 
 import fsgym
 from agents import DatumWiseClassifier, LatticeClassifier, MixtureClassifier, load_classifier
+from fsgym.chart.action_tree import ANY_NUMBER, Limit
 from fsgym.chart.asked import follow_policy
+from fsgym.chart.views import condition_text
+from fsgym.data.columns import Column, Columns
 from fsgym.rules.states import legal_and_prices
+from fsgym.text.speech import Speech, speaking
 from support import patients
 from support.asked_models import QUICK, REST, asked_model, asked_table
 from support.chart_reader import ChartReader
@@ -147,6 +151,18 @@ def test_conditions_of_one_value_are_those_of_the_policy():
         steps = [model.step({names[box.question]: float(v)}, spent=1.0, accept=True) for v in pair]
         one, other = (s.question.name if s.question else s.answer for s in steps)
         assert one != other
+
+
+def test_conditions_are_written_as_values_are_typed():
+    """With a comma where the column has one: 12.925 would be read as 12925 there. Yes and no as on the buttons."""
+    columns = Columns([Column("crp", unit="mg/l", decimal=",", thousands="."), Column("ill", "bool")])
+    texts = [
+        condition_text((Limit(feature, low, high, False),), columns)
+        for feature, low, high in ((0, 12.925, ANY_NUMBER), (0, -np.inf, 1.5), (0, 1.5, 2.25), (1, 0.5, ANY_NUMBER))
+    ]
+    assert texts == ["crp > 12,925 mg/l", "crp ≤ 1,5 mg/l", "crp > 1,5 and ≤ 2,25 mg/l", "ill = yes"]
+    with speaking(Speech("de")):
+        assert condition_text((Limit(1, -np.inf, 0.5, False),), columns) == "ill = nein"
 
 
 def test_a_chart_is_cut_and_says_what_it_costs():

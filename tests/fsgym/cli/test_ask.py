@@ -200,6 +200,18 @@ def test_undo_of_a_postponement_does_not_say_that_a_value_is_taken_back(model, c
     assert dialog.session.log() == []
 
 
+@pytest.mark.parametrize("n_answers", [0, 1])
+def test_undo_of_an_end_takes_back_nothing_else(model, capsys, n_answers):
+    """It named the last answer, which stayed, or failed where there was none."""
+    session = model.session()
+    for _ in range(n_answers):
+        session.unknown("age")
+    session.stop()
+    dialog, _ = talk(model, ["u", "q"], session)
+    assert "The end of the case is taken back." in capsys.readouterr().out
+    assert len(dialog.session.log()) == n_answers
+
+
 @pytest.mark.parametrize(
     ("word", "key"), [*((word, key) for key, word in KEYS.items()), ("stop", "x"), ("quit", "q"), ("Unknown", "s")]
 )

@@ -14,7 +14,8 @@ import pytest
 from agents import DatumWiseClassifier
 from fsgym.data.columns import Column
 from fsgym.export.page import page_html
-from fsgym.session.values import check_value
+from fsgym.session.values import check_value, value_of_text
+from fsgym.text.speech import Speech, cost_text, money_text, number_text, sentences_of, speaking
 from support.asked_models import asked_model, asked_table
 from support.clinic import clinic_model
 from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_model, cases_of, needs_node, run_node
@@ -22,6 +23,10 @@ from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_mod
 HOSTILE = ("</script><script>alert(1)</script>", "<!--", "a\u2028b", "'\"&amp;", "<img src=x onerror=alert(1)>")
 BOX = '<g class="box" data-known="[]" data-question="&quot;f&quot;"></g>'
 CHART = f"<svg><style>.box {{ fill: none }} /* &amp; */</style>{BOX}</svg>"
+MONEY = (
+    "AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KRW MXN MYR NGN NOK NZD "
+    "PEN PHP PKR PLN RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR $ € £ ¥ ₹ ₺ ₩ zł kr"
+)
 COLUMNS = [
     Column("crp", unit="mg/l", low=0.3, high=412.0),
     Column("it's", low=-1.5, high=1e-7),
@@ -85,6 +90,75 @@ def test_values_are_read_as_in_sessions():
             assert got["remark"] == wanted.remark, (column, text)
             if column.kind == "number":
                 assert got["value"] - column.offset == wanted.features[0]
+
+
+def read_by_page(given):
+    """What the page reads of each (column, text): a number, or None where it refuses."""
+    listed = [(c._asdict() | {"features": [0]}, text, False) for c, text in given]
+    script = SCRIPTS.parent.parent / "tests/support/read_values.js"
+    found = run_node(script, json.dumps({"folder": str(SCRIPTS), "values": listed}))
+    return [read.get("value") for read in found]
+
+
+def read_by_session(column, text):
+    try:
+        value = value_of_text(column, text)
+        check_value(column, value)
+        return float(value)
+    except ValueError:
+        return None
+
+
+@needs_node
+def test_numbers_in_all_writings_are_read_as_in_sessions():
+    marks = ("%", "EUR", "BPM")
+    writings = [(".", ""), (".", ","), (".", "'"), (",", ""), (",", "."), (",", " ")]
+    columns = [
+        Column("x", unit=unit, decimal=decimal, thousands=thousands, censored=censored)
+        for decimal, thousands in writings
+        for censored in ("", "half")
+        for unit in ("", *marks)
+    ]
+    plain = ("1.007", "1,007", "1.234,5", "1,234.5", "1.234.567", "1 234", "1'234", "12", "1,5e2", "-3.5", ".5", "5.")
+    odd = ("", "0x10", "0b1", "1.2.3", "١", "inf", "nan", "1_0", "−3", "--3", "EUR 3 EUR", "%%5")
+    texts = [*plain, *odd, *(f"<{t}" for t in (*plain, *odd)), "≤ 3", ">1,5", ">=5", "< 1,5"]
+    texts += [f(m) for m in marks for f in ("5 {}".format, "{}5".format, "{} 5".format, "<5{}".format, "<{}".format)]
+    given = [(column, text) for column in columns for text in texts]
+    wanted = [read_by_session(*pair) for pair in given]
+    assert [got for got in zip(given, read_by_page(given), wanted, strict=True) if got[1] != got[2]] == []
+    assert 0.1 < np.mean([value is not None for value in wanted]) < 0.9
+
+
+@needs_node
+def test_the_page_knows_the_currencies_of_tables():
+    given = [(Column("x", unit=unit), f"5 {unit}") for unit in [*MONEY.split(), "BPM", "Kr", "eur", "%"]]
+    wanted = [read_by_session(*pair) for pair in given]
+    assert read_by_page(given) == wanted
+    assert 20 < sum(value is not None for value in wanted) < len(given)
+
+
+@needs_node
+def test_money_is_written_in_plain_digits_as_in_sessions(tmp_path):
+    rng = np.random.default_rng(0)
+    numbers = [0.0, 2.5, 9999.5, 9999.7, 12345.0, 12344.5, 123456.789, -12345.0, 1e14, 1e15, 0.00002, 1.25e-7, 1e-12]
+    numbers += (10.0 ** rng.uniform(-10, 16, 300)).tolist()
+    script = tmp_path / "money.js"
+    script.write_text(
+        f"""const words = require({json.dumps(str(SCRIPTS / "words.js"))});
+        const {{ numbers, sentences }} = JSON.parse(require("fs").readFileSync(0, "utf8"));
+        words.speak({{ sentences, currency: "EUR", same_unit: true }});
+        const texts = numbers.map((x) => [words.moneyText(x), words.costText(x), words.figure(x, 10)]);
+        console.log(JSON.stringify(texts));"""
+    )
+    found = run_node(script, json.dumps({"numbers": numbers, "sentences": dict(sentences_of("de"))}))
+    with speaking(Speech("de", "EUR", same_unit=True)):
+        assert found == [[money_text(x), cost_text(x), number_text(x, ".10g")] for x in numbers]
+        assert [money_text(x) for x in (12345, 1234567.8, 9999.7, 0.00002)] == [
+            "12345 EUR",
+            "1234568 EUR",
+            "10000 EUR",
+            "0,00002 EUR",
+        ]
 
 
 @needs_node

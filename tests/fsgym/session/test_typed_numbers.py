@@ -13,6 +13,8 @@ import pytest
 import fsgym.export
 from fsgym.data.columns import Column
 from fsgym.session.values import typing_text, value_of_text
+from fsgym.session.words import value_text
+from fsgym.text.speech import Speech, speaking
 
 WORDS = Path(fsgym.export.__file__).parent / "words.js"
 PLAIN, COMMA = Column("c"), Column("c", decimal=",")
@@ -38,6 +40,13 @@ def test_how_to_type_is_said():
     assert typing_text(COMMA) == "a number, with a decimal comma"
     assert typing_text(GERMAN) == "a number from 0,5 to 5000 €, with a decimal comma and . for thousands"
     assert typing_text(PLAIN) == "a number"
+
+
+def test_yes_and_no_are_shown_in_the_language_of_the_page():
+    ill = Column("ill", "bool")
+    assert [value_text(ill, value) for value in (True, False, "true", 0)] == ["yes", "no", "yes", "no"]
+    with speaking(Speech("de")):
+        assert [value_text(ill, value) for value in (True, False)] == ["ja", "nein"]
 
 
 def test_the_page_reads_and_says_the_same():
