@@ -215,8 +215,9 @@ def estimate_loss(
     rows = LabelledRows(X, y)
     n = len(y)  # type: ignore[arg-type]
     parts = list(_folds(X.X if isinstance(X, Dataset) else X, y, cv, groups))
-    for train, test in parts:
-        _check_classes(y, train, test, groups is not None)
+    if not (isinstance(X, Dataset) and X.bins is not None):  # a bin may have no rows in training
+        for train, test in parts:
+            _check_classes(y, train, test, groups is not None)
     folds = Parallel(n_jobs=n_jobs, max_nbytes=None)(  # no data in shared files, which a kill would leave
         delayed(_evaluate_fold)(classifier, rows.select(train), rows.select(test)) for train, test in parts
     )

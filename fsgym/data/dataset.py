@@ -15,7 +15,7 @@ from fsgym.data.case_costs import check_case_costs, has_names, mean_prices
 from fsgym.data.checks import as_pandas, check_image_shape, check_names, check_table, columns_by_name, encode_labels
 from fsgym.data.columns import Columns, check_columns
 from fsgym.data.groups import resolve_groups
-from fsgym.data.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups
+from fsgym.data.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups, units_by_class
 from fsgym.data.scaling import Scaling, stored_bounds, subtract_offsets
 from fsgym.data.targets import Bins, OrderedCosts, as_bins, check_target_numbers, costs_of_order
 from fsgym.support.arrays import array_form, digest_of_form
@@ -422,8 +422,9 @@ class Dataset:
 
         With ``row_groups`` no group is on both sides. The shares of the rows and of the classes are then as close to
         ``train_share`` as whole groups allow, every class is in the training part, and the rows keep their order.
-        With few groups, or one of most rows, several seeds may give the same split. The parts of a numeric target have
-        the bins of the training part (``Bins.of_other``).
+        With few groups, or one of most rows, several seeds may give the same split. A numeric target is stratified by
+        five parts of its numbers, unless one of them has a single row, or rows in a single group. The parts have the
+        bins of the training part (``Bins.of_other``).
 
         Raises ValueError where a class has a single row or one part would be too small; with ``row_groups``, where
         there is only one group or the rows of a class are all in one group.
@@ -454,7 +455,7 @@ class Dataset:
         if self.numbers is not None:  # of which the split must not depend on the bins
             strata = Bins.of(self.numbers, STRATA)
             y, classes = strata.codes(self.numbers), np.arange(strata.n_bins)
-            y = y if np.bincount(y).min() > 1 else np.zeros_like(y)
+            y = y if units_by_class(y, self.row_groups, len(classes)).min() > 1 else np.zeros_like(y)
         check_splittable(y, self.row_groups, classes, self.name)
         try:
             if self.row_groups is None:

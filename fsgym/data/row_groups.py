@@ -61,12 +61,9 @@ def has_other_length(values: Any, n_samples: int) -> bool:
 
 def check_splittable(y: NDArray[np.int64], groups: NDArray[np.int64] | None, classes: NDArray, name: str) -> None:
     """ValueError unless each class that has rows has two, or with groups, rows in two of them."""
-    units, unit = y, "row"
-    if groups is not None:
-        if groups.max() == 0:
-            raise ValueError(f"all rows of {name!r} are in one group, but a split of row groups needs two")
-        units, unit = np.unique(np.column_stack([groups, y]), axis=0)[:, 1], "group of rows"
-    counts = np.bincount(units, minlength=len(classes))
+    if groups is not None and groups.max() == 0:
+        raise ValueError(f"all rows of {name!r} are in one group, but a split of row groups needs two")
+    counts, unit = units_by_class(y, groups, len(classes)), "row" if groups is None else "group of rows"
     if (counts == 1).any():
         rare = classes[int(np.flatnonzero(counts == 1)[0])]
         number = "; if the target is a number, pass bins=16 (--numeric-target)" if classes.dtype.kind == "f" else ""
@@ -74,6 +71,12 @@ def check_splittable(y: NDArray[np.int64], groups: NDArray[np.int64] | None, cla
             f"class {rare!s} of {name!r} has a single {unit}, but a stratified split needs two; "
             f"drop or merge that class{number}"
         )
+
+
+def units_by_class(y: NDArray[np.int64], groups: NDArray[np.int64] | None, n_classes: int) -> NDArray[np.int64]:
+    """The number of rows of each class, or with groups of the groups in which it has rows, int64 (n_classes,)."""
+    units = y if groups is None else np.unique(np.column_stack([groups, y]), axis=0)[:, 1]
+    return np.bincount(units, minlength=n_classes)
 
 
 def shared_group(groups: NDArray[np.int64], train: NDArray | slice, test: NDArray | slice) -> int | None:

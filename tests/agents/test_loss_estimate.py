@@ -117,3 +117,12 @@ def test_labels_may_be_of_pandas_and_groups_are_those_of_the_interval():
 def test_the_number_of_jobs_is_checked():
     with pytest.raises(ValueError, match="n_jobs"):
         MajorityClassifier().estimate_loss(np.zeros((4, 1)), [0, 1, 0, 1], n_jobs=0)
+
+
+def test_numbers_of_which_each_bin_is_in_one_group():
+    groups = np.repeat(np.arange(4), 25)
+    X = groups[:, None] + np.random.default_rng(0).normal(0, 0.1, (100, 2))
+    data = Dataset(X, groups + np.linspace(0, 0.1, 100), row_groups=groups, bins=4)
+    estimate = LatticeClassifier(lam=0.01, random_state=0).estimate_loss(data, cv=2)
+    assert estimate.loss > 0.5  # a number that no training row has, some bins away
+    assert np.isfinite(estimate.losses).all()

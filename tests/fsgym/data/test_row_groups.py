@@ -205,6 +205,18 @@ def test_folds_are_stratified():
     assert np.bincount(fold) == pytest.approx(np.full(5, len(y) / 5), abs=5)
 
 
+def test_numbers_are_split_where_each_part_of_them_is_in_one_group():
+    groups = np.repeat(np.arange(4), 25)
+    data = visits(groups + np.linspace(0, 0.1, 100), groups, bins=4)
+    found = {tuple(np.unique(groups[data.split_index(0.7, seed)[0]])) for seed in range(8)}
+    assert len(found) > 1
+    assert {len(parts) for parts in found} == {3}
+    train, test = data.split(0.7)
+    assert (train.n_samples, test.n_samples) == (75, 25)
+    with pytest.raises(ValueError, match="in one group"):
+        data.replace(row_groups=np.zeros(100)).split()
+
+
 def test_a_split_into_folds_keeps_groups_together():
     y = np.arange(60) % 2
     data = Dataset(np.arange(60.0)[:, None], y, row_groups=np.arange(60) // 4)
