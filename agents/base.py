@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,6 +45,7 @@ from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS, set_rule_options
+from fsgym.support.checks import check_choice
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
 from fsgym.text.messages import listing, warn_caller
 
@@ -348,7 +349,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             X = X.to_frame() if has_columns else X.to_array()
         if is_frame(X) and has_columns and has_names(X):
             return self.columns_.encode(X, missing_columns)
-        if missing_columns != "error":
+        if check_choice(missing_columns, "missing_columns", *get_args(MissingColumns)) != "error":
             raise ValueError(
                 f"missing_columns={missing_columns!r} needs a table with names, and a model fitted on such a table"
             )
@@ -548,7 +549,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """The share of rows that are answered correctly; one that is referred to a person is not.
 
-        For a numeric target minus the mean absolute error, or minus the mean squared error where answers are means.
+        For a numeric target minus the mean absolute error, or minus the mean squared error where answers are means;
+        NaN where a row is referred, as it has no number: ``fsgym.evaluate`` counts what a referral costs.
 
         Parameters
         ----------

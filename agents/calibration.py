@@ -62,7 +62,7 @@ class PathStates(NamedTuple):
 
 def check_calibration(calibration: Any) -> Calibration:
     """ValueError unless it is one of ``CALIBRATIONS``."""
-    if calibration not in CALIBRATIONS:
+    if not isinstance(calibration, str) or calibration not in CALIBRATIONS:
         raise ValueError(explain_unknown("calibration", calibration, CALIBRATIONS))
     return calibration
 

@@ -19,7 +19,7 @@ from fsgym.envs.trajectories import Trajectories, price_orders
 from fsgym.evaluation.evaluate import evaluate
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
-from fsgym.support.checks import generator_of, is_integer
+from fsgym.support.checks import check_prices, generator_of, is_integer
 from fsgym.text.messages import brief
 
 
@@ -43,7 +43,7 @@ def optimum(joint: NDArray[np.float64], rules: Rules, case_costs: CaseCosts | No
     joint : float64 (2, ..., 2, n_classes), probabilities
     rules : Rules, for the same numbers of features and classes
     case_costs : sequence of (share, costs), optional
-        Prices by case: the share of the cases with each vector of prices (n_acquisitions,), which is drawn with the
+        Prices by case: the share of the cases with these prices, (n_acquisitions,) or by name, which is drawn with the
         case, independently of its features and class, and known from the start. Without them, rules with prices by
         case count at their means.
 
@@ -67,7 +67,7 @@ def optimum(joint: NDArray[np.float64], rules: Rules, case_costs: CaseCosts | No
     """
     joint = _check_joint(joint, rules)
     if case_costs is not None:
-        return sum(share * optimum(joint, rules.at_prices(costs)) for share, costs in _check_shares(case_costs))
+        return sum(share * optimum(joint, rules.at_prices(costs)) for share, costs in _check_shares(case_costs, rules))
     state = rules.blank_state()
 
     def moves(taken: tuple[int, ...], spent: float) -> list[tuple[int, float]]:
@@ -138,7 +138,7 @@ def expected_loss(policy: Any, joint: NDArray[np.float64], rules: Rules, case_co
     if not rules.costs_by_case:
         raise ValueError("the rules must have prices by case where case_costs are given: Rules(costs_by_case=True)")
     total = 0.0
-    for share, costs in _check_shares(case_costs):
+    for share, costs in _check_shares(case_costs, rules):
         priced = data.replace(case_costs=np.tile(costs, (len(labels), 1)))
         total += share * _expected_on(policy, joint, priced, rules)
     return total
@@ -265,11 +265,18 @@ def _check_joint(joint: Any, rules: Rules | None = None) -> NDArray[np.float64]:
     return table
 
 
-def _check_shares(case_costs: CaseCosts) -> list[tuple[float, NDArray[np.float64]]]:
-    pairs = [(float(share), np.asarray(costs, dtype=np.float64)) for share, costs in case_costs]
-    if not pairs or min(share for share, _ in pairs) < 0 or abs(sum(share for share, _ in pairs) - 1.0) > 1e-6:
-        raise ValueError(f"the shares of case_costs must be 0 or more, with sum 1, got {brief([p[0] for p in pairs])}")
-    return pairs
+def _check_shares(case_costs: CaseCosts, rules: Rules) -> list[tuple[float, NDArray[np.float64]]]:
+    try:
+        pairs = [(float(share), costs) for share, costs in case_costs]
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"case_costs must be pairs of a share and prices, such as [(0.7, [1, 1]), (0.3, [5, 1])], got "
+            f"{brief(case_costs)}"
+        ) from None
+    shares = [share for share, _ in pairs]
+    if not (shares and all(share >= 0 for share in shares) and abs(sum(shares) - 1.0) <= 1e-6):  # also for NaN
+        raise ValueError(f"the shares of case_costs must be 0 or more, with sum 1, got {brief(shares)}")
+    return [(share, check_prices(costs, rules.names, "case_costs")) for share, costs in pairs]
 
 
 def _refuse_illegal(legal: bool) -> None:

@@ -379,7 +379,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
 
     @contextmanager
     def _learner(self, task: TrainingTask) -> Iterator[ChoosingLearner | InformedLearner]:
-        if self.learner != "auto" and self.learner not in LEARNERS:
+        if not isinstance(self.learner, str) or self.learner not in ("auto", *LEARNERS):
             raise ValueError(explain_unknown("learner", self.learner, ["auto", *LEARNERS]))
         names = list(LEARNERS) if self.learner == "auto" else [self.learner]
         with ExitStack() as stack:

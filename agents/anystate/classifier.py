@@ -74,7 +74,7 @@ class AnyStateLearner(Learner):
 
     def learn_at(self, rules: Rules) -> LearntPolicy:
         """Learn the policy at the prices of these rules."""
-        rules.check_largest_loss(MAX_LOSS)
+        rules.check_largest_loss(MAX_LOSS, self.task.dataset.case_costs)
         data, weight = self.task.dataset, self.task.weight
         candidates, skipped, given = self.candidates(rules), self.task.skipped, self.task.given
         return learn_policy(candidates, data, self.fold, weight, rules, self.seed, skipped, given)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fsgym.data.cells import MISSING_WORDS, UnmatchedCells, as_bools, as_numbers, level_codes, stripped
 from fsgym.data.checks import check_names
 from fsgym.data.written import CENSORED, THOUSANDS, Remarks, Writing, read_written
+from fsgym.support.checks import check_choice
 from fsgym.text.messages import brief, explain_unknown, listing, warn_caller
 
 if TYPE_CHECKING:
@@ -299,8 +300,7 @@ class Columns(Sequence[Column]):
         ValueError, TypeError
             If a column is absent, there are two of a name, or a cell is not of its column's kind.
         """
-        if missing_columns not in get_args(MissingColumns):
-            raise ValueError(f"missing_columns must be 'error' or 'unavailable', got {brief(missing_columns)}")
+        check_choice(missing_columns, "missing_columns", *get_args(MissingColumns))
         repeated = table.columns[table.columns.duplicated()]
         for name in self.names:
             if name in repeated:

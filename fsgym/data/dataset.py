@@ -17,7 +17,7 @@ from fsgym.data.columns import Columns, check_columns
 from fsgym.data.groups import resolve_groups
 from fsgym.data.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups, units_by_class
 from fsgym.data.scaling import Scaling, stored_bounds, subtract_offsets
-from fsgym.data.targets import Bins, OrderedCosts, as_bins, check_target_numbers, costs_of_order
+from fsgym.data.targets import Bins, OrderedCosts, as_bins, check_order, check_target_numbers, costs_of_order
 from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.checks import check_prices
 from fsgym.text.html import dataset_html
@@ -46,7 +46,7 @@ class Dataset:
     y : array-like of shape (n_samples,)
         Labels of any sortable type; stored as codes, int64, into ``classes``. With ``bins``, numbers.
     classes : array-like of shape (n_classes,), optional
-        All labels in sorted order; by default those found in ``y``.
+        All labels in sorted order; by default those found in ``y``. Not with ``bins``.
     feature_names : sequence of n_features str, optional
         By default the columns of a DataFrame if they are texts, else ``x0, x1, ...``. A DataFrame with columns of these
         names is read by name, in any order; one with other names is read by position.
@@ -154,6 +154,8 @@ class Dataset:
         if bins is not None:
             if ordered is not None:
                 raise ValueError("ordered and bins must not both be given: grades are classes, and bins are of numbers")
+            if classes is not None:
+                raise ValueError("classes and bins must not both be given: bins are the classes of a numeric target")
             numbers = check_target_numbers(y, n_samples)
             bins = as_bins(bins, numbers)
             y, classes = bins.codes(numbers), np.arange(bins.n_bins)
@@ -187,12 +189,13 @@ class Dataset:
         put(self, "row_groups", together)
         put(self, "name", str(name))
         put(self, "columns", columns)
-        put(self, "ordered", None if ordered is None else tuple(ordered))
+        if np.iterable(ordered) and not isinstance(ordered, str | bytes):
+            ordered = tuple(ordered)  # type: ignore[arg-type]
+        check_order(ordered, labels.tolist(), ordered_costs)
+        put(self, "ordered", ordered)
         put(self, "ordered_costs", ordered_costs)
         put(self, "bins", bins)
         put(self, "_numbers", numbers)
-        if ordered is not None:
-            costs_of_order(ordered, labels.tolist(), ordered_costs)  # checks them
         prices = None if costs is None else check_prices(costs, acquisitions)
         of_cases = None if case_costs is None else check_case_costs(case_costs, n_samples, acquisitions, prices)
         if of_cases is not None and (prices is None or has_names(case_costs)):
@@ -301,8 +304,9 @@ class Dataset:
         A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
         ``X`` is replaced; ``group_names``, ``costs`` and ``case_costs`` when ``groups`` are (``groups=None`` makes each
         feature an acquisition of its own); ``case_costs`` when ``costs`` are, and ``costs`` to the means of new
-        ``case_costs``; ``columns`` when ``feature_names`` are, and the other way round; ``row_groups`` and
-        ``case_costs`` when ``X`` or ``y`` is replaced by one of another length. All others stay the same: a new ``X``
+        ``case_costs``; ``columns`` when ``feature_names`` are, and the other way round; ``ordered_costs`` when
+        ``ordered`` is; ``classes`` when ``bins`` are given; ``row_groups`` and ``case_costs`` when ``X`` or ``y`` is
+        replaced by one of another length. All others stay the same: a new ``X``
         keeps ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has other labels.
         Acquisitions that a mapping of ``case_costs`` does not name keep their prices.
 
@@ -344,6 +348,10 @@ class Dataset:
                 parameters["columns"] = Columns.of_numbers(names, self.columns.offsets)
         if changes.get("columns") is not None:
             parameters["feature_names"] = None
+        if "ordered" in changes:
+            parameters["ordered_costs"] = "linear"
+        if changes.get("bins") is not None:
+            parameters["classes"] = None
         if any(has_other_length(changes[k], self.n_samples) for k in ("X", "y") if k in changes):
             parameters |= {"row_groups": None, "case_costs": None}
         if "costs" in changes:
@@ -358,7 +366,8 @@ class Dataset:
 
     def _parameters(self) -> dict[str, Any]:
         """The arguments that recreate this data set."""
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {"y": self.target}
+        classes = self.classes if self.bins is None else None
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"y": self.target, "classes": classes}
 
     def to_frame(self) -> pd.DataFrame:
         """The table that the features encode: one column per column, with levels as text and None for missing ones."""

@@ -197,7 +197,8 @@ def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "al
     check_split(split)
     reading = check_reading(given)
     loaded = _load_table(name, reading) if is_table else _load_by_name(os.fspath(name), data_dir, reading)
-    if any(v is not None for v in (given.ordered, given.bins)) or given.answers != "median":
+    chosen = given.answers != "median" or given.ordered_costs != "linear"
+    if chosen or given.ordered is not None or given.bins is not None:
         loaded = loaded._replace(dataset=with_target(loaded.dataset, given))
     if given.units is None:
         return loaded
@@ -207,7 +208,7 @@ def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "al
 
 def check_split(split: Any) -> None:
     """ValueError for a part that no data set has."""
-    if split not in SPLIT_NAMES:
+    if not isinstance(split, str) or split not in SPLIT_NAMES:
         raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, got {brief(split)}")
 
 

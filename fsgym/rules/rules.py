@@ -423,18 +423,25 @@ class Rules:
             return read_only(np.zeros((0, self.n_acquisitions)))
         return read_only(case_costs, np.float64)
 
-    def largest_loss(self) -> float:
-        """The largest loss that an episode could have, with all acquisitions and the costliest answer."""
-        with np.errstate(over="ignore"):
-            prices = np.maximum(self.costs, self.unrelated_costs)
-            return float(prices.sum() * self.lam + np.abs(self.answer_costs).max())
+    def largest_loss(self, case_costs: NDArray[np.float64] | None = None) -> float:
+        """The largest loss that an episode could have, with all acquisitions and the costliest answer.
 
-    def check_largest_loss(self, limit: float) -> None:
+        ``case_costs``, float64 (n_samples, n_acquisitions), are the prices by case of the rows; without them the means
+        count.
+        """
+        with np.errstate(over="ignore"):
+            spent = np.maximum(self.costs, self.unrelated_costs).sum()
+            if case_costs is not None:
+                spent = max(spent, case_costs.sum(axis=1).max())
+            return float(spent * self.lam + np.abs(self.answer_costs).max())
+
+    def check_largest_loss(self, limit: float, case_costs: NDArray[np.float64] | None = None) -> None:
         """ValueError where an episode could have a larger loss than a learner's arithmetic can represent."""
-        if self.largest_loss() > limit:
+        largest = self.largest_loss(case_costs)
+        if largest > limit:
             raise ValueError(
-                f"prices and error costs must not add up to more than {limit:g} in one episode, got "
-                f"{self.largest_loss():g}; use a larger unit"
+                f"prices and error costs must not add up to more than {limit:g} in one episode, got {largest:g}; use a "
+                "larger unit"
             )
 
     def reward_costs(self) -> Costs:

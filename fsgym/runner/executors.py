@@ -37,7 +37,7 @@ Call = tuple[Any, ...]  # the arguments of ``execute``
 
 def check_backend(backend: Any, scheduler: Any, n_jobs: Any) -> None:
     """Raise ValueError for a backend, scheduler or number of processes that cannot be used."""
-    if backend not in BACKENDS:
+    if not isinstance(backend, str) or backend not in BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if backend == "loky" and scheduler is not None:
         raise ValueError(

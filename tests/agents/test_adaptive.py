@@ -170,6 +170,9 @@ def test_a_file_with_another_learner_is_refused(fitted, tmp_path):
 def test_an_unknown_learner_is_refused_in_a_sentence(fitted):
     with pytest.raises(ValueError, match=r"unknown learner 'latice'.*lattice"):
         AdaptiveClassifier(learner="latice").fit(fitted[1])
+    for parameter in ("learner", "calibration"):
+        with pytest.raises(ValueError, match=f"unknown {parameter} array"):
+            AdaptiveClassifier(**{parameter: np.array(["lattice", "none"])}).fit(fitted[1])
 
 
 def test_a_target_is_searched_with_the_learner_that_is_better_where_the_first_one_meets_it():

@@ -21,6 +21,7 @@ from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import random_splits
 from fsgym.envs.env import DatumWiseEnv
 from fsgym.methods import METHODS, load_class
+from support.refusals import one_sentence
 
 NAMES = ["scan", "blood", "noise", "age"]
 
@@ -371,3 +372,27 @@ def test_rules_of_a_data_set_in_another_order_are_those_of_the_same_names():
     rules = Rules.for_dataset(others, costs=prices, lam=0.01)
     assert rules.names != model.rules_.names
     assert fsgym.evaluate(model, others, rules=rules).loss == fsgym.evaluate(model, grouped).loss
+
+
+def test_a_row_that_could_lose_too_much_for_the_arithmetic_is_refused():
+    data = two_equal_features(100, 0)
+    prices = np.array(data.case_costs)
+    prices[0, 0] = 1e10
+    with pytest.raises(ValueError, match=r"must not add up to more than 1e\+09 in one episode, got 1e\+10"):
+        MixtureClassifier(lam=1.0, random_state=0).fit(data.replace(case_costs=prices))
+
+
+@pytest.mark.parametrize(
+    "case_costs",
+    [5, {"x0": [1] * 5}, [(1.0,)], [("all", [1] * 5)], [(np.nan, [1] * 5)], [(1.0, [1] * 4)], [(1.0, {"x0": 1})], []],
+)
+def test_shares_that_are_none_are_refused(case_costs):
+    with pytest.raises((ValueError, TypeError), match="case_costs") as caught:
+        exact.optimum(exact.parity(5), Rules(5, 2, costs_by_case=True), case_costs)
+    assert one_sentence(caught.value)
+
+
+def test_shares_of_prices_by_name():
+    joint, rules = exact.naive_bayes(5), Rules(5, 2, lam=0.05, costs_by_case=True)
+    named = [(1.0, {f"x{j}": j for j in range(5)})]
+    assert exact.optimum(joint, rules, named) == exact.optimum(joint, rules, [(1.0, np.arange(5))])

@@ -16,6 +16,7 @@ from fsgym.data.reading.numbers import numbers_of
 from fsgym.data.reading.reading import Reading, check_reading, declared_in, table_of_other_file
 from fsgym.data.reading.tables import read_table
 from fsgym.data.written import Writing, plain_text
+from fsgym.support.checks import check_choice
 from fsgym.text.messages import brief, closest, explain_unknown, listing
 
 if TYPE_CHECKING:
@@ -122,8 +123,7 @@ def select_columns(
     table: pd.DataFrame, columns: Columns, what: str, missing_columns: MissingColumns = "error"
 ) -> pd.DataFrame:
     """The columns in their order; one that the table lacks is an error, or missing in every row."""
-    if missing_columns not in get_args(MissingColumns):
-        raise ValueError(f"missing_columns must be 'error' or 'unavailable', got {brief(missing_columns)}")
+    check_choice(missing_columns, "missing_columns", *get_args(MissingColumns))
     absent = [name for name in columns.names if name not in table.columns]
     if absent and missing_columns == "error":
         others = [str(name) for name in table.columns if name not in columns.names]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading import excel
@@ -14,8 +14,9 @@ from fsgym.data.reading.numbers import AS_PLAIN, Declared, Found, numbers_of, wi
 from fsgym.data.reading.tables import read_parquet, read_table
 from fsgym.data.repeated import DUPLICATES, duplicate_groups
 from fsgym.data.suspicions import check_numeric, find_label_suspicion, find_note, find_suspicion, plain_numbers
-from fsgym.data.targets import as_bins, check_target_numbers
+from fsgym.data.targets import BinAnswers, OrderedCosts, as_bins, check_target_numbers
 from fsgym.data.written import CENSORED, THOUSANDS, Writing
+from fsgym.support.checks import check_choice
 from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, warn_caller
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def check_reading(options: Reading) -> Reading:
         not isinstance(separator, str) or len(separator) != 1 or separator.isalnum() or separator in "\"'\r\n\0._"
     ):
         raise ValueError(f"separator must be one character such as ',', ';', '|' or 'tab', got {brief(separator)}")
-    if decimal is not None and decimal not in (".", ","):
+    if decimal is not None and (not isinstance(decimal, str) or decimal not in (".", ",")):
         raise ValueError(f"decimal must be '.' or ',', got {brief(decimal)}")
     if decimal is not None and decimal == separator:
         raise ValueError(f"separator and decimal must be different characters, got {brief(decimal)} for both")
@@ -96,8 +97,10 @@ def check_reading(options: Reading) -> Reading:
         )
     if thousands is not None and thousands == decimal:
         raise ValueError(f"decimal and thousands must be different characters, got {brief(decimal)} for both")
-    if options.censored is not None and options.censored not in CENSORED:
+    if options.censored is not None and (not isinstance(options.censored, str) or options.censored not in CENSORED):
         raise ValueError(f"censored must be one of {', '.join(CENSORED)}, got {brief(options.censored)}")
+    check_choice(options.answers, "answers", *get_args(BinAnswers))
+    check_choice(options.ordered_costs, "ordered_costs", *get_args(OrderedCosts))
     if options.sheet is not None and not isinstance(options.sheet, str):
         raise TypeError(f"sheet must be the name of a sheet, or its number as a text, got {brief(options.sheet)}")
     row = options.header_row
@@ -113,7 +116,7 @@ def with_target(dataset: Dataset, reading: Reading) -> Dataset:
             raise ValueError(f"answers={reading.answers!r} needs bins, those of a numeric target (--numeric-target)")
         return dataset.replace(ordered=reading.ordered, ordered_costs=reading.ordered_costs)
     bins = as_bins(reading.bins, check_target_numbers(dataset.target), reading.answers)
-    return dataset.replace(ordered=reading.ordered, bins=bins)
+    return dataset.replace(ordered=reading.ordered, ordered_costs=reading.ordered_costs, bins=bins)
 
 
 def _names(option: str, value: Any) -> tuple[str, ...]:

@@ -104,6 +104,16 @@ def test_rules_take_the_costs_of_the_target_unless_others_are_given():
     assert Rules.for_dataset(squared.rows([0, 1])).error_costs[0].tolist() == [0, 1, 4]
 
 
+def test_targets_replace_each_other():
+    graded = Dataset(X, X[:, 0], ordered=iter([0.0, 1.0, 2.0]), ordered_costs="squared")
+    assert graded.ordered == (0.0, 1.0, 2.0)
+    assert graded.replace(ordered=None).error_costs is None
+    assert graded.replace(ordered=None, y=Y, bins=5).bins.n_bins == 5
+    data = numeric()
+    assert data.replace(bins=3).n_classes == 3
+    assert data.replace(bins=None, y=X[:, 0]).classes.tolist() == [0, 1, 2]
+
+
 def test_grades_in_another_order_than_the_alphabet():
     costs = costs_of_order(["low", "mid", "high"], ["high", "low", "mid"], "linear")
     assert costs[0].tolist() == [0, 2, 1]
@@ -184,6 +194,11 @@ def test_numbers_in_words_stay_numbers():
         ({"bins": None, "y": X[:, 0], "ordered": "012"}, "must list the classes"),
         ({"bins": None, "y": np.arange(200), "ordered": np.arange(200)}, "at most 50 classes, and there are 200"),
         ({"bins": None, "y": X[:, 0], "ordered": [0.0, 1.0, 2.0], "ordered_costs": "cubic"}, "'linear' or 'squared'"),
+        ({"bins": None, "y": X[:, 0], "ordered": 5}, "must list the classes from one end to the other, got 5"),
+        ({"bins": None, "y": X[:, 0], "ordered_costs": "cubic"}, "'linear' or 'squared'"),
+        ({"bins": None, "y": X[:, 0], "ordered_costs": "squared"}, "ordered_costs='squared' needs ordered"),
+        ({"ordered_costs": "squared"}, "ordered_costs='squared' needs ordered"),
+        ({"classes": [0, 1, 2, 3, 4]}, "classes and bins must not both"),
     ],
 )
 def test_mistakes_are_one_sentence(options, match):
@@ -210,6 +225,10 @@ def test_numbers_from_a_table_and_its_parts(tmp_path):
         (np.arange(200) + 0.5, {}, r"if it is a number, pass bins=16 \(--numeric-target\)"),
         (Y, {"bins": [500]}, "none of the 200 numbers is 500 or more"),
         (X[:, 0], {"answers": "mean"}, "needs bins"),
+        (X[:, 0], {"ordered_costs": "squared"}, "ordered_costs='squared' needs ordered"),
+        (Y, {"ordered_costs": "cubic", "bins": 5}, "'linear' or 'squared'"),
+        *((Y, {option: np.arange(2)}, option) for option in ("answers", "ordered_costs", "decimal", "thousands")),
+        *((Y, {option: np.arange(2)}, option) for option in ("censored", "split")),
     ],
 )
 def test_mistakes_with_tables(column, options, match):
