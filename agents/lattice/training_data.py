@@ -295,7 +295,8 @@ class TrainingData:
     weight : float64 (n_samples,) with mean 1, or None for equal weights
         All means over rows are weighted. Columns and folds are not: they do not depend on weights.
     error_costs : float64 (n_classes, n_classes), as of ``Rules``; None: all errors cost the same
-        No probability is learnt with them. They only tell how many rows decide, see ``size_at_stake``.
+        No probability is learnt with them. They only tell how many rows decide, see ``size_at_stake``, and so which
+        models are fitted, and how much these are shrunk.
     column_of : int64 (n_features,), the column of the table that each feature encodes; None: each is a column
     given_basis : Basis, optional, by default fitted to ``X``
     given_ingredients : Ingredients, optional, by default those that the number of rows and classes allows
@@ -400,6 +401,13 @@ class TrainingData:
             return self.effective_size
         saving = np.ptp(self.error_costs, axis=0)[self.y]
         return _effective(self.weighted(saving / saving.max())) if saving.any() else self.effective_size
+
+    @property
+    def shrinkage(self) -> float:
+        """Factor of the penalties of boosted trees and logistic regression; 1 where all errors cost the same."""
+        if not self.is_small:
+            return 1.0
+        return min(self.effective_size / self.size_at_stake, const.MAX_SHRINKAGE)
 
     def one_per_column(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """The features without all but the first of each column, whose features are available together."""

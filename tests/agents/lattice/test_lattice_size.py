@@ -199,7 +199,7 @@ def smooth_risk(n, rng):
     return np.column_stack([age, pain, rng.normal(size=(n, 2))]), risk
 
 
-def test_few_rows_that_decide_by_their_error_costs_get_the_models_of_few_rows():
+def test_few_rows_that_decide_by_their_error_costs_get_the_models_of_few_rows(monkeypatch):
     rng = np.random.default_rng(0)
     X, risk = smooth_risk(1500, rng)
     data = Dataset(X, rng.random(1500) < risk)
@@ -222,7 +222,17 @@ def test_few_rows_that_decide_by_their_error_costs_get_the_models_of_few_rows():
     shifted = prepared(UNEQUAL + 3.0)  # what each answer costs at least cannot be saved
     assert shifted.size_at_stake == pytest.approx(few.size_at_stake)
     weight = np.where(data.y == 1, 25.0, 1.0)
-    assert prepared(None, weight / weight.mean()).ingredients == few.ingredients
+    weighted = prepared(None, weight / weight.mean())
+    assert weighted.ingredients == few.ingredients
+    assert (equal.shrinkage, weighted.shrinkage) == (1.0, 1.0)  # of weights, the hessians and the residuals know
+    assert few.shrinkage == pytest.approx(1500 / few.size_at_stake)
+    assert prepared(UNEQUAL**2).shrinkage == const.MAX_SHRINKAGE
+    spread = []
+    for most in (1.0, const.MAX_SHRINKAGE):
+        monkeypatch.setattr(const, "MAX_SHRINKAGE", most)
+        fitted = fit_classifier(few, np.arange(4), cross_fit(few, np.arange(4)))
+        spread.append([np.ptp(fitted.coefficients[1:]), np.ptp(fitted.boosted.value)])
+    assert (np.array(spread[1]) < spread[0]).all()
 
 
 def test_models_of_few_rows_are_left_out_where_they_take_too_long():
