@@ -233,6 +233,7 @@ class TrainingTask(NamedTuple):
     given : tuple of int, those of ``known`` that each case brings before the policy begins
     telling : tuple of int
         Features for which it goes with the class whether they are missing, which the policy is not to learn.
+    error_costs : float64 (n_classes, n_classes), as of ``Rules``; None: all errors cost the same
     """
 
     dataset: Dataset
@@ -243,6 +244,7 @@ class TrainingTask(NamedTuple):
     skipped: AcquisitionIndices = ()
     given: AcquisitionIndices = ()
     telling: tuple[int, ...] = ()
+    error_costs: NDArray[np.float64] | None = None
 
 
 class Learner(ABC):
@@ -360,7 +362,13 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         skipped = np.flatnonzero(uninformative_acquisitions(weighted_rows.X, any_rules) & ~known)
         known, rng = np.flatnonzero(known), generator_of(self.random_state)
         task = TrainingTask(
-            weighted_rows, weight, any_rules.groups, tuple(known.tolist()), rng, tuple(skipped.tolist())
+            weighted_rows,
+            weight,
+            any_rules.groups,
+            tuple(known.tolist()),
+            rng,
+            tuple(skipped.tolist()),
+            error_costs=any_rules.error_costs,
         )
         with self._learner(task) as learner:
             for model, rules in zip(models, rules_of_models):

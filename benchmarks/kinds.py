@@ -4,9 +4,10 @@ python benchmarks/kinds.py --out rows.csv                            # rows that
 python benchmarks/kinds.py --kinds xor,rare --methods adaptive --seed 7001
 
 Not speed. The reference of a table of bits is the exact optimum (``fsgym.exact``), which knows the distribution and,
-before the first acquisition, which values of the row are missing. Its policy is computed once more by other code and
-followed on the test rows; the script stops where the two disagree. The reference of the cubes and of Syn is that of
-``fsgym.evaluation.reference_policies``, which knows the distribution: an upper bound of the optimum.
+before the first acquisition, which values of the row are missing. Its policy is computed once more by other code, which
+also does it for features of more values, and followed on the test rows; the script stops where the two disagree. The
+reference of the cubes and of Syn is that of ``fsgym.evaluation.reference_policies``, which knows the distribution: an
+upper bound of the optimum.
 
 Each kind has one price. Settings that are no prices are chosen by the loss on validation rows, as the suites do. On
 test rows, errors count by their probability given all values of the row. A difference is the mean of a method's loss
@@ -35,6 +36,8 @@ for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from numpy.typing import ArrayLike  # noqa: E402
+from scipy.optimize import brentq  # noqa: E402
+from scipy.special import expit  # noqa: E402
 
 from fsgym import Dataset, Evaluation, Rules, evaluate  # noqa: E402
 from fsgym.comparison.cell import fit_on  # noqa: E402
@@ -45,7 +48,7 @@ from fsgym.datasets import Cube, CubeNM, Syn  # noqa: E402
 from fsgym.datasets.generators import SyntheticData  # noqa: E402
 from fsgym.envs.trajectories import Trajectories  # noqa: E402
 from fsgym.evaluation.reference_policies import reference  # noqa: E402
-from fsgym.exact import all_rows, optimum, sample  # noqa: E402
+from fsgym.exact import all_rows, optimum  # noqa: E402
 from fsgym_studies.suites.methods import chosen_methods  # noqa: E402
 
 METHODS = ("adaptive", "stopping", "panel", "cegb", "cart")
@@ -54,6 +57,7 @@ TEST_ROWS = 20_000
 REFERENCE_ROWS = 50_000  # simulated for the reference of a cube
 WARM_ROWS = 1000  # of a first fit, which compiles; from this size on, the default agent tries the network
 LIMIT, LARGE_LIMIT = 0.015, 0.02  # above the reference; the second for many classes, or more features than rows
+UNEQUAL_LIMIT = 2.0  # of the kind whose errors cost 1000 and 40, where acquiring nothing costs 38; by hand
 OUT_OF_REACH = 1e3  # price of a missing value, which no policy pays
 TOLERANCE = 1e-9  # between two computations of an optimum
 MOST_ERRORS = 4.0  # standard errors between an optimum and the mean loss of its policy over the test rows
@@ -172,16 +176,20 @@ class KnownPolicy:
 class Bits:
     """Bits with a known joint distribution, among acquisitions that are independent of them and of the class.
 
+    They may also be features of more values, 0, 1, 2 and so on.
+
     Attributes
     ----------
-    joint : float64 (2, ..., 2, n_classes), as for ``fsgym.exact``
+    joint : float64 (2, ..., 2, n_classes), as for ``fsgym.exact``; with other lengths for features of more values
     n_rows : int, for training
     lam : float
-    n_noise : int, number of the other acquisitions, of ``noise_size`` random bits each, at price 1
+    n_noise : int, number of the other acquisitions, of ``noise_size`` random bits each, at price ``noise_cost``
     options : mapping, options of ``Rules`` for the bits, but for ``lam``
     missing : float64 (n_bits, n_classes), the probability in each class that the value of a bit is missing; or 0
     noise_missing : float, that of the other bits
     limit : float, above the reference
+    noise_cost : float
+    noise_values : int, of the noise in place of the two of bits
     """
 
     joint: np.ndarray
@@ -193,6 +201,8 @@ class Bits:
     missing: ArrayLike = 0.0
     noise_missing: float = 0.0
     limit: float = LIMIT
+    noise_cost: float = 1.0
+    noise_values: int = 2
 
     def table(self, n_rows: int, rng: np.random.Generator) -> Table:
         """Draw a table with its columns in random order, and compute its reference; RuntimeError if that is wrong."""
@@ -220,15 +230,17 @@ class Bits:
             own.n_classes,
             lam=own.lam,
             groups=groups,
-            costs=np.append(own.costs, np.ones(self.n_noise)),
+            costs=np.append(own.costs, np.full(self.n_noise, self.noise_cost)),
             error_costs=own.error_costs,
             prerequisites=None if own.prerequisites is None else np.pad(own.prerequisites, (0, self.n_noise)),
         )
         return rules.reordered(features.tolist(), order.tolist()), features, order
 
     def _draw(self, n_rows: int, features: np.ndarray, rng: np.random.Generator) -> Dataset:
-        bits, y = sample(self.joint, n_rows, rng)
-        noise = rng.integers(0, 2, (n_rows, self.n_noise * self.noise_size)).astype(np.float32)
+        cells = rng.choice(self.joint.size, n_rows, p=self.joint.ravel() / self.joint.sum())
+        *values, y = np.unravel_index(cells, self.joint.shape)
+        bits = np.column_stack(values).astype(np.float32)
+        noise = rng.integers(0, self.noise_values, (n_rows, self.n_noise * self.noise_size)).astype(np.float32)
         bits[rng.random(bits.shape) < self._missing()[:, y].T] = np.nan
         noise[rng.random(noise.shape) < self.noise_missing] = np.nan
         return Dataset(np.hstack([bits, noise])[:, features], y, classes=range(self.joint.shape[-1]))
@@ -258,7 +270,8 @@ class Bits:
             joint = self._joint_with(np.array(pattern))
             rules = own.replace(costs=np.where(pattern, OUT_OF_REACH, own.costs)) if any(pattern) else own
             found[pattern] = solve(joint, rules)
-            exact = optimum(joint / joint.sum(), rules) * joint.sum()
+            has_bits = joint.shape[:-1] == (2,) * own.n_features
+            exact = optimum(joint / joint.sum(), rules) * joint.sum() if has_bits else found[pattern].loss
             if abs(exact - found[pattern].loss) > TOLERANCE:
                 raise RuntimeError(f"the optimum is {exact} by fsgym.exact, and {found[pattern].loss} by this script")
         return found
@@ -328,6 +341,19 @@ def rare(rng: np.random.Generator) -> Bits:
     return Bits(given_class(ones, [0.98, 0.02]), n_rows=2000, lam=0.02, n_noise=14, options=options)
 
 
+def unequal(rng: np.random.Generator) -> Bits:
+    """6 % positives, whose risk rises with the upper half of four numbers; missing one costs 25 false alarms."""
+    levels, strength = (24, 11, 16, 12), rng.uniform(0.7, 1.3, 4) * [1.2, 1.0, 0.6, 0.8]
+    scores = [np.linspace(-2.2, 2.2, n) for n in levels]
+    shares = [np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum() for z in scores]
+    share = np.prod(np.meshgrid(*shares, indexing="ij"), axis=0)
+    score = sum(2 * k * np.maximum(z - 0.3, 0) for k, z in zip(strength, np.meshgrid(*scores, indexing="ij")))
+    offset = brentq(lambda b: (share * expit(score + b)).sum() - 0.06, -20, 5)
+    joint = share[..., None] * np.stack([expit(-score - offset), expit(score + offset)], axis=-1)
+    options = {"error_costs": [[0, 1000], [40, 0]], "costs": [0, 0.5, 1, 4]}
+    return Bits(joint, 2600, 1.0, 5, options=options, noise_cost=0.0, noise_values=20, limit=UNEQUAL_LIMIT)
+
+
 def missing_tells(rng: np.random.Generator) -> Bits:
     """The first bit is missing in 10 % of the rows of class 0 and in 80 % of class 1, which can be seen for free."""
     missing = np.zeros((5, 2))
@@ -363,7 +389,8 @@ def wide(rng: np.random.Generator) -> Bits:
 
 
 KINDS: Mapping[str, Callable[[np.random.Generator], Bits | Generated]] = {
-    make.__name__: make for make in (xor, contexts, proxy, rare, missing_tells, missing_random, panels, classes, wide)
+    make.__name__: make
+    for make in (xor, contexts, proxy, rare, unequal, missing_tells, missing_random, panels, classes, wide)
 } | {
     generator.name: lambda rng, generator=generator: Generated(generator)
     for generator in (Cube(), CubeNM(), Syn(1), Syn(2), Syn(3))

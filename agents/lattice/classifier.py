@@ -159,11 +159,12 @@ class LatticeClassifier(BaseTradeoffClassifier):
     considers a limited number of subsets of the features, which it selects on the training data. Each of them has its
     own classifier, an average of models that use exactly these features: boosted trees, a logistic regression on hinge
     functions ``max(0, x - t)`` and, for more than 1,000 rows, a forest; the regression, then the boosted trees are left
-    out where they would take too long, and a sample of large tables decides on the subsets. Training uses out-of-fold
-    probabilities of the training rows. One backward sweep over the subsets gives the same result as rolling out every
-    training row from every subset to the end of its episode. At each subset, a regression on the class probabilities
-    and acquired values predicts the loss of acquiring one more feature minus the loss of answering. A decision depends
-    on the row only where that is better than one fixed decision for all rows.
+    out where they would take too long, and a sample of large tables decides on the subsets. Where error costs or
+    weights of rows differ so much that errors in few rows decide, the models are those of few rows. Training uses
+    out-of-fold probabilities of the training rows. One backward sweep over the subsets gives the same result as
+    rolling out every training row from every subset to the end of its episode. At each subset, a regression on the
+    class probabilities and acquired values predicts the loss of acquiring one more feature minus the loss of answering.
+    A decision depends on the row only where that is better than one fixed decision for all rows.
 
     Parameters
     ----------
@@ -311,7 +312,7 @@ class LatticeClassifier(BaseTradeoffClassifier):
         if unknown >= 1:
             raise ValueError(f"unknown must be at least 0 and below 1, got {unknown:g}")
         free_first, calibration = check_bool(self.free_first, "free_first"), check_calibration(self.calibration)
-        data = prepare_data(task.dataset, task.rng, task.weight)
+        data = prepare_data(task.dataset, task.rng, task.weight, task.error_costs)
         with task_runner(self.n_jobs, shared_memory=False) as run:
             settings = LearningSettings(kappa, beta, effort)
             yield LatticeLearner(data, settings, task.known, free_first, unknown, run, task.skipped, calibration)

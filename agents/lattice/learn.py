@@ -143,7 +143,7 @@ def learn(
     """
     kappa, beta, effort = settings
     if beta is None:
-        beta = next(share for limit, share in const.EXPECTED_COST_SHARE.items() if data.size_at_stake(rules) <= limit)
+        beta = next(share for limit, share in const.EXPECTED_COST_SHARE.items() if data.size_at_stake <= limit)
     lattice = Lattice(data, rules, beta, run, classifiers, base, forbidden, effort)
     add_initial_subsets(lattice)
     history: list[dict[str, float]] = []
@@ -177,9 +177,8 @@ def _pays(grown: SweepPolicy, policy: SweepPolicy) -> bool:
     """Whether the loss of the training rows falls by some standard errors of the paired difference."""
     data = policy.lattice.data
     difference = grown.choices[()].value - policy.choices[()].value
-    rules = policy.lattice.rules
-    margin = next(m for most, m in const.MARGINS_OF_GROWTH.items() if data.size_at_stake(rules) <= most)
-    error = standard_error(difference, data.weight, rules)
+    margin = next(m for most, m in const.MARGINS_OF_GROWTH.items() if data.size_at_stake <= most)
+    error = standard_error(difference, data.weight, policy.lattice.rules)
     return data.mean(difference) < -margin * error
 
 

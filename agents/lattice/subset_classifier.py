@@ -27,7 +27,7 @@ from fsgym.trees.boosting import Growth, SmallForest, boost, boost_folds
 # Multinomial logistic regression: several models fitted together, with the same columns and other row weights.
 
 
-def fit_logistic(H: NDArray, Y: NDArray, weights: NDArray) -> NDArray[np.float64]:
+def fit_logistic(H: NDArray, Y: NDArray, weights: NDArray, shrinkage: float = 1.0) -> NDArray[np.float64]:
     """Fit one model for each row of ``weights``, by an accelerated gradient method with a fixed bound on the curvature.
 
     Bohning's (1992) bound on the curvature needs one inverse per model. Nesterov's (1983) momentum is reset where the
@@ -39,6 +39,7 @@ def fit_logistic(H: NDArray, Y: NDArray, weights: NDArray) -> NDArray[np.float64
     H : float64 (n_samples, n_columns), roughly standardised
     Y : float64 (n_samples, n_classes), one-hot
     weights : float64 (n_models, n_samples), >= 0
+    shrinkage : float, factor of the ridge penalty
 
     Returns
     -------
@@ -49,7 +50,7 @@ def fit_logistic(H: NDArray, Y: NDArray, weights: NDArray) -> NDArray[np.float64
     labels = np.ascontiguousarray(Y.T[1:] if binary else Y.T)
     A, weights = np.column_stack([np.ones(len(H)), H]), np.ascontiguousarray(weights)
     n, p, n_outputs = *A.shape, len(labels)
-    ridge = np.full(p, RIDGE_BINARY if binary else RIDGE_MULTICLASS)
+    ridge = np.full(p, shrinkage * (RIDGE_BINARY if binary else RIDGE_MULTICLASS))
     ridge[0] = INTERCEPT_RIDGE_BINARY if binary else INTERCEPT_RIDGE_MULTICLASS
     curvature = (0.25 if binary else 0.5) * _weighted_grams(A, weights)  # Bohning's bound
     curvature[:, np.arange(p), np.arange(p)] += ridge
@@ -235,7 +236,7 @@ def _cross_fitted_models(data: TrainingData, features: NDArray[np.int64], weight
         models[0] = _proba_of_scores(_boosted_out_of_fold(data, features, in_fold, weight))
     if data.ingredients.logistic:
         H, _ = _logistic_columns(data, features)
-        theta = fit_logistic(H, data.onehot, np.where(in_fold, 0.0, weight))
+        theta = fit_logistic(H, data.onehot, np.where(in_fold, 0.0, weight), data.shrinkage)
         scores = np.empty((len(data.y), data.n_classes))
         for left_out, coefficients in zip(in_fold, theta):
             scores[left_out] = coefficients[0] + H[left_out] @ coefficients[1:]
@@ -269,7 +270,8 @@ def fit_classifier(
     if blend[1]:
         rows = _rows_of_logistic(len(data.y))
         H, varies = _logistic_columns(data, features, rows)
-        coefficients[np.append(True, varies)] = fit_logistic(H, data.onehot[rows], weight[rows][None])[0]
+        theta = fit_logistic(H, data.onehot[rows], weight[rows][None], data.shrinkage)
+        coefficients[np.append(True, varies)] = theta[0]
     if blend[2]:
         bags = data.bags[: int(np.ceil(share_of_trees * len(data.bags)))]
         forest = _forest(data, np.ascontiguousarray(data.codes[features]), bags, weight, 0)
@@ -346,7 +348,7 @@ def _start_score(data: TrainingData, weight: NDArray, rows: NDArray[np.bool_] | 
 
 def _growth(data: TrainingData) -> Growth:
     trees = data.ingredients.trees
-    return Growth(trees.depth, trees.rate, const.MIN_LEAF_WEIGHT)
+    return Growth(trees.depth, trees.rate, const.MIN_LEAF_WEIGHT, const.TREE_L2 * data.shrinkage)
 
 
 def _proba_of_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,7 +15,6 @@ from agents.lattice import constants as const
 from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_ABS_COLUMN, MIN_STD, QUARTILES
 from fsgym.data.dataset import Dataset
 from fsgym.data.row_groups import grouped_folds
-from fsgym.rules import Rules
 from fsgym.support.arrays import read_only
 from fsgym.trees.boosting import MAX_BINS
 
@@ -184,20 +183,37 @@ class Ingredients(NamedTuple):
     n_parts: int
 
 
-def choose_ingredients(n_samples: int, n_features: int, n_classes: int, n_folds: int) -> Ingredients:
-    """The models for a training set of this size: on more than 1000 rows the first of some that are cheap enough."""
+def few_rows_decide(n_samples: int, size_at_stake: float) -> bool:
+    """Whether a table counts as small: it is, or errors in few of its rows decide; see ``TrainingData``."""
+    if min(n_samples, size_at_stake) <= const.MAX_ROWS_SMALL:
+        return True
+    return size_at_stake <= min(const.MAX_SIZE_AT_STAKE, const.MAX_SHARE_AT_STAKE * n_samples)
+
+
+def choose_ingredients(
+    n_samples: int, n_features: int, n_classes: int, n_folds: int, size_at_stake: float | None = None
+) -> Ingredients:
+    """The models for a training set of this size: on more than 1000 rows the first of some that are cheap enough.
+
+    ``size_at_stake`` is that of ``TrainingData``, by default ``n_samples``. Where few rows decide, the models are those
+    of few rows, if they are cheap enough for all of the rows.
+    """
     n_parts = min(n_folds, const.MAX_FOREST_PARTS)
+    small_trees = const.SMALL_TREES_BINARY if n_classes == 2 else const.SMALL_TREES_MULTICLASS
+    of_few_rows = Ingredients(small_trees, True, True, 0, n_parts)
     if n_samples <= const.MAX_ROWS_SMALL:
-        trees = const.SMALL_TREES_BINARY if n_classes == 2 else const.SMALL_TREES_MULTICLASS
-        return Ingredients(trees, True, True, 0, n_parts)
+        return of_few_rows
     k = min(n_features, const.TYPICAL_FEATURES)
     typical = SubsetSize(k, k * const.COLUMNS_PER_FEATURE, k * const.TYPICAL_BINS, np.inf)
     limit = limits_of(n_samples).n_operations / const.LEAST_SUBSETS
-    for trees, logistic, trees_of_part in const.LARGE_MODELS:
-        chosen = Ingredients(trees or const.SHORT_TREES, trees is not None, logistic, trees_of_part * n_parts, n_parts)
-        if operations(n_samples, n_classes, n_folds, typical, chosen) <= limit:
-            break
-    return chosen
+    candidates = [
+        Ingredients(trees or const.SHORT_TREES, trees is not None, logistic, trees_of_part * n_parts, n_parts)
+        for trees, logistic, trees_of_part in const.LARGE_MODELS
+    ]
+    if size_at_stake is not None and few_rows_decide(n_samples, size_at_stake):
+        candidates = [of_few_rows, *candidates]
+    cheap = (c for c in candidates if operations(n_samples, n_classes, n_folds, typical, c) <= limit)
+    return next(cheap, candidates[-1])
 
 
 class LatticeLimits(NamedTuple):
@@ -278,6 +294,9 @@ class TrainingData:
     seed : int, for the sampling of rows and columns of the trees
     weight : float64 (n_samples,) with mean 1, or None for equal weights
         All means over rows are weighted. Columns and folds are not: they do not depend on weights.
+    error_costs : float64 (n_classes, n_classes), as of ``Rules``; None: all errors cost the same
+        No probability is learnt with them. They only tell how many rows decide, see ``size_at_stake``, and so which
+        models are fitted, and how much these are shrunk.
     column_of : int64 (n_features,), the column of the table that each feature encodes; None: each is a column
     given_basis : Basis, optional, by default fitted to ``X``
     given_ingredients : Ingredients, optional, by default those that the number of rows and classes allows
@@ -298,6 +317,7 @@ class TrainingData:
     fold: NDArray[np.int64]
     seed: int
     weight: NDArray[np.float64] | None = None
+    error_costs: NDArray[np.float64] | None = None
     column_of: NDArray[np.int64] | None = None
     given_basis: Basis | None = None
     given_ingredients: Ingredients | None = None
@@ -313,7 +333,9 @@ class TrainingData:
     def __post_init__(self) -> None:
         n, n_features = self.X.shape
         basis = self.given_basis or fit_basis(self.X, _most_bins(n, n_features), _cuts(self))
-        ingredients = self.given_ingredients or choose_ingredients(n, n_features, self.n_classes, self.n_folds)
+        ingredients = self.given_ingredients or choose_ingredients(
+            n, n_features, self.n_classes, self.n_folds, self.size_at_stake
+        )
         for name, value in (
             ("basis", basis),
             ("codes", bins_of(basis, self.X)),
@@ -340,8 +362,8 @@ class TrainingData:
 
     @property
     def is_small(self) -> bool:
-        """Whether there are so few rows that the average of models is more reliable than their choice."""
-        return len(self.y) <= const.MAX_ROWS_SMALL
+        """Whether so few rows decide that the average of models is more reliable than their choice."""
+        return few_rows_decide(len(self.y), self.size_at_stake)
 
     @cached_property
     def fine_bins(self) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
@@ -372,12 +394,20 @@ class TrainingData:
         """Kish's effective number of rows, (sum w)^2 / sum w^2."""
         return len(self.y) if self.weight is None else _effective(self.weight)
 
-    def size_at_stake(self, rules: Rules) -> float:
-        """The effective number of rows, where a row counts as much as the dearest answer to it."""
-        dearest = rules.error_costs.max(axis=0)[self.y]
-        if not dearest.any():
+    @cached_property
+    def size_at_stake(self) -> float:
+        """The effective number of rows, where a row counts as much as its answer may save."""
+        if self.error_costs is None:
             return self.effective_size
-        return _effective(self.weighted(dearest))
+        saving = np.ptp(self.error_costs, axis=0)[self.y]
+        return _effective(self.weighted(saving / saving.max())) if saving.any() else self.effective_size
+
+    @property
+    def shrinkage(self) -> float:
+        """Factor of the penalties of boosted trees and logistic regression; 1 where all errors cost the same."""
+        if not self.is_small:
+            return 1.0
+        return min(self.effective_size / self.size_at_stake, const.MAX_SHRINKAGE)
 
     def one_per_column(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """The features without all but the first of each column, whose features are available together."""
@@ -399,12 +429,18 @@ def _effective(weight: NDArray[np.float64]) -> float:
     return float(weight.sum() ** 2 / (weight @ weight))
 
 
-def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.float64] | None = None) -> TrainingData:
+def prepare_data(
+    dataset: Dataset,
+    rng: np.random.Generator,
+    weight: NDArray[np.float64] | None = None,
+    error_costs: NDArray[np.float64] | None = None,
+) -> TrainingData:
     """The training data with folds, more of them for fewer rows, so that each model sees almost all rows.
 
     Rows of one group (``row_groups``) are in one fold; otherwise the out-of-fold probabilities would be optimistic.
     Of a large table, a stratified sample of the rows decides on the policy, and ``all_rows`` has all of them.
-    ``weight``, float64 (n_samples,) with mean 1, are the weights of the rows; None for equal ones.
+    ``weight``, float64 (n_samples,) with mean 1, are the weights of the rows; None for equal ones. ``error_costs`` are
+    as of ``Rules``; None: all errors cost the same.
     """
     n_classes = dataset.n_classes
     most_rows = (
@@ -414,12 +450,12 @@ def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.
     seed = int(rng.integers(2**31))
     column_of = None if dataset.columns.is_plain else dataset.columns.column_of
     if fold is not None:
-        return TrainingData(dataset.X, dataset.y, n_classes, fold, seed, weight, column_of)
+        return TrainingData(dataset.X, dataset.y, n_classes, fold, seed, weight, error_costs, column_of)
     rows = _sample_stratified(dataset, most_rows, rng)
     part = dataset.rows(rows)
     part_weight = None if weight is None else weight[rows] / weight[rows].mean()
     sample = TrainingData(
-        part.X, part.y, n_classes, _assign_folds(part, rng), seed, part_weight, column_of, places=rows
+        part.X, part.y, n_classes, _assign_folds(part, rng), seed, part_weight, error_costs, column_of, places=rows
     )
     whole = TrainingData(
         dataset.X,
@@ -428,6 +464,7 @@ def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.
         np.zeros(dataset.n_samples, np.int64),
         seed,
         weight,
+        error_costs,
         column_of,
         sample.basis,
         sample.ingredients,

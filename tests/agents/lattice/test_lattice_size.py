@@ -187,3 +187,65 @@ def test_a_limit_that_stops_growth_while_the_loss_falls_is_reported(monkeypatch)
 def test_effort_must_be_a_number_above_zero(effort, error):
     with pytest.raises(error, match="effort must be"):
         LatticeClassifier(effort=effort).fit(*task(50))
+
+
+UNEQUAL = np.array([[0.0, 25.0], [1.0, 0.0]])
+
+
+def smooth_risk(n, rng):
+    """Age, pain and two columns of noise; the risk of a rare class rises smoothly with age and pain."""
+    age, pain = rng.uniform(20, 95, n).round(), rng.integers(0, 11, n)
+    risk = 1 / (1 + np.exp(-(age - 58) / 12 - (pain - 5) / 2.5 + 4.4))
+    return np.column_stack([age, pain, rng.normal(size=(n, 2))]), risk
+
+
+def test_few_rows_that_decide_by_their_error_costs_get_the_models_of_few_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, risk = smooth_risk(1500, rng)
+    data = Dataset(X, rng.random(1500) < risk)
+
+    def prepared(error_costs, weight=None):
+        return prepare_data(data, np.random.default_rng(0), weight, error_costs)
+
+    equal = prepared(None)
+    assert equal.size_at_stake == 1500
+    assert not equal.is_small
+    assert equal.ingredients.n_forest_trees
+    for factor in (1.0, 0.1):
+        same = prepared(factor * (1 - np.eye(2)))
+        assert (same.size_at_stake, same.ingredients) == (1500, equal.ingredients)
+    few = prepared(UNEQUAL)
+    n_rare = int(data.y.sum())
+    assert few.size_at_stake == pytest.approx((25 * n_rare + 1500 - n_rare) ** 2 / (625 * n_rare + 1500 - n_rare))
+    assert few.is_small
+    assert few.ingredients == choose_ingredients(300, 4, 2, 5)
+    shifted = prepared(UNEQUAL + 3.0)  # what each answer costs at least cannot be saved
+    assert shifted.size_at_stake == pytest.approx(few.size_at_stake)
+    weight = np.where(data.y == 1, 25.0, 1.0)
+    weighted = prepared(None, weight / weight.mean())
+    assert weighted.ingredients == few.ingredients
+    assert (equal.shrinkage, weighted.shrinkage) == (1.0, 1.0)  # of weights, the hessians and the residuals know
+    assert few.shrinkage == pytest.approx(1500 / few.size_at_stake)
+    assert prepared(UNEQUAL**2).shrinkage == const.MAX_SHRINKAGE
+    spread = []
+    for most in (1.0, const.MAX_SHRINKAGE):
+        monkeypatch.setattr(const, "MAX_SHRINKAGE", most)
+        fitted = fit_classifier(few, np.arange(4), cross_fit(few, np.arange(4)))
+        spread.append([np.ptp(fitted.coefficients[1:]), np.ptp(fitted.boosted.value)])
+    assert (np.array(spread[1]) < spread[0]).all()
+
+
+def test_models_of_few_rows_are_left_out_where_they_take_too_long():
+    many = choose_ingredients(50_000, 100, 20, 3, size_at_stake=500)
+    assert many == choose_ingredients(50_000, 100, 20, 3)
+
+
+def test_a_smooth_risk_of_a_rare_class_is_learnt_under_unequal_error_costs():
+    rng = np.random.default_rng(0)
+    X, risk = smooth_risk(1500, rng)
+    model = LatticeClassifier(costs=[0, 0.01, 0, 0.01], lam=1, error_costs=UNEQUAL, unknown=0, random_state=0)
+    model.fit(X, (rng.random(1500) < risk).astype(int))
+    X, risk = smooth_risk(4000, rng)
+    costs = UNEQUAL[:, 1] * risk[:, None] + UNEQUAL[:, 0] * (1 - risk)[:, None]
+    excess = costs[np.arange(4000), model.predict(X)].mean() - costs.min(axis=1).mean()
+    assert excess < 0.03  # with trees of six levels and a forest .08; nothing acquired .53
