@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
@@ -65,7 +63,9 @@ class DrawnChart:
 class Charted(AskingInOrder):
     """The classifier with a chart, which says how many rows and boxes it was given."""
 
-    letters: ClassVar[int] = 1  # of which the text of the chart consists besides
+    def __init__(self, lam=0.0, letters=1):
+        super().__init__(lam)
+        self.letters = letters  # of which the text of the chart consists besides
 
     def chart(self, X=None, y=None, *, max_boxes=30):
         assert len(X) == len(y)

@@ -257,9 +257,8 @@ def test_a_wide_table_at_many_prices_stays_below_three_megabytes(wide, tmp_path)
 def test_cases_and_then_the_chart_are_left_out_of_a_file_that_would_be_too_large(wide, tmp_path, monkeypatch):
     def run(limit, letters):
         monkeypatch.setattr(report, "MAX_REPORT_BYTES", limit)
-        monkeypatch.setattr(Charted, "letters", letters)
         folder = tmp_path / f"{limit}-{letters}"
-        methods = {"mine": [Charted(lam) for lam in (1e-5, 0.01)]}
+        methods = {"mine": [Charted(lam, letters) for lam in (1e-5, 0.01)]}
         fsgym.compare(wide, methods, splits=1, lam=[1e-5, 0.01], references=False, out=folder)
         size = (folder / "report.html").stat().st_size
         assert size <= limit
