@@ -29,6 +29,7 @@ from fsgym.cli.reproduce import reproduce
 from fsgym.cli.serve import serve
 from fsgym.cli.terminal import escape_what_streams_lack, say, show
 from fsgym.cli.train import train
+from fsgym.cli.warm import warm
 from fsgym.support.early_interrupts import interrupts_as_usual
 from fsgym.support.interrupts import interrupts_between_kernels
 from fsgym.text.messages import explain_unknown
@@ -84,6 +85,7 @@ app.command(short_help="Draw what a model asks in which state.")(chart)
 app.command(short_help="Write an HTML page that asks about one case.")(export)
 app.command(short_help="Describe the columns of a table, or a model file.")(describe)
 app.command(short_help="Rank a policy of your own on an environment.")(leaderboard)
+app.command(short_help="Compile all kernels, so that no later run has to.")(warm)
 app.add_typer(datasets_app, name="datasets", short_help="List the data sets by name, or fetch those of a study.")
 
 

@@ -90,7 +90,8 @@ def _run_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        # Always from the source: functions read from bytecode have other pickles, so their fits would not be resumed.
+        exec(compile(path.read_bytes(), str(spec.origin), "exec"), vars(module))
     except Exception as error:
         del sys.modules[name]
         raise ValueError(f"{path} cannot be run: {error_with_line(error)}") from error

@@ -30,7 +30,7 @@ X, Y = sample(JOINT, 2000, 0)
 LEARNERS = {
     "lattice": (agents.LatticeClassifier(random_state=0, **PRICES), 0.002),
     "mixture": (agents.MixtureClassifier(random_state=0, **PRICES), 0.002),
-    "network": (agents.AnyStateNetworkClassifier(random_state=0, **PRICES), 0.002),
+    "network": (agents.AnyStateNetworkClassifier(n_steps=500, random_state=0, **PRICES), 0.002),
     "adaptive": (agents.AdaptiveClassifier(random_state=0, **PRICES), 0.002),
     "rcpi": (agents.DatumWiseClassifier(random_state=0, **PRICES), 0.022),
     "rcpi, linear answers": (

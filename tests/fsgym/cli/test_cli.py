@@ -381,6 +381,7 @@ def test_methods_of_ones_own_and_several_data_sets(capsys, tmp_path, table, monk
         "    return make_pipeline(half, SelectKBest(k=1), LogisticRegression())\n"
     )
     (tmp_path / "other.csv").write_text(table.read_text())
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)  # as on most machines
     monkeypatch.chdir(tmp_path)
     quick = ("--target", "ill", "--drop", "patient", "--methods", "cart", "--mine", "best one=mine.py:best")
     quick += ("--no-references",)

@@ -1,0 +1,34 @@
+"""`fsgym warm`: it counts what Numba compiles, and trains methods that any installation has."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from test_cli import call
+
+from fsgym.cli import warm
+from fsgym.comparison import compare
+from fsgym.methods import DEFAULT_METHODS, METHODS
+
+
+def test_no_method_needs_an_extra():
+    assert not any(METHODS[name].extra for name in warm.METHODS)
+    assert {"panel", "l1_svm"}.issuperset({*DEFAULT_METHODS} - {*warm.METHODS})  # which call no kernels of their own
+
+
+def test_a_kernel_within_another_is_counted_and_its_time_is_that_of_the_outer_one():
+    begin, end = SimpleNamespace(is_start=True), SimpleNamespace(is_start=False)
+    events = [(1.0, begin), (2.0, begin), (3.0, end), (5.0, end), (7.0, begin), (7.5, end)]
+    assert warm.counted(events) == (3, 4.5)
+
+
+def test_what_is_compiled_already_is_said_in_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(warm, "METHODS", ("cart",))
+    tables = warm.small_tables()
+    compare(tables[1], "cart", references=False, splits=1, lam=warm.LAM, progress=False)
+    monkeypatch.setattr(warm, "small_tables", lambda: tables[1:])
+    monkeypatch.setattr(warm, "write_report_and_ask", lambda _: None)
+    code, out, err = call(capsys, "warm")
+    assert (code, err) == (0, "")
+    assert out.startswith("All kernels were compiled already, in ")
+    assert len(out.splitlines()) == 1
