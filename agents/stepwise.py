@@ -219,7 +219,7 @@ class AskingAgent(AskingMixin):
                 ways_of(structure, self.rules_, features, codes, follow_policy(self, features)),
                 said("chart_cases"),
             )
-        labels = self.classes_.tolist() if self.bins_ is None else [str(r) for r in self.bins_.ranges()]
+        labels = self.classes_.tolist() if self.bins_ is None else self.bins_.ranges()
         terms = ChartTerms(self.rules_, self.columns_, labels)
         title = said("chart_title", model=type(self).__name__, lam=number_text(self.rules_.lam))
         if self.evidence_:
