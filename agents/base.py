@@ -253,7 +253,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         self.bins_ = dataset.bins
         self._n_training_rows, self.training_origin_ = dataset.n_samples, dataset.origin
         self._trained_rows = TrainedRows(dataset.X, dataset.y)
-        self._chart = self._chart_rows = self._training_summary = None
+        self._chart = self._chart_rows = self._calibration_rows = self._training_summary = None
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
         described = describe_error_costs(rules.error_costs, self.classes_.tolist()) if self.bins_ is None else ""
         if described:
@@ -717,9 +717,10 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             policy.rules.answer_costs,
         )
         if not has_rows(wanted, X, y, by, groups):
+            seen = self._calibration_rows
             promise = without_rows(wanted, policy.rules, model_file.digest(policy, self._labels()))
         else:
-            features, rows = self._calibration_rows(X, y, by, groups)
+            features, rows = self._rows_to_calibrate(X, y, by, groups)
             features = check_rows(policy.rules, features, policy.rules)
             counts = self.__dict__.setdefault("_calibrations", {})
             counted = digest_of_rows(features, rows.y)
@@ -733,7 +734,9 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
                 n_calibrations=counts[counted],
                 policy=model_file.digest(policy, self._labels()),
             )
+            seen = self._rows_of_chart(features, rows.y) if self._chart_rows is None else None
         self.policy_, self._chart = CertainPolicy(policy, promise, policy.rules), None
+        self._calibration_rows = seen
         return self
 
     def without_promise(self) -> Self:
@@ -746,7 +749,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         model.__dict__["_calibrations"] = dict(self.__dict__.get("_calibrations", {}))  # its own count
         return model
 
-    def _calibration_rows(self, X: Any, y: Any, by: Any, groups: Any) -> tuple[NDArray[np.float32], CalibrationRows]:
+    def _rows_to_calibrate(self, X: Any, y: Any, by: Any, groups: Any) -> tuple[NDArray[np.float32], CalibrationRows]:
         """The features of the rows, in the order of the policy, and their labels; ValueError if they trained it."""
         X = as_frame(X)
         dataset = self.labelled_dataset(X, y)

@@ -43,6 +43,7 @@ class AskingAgent(AskingMixin):
     policy_: Policy
     arrangement_: Arrangement
     _chart_rows: ChartRows | None = None  # not in model files
+    _calibration_rows: ChartRows | None = None  # of a model from a file, whose chart they make
     _chart: MeasuredChart | None = None
 
     def labelled_dataset(self, X: Any, y: Any = None) -> Dataset:
@@ -172,13 +173,15 @@ class AskingAgent(AskingMixin):
         """What the policy asks in which state, as a chart to look at, to read or to draw.
 
         The boxes are made from up to 4,000 rows of the training, three quarters of them where there are no more; at
-        most 60 boxes are found. Model files have the chart, but no rows.
+        most 60 boxes are found. Model files have the chart, but no rows. A model from a file that is calibrated has a
+        chart of the rows of the calibration.
 
         Parameters
         ----------
         X : array, DataFrame or Dataset, as in ``predict``, optional
             The cases by which shares and figures are measured. By default a quarter of the rows of the training, from
-            which the boxes were not made; the policy was trained on them, however, so its loss is too low there.
+            which the boxes were not made; the policy was trained on them, however, so its loss is too low there. Rows
+            of a calibration only chose where it stops.
         y : array-like of shape (n_samples,), optional
             Their labels. Without labels the chart has no shares of classes and no loss.
         max_boxes : int, default 30
@@ -187,7 +190,8 @@ class AskingAgent(AskingMixin):
         Raises
         ------
         ValueError
-            If ``max_boxes`` is not a whole number above 0, or the model is from a file without a chart.
+            If ``max_boxes`` is not a whole number above 0, or the model has no chart: it is from a file without one, or
+            from a file and was changed without rows.
 
         Examples
         --------
@@ -204,8 +208,8 @@ class AskingAgent(AskingMixin):
             raise ValueError(f"max_boxes must be a whole number above 0, got {brief(max_boxes)}")
         if X is None and y is not None:
             raise ValueError("X must be given where y is, got labels without rows")
-        structure, ways = self._found_chart()
-        cases = said("chart_training")
+        structure, ways, calibration = self._found_chart()
+        cases = said("chart_calibration" if calibration else "chart_training")
         if X is not None:
             labelled = y is not None or isinstance(X, Dataset)
             rows = self.labelled_dataset(X, y) if labelled else None
@@ -215,7 +219,7 @@ class AskingAgent(AskingMixin):
                 ways_of(structure, self.rules_, features, codes, follow_policy(self, features)),
                 said("chart_cases"),
             )
-        labels = self.classes_.tolist() if self.bins_ is None else [str(r) for r in self.bins_.ranges()]
+        labels = self.classes_.tolist() if self.bins_ is None else self.bins_.ranges()
         terms = ChartTerms(self.rules_, self.columns_, labels)
         title = said("chart_title", model=type(self).__name__, lam=number_text(self.rules_.lam))
         if self.evidence_:
@@ -224,12 +228,17 @@ class AskingAgent(AskingMixin):
 
     def _see_rows(self, dataset: Dataset) -> None:
         """Take the rows of the training, in the order of the policy; a chart is made of them when it is asked for."""
-        rows = some_rows(dataset.X, dataset.y)
-        self._chart_rows = rows._replace(X=rows.X[:, np.argsort(self.arrangement_.features)])
+        self._chart_rows = self._rows_of_chart(dataset.X, dataset.y)
+
+    def _rows_of_chart(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> ChartRows:
+        """Some rows in the order of the user, of rows in the order of the policy."""
+        rows = some_rows(X, y)
+        return rows._replace(X=rows.X[:, np.argsort(self.arrangement_.features)])
 
     def _chart_json(self) -> dict[str, Any] | None:
         """The chart for a model file; None for a model from a file without one."""
-        return None if self._chart is None and self._chart_rows is None else chart_as_json(self._found_chart())
+        is_known = self._chart is not None or self._chart_rows is not None or self._calibration_rows is not None
+        return chart_as_json(self._found_chart()) if is_known else None
 
     def _read_chart(self, plain: Any) -> None:
         """Take the chart from a model file; one of ``DAMAGE_ERRORS`` if it is damaged."""
@@ -237,9 +246,13 @@ class AskingAgent(AskingMixin):
             self._chart = chart_from_json(plain, self.rules_)
 
     def _found_chart(self) -> MeasuredChart:
-        """The chart from the file, or made now from rows of the training."""
+        """The chart from the file, or made now from rows of the training, or of the calibration."""
         if self._chart is None:
-            if self._chart_rows is None:
-                raise ValueError("this model is from a file without a chart; fit it again, and save it")
-            self._chart = measured_chart(self, self._chart_rows)
+            rows = self._calibration_rows if self._chart_rows is None else self._chart_rows
+            if rows is None:
+                raise ValueError(
+                    "this model has no chart: its file had none, or it was changed after it was loaded; calibrate it "
+                    "on rows, or fit it again, and save it"
+                )
+            self._chart = measured_chart(self, rows)._replace(calibration=rows is self._calibration_rows)
         return self._chart

@@ -66,7 +66,7 @@ class Chart:
         figures = figures_of(structure, terms.rules, ways, n_boxes)
         self._terms, self._title, self._cases = terms, title, cases
         self._places = [(frozenset(b.known), frozenset(b.unavailable), b.question) for b in structure.boxes[:n_boxes]]
-        labels = terms.rules.answer_labels(terms.labels).tolist()
+        labels = terms.answers
         self._first_answer = None if structure.boxes else labels[structure.first - terms.rules.n_acquisitions]
         self.boxes: tuple[BoxView, ...] = tuple(views_of(structure, figures, terms, n_boxes))
         self.n_boxes_in_all, self.n_cases = len(structure.boxes), figures.n
@@ -112,7 +112,7 @@ class Chart:
         nothing = float(costs.min())
         if self.loss <= nothing:
             return ""
-        answer = rules.answer_labels(self._terms.labels).tolist()[int(costs.argmin())]
+        answer = self._terms.answers[int(costs.argmin())]
         others = [*range(n_boxes + 1, self.n_boxes_in_all + 1), *range(n_boxes - 1, 0, -1)]
         enough = next((n for n in others if figures_of(structure, rules, ways, n).loss < nothing), None)
         self.n_boxes_enough = enough

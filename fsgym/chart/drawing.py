@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from fsgym.chart.views import BoxView, Branch
 from fsgym.chart.words import branch_end_text, classes_text, condition_words, paid_text, price_range_text
 from fsgym.text.messages import visible
-from fsgym.text.sentences import probability_text
+from fsgym.text.sentences import probability_text, share_text
 from fsgym.text.speech import said
 
 # Where the boxes of a chart stand: columns by the number of questions before, in an order with few crossings.
@@ -200,7 +200,7 @@ def _class_bar(view: BoxView, x: float, y: float, labels: Sequence[Any]) -> list
     width, parts, begin = CARD_WIDTH - 2 * PADDING, [], x
     for k, share in enumerate(view.classes):
         if share > 0:
-            title = _text(f"{labels[k]} {probability_text(share)}")
+            title = _text(share_text(labels[k], share))
             parts.append(
                 f'<rect x="{begin:.1f}" y="{y:.0f}" width="{share * width:.1f}" height="{BAR_HEIGHT - 3}" '
                 f'class="class{k % N_COLOURS}"><title>{title}</title></rect>'

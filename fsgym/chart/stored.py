@@ -31,10 +31,14 @@ class ChartRows(NamedTuple):
 
 
 class MeasuredChart(NamedTuple):
-    """All boxes of a model's chart, and the ways of rows through it from which it was not made."""
+    """All boxes of a model's chart, and the ways of rows through it from which it was not made.
+
+    ``calibration``: the rows are those of ``calibrate``, on which the policy was not trained.
+    """
 
     structure: Structure
     ways: list[Way]
+    calibration: bool = False
 
 
 def some_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> ChartRows:
@@ -69,7 +73,8 @@ def chart_as_json(chart: MeasuredChart) -> dict[str, Any]:
         plain: dict[str, Any] = {"known": list(box.known), "unavailable": list(box.unavailable)}
         choices = {"answered": box.answered.to_json(), "unknown": box.unknown.to_json()}
         boxes.append(plain | {"question": box.question, **choices, "shares": shares, "n_cases": box.n_cases})
-    return {"first": chart.structure.first, "boxes": boxes, "ways": [way.to_json() for way in chart.ways]}
+    plain = {"first": chart.structure.first, "boxes": boxes, "ways": [way.to_json() for way in chart.ways]}
+    return plain | ({"calibration": True} if chart.calibration else {})
 
 
 def chart_from_json(plain: Mapping[str, Any], rules: Rules) -> MeasuredChart:
@@ -86,7 +91,8 @@ def chart_from_json(plain: Mapping[str, Any], rules: Rules) -> MeasuredChart:
         raise ValueError("the first box of a chart must be its first question, before anything is known")
     if any(structure.find(b.known, b.unavailable, b.question) != k for k, b in enumerate(structure.boxes)):
         raise ValueError("the boxes of a chart must be different, with their acquisitions in rising order")
-    return MeasuredChart(structure, [Way.from_json(way, structure, rules) for way in plain["ways"]])
+    ways = [Way.from_json(way, structure, rules) for way in plain["ways"]]
+    return MeasuredChart(structure, ways, plain.get("calibration") is True)
 
 
 def _read_box(plain: Mapping[str, Any], rules: Rules) -> Box:

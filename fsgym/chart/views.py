@@ -15,7 +15,7 @@ from fsgym.data.columns import Column, Columns
 from fsgym.rules import Rules
 from fsgym.session.values import number_in
 from fsgym.text.messages import listing
-from fsgym.text.sentences import probability_text
+from fsgym.text.sentences import is_range, probability_text
 from fsgym.text.speech import said
 
 # Conditions of a chart in words and signs: intervals with units, levels by name.
@@ -122,7 +122,7 @@ class Branch(NamedTuple):
     goes_to : int or None, number of the next box
     answer : label or None, the answer where it ends
     cut : str, the acquisition that the policy would ask for where the chart answers; "" elsewhere
-    wrong : float or None, the share of wrong answers among the cases that end here
+    wrong : float or None, the share of wrong answers among the cases that end here; None for a numeric target
     paid : tuple of float or None, the smallest and largest total price of the cases that take it
     """
 
@@ -180,11 +180,17 @@ class BoxView(NamedTuple):
 
 
 class ChartTerms(NamedTuple):
-    """The rules, columns and class labels of the model, in the order of the user."""
+    """The rules, columns and class labels of the model, in the order of the user; of a numeric target the ranges."""
 
     rules: Rules
     columns: Columns
-    labels: list[Any]
+    labels: Sequence[Any]
+
+    @property
+    def answers(self) -> list[Any]:
+        """What the model can answer; ranges as texts."""
+        labels = [str(label) if is_range(label) else label for label in self.labels]
+        return self.rules.answer_labels(labels).tolist()
 
 
 def views_of(structure: Structure, figures: ChartFigures, terms: ChartTerms, n_boxes: int) -> list[BoxView]:
@@ -228,16 +234,16 @@ class _BoxDescriber:
             place, action = self.structure.after(box, answered, leaf), int(choice.action[leaf])
             goes_to = None if place is None or place >= self.n_boxes else place + 1
             code = None if goes_to is not None else answer_of(self.structure, rules, k, answered, leaf)
-            refers = code == rules.n_classes
+            can_be_wrong = code != rules.n_classes and not any(map(is_range, self.terms.labels))
             described.append(
                 Branch(
                     answered,
                     condition_text(limits, self.terms.columns, alone),
                     n_taken / n if n_taken and n else (0.0 if answered else None),
                     goes_to,
-                    None if code is None else rules.answer_labels(self.terms.labels).tolist()[code],
+                    None if code is None else self.terms.answers[code],
                     rules.names[action] if code is not None and action < rules.n_acquisitions else "",
-                    1.0 - float(classes[code] / n_classes) if n_classes and not refers and code is not None else None,
+                    1.0 - float(classes[code] / n_classes) if n_classes and can_be_wrong and code is not None else None,
                     paid,
                 )
             )

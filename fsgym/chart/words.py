@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fsgym.chart.views import BoxView, Branch
-from fsgym.text.sentences import price_text, probability_text
+from fsgym.text.sentences import parted, price_text, probability_text, share_text
 from fsgym.text.speech import money_text, number_text, said
 
 CLASSES_NAMED = 4  # of a box
@@ -38,8 +38,8 @@ def classes_text(classes: Sequence[float], labels: Sequence[Any]) -> str:
     ranked = list(zip(labels, classes))
     if len(ranked) > CLASSES_NAMED:
         ranked = sorted(ranked, key=lambda pair: -pair[1])[:CLASSES_NAMED]
-        return ", ".join(f"{label} {probability_text(p)}" for label, p in ranked if p) + ", ..."
-    return ", ".join(f"{label} {probability_text(p)}" for label, p in ranked)
+        return parted([*(share_text(label, p) for label, p in ranked if p), "..."])
+    return parted([share_text(label, p) for label, p in ranked])
 
 
 def branch_end_text(branch: Branch) -> str:

@@ -331,7 +331,8 @@ class Screen:
         for (label, line), _ in zip(lines, range(words.BELIEFS_SHOWN)):
             self.show(line, "green" if label == step.answer else "", 2)
         if len(lines) > words.BELIEFS_SHOWN:
-            self.show(f"and {len(lines) - words.BELIEFS_SHOWN} more classes", "dim", 2)
+            more = words.more_beliefs_text([*step.probabilities], len(lines) - words.BELIEFS_SHOWN)
+            self.show(more, "dim", 2)
         if step.certainty is not None:
             self.show(step.certainty.text, indent=2)
 

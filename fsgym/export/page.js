@@ -250,7 +250,7 @@
       const percent = element("span", { class: "percent" }, words.probabilityText(probabilities[k]));
       return element("li", { class: k === answer ? "now" : null }, label, percent, bar);
     });
-    if (order.length > BELIEFS_SHOWN) items.push(element("li", { class: "quiet" }, said("more_classes", { n: order.length - BELIEFS_SHOWN })));
+    if (order.length > BELIEFS_SHOWN) items.push(element("li", { class: "quiet" }, said(policy.words ? "more_ranges" : "more_classes", { n: order.length - BELIEFS_SHOWN })));
     list.replaceChildren(...items);
   }
 

@@ -10,17 +10,20 @@ import jinja2
 from fsgym.support.arrays import canonical_json
 from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import in_script, listing, visible
+from fsgym.text.sentences import parted
 from fsgym.text.speech import said, sentences_of, spoken
 
 HERE = Path(__file__).parent
 SHARED_STYLE = HERE.parent / "text" / "style.css"
+RANGES_NAMED = 12  # of a numeric target; by hand
 SCRIPTS = ("interpreter.js", "words.js", "page.js")
 
 
 def _question(policy: dict[str, Any]) -> str:
     """What the page is about."""
     if "words" in policy:
-        return said("which_number", ranges=listing(policy["words"]["ranges"]))
+        ranges = policy["words"]["ranges"]
+        return said("which_number", ranges=parted([*ranges[:RANGES_NAMED], *["..."] * (len(ranges) > RANGES_NAMED)]))
     return said("which_class", classes=listing(policy["classes"]))
 
 

@@ -89,6 +89,9 @@ const FsgymWords = (() => {
     return names ? said("unused", { names }) : "";
   }
 
+  // Texts in a row, separated by semicolons where one has a comma of its own.
+  const parted = (texts) => texts.join(texts.some((text) => text.includes(",")) ? "; " : ", ");
+
   // An answer, and a class, in words: those of the policy for a number and its range, otherwise the label.
   const answerText = ({ answers, words }, k) => words?.answers[k] ?? String(answers[k]);
   const classText = ({ classes, words }, k) => words?.ranges[k] ?? String(classes[k]);
@@ -109,8 +112,8 @@ const FsgymWords = (() => {
     const ranked = probabilities.map((_, k) => k).sort((i, j) => probabilities[j] - probabilities[i]);
     const shares = probabilities.map(probabilityText), isLikeliest = shares[answer] === shares[ranked[0]];
     const labels = ranked.filter((k, place) => place < 2 || (k === answer && !isLikeliest));
-    const texts = labels.map((k) => `${classText(policy, k)} ${shares[k]}`), last = texts.pop(), label = answerText(policy, answer);
-    const shown = said("and", { first: texts.join(", "), last });
+    const texts = labels.map((k) => `${classText(policy, k)}${policy.words ? ":" : ""} ${shares[k]}`);
+    const last = texts.pop(), label = answerText(policy, answer), shown = said("and", { first: parted(texts), last });
     if (answer === classes.length) return [said("believes_refers", { shown, answer: label })];
     const why = policy.words ? "believes_error" : "believes_costs";
     return [said(isLikeliest ? "believes" : why, { shown, answer: label })];

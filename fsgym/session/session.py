@@ -16,7 +16,7 @@ from fsgym.session.asked_model import AskedModel
 from fsgym.session.step import CertaintyRule, Question, Step
 from fsgym.session.steps import Case, explain_step, make_step, question_on, start_case
 from fsgym.text.messages import brief
-from fsgym.text.speech import number_text, said
+from fsgym.text.speech import money_text, said
 
 # What a person says in a session, as plain records that can be written and replayed.
 
@@ -322,7 +322,7 @@ class Session:
             wanted = self._acquisitions.rules.names[self._acquisitions.find(name)[0]]
             kept = [event for event in self._events if event.name != wanted]
         if len(kept) == len(self._events):
-            raise ValueError("there is nothing to undo" + (f" about {name!r}" if name is not None else ""))
+            raise ValueError(said("nothing_to_undo") if name is None else said("nothing_to_undo_of", name=repr(name)))
         self._stopped = False
         first = next((k for k, event in enumerate(kept) if event is not self._events[k]), len(kept))
         del self._events[first:], self._moments[first + 1 :]
@@ -389,10 +389,10 @@ class Session:
         try:
             plain = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, TypeError, RecursionError):
-            raise ValueError("a session must be the JSON text that Session.to_json wrote, got something else") from None
+            raise ValueError(said("session_no_json")) from None
         if not isinstance(plain, dict) or plain.get("format") not in (SESSION_FORMAT, FIRST_FORMAT):
             found = plain.get("format") if isinstance(plain, dict) else plain
-            raise ValueError(f"a session must be of the format {SESSION_FORMAT!r}, got {brief(found)}")
+            raise ValueError(said("session_format", format=repr(SESSION_FORMAT), found=brief(found)))
         digest, prices = model.policy_digest(), plain.get("prices")
         if isinstance(prices, dict) and plain.get("policy") != digest:
             try:
@@ -402,10 +402,8 @@ class Session:
             else:
                 digest = model.policy_digest()
         if plain.get("policy") != digest:
-            raise ValueError(
-                f"this session was held with another model (policy {brief(plain.get('policy'))}, this one is "
-                f"{digest[:12]}...); load the model that it was held with"
-            )
+            found = brief(plain.get("policy"))
+            raise ValueError(said("session_of_other", found=found, own=f"{digest[:12]}..."))
         try:
             known, unavailable = plain["known"], plain["unavailable"]
             flags = {name: plain[name] for name in ("charge_unknown", "accept", "stopped")}
@@ -427,9 +425,9 @@ class Session:
                 for event in events_from_json(plain["answers"], session._acquisitions):
                     session._append(event)
         except RecursionError:
-            raise ValueError("the session is damaged: its values are nested too deeply") from None
+            raise ValueError(said("session_nested")) from None
         except (KeyError, ValueError, TypeError) as error:
-            raise ValueError(f"the session is damaged: {error}") from None
+            raise ValueError(said("session_damaged", reason=error)) from None
         session._stopped = stopped
         return session
 
@@ -462,9 +460,9 @@ class Session:
     def _give(self, event: Event) -> None:
         """Append what a person says; ValueError where it is not possible, which leaves all as it was."""
         if self._stopped:
-            raise ValueError("the session has ended with an answer; undo() goes back to the questions")
+            raise ValueError(f"{said('refused_ended')}; undo() goes back to the questions")
         if len(self._events) >= most_events(self._acquisitions):
-            raise ValueError(f"a session may have at most {len(self._events)} answers; undo() takes the last one back")
+            raise ValueError(f"{said('refused_too_many', n=len(self._events))}; undo() takes the last one back")
         j, question = self._acquisitions.index[event.name], self.step.question
         self._check(event, j)
         pays = self._is_acquired_by(event, j)
@@ -475,22 +473,22 @@ class Session:
         before, legal = self._moments[-1], self._is_legal(event.name)
         if event.kind == "later":
             if not legal:
-                raise ValueError(f"{event.name!r} cannot be postponed, as it cannot be acquired now")
+                raise ValueError(said("refused_later", name=repr(event.name)))
             if j in before.later:
-                raise ValueError(f"{event.name!r} is postponed already, and comes when the others are done")
+                raise ValueError(said("refused_postponed", name=repr(event.name)))
             return
         lacking = before.case.missing
         if event.kind == "answer" and lacking is not None:
             features = self._acquisitions.features_of(self._acquisitions.column_index[name] for name in event.values)
             if lacking[features].any():
-                raise ValueError(f"{event.name!r} is missing for this case, as was said when the session began")
+                raise ValueError(said("refused_missing", name=repr(event.name)))
         if event.kind == "answer" and event.paid and not before.case.paid[j] and not legal:
             raise ValueError(self._refusal(before.case, event.name, j))
         column_index, columns = self._acquisitions.column_index, self._acquisitions.columns
         known = [name for name in event.values if before.case.acquired[columns.features[column_index[name]]].any()]
         if known and (event.kind == "answer" or len(known) == len(event.values)):
             name = known[0] if event.kind == "answer" else event.name
-            raise ValueError(f"{name!r} has a value already{self._how_to_take_back(event.name)}")
+            raise ValueError(f"{said('refused_has_value', name=repr(name))}{self._how_to_take_back(event.name)}")
 
     def _is_legal(self, name: str) -> bool:
         return any(alternative.name == name for alternative in self.step.alternatives)
@@ -545,30 +543,28 @@ class Session:
 
     def _refusal(self, case: Case, name: str, j: int) -> str:
         """Why acquisition j cannot be made now."""
-        rules, known = case.rules, case.paid | case.rules.acquisitions_of(case.acquired[None])[0]
+        rules, known, called = case.rules, case.paid | case.rules.acquisitions_of(case.acquired[None])[0], repr(name)
         advice = "pass paid=False if its value is known without acquiring it"
         if case.unavailable[list(rules.groups[j])].all():
-            return f"{name!r} is unavailable or unknown for this case; {advice}"
+            return f"{said('refused_unavailable', name=called)}; {advice}"
         if rules.budget is not None and case.n_paid >= rules.budget:
-            return f"{name!r} cannot be acquired: the budget of {rules.budget} acquisitions is used up; {advice}"
+            return f"{said('refused_budget', name=called, n=rules.budget)}; {advice}"
         if rules.prerequisites is not None and (rules.prerequisites[j] & ~known).any():
             needed = rules.names[int((rules.prerequisites[j] & ~known).argmax())]
-            return f"{name!r} cannot be acquired before {needed!r}; {advice}"
+            return f"{said('refused_before', name=called, needed=repr(needed))}; {advice}"
         price = case.legal_and_prices()[1][j]
         if rules.budget_cost is not None and not case.affords(price):
-            left, budget = number_text(rules.budget_cost - case.spent), number_text(rules.budget_cost)
-            return (
-                f"{name!r} cannot be acquired: its price is {number_text(price)}, and {left} of the budget of {budget} "
-                f"is left; {advice}"
-            )
+            money = {"price": price, "left": rules.budget_cost - case.spent, "budget": rules.budget_cost}
+            texts = {part: money_text(value) for part, value in money.items()}
+            return f"{said('refused_price', name=called, **texts)}; {advice}"
         if case.acquired[list(rules.groups[j])].any():
-            return f"{name!r} is known already{self._how_to_take_back(name)}"
-        return f"{name!r} cannot be acquired now, as it is not related to earlier acquisitions; {advice}"
+            return f"{said('refused_known', name=called)}{self._how_to_take_back(name)}"
+        return f"{said('refused_unrelated', name=called)}; {advice}"
 
     def _how_to_take_back(self, name: str) -> str:
         """How to take back a value of an acquisition, as the end of a sentence."""
-        said = any(event.name == name and event.kind == "answer" for event in self._events)
-        return f"; undo({name!r}) takes it back first" if said else "; it was known in advance"
+        answered = any(event.name == name and event.kind == "answer" for event in self._events)
+        return f"; undo({name!r}) takes it back first" if answered else "; it was known in advance"
 
 
 # What a person does in a session that takes more than one of its methods.

@@ -16,7 +16,7 @@ from fsgym.session.asked_model import AskedModel
 from fsgym.session.step import Alternative, CertaintyRule, ExpectedCost, Question, Step
 from fsgym.support.checks import check_number, is_integer
 from fsgym.text.messages import brief
-from fsgym.text.sentences import answer_now_text, price_text, probability_text, unused_text
+from fsgym.text.sentences import answer_now_text, parted, price_text, probability_text, share_text, unused_text
 from fsgym.text.speech import cost_text, said
 
 # What is known about one case, and which acquisitions can be made now.
@@ -168,13 +168,13 @@ def _belief(step: Step) -> list[str]:
     shares = {label: probability_text(share) for label, share in ranked}
     labels = list(shares)[:2]
     if step.refers:
-        first, last = (f"{label} {shares[label]}" for label in labels)
+        first, last = (share_text(label, step.probabilities[label]) for label in labels)
         return [said("believes_refers", shown=said("and", first=first, last=last), answer=step.answer)]
     is_likeliest = shares[step.answer] == shares[labels[0]]
     if not is_likeliest and step.answer not in labels:
-        labels.append(step.answer)
-    texts = [f"{label} {shares[label]}" for label in labels]
-    shown = said("and", first=", ".join(texts[:-1]), last=texts[-1])
+        labels.append(next(label for label in shares if label == step.answer))  # of a number: its range
+    texts = [share_text(label, step.probabilities[label]) for label in labels]
+    shown = said("and", first=parted(texts[:-1]), last=texts[-1])
     why = "believes_error" if isinstance(step.answer, NumberInWords) else "believes_costs"
     return [said("believes" if is_likeliest else why, shown=shown, answer=step.answer)]
 

@@ -10,7 +10,7 @@ from fsgym.data.columns import Column
 from fsgym.session.session import LogEntry
 from fsgym.session.step import Alternative, Step
 from fsgym.session.values import check_value, number_in
-from fsgym.text.sentences import price_text, values_text
+from fsgym.text.sentences import is_range, price_text, values_text
 from fsgym.text.speech import cost_text, money_text, number_text, said
 
 BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
@@ -48,6 +48,11 @@ def ranked_beliefs(probabilities: Mapping[Any, float]) -> list[tuple[Any, float]
     """Labels with their probabilities; the likeliest first if there are too many to show all."""
     ranked = list(probabilities.items())
     return sorted(ranked, key=lambda pair: -pair[1]) if len(ranked) > BELIEFS_SHOWN else ranked
+
+
+def more_beliefs_text(labels: Sequence[Any], n: int) -> str:
+    """How many classes, or ranges of numbers, are not shown."""
+    return said("more_ranges" if any(map(is_range, labels)) else "more_classes", n=n)
 
 
 def alternative_text(alternative: Alternative) -> str:

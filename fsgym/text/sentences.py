@@ -65,14 +65,41 @@ def beliefs_in_words(beliefs: Sequence[Sequence[float]], labels: Sequence[Any]) 
     for before, after in pairwise(beliefs):
         k = class_shown(beliefs[0], after)
         now, was = probability_text(after[k]), probability_text(before[k])
-        changes.append(said("belief_changed", label=labels[k], now=now, before=was))
+        changes.append(said("belief_changed", label=_before_share(labels[k]), now=now, before=was))
     return changes
 
 
 def belief_text(prior: Sequence[float], belief: Sequence[float], labels: Sequence[Any]) -> str:
     """The belief in the class that ``beliefs_in_words`` shows, such as "acs 9 %"."""
     k = class_shown(prior, belief)
-    return f"{labels[k]} {probability_text(belief[k])}"
+    return share_text(labels[k], belief[k])
+
+
+def share_text(label: Any, share: float) -> str:
+    """A class with its probability; a range of numbers (``NumberInWords``), which ends with one, has a colon.
+
+    >>> share_text("acs", 0.41)
+    'acs 41 %'
+    """
+    return f"{_before_share(label)} {probability_text(share)}"
+
+
+def _before_share(label: Any) -> str:
+    return f"{label}:" if is_range(label) else str(label)
+
+
+def is_range(label: Any) -> bool:
+    """Whether a label is the range of a bin, not a class."""
+    return hasattr(label, "is_range")
+
+
+def parted(texts: Sequence[str]) -> str:
+    """Texts in a row, separated by semicolons where one has a comma of its own.
+
+    >>> parted(["acs", "mi"]), parted(["8,19 bis 8,91: 7 %", "mehr"])
+    ('acs, mi', '8,19 bis 8,91: 7 %; mehr')
+    """
+    return ("; " if any("," in text for text in texts) else ", ").join(texts)
 
 
 def class_shown(prior: Sequence[float], belief: Sequence[float]) -> int:

@@ -85,16 +85,6 @@ def said(sentence: str, /, **values: Any) -> str:
     return text.format(**values) if values else text
 
 
-def translated(text: str) -> str:
-    """A sentence without values, written in English, in the language that is spoken; as it is where it is unknown.
-
-    >>> with speaking(Speech("de")):
-    ...     translated("There is no such page.")
-    'Diese Seite gibt es nicht.'
-    """
-    return next((said(name) for name, english in sentences_of("en").items() if english == text), text)
-
-
 def number_text(value: float, form: str = ".4g") -> str:
     """A price, cost or share with the decimal sign of the language; values of columns are written as they are read.
 

@@ -91,12 +91,8 @@ class Cases:
                 self._open.move_to_end(case_id)
                 return case
             if case_id in self._dropped:
-                raise Refused(
-                    410,
-                    f"This case was dropped: at most {self.most} cases are held, and it was the one that had not been "
-                    "used for the longest time.",
-                )
-        raise Refused(404, "There is no such case: it was deleted, or the server was started again since.")
+                raise Refused(410, "case_dropped", n=self.most)
+        raise Refused(404, "no_such_case")
 
     def delete(self, case_id: str) -> None:
         """Forget a case."""
@@ -121,7 +117,7 @@ def acquisition_meant(acquisitions: Acquisitions, form: SentForm) -> str:
     """The name of the acquisition whose number a form has; ValueError where there is none."""
     number = form.get("about", "")
     if not number.isdecimal() or len(number) > 9 or int(number) >= len(acquisitions.rules.names):
-        raise ValueError("the form must say which acquisition it is about; load the page again")
+        raise ValueError(said("form_without_name"))
     return acquisitions.rules.names[int(number)]
 
 

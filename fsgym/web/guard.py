@@ -16,6 +16,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fsgym.text.speech import said
+
 TOKEN_BYTES = 32
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 ANY_ADDRESS = ("0.0.0.0", "::")
@@ -40,7 +42,6 @@ MAX_FIELDS = 20_000  # of a form
 CASE_PATHS = ("/case", "/resume")  # with cases
 OPEN_PATHS = ("/start", "/static/")  # which need no token
 API = "/api/"
-FAILED = "Something failed in the server; its log says where."
 
 
 class Access:
@@ -136,11 +137,18 @@ class HostNames:
 
 
 class Refused(Exception):
-    """A request that is not served: its message is a sentence."""
+    """A request that is not served: the name of a sentence and its values, which print in the language that is spoken.
 
-    def __init__(self, status: int, sentence: str) -> None:
+    >>> str(Refused(404, "no_such_page"))
+    'There is no such page.'
+    """
+
+    def __init__(self, status: int, sentence: str, **values: object) -> None:
         super().__init__(sentence)
-        self.status = status
+        self.status, self.values = status, values
+
+    def __str__(self) -> str:
+        return said(self.args[0], **self.values)
 
 
 class Guard:
@@ -154,7 +162,7 @@ class Guard:
     access : Access
     hosts : HostNames
     cookie : str, name of the cookie
-    refuse : function (scope, status, sentence) -> ASGI application that replies
+    refuse : function (scope, error) -> ASGI application that replies
     log : function that gets a line for each request: method, route, status and time, but no value of a case
     """
 
@@ -164,7 +172,7 @@ class Guard:
         access: Access,
         hosts: HostNames,
         cookie: str,
-        refuse: Callable[[Scope, int, str], ASGIApp],
+        refuse: Callable[[Scope, Refused], ASGIApp],
         log: Callable[[str], object],
     ) -> None:
         self._app, self._access, self._hosts, self._cookie = app, access, hosts, cookie
@@ -192,12 +200,12 @@ class Guard:
             await self._check(scope, receive)
             await self._app(scope, receive, send_safely)
         except Refused as error:
-            await self._refuse(scope, error.status, str(error))(scope, receive, send_safely)
+            await self._refuse(scope, error)(scope, receive, send_safely)
         except Exception as error:  # its message may have values, and is left out of the log
             lines = "".join(traceback.format_tb(error.__traceback__))
             print(f"{lines}{type(error).__name__} in {route_of(scope)}", file=sys.stderr)
             if not status:
-                await self._refuse(scope, 500, FAILED)(scope, receive, send_safely)
+                await self._refuse(scope, Refused(500, "server_failed"))(scope, receive, send_safely)
         finally:
             if not scope["path"].startswith("/static/"):
                 took = 1e3 * (time.perf_counter() - began)
@@ -208,9 +216,9 @@ class Guard:
         headers, path = Headers(scope=scope), scope["path"]
         named = headers.getlist("host")
         if len(named) != 1 or not self._hosts.allow(named[0]):
-            raise Refused(421, "This server does not answer under that name; use the address that it printed.")
+            raise Refused(421, "other_name")
         if has_two_lengths(scope["headers"]):
-            raise Refused(400, "A request must have a Content-Length or a Transfer-Encoding, not both.")
+            raise Refused(400, "two_lengths")
         posted = scope["method"] not in ("GET", "HEAD")
         if posted:
             self._check_origin(headers)
@@ -220,18 +228,18 @@ class Guard:
             most = MAX_CASE_BYTES if trusted and path.startswith(CASE_PATHS) else MAX_BODY_BYTES
             scope["fsgym.body"] = await read_body(headers, receive, most)
         if not allowed:
-            raise Refused(401, "The token of this server is needed.")
+            raise Refused(401, "token_of_server")
         if posted and not path.startswith(API):
             scope["fsgym.form"] = form = parse_form(headers, scope["fsgym.body"])
             if not path.startswith(OPEN_PATHS) and not same_text(form.get("proof", ""), self._access.proof):
-                raise Refused(403, "This form was not one of this server's pages now; load the page again.")
+                raise Refused(403, "form_of_others")
 
     def _check_origin(self, headers: Headers) -> None:
         """Refuse what pages of others send: a browser says which page it was."""
         # A form of our own pages has the origin "null", because they send no referrer; its field `proof` counts then.
         origins, site = headers.getlist("origin"), headers.get("sec-fetch-site", "same-origin")
         if site != "same-origin" or any(o != "null" and not self._hosts.allow_origin(o) for o in origins):
-            raise Refused(403, "This server takes nothing from pages of others.")
+            raise Refused(403, "pages_of_others")
 
     def _has_token(self, headers: Headers, path: str, posted: bool) -> bool:
         """Whether the request has the token, or the cookie; the interface for programs takes nothing with a cookie."""
@@ -259,7 +267,7 @@ def has_two_lengths(headers: Iterable[tuple[bytes, bytes]]) -> bool:
 
 async def read_body(headers: Headers, receive: Receive, most: int = MAX_BODY_BYTES) -> bytes:
     """The body of a request, whether it says its length or not; Refused where it is too slow, or has more bytes."""
-    too_long = Refused(413, f"A request may have at most {most // 1024} KiB.")
+    too_long = Refused(413, "request_too_long", n=most // 1024)
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > most:
         raise too_long
@@ -268,24 +276,24 @@ async def read_body(headers: Headers, receive: Receive, most: int = MAX_BODY_BYT
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise Refused(400, "The request ended before its body.")
+                raise Refused(400, "request_cut")
             body += message.get("body", b"")
             if len(body) > most:
                 raise too_long
             if not message.get("more_body", False):
                 return bytes(body)
-    raise Refused(408, "The request took too long.")
+    raise Refused(408, "request_slow")
 
 
 def parse_form(headers: Headers, body: bytes) -> dict[str, str]:
     """The fields of a form by name, the first one of each name."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
-        raise Refused(415, "A form must be sent as application/x-www-form-urlencoded.")
+        raise Refused(415, "form_type")
     try:
         text = body.decode("utf-8", "replace")
         fields = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="replace")
     except ValueError:
-        raise Refused(413, f"A form may have at most {MAX_FIELDS} fields.") from None
+        raise Refused(413, "form_fields", n=MAX_FIELDS) from None
     form: dict[str, str] = {}
     for name, value in fields:
         form.setdefault(name, value)

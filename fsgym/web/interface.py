@@ -192,21 +192,28 @@ def _replies(acquisitions: Any, labels: list[Any], answers: list[Any], calibrate
     }
 
 
+class BadBody(Refused):
+    """A request of a program that is not served, with a sentence in English."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 def step_routes(model: AskedModel, title: str) -> list[Route]:
     """The paths for programs of a model with this title, and what replies there."""
     described = openapi_description(model, title)
 
     def step(request: Request) -> Response:
-        """The step for the arguments in the body; Refused, with status 400 where it cannot be read."""
+        """The step for the arguments in the body; BadBody, with status 400 where it cannot be read."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            raise Refused(415, "The body must be JSON, with the content type application/json.")
+            raise BadBody(415, "The body must be JSON, with the content type application/json.")
         arguments = read_arguments(request.scope["fsgym.body"])
         try:
             found = step_of(model, arguments.pop("known", {}), **arguments)
         except (ValueError, TypeError) as error:
             sentence = accepting(error, 'with "accept": true')
-            raise Refused(422, f"{sentence}.") from None
+            raise BadBody(422, f"{sentence}.") from None
         return json_reply(found.as_json())
 
     def description(request: Request) -> Response:
@@ -224,27 +231,27 @@ def json_reply(plain: Any, status: int = 200) -> Response:
 
 
 def read_arguments(body: bytes) -> dict[str, Any]:
-    """The arguments of ``step`` that a body has; raises Refused."""
+    """The arguments of ``step`` that a body has; raises BadBody."""
     try:
         plain = json.loads(body, parse_constant=_no_number, object_pairs_hook=_distinct)
     except (ValueError, RecursionError):
-        raise Refused(400, "The body must be a JSON object, and cannot be read as JSON.") from None
+        raise BadBody(400, "The body must be a JSON object, and cannot be read as JSON.") from None
     if not isinstance(plain, dict):
-        raise Refused(422, f"The body must be a JSON object, got {brief(plain)}.")
+        raise BadBody(422, f"The body must be a JSON object, got {brief(plain)}.")
     for name in plain:
         if name not in STEP_PARAMETERS:
-            raise Refused(422, f"{explain_unknown('argument', name, STEP_PARAMETERS)}.")
+            raise BadBody(422, f"{explain_unknown('argument', name, STEP_PARAMETERS)}.")
     for name in ("unknown", "unavailable", "missing"):
         names = plain.get(name, [])
         if not isinstance(names, list) or not all(isinstance(entry, str) for entry in names):
-            raise Refused(422, f"{name} must be a list of names, got {brief(names)}.")
+            raise BadBody(422, f"{name} must be a list of names, got {brief(names)}.")
     if not isinstance(plain.get("accept", False), bool):
-        raise Refused(422, f"accept must be true or false, got {brief(plain['accept'])}.")
+        raise BadBody(422, f"accept must be true or false, got {brief(plain['accept'])}.")
     return plain
 
 
 def _no_number(word: str) -> Any:
-    raise Refused(400, f"The body must be JSON, which has no number {word}; leave out what is not known.")
+    raise BadBody(400, f"The body must be JSON, which has no number {word}; leave out what is not known.")
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -252,5 +259,5 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     plain = dict(pairs)
     if len(plain) < len(pairs):
         double = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise Refused(400, f"The body must have one value for each name, got two for {double!r}.")
+        raise BadBody(400, f"The body must have one value for each name, got two for {double!r}.")
     return plain

@@ -20,10 +20,10 @@ from fsgym.session.asked_model import AskedModel
 from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import one_line, visible
 from fsgym.text.sentences import answer_now_text, belief_text, beliefs_in_words, price_text, probability_text
-from fsgym.text.speech import ENGLISH, Speech, money_text, said, speaking, spoken, translated
+from fsgym.text.speech import ENGLISH, Speech, money_text, said, speaking, spoken
 from fsgym.web.cases import CHANGES, Cases, OpenCase, Unanswered, begin_values, columns_asked, open_question
 from fsgym.web.entries import FieldEntry, blank_entries
-from fsgym.web.guard import HEADERS, POLICY, Access
+from fsgym.web.guard import HEADERS, POLICY, Access, Refused
 
 CASES_LISTED = 20  # on the first page, by hand
 STATIC = {
@@ -90,14 +90,14 @@ class CasePages:
         with speaking(self._speech):
             return reply(request)
 
-    def message(self, status: int, sentence: str) -> Response:
+    def message(self, error: Refused) -> Response:
         """A page with one sentence; with status 401 it asks for the token."""
         with speaking(self._speech):
-            return self._page("message.html", status, sentence=translated(sentence), code=status, heading="")
+            return self._page("message.html", error.status, sentence=str(error), code=error.status, heading="")
 
     async def static(self, request: Request) -> Response:  # which waits for no thread
         found = self._static.get(request.path_params["name"])
-        return self.message(404, said("no_such_page")) if found is None else found
+        return self.message(Refused(404, "no_such_page")) if found is None else found
 
     def sign_in(self, request: Request) -> Response:
         """Exchange the token for a cookie."""
@@ -105,7 +105,7 @@ class CasePages:
         given = request.scope.get("fsgym.form", {}) if posted else request.query_params
         token = given.get("token", "").strip()
         if not (self._access.opens(token) or self._access.opens_once(given.get("code", ""))):
-            return self.message(401, said("token_wrong" if token else "token_needed"))
+            return self.message(Refused(401, "token_wrong" if token else "token_needed"))
         # A browser that follows a link on a page of others sends the cookie from a page of ours, but not on a redirect.
         reply = RedirectResponse("/", 303) if posted else self._page("signed_in.html", 200, heading="")
         secure = request.url.scheme == "https"
@@ -279,7 +279,8 @@ def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEnt
         "answer_cost": words.answer_cost_text(step),
         "answer_now": str(step.answer),
         "bars": bars(step)[: words.BELIEFS_SHOWN],
-        "more_bars": bars(step)[words.BELIEFS_SHOWN :],
+        "more_bars": (more_bars := bars(step)[words.BELIEFS_SHOWN :]),
+        "more_beliefs": words.more_beliefs_text([*(step.probabilities or {})], len(more_bars)),
         "belief": belief_said(case),
         "certainty": "" if step.certainty is None else step.certainty.text,
         "promised": session.promised,

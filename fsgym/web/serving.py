@@ -29,7 +29,7 @@ from fsgym.session.asked_model import AskedModel
 from fsgym.session.steps import step_of
 from fsgym.text.speech import ENGLISH, Speech
 from fsgym.web.cases import Cases
-from fsgym.web.guard import ANY_ADDRESS, API, FAILED, Access, Guard, HostNames, Refused, has_two_lengths, is_loopback
+from fsgym.web.guard import ANY_ADDRESS, API, Access, Guard, HostNames, Refused, has_two_lengths, is_loopback
 from fsgym.web.interface import json_reply, step_routes
 from fsgym.web.pages import CasePages
 
@@ -37,11 +37,7 @@ from fsgym.web.pages import CasePages
 
 MAX_CASES = 1000
 THREADS = 4  # that work at a time, each on one request; more only contend for the interpreter
-SENTENCES = {
-    404: "There is no such page.",
-    405: "That is not done with this address.",
-    500: FAILED,
-}
+SENTENCES = {404: "no_such_page", 405: "not_done_here", 500: "server_failed"}
 
 
 def case_app(
@@ -70,14 +66,14 @@ def case_app(
     """
     pages = CasePages(model, title, access, Cases(most_cases), cookie, speech)
 
-    def refuse(scope: Scope, status: int, sentence: str) -> Response:
-        reply = json_reply({"error": sentence}, status) if scope["path"].startswith(API) else None
-        return reply or pages.message(status, sentence)
+    def refuse(scope: Scope, error: Refused) -> Response:
+        reply = json_reply({"error": str(error)}, error.status) if scope["path"].startswith(API) else None
+        return reply or pages.message(error)
 
     def at_exception(request: Request, error: Exception) -> Response:
-        status = getattr(error, "status", None) or getattr(error, "status_code", 500)
-        sentence = str(error) if isinstance(error, Refused) else SENTENCES.get(status, "This request is not served.")
-        return refuse(request.scope, status, sentence)
+        status = getattr(error, "status_code", 500)
+        refused = error if isinstance(error, Refused) else Refused(status, SENTENCES.get(status, "not_served"))
+        return refuse(request.scope, refused)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

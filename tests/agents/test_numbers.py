@@ -241,10 +241,27 @@ def test_pages_and_charts_in_german(tmp_path):
     assert "about" in str(step.answer)
     model.save_page(tmp_path / "seite.html", language="de")
     page = (tmp_path / "seite.html").read_text(encoding="utf-8")
-    assert f"Welche Zahl ist es: unter {edge}, " in page
+    assert f"Welche Zahl ist es: unter {edge}; " in page
     assert "etwa" in page
     assert ">about " not in page
     assert '"about ' not in page
+
+
+def test_ranges_are_parted_from_shares_and_from_each_other(tmp_path):
+    """``8,19 bis 8,91 7 %`` and ``unter 0,5, 0,5 bis 1`` were to be guessed; a number has no share of wrong answers."""
+    model = fitted()
+    with speaking(Speech("de")):
+        low, high = (f"{edge:.6g}".replace(".", ",") for edge in model.bins_.edges[:2])
+        assert re.search(rf"(unter {low}|{low} bis {high}): \d+ % und ", model.session({"size": 0.0}).why())
+        chart = model.chart().to_text()
+        assert re.search(r"bis [\d,]+: \d+ %; ", chart)
+        assert "falsch" not in chart
+        assert words.more_beliefs_text(model.bins_.ranges(), 2) == "und 2 weitere Bereiche"
+        assert words.more_beliefs_text(["acs", "mi"], 2) == "und 2 weitere Klassen"
+        assert {branch.wrong for box in model.chart().boxes for branch in box.branches} == {None}
+    model.save_page(tmp_path / "page.html", language="de")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"Welche Zahl ist es: unter {low}; {low} bis {high}; " in page
 
 
 def test_rows_with_other_numbers_differ_from_the_training():

@@ -320,7 +320,7 @@ def test_damaged_charts_are_refused(tmp_path):
         assert_refused(path, "damaged", load_classifier)
     header = json.loads(text) | {"chart": None}
     save_file(arrays, path, {key: json.dumps(header)})
-    with pytest.raises(ValueError, match="from a file without a chart"):
+    with pytest.raises(ValueError, match="has no chart: its file had none"):
         load_classifier(path).chart()
 
 

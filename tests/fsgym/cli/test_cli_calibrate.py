@@ -44,6 +44,22 @@ def test_a_promise_is_printed_and_written(files, capsys, tmp_path):
     assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 
+def test_a_model_from_a_file_has_a_chart_of_the_rows_that_calibrated_it(files, capsys, tmp_path):
+    """It had none: ``chart`` refused, and pages were without it. The figures are those of its own policy."""
+    model, folder = files
+    path = tmp_path / "certain.fsgym"
+    given = ("--target", "ill", "--target-error", 0.2, "-o", path)
+    assert call(capsys, "calibrate", model, folder / "mine.csv", *given)[0] == 0
+    code, out, _ = call(capsys, "chart", path)
+    assert code == 0
+    assert "Of 225 calibration cases that the chart was not made from" in " ".join(out.split())
+    certain = load_classifier(path)
+    assert certain.chart().policy_paid == pytest.approx(evaluate(certain, *cases(900, 1)).spent, rel=0.15)
+    certain.calibrate(min_confidence=0.9)  # another policy, without rows
+    with pytest.raises(ValueError, match="has no chart: its file had none, or it was changed after it was loaded"):
+        certain.chart()
+
+
 def test_calibrations_of_a_file_by_the_same_rows_are_counted(files, capsys, tmp_path):
     model, folder = files
     path, source = tmp_path / "certain.fsgym", model
