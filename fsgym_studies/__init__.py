@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fsgym.runner.worker import resolve
+from fsgym.runner.task import resolve
 from fsgym.text.messages import explain_unknown
 
 if TYPE_CHECKING:

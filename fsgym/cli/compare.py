@@ -49,7 +49,7 @@ def compare(
             help="A method of your own, as module:function (the current directory is searched) or "
             "path/to/file.py:function: a function train(env) -> policy, or one without arguments that returns a "
             "scikit-learn estimator or Pipeline, or a list of them. NAME= before it is its name in the results. Repeat "
-            "the option for several methods.",
+            "the option for several methods. Code from a stranger can read your files: read it first.",
         ),
     ] = None,
     panel: Annotated[

@@ -6,19 +6,23 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 
 from fsgym.comparison.examples import examples_of_rows, finite_or_none, first_columns, record_of
-from fsgym.comparison.splits import OfficialSplit, Split
+from fsgym.comparison.splits import OfficialSplit, Split, SplitParts
 from fsgym.data.dataset import Dataset
-from fsgym.evaluation.evaluate import Evaluation, evaluate
+from fsgym.data.targets import Bins
+from fsgym.evaluation.evaluate import Evaluation, arrays_of, evaluate, judge, play_policy, played_of
 from fsgym.metrics import class_precisions, class_recalls
 from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame
+from fsgym.runner.apart import call_apart, end_subject
+from fsgym.runner.fingerprint import fingerprint
 from fsgym.runner.results import count, list_of, number, optional, record, returns, share
 from fsgym.support.threads import one_thread
 from fsgym.text.messages import one_line
@@ -53,7 +57,7 @@ def evaluate_trained(
     with one_thread():
         origin, test = training_origin(policy), split.divide(dataset)[1]
         fit, shown = lambda part: [policy], lambda part, train: as_in_training(part, origin)
-        (figures,) = _fit_and_validate(fit, dataset, rules, split, explained, shown)
+        (figures,) = _cells(lambda parts: _trained_here(fit, parts, rules, shown), dataset, split, explained)
         seen = None if origin is None else test.origin.share_in(origin)
         figures["row"] |= {"seen": seen, "warning": caution_of(seen, policy) or figures["row"].get("warning")}
         return figures
@@ -95,13 +99,28 @@ def run_cell(
     of ``acquisition_figures``; ``reliability``, the lines of ``Evaluation.reliability``; ``examples``, a few test rows
     with their acquisitions in order; and ``played`` and ``chart`` of ``record_of``. The last three only if the cell is
     ``explained`` and its method has an order.
+
+    Code of the user runs in a process apart, without labels of validation and test rows: see ``runs_apart``.
     """
+    from fsgym.comparison.policies import runs_apart
 
-    def fit(part: Dataset) -> Sequence[Any]:
-        return fit_settings(part, [candidate], rules, seed, lams)
+    given: dict[str, Any] = {"candidate": candidate, "lams": lams, "rules": rules, "seed": seed}
+    if runs_apart(candidate):
+        subject = fingerprint([dataset, split])
+        return {"cells": _cells(lambda parts: _trained_apart(subject, parts, given), dataset, split, explained)}
+    return {
+        "cells": _cells(
+            lambda parts: _trained_here(_fit(given), parts, rules, _shown(given)), dataset, split, explained
+        )
+    }
 
-    shown = getattr(candidate, "shown", lambda part, train: part)  # of a ``PolicyFactory``
-    return {"cells": _fit_and_validate(fit, dataset, rules, split, explained, shown)}
+
+def _fit(given: Mapping[str, Any]) -> Callable[[Dataset], Sequence[Any]]:
+    return lambda part: fit_settings(part, [given["candidate"]], given["rules"], given["seed"], given["lams"])
+
+
+def _shown(given: Mapping[str, Any]) -> Callable[[Dataset, Dataset], Dataset]:
+    return getattr(given["candidate"], "shown", lambda part, train: part)  # of a ``PolicyFactory``
 
 
 @returns(record(**TEST_CHECKS, **ACQUISITION_CHECKS, chance=share, wrong=list_of(count)))
@@ -122,45 +141,174 @@ def run_tested_cell(
     return figures | {"warning": first_warning(caught)}
 
 
-def _fit_and_validate(
-    fit: Callable[[Dataset], Sequence[Any]],
+class Trained(NamedTuple):
+    """What a setting did on the rows of a split, and how it is explained.
+
+    ``validated`` is that of a fit on the rows to fit on, on validation rows; ``tested`` and ``refit`` are those of a
+    fit on the whole training part, on test rows and on validation rows. ``promise`` is what ``_price_of_promise``
+    returns, and ``explain()`` returns ``examples``, ``played`` and ``chart`` of ``run_cell``.
+    """
+
+    validated: Evaluation
+    tested: Evaluation
+    refit: Evaluation
+    promise: dict[str, float]
+    explain: Callable[[], dict[str, Any]]
+
+
+def _cells(
+    train: Callable[[SplitParts], tuple[list[Trained], str | None]],
     dataset: Dataset,
-    rules: Rules,
     split: Split | OfficialSplit,
     explained: bool,
-    shown: Callable[[Dataset, Dataset], Dataset],
 ) -> list[dict[str, Any]]:
-    """Figures of the policies that ``fit`` returns for a part of the data, each with the first warning of all fits.
+    """Figures of the settings that ``train`` returns for the parts of a split, each with the first warning of all.
 
-    ``shown(part, train)`` returns the rows to evaluate on as the policies that were fitted on ``train`` take them.
+    What ``train`` returns beside them is the first warning that is not raised in this process.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        train, part, validation, test = split.parts(dataset)
-        held_out = shown(validation, part)
-        validated = [evaluate(model, held_out, rules=rules) for model in fit(part)]
-        shown_test, models = shown(test, train), fit(train)
-        tested = [evaluate(model, shown_test, rules=rules) for model in models]
+        parts = split.parts(dataset)
         cells = []
-        for before, model, result in zip(validated, models, tested, strict=True):
+        trained, warning = train(parts)
+        for before, result, refit, promise, explain in trained:
             row = {f"validation_{k}": v for k, v in before.figures().items()}
-            refit = evaluate(model, shown(validation, train), rules=rules)
             row |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
-            row |= _test_figures(result, train) | first_columns(result) | {"by_class": _by_class_as_json(result)}
-            row |= _price_of_promise(model, result, rules)
-            ordered = explained and result.trajectories is not None
+            row |= _test_figures(result, parts.train) | first_columns(result) | {"by_class": _by_class_as_json(result)}
+            row |= promise
             cells.append(
                 {
                     "row": finite_or_none(row) | {"seen": 0.0, "warning": None},
                     **acquisition_figures(result),
                     "reliability": result.reliability.to_dict("records"),
-                    "examples": examples_of_rows(result, test, model) if ordered else None,
-                    **(record_of(result, model, test) if ordered else {}),
+                    **(explain() if explained and result.trajectories is not None else {"examples": None}),
                 }
             )
     for figures in cells:
-        figures["row"]["warning"] = first_warning(caught)
+        figures["row"]["warning"] = warning or first_warning(caught)
     return cells
+
+
+def _explanation(model: Any, result: Evaluation, test: Dataset) -> dict[str, Any]:
+    return {"examples": examples_of_rows(result, test, model), **record_of(result, model, test)}
+
+
+def _trained_here(
+    fit: Callable[[Dataset], Sequence[Any]],
+    parts: SplitParts,
+    rules: Rules,
+    shown: Callable[[Dataset, Dataset], Dataset],
+) -> tuple[list[Trained], None]:
+    """The policies that ``fit`` returns for a part of the data.
+
+    ``shown(part, train)`` returns the rows to evaluate on as the policies that were fitted on ``train`` take them.
+    """
+    trained = []
+    settings = _played(fit, parts, shown, lambda model, rows: evaluate(model, rows, rules=rules))
+    for model, validated, tested, refit in settings:
+        explain = partial(_explanation, model, tested, parts.test)
+        trained.append(Trained(validated, tested, refit, _price_of_promise(model, tested, rules), explain))
+    return trained, None
+
+
+def _played(
+    fit: Callable[[Dataset], Sequence[Any]],
+    parts: SplitParts,
+    shown: Callable[[Dataset, Dataset], Dataset],
+    play: Callable[[Any, Dataset], Any],
+) -> list[tuple[Any, ...]]:
+    """Each setting: the model fitted on the training part, and what ``play`` returns as in ``Trained``."""
+    held_out = shown(parts.validation, parts.fit)
+    validated = [play(model, held_out) for model in fit(parts.fit)]
+    test, models = shown(parts.test, parts.train), fit(parts.train)
+    tested = [play(model, test) for model in models]
+    again = shown(parts.validation, parts.train)
+    return [(*own, play(own[0], again)) for own in zip(models, validated, tested, strict=True)]
+
+
+# Code of the user, in a process apart. It is sent the training part, and validation and test rows without labels; what
+# its models did on these is evaluated here, by the labels.
+
+PLAY_APART, EXPLAIN_APART = (f"fsgym.comparison.cell:{name}" for name in ("play_apart", "explain_apart"))
+EXPLAINING = ("probabilities_at", "chart")  # methods of a model
+PLAYED = Trained._fields[:3]
+_models: list[Any] = []  # in the process apart: those that it fitted last
+
+
+def _trained_apart(subject: str, parts: SplitParts, given: Mapping[str, Any]) -> tuple[list[Trained], str | None]:
+    hidden = parts._replace(validation=parts.validation.without_labels(), test=parts.test.without_labels())
+    value, arrays = call_apart(subject, PLAY_APART, given, lambda: {"parts": hidden})
+    rules, shown = given["rules"], _shown(given)
+    rows = (
+        shown(parts.validation, parts.fit),
+        shown(parts.test, parts.train),
+        shown(parts.validation, parts.train),
+    )
+    trained = []
+    for k, (promise, tells) in enumerate(zip(value["promises"], value["tells"], strict=True)):
+        validated, tested, refit = (
+            _judged({n: arrays[f"{k} {part} {n}"] for n in names}, bins, labelled, rules)
+            for part, (names, bins), labelled in zip(PLAYED, value["played"][k], rows, strict=True)
+        )
+        explain = partial(_explanation, None, tested, parts.test)
+        if tells:
+            explain = partial(_explained_apart, subject, k, tested, parts.test)
+        trained.append(Trained(validated, tested, refit, promise, explain))
+    return trained, value["warning"]
+
+
+def _judged(arrays: Mapping[str, NDArray], bins: Any, rows: Dataset, rules: Rules) -> Evaluation:
+    """What a policy did, judged by the labels; ``bins`` are its own of a numeric target, or None."""
+    if bins is not None and rows.bins is not None:
+        own = Bins.from_json(bins)
+        rules = rules.with_bins(own) if rows.bins.are_costs(rules.error_costs) else rules
+        rows = rows.replace(bins=own)
+    return judge(played_of(arrays), rows, rules)
+
+
+def _explained_apart(subject: str, number: int, result: Evaluation, test: Dataset) -> dict[str, Any]:
+    """The model explains rows that it answered before. What it is sent has labels, so its process ends then."""
+    told = {"number": number, "result": result, "test": test}
+    try:
+        return call_apart(subject, EXPLAIN_APART, told, dict)[0]
+    finally:
+        end_subject()
+
+
+def play_apart(
+    *, parts: SplitParts, candidate: Any, rules: Rules, seed: int, lams: list[float] | None
+) -> tuple[dict[str, Any], dict[str, NDArray]]:
+    """Fit the settings as ``run_cell`` does, in a process apart, and return what they did as arrays."""
+
+    def play(model: Any, rows: Dataset) -> tuple[dict[str, NDArray], Any]:
+        played, taken, _ = play_policy(model, rows, None, rules)
+        if taken.feature_names != rows.feature_names:
+            raise ValueError("the policy must take the features in the order of its environment")
+        return arrays_of(played), None if taken.bins is None or taken.bins is rows.bins else taken.bins.to_json()
+
+    given = {"candidate": candidate, "lams": lams, "rules": rules, "seed": seed}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        settings = _played(_fit(given), parts, _shown(given), play)
+        warning, test = first_warning(caught), _shown(given)(parts.test, parts.train)
+        promises = [
+            _price_of_promise(model, evaluate(model, test, rules=rules), rules) if hasattr(model, "promise_") else {}
+            for model, *_ in settings
+        ]
+    _models[:] = [model for model, *_ in settings]
+    arrays, told = {}, []
+    for k, (_, *played) in enumerate(settings):
+        arrays |= {
+            f"{k} {part} {n}": a for part, (done, _) in zip(PLAYED, played, strict=True) for n, a in done.items()
+        }
+        told.append([(list(done), bins) for done, bins in played])
+    tells = [any(callable(getattr(model, name, None)) for name in EXPLAINING) for model in _models]
+    return {"warning": warning, "tells": tells, "played": told, "promises": promises}, arrays
+
+
+def explain_apart(*, number: int, result: Evaluation, test: Dataset, **_: Any) -> tuple[dict[str, Any], dict]:
+    """``examples``, ``played`` and ``chart`` of a model that ``play_apart`` has fitted."""
+    return _explanation(_models[number], result, test), {}
 
 
 def _test_figures(result: Evaluation, train: Dataset) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def compare(
           are trained, those of ``lam``, which is that of the environment: for validation with three quarters of the
           training rows, and with all of them. The values of the environment are scaled to [-1, 1] by
           its rows, and it is reset with a seed. The policy, anything that ``fsgym.evaluate`` takes, is evaluated on the
-          other rows, scaled by the same map;
+          other rows, scaled by the same map. Code from a stranger can read your files: read it first;
         - a policy that is already trained (a Stable-Baselines3 model, a callable ``(observations, action_masks) ->
           actions``, or a fitted classifier in a ``sklearn.frozen.FrozenEstimator``), which is only evaluated. It is
           shown values as in its own environment, which ``get_env()`` or its attribute ``env`` returns, and its
@@ -180,6 +180,9 @@ def compare(
 
     Notes
     -----
+    Factories, and estimators that are not of fsgym or scikit-learn, are trained and asked in a process apart, which has
+    no labels of the test rows.
+
     An ``out`` folder can be resumed only with the same versions of fsgym and the numerical libraries; otherwise
     ValueError is raised. Policies that are already trained are evaluated by every call, in this process.
 

@@ -396,6 +396,21 @@ class Dataset:
             object.__setattr__(part, "_largest_prices", self._largest_prices)
         return part._with_origin(self._source._replace(rows=self._source.rows[which]))
 
+    def without_labels(self) -> Dataset:
+        """The same rows, each with the first class, or number of the bins, in place of its label, and without origin.
+
+        Examples
+        --------
+        >>> from fsgym import Dataset
+        >>> Dataset([[0.0], [1.0], [2.0]], ["no", "yes", "yes"]).without_labels().target.tolist()
+        ['no', 'no', 'no']
+        """
+        labels = self.classes if self.bins is None else self.bins.values
+        hidden = self.replace(y=labels[np.zeros(self.n_samples, np.int64)])
+        if self._largest_prices is not None:
+            object.__setattr__(hidden, "_largest_prices", self._largest_prices)
+        return hidden
+
     def scaled(self, by: Scaling | Dataset | None = None) -> Dataset:
         """The data set with scaled features, each of which is a column of numbers without a unit.
 

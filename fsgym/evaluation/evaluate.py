@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +55,32 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
     >>> result.n_features
     0.0
     """
+    return judge(*play_policy(policy, data, y, rules))
+
+
+class Sets(NamedTuple):
+    """What a policy did that acquires in no order.
+
+    Attributes
+    ----------
+    used : bool (n_samples, n_features), the features used for each row
+    answers : int64 (n_samples,), class codes
+    probabilities : float64 (n_samples, n_classes), or None
+    predicted : float64 (n_samples,), or None; the answers to a numeric target
+    """
+
+    used: NDArray[np.bool_]
+    answers: NDArray[np.int64]
+    probabilities: NDArray[np.float64] | None
+    predicted: NDArray[np.float64] | None
+
+
+def play_policy(policy: Any, data: Any, y: Any, rules: Rules | None) -> tuple[Trajectories | Sets, Dataset, Rules]:
+    """What a policy does on every row, with the data set and the rules by which ``judge`` evaluates it.
+
+    Arguments and errors are those of ``evaluate``. Nothing but the answer to an illegal action depends on the labels,
+    and ``judge`` replaces it.
+    """
     if isinstance(y, Rules):  # the third argument of fsgym 0.1
         y, rules = None, y
     if isinstance(data, tuple):
@@ -62,7 +88,7 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
     if hasattr(policy, "steps"):  # a Pipeline: evaluate its last step on the transformed table
         data, policy = policy[:-1].transform(data), policy[-1]
     if callable(getattr(policy, "labelled_dataset", None)):
-        return _evaluate_agent(policy, data, y, rules)
+        return _play_agent(policy, data, y, rules)
     given = rules
     dataset, rules = _dataset_and_rules(data, y, rules, getattr(policy, "classes_", None))
     if hasattr(policy, "features_used"):
@@ -72,10 +98,38 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
             rules = own
             rules.check(dataset)
         X = data if y is not None else _as_fitted(policy, dataset)
-        return _evaluate_estimator(policy, dataset, rules, X)
+        return _play_estimator(policy, dataset, rules, X), dataset, rules
     if callable(getattr(policy, "trajectories", None)):
-        return _evaluate_trajectories(policy.trajectories(dataset.X, rules), dataset, rules)
-    return _evaluate_trajectories(play(as_actor(policy), dataset, rules), dataset, rules)
+        return policy.trajectories(dataset.X, rules), dataset, rules
+    return play(as_actor(policy), dataset, rules), dataset, rules
+
+
+def judge(played: Trajectories | Sets, dataset: Dataset, rules: Rules) -> Evaluation:
+    """The evaluation of what a policy did on the rows of ``dataset``."""
+    if isinstance(played, Trajectories):
+        return _judge_trajectories(played, dataset, rules)
+    used, answers, probabilities, predicted = played
+    spent, admissible, taken = rules.price_sets(rules.acquisitions_of(used), dataset.X, dataset.case_costs)
+    used = used & ~np.isnan(dataset.X)
+    result = _summarise(dataset, rules, answers, used, taken.sum(axis=1), spent, admissible, predicted=predicted)
+    return replace(result, probabilities=probabilities)
+
+
+PLAYED = ("order", "acquired", "answers", "forfeited", "probabilities")  # of trajectories
+
+
+def arrays_of(played: Trajectories | Sets) -> dict[str, NDArray]:
+    """What a policy did as arrays by name, from which ``played_of`` restores it."""
+    names = PLAYED if isinstance(played, Trajectories) else Sets._fields
+    return {name: array for name in names if (array := getattr(played, name)) is not None}
+
+
+def played_of(arrays: Mapping[str, NDArray]) -> Trajectories | Sets:
+    """What a policy did, from the arrays of ``arrays_of``."""
+    if "order" in arrays:
+        given: dict[str, Any] = dict(arrays)
+        return Trajectories(**given)
+    return Sets(arrays["used"], arrays["answers"], arrays.get("probabilities"), arrays.get("predicted"))
 
 
 def as_actor(policy: Any) -> Callable[[NDArray, NDArray], ArrayLike]:
@@ -205,8 +259,8 @@ def _as_fitted(estimator: Any, dataset: Dataset) -> Any:
     return pd.DataFrame(dataset.to_array(), columns=list(dataset.feature_names))
 
 
-def _evaluate_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> Evaluation:
-    """Evaluate a classifier of ``agents``, which knows its columns, classes and rules."""
+def _play_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> tuple[Trajectories, Dataset, Rules]:
+    """``play_policy`` of a classifier of ``agents``, which knows its columns, classes and rules."""
     env = getattr(data, "unwrapped", data)
     if isinstance(getattr(env, "dataset", None), Dataset):
         data, rules = env.dataset, rules or env.rules
@@ -231,7 +285,7 @@ def _evaluate_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> Evalu
         raise ValueError("rules must have a refer_cost, as the model may refer a case to a person, got none")
     if own.costs_by_case and not rules.costs_by_case:  # then it plans by the prices that are paid
         model = model.at_prices(rules.costs)
-    return _evaluate_trajectories(model.trajectories(dataset), dataset, rules)
+    return model.trajectories(dataset), dataset, rules
 
 
 def _in_order_of(own: Rules, rules: Rules) -> Rules:
@@ -249,14 +303,13 @@ def _in_order_of(own: Rules, rules: Rules) -> Rules:
     return rules.reordered([feature[i] for i in range(own.n_features)], acquisitions)
 
 
-def _evaluate_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any) -> Evaluation:
+def _play_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any) -> Trajectories | Sets:
     if callable(getattr(estimator, "trajectories", None)):
         trajectories = estimator.trajectories(X)
         labels = _answer_labels(estimator)
         answers = codes_of(labels[trajectories.answers], dataset, rules)
         probabilities = _probabilities_of(estimator, X, dataset, trajectories.probabilities)
-        trajectories = replace(trajectories, answers=answers, probabilities=probabilities, table=None)
-        return _evaluate_trajectories(trajectories, dataset, rules)
+        return replace(trajectories, answers=answers, probabilities=probabilities, table=None)
     from sklearn.base import is_regressor
 
     predicted = None
@@ -268,10 +321,7 @@ def _evaluate_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any) 
     used = np.asarray(estimator.features_used(X), dtype=bool)
     if used.shape != dataset.X.shape:
         raise ValueError(f"features_used must return shape {dataset.X.shape}, got {used.shape}")
-    spent, admissible, taken = rules.price_sets(rules.acquisitions_of(used), dataset.X, dataset.case_costs)
-    used = used & ~np.isnan(dataset.X)
-    result = _summarise(dataset, rules, answers, used, taken.sum(axis=1), spent, admissible, predicted=predicted)
-    return replace(result, probabilities=_probabilities_of(estimator, X, dataset))
+    return Sets(used, answers, _probabilities_of(estimator, X, dataset), predicted)
 
 
 def _probabilities_of(
@@ -323,7 +373,7 @@ def codes_of(labels: ArrayLike, dataset: Dataset, rules: Rules | None = None) ->
     return codes.astype(np.int64)
 
 
-def _evaluate_trajectories(trajectories: Trajectories, dataset: Dataset, rules: Rules) -> Evaluation:
+def _judge_trajectories(trajectories: Trajectories, dataset: Dataset, rules: Rules) -> Evaluation:
     order = trajectories.order
     if order.shape[0] != dataset.n_samples or (order.size and order.max() >= rules.n_acquisitions):
         raise ValueError(

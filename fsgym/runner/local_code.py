@@ -18,8 +18,14 @@ VERSIONED_PACKAGES = ("fsgym", "agents", "baselines", "fsgym_studies")  # the ve
 SENT_CODE = "<dynamic-code>"  # cloudpickle 3.1.3 gives functions that another process cannot import this file name
 
 
+class FailedApart(Exception):
+    """An error in another process; its message is what ``error_with_line`` says of it there."""
+
+
 def error_with_line(error: BaseException) -> str:
     """The class and the message of an error, and the last line that it passed in code of the user, on one line."""
+    if isinstance(error, FailedApart):
+        return str(error)
     text = f"{type(error).__name__}: {one_line(error, 500)}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename == SENT_CODE:

@@ -17,9 +17,8 @@ from joblib import effective_n_jobs
 from fsgym.runner.executors import check_backend, run_all
 from fsgym.runner.results import check_result
 from fsgym.runner.store import TIMING_COLUMNS, open_store
-from fsgym.runner.task import Task, TaskResult
+from fsgym.runner.task import Task, TaskResult, resolve
 from fsgym.runner.time_left import Expectation, TimeLeft
-from fsgym.runner.worker import resolve
 from fsgym.support.interrupts import interrupts_between_kernels
 from fsgym.text.messages import brief
 

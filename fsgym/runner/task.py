@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from fsgym.runner.fingerprint import fingerprint
@@ -49,7 +52,8 @@ class Task:
 class TaskResult(NamedTuple):
     """The JSON text of a task's result, or its error message; and the time and memory that it took.
 
-    ``peak_mib`` is the peak resident memory of the process while the task ran, in MiB.
+    ``peak_mib`` is the peak resident memory of the process while the task ran, in MiB. Time and memory include those of
+    the process apart (``apart.py``).
     """
 
     text: str | None
@@ -57,3 +61,28 @@ class TaskResult(NamedTuple):
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
     peak_mib: float = 0.0
+
+
+def resolve(call: str) -> Callable[..., Any]:
+    """The function that ``"package.module:function"`` names."""
+    module, _, name = call.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def reset_peak_memory() -> None:
+    """Reset the kernel's record of peak memory; where that is not allowed, the peak is that of the whole process."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_mib() -> float:
+    """Peak resident memory of this process since the last reset, in MiB."""
+    try:
+        for line in Path("/proc/self/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import pickle
@@ -10,8 +9,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -21,9 +19,10 @@ from uuid import uuid4
 import numpy as np
 from joblib import parallel_config
 
+from fsgym.runner.apart import take_spent
 from fsgym.runner.local_code import error_with_line
 from fsgym.runner.results import check_result
-from fsgym.runner.task import TaskResult
+from fsgym.runner.task import TaskResult, peak_mib, reset_peak_memory, resolve
 from fsgym.support.threads import one_thread
 
 DIED_TWICE = "its worker process died twice, possibly out of memory; use fewer jobs or a machine with more memory"
@@ -70,12 +69,6 @@ def _loaded_value(shared: SharedValue) -> Any:
     return ray.get(shared.location)
 
 
-def resolve(call: str) -> Callable[..., Any]:
-    """The function that ``"package.module:function"`` names."""
-    module, _, name = call.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
 def execute(
     number: int, origin: RunOrigin, call: str, arguments: Mapping[str, Any], names: Sequence[str], *values: Any
 ) -> tuple[int, TaskResult]:
@@ -108,7 +101,7 @@ def _execute_measured(
     call: str, arguments: Mapping[str, Any], names: Sequence[str], values: Sequence[Any]
 ) -> TaskResult:
     text, error = None, None
-    _reset_peak_memory()
+    reset_peak_memory()
     cpu, wall = time.process_time(), time.perf_counter()
     try:
         data = {n: v.load() if isinstance(v, SharedValue) else v for n, v in zip(names, values, strict=True)}
@@ -121,7 +114,9 @@ def _execute_measured(
         check_result(function, json.loads(text))
     except (Exception, SystemExit) as failure:
         error = error_with_line(failure)
-    return TaskResult(text, error, time.process_time() - cpu, time.perf_counter() - wall, _peak_mib())
+    apart = take_spent()
+    seconds, peak = time.process_time() - cpu + apart.cpu_seconds, peak_mib() + apart.peak_mib
+    return TaskResult(text, error, seconds, time.perf_counter() - wall, peak)
 
 
 def _json_default(value: Any) -> Any:
@@ -146,25 +141,6 @@ def _exit_with_parent(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def _reset_peak_memory() -> None:
-    """Reset the kernel's record of peak memory; where that is not allowed, the peak is that of the whole process."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def _peak_mib() -> float:
-    """Peak resident memory of this process since the last reset, in MiB."""
-    try:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    except OSError:
-        pass
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _died_twice(run: str, number: int) -> bool:

@@ -1,5 +1,8 @@
 """Policies of the user: trained on each split's environment, or shown values as in their own one."""
 
+import json
+import os
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -11,6 +14,8 @@ from baselines import StoppingClassifier
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.policies import as_in_training, is_factory, training_origin
 from fsgym.comparison.ranking import rank_methods
+from fsgym.runner import apart
+from support.label_hunter import Searching, numbered_rows, search
 from support.thresholds import Thresholds, train
 
 
@@ -50,6 +55,36 @@ def test_a_factory_gives_the_same_results_for_any_number_of_processes(tmp_path):
     assert one.to_csv() == two.to_csv()
     again = fsgym.compare("breast_cancer", methods, splits=2, references=False, out=tmp_path)  # from the store
     assert again.to_csv() == one.to_csv()
+
+
+@pytest.mark.parametrize("method", [search, Searching])
+def test_no_label_of_a_row_that_a_method_is_asked_about_is_in_its_process(tmp_path, method):
+    found = tmp_path / "found"
+    methods = {"mine": method(str(found))}
+    results = fsgym.compare(numbered_rows(), methods, splits=1, lam=0.01, references=False)
+    assert results["error"].isna().all()
+    seen = [json.loads(line) for line in found.read_text().splitlines()]
+    assert {"training": True} in seen  # it searches well
+    assert {"asked": False} in seen
+    assert {"asked": True} not in seen
+
+
+def dies(env):
+    os._exit(3)
+
+
+@pytest.mark.parametrize("forks", [True, False])
+@pytest.mark.slow  # processes that import fsgym
+def test_a_method_that_ends_its_process_fails_alone(monkeypatch, forks):
+    apart.end_process()
+    monkeypatch.setattr(apart, "FORKS", forks and apart.FORKS)
+    methods = {"dies": dies, "mine": train}
+    with pytest.warns(UserWarning, match="2 of 4 fits failed.*'dies': RuntimeError: the process of the method ended"):
+        results = fsgym.compare("breast_cancer", methods, splits=2, lam=0.01, references=False)
+    expected = fsgym.compare("breast_cancer", {"mine": train}, splits=2, lam=0.01, references=False)
+    mine = results[results["method"] == "mine"].reset_index(drop=True)
+    assert mine.to_csv() == expected.to_csv()
+    apart.end_process()
 
 
 def test_a_trained_policy_is_shown_the_values_of_its_environment_and_its_training_rows_are_counted():
