@@ -269,8 +269,10 @@ def read_timings(path: Path) -> tuple[set[str], dict[str, float]]:
     found: list[list[tuple]] = []
     for file, query in ((path, "SELECT key FROM results"), (times, "SELECT key, wall_seconds FROM timings")):
         try:
-            connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=0.1)
+            connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True, timeout=0.1)
             try:
+                # A lock as that of ``Store``. Without it, a log that a killed run has left is read by a file -shm.
+                connection.execute("PRAGMA locking_mode=EXCLUSIVE")
                 found.append(connection.execute(query).fetchall())
             finally:
                 connection.close()

@@ -14,7 +14,7 @@ from fsgym import Dataset, Rules
 from fsgym.runner import Task, TaskResult, run_tasks
 from fsgym.runner import store as stores
 from fsgym.runner.fingerprint import canonical_form, fingerprint
-from fsgym.runner.store import open_store
+from fsgym.runner.store import open_store, read_timings
 
 CARD = {"call": "builtins:dict", "arguments": {"a": 1}}
 
@@ -70,6 +70,20 @@ def test_reading_a_finished_file_leaves_its_bytes(path):
     run_tasks(tasks(3), path)
     run_tasks([], path)
     assert path.read_bytes() == before
+
+
+def test_no_file_of_sqlite_is_left_over_after_a_killed_run_is_resumed(tmp_path):
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    with open_store(tmp_path / "results.sqlite") as store:
+        store.put(tasks(1)[0], TaskResult('{"half":0.0,"seed":0}', None, 0.5, 0.5, 20.0))
+        for file in tmp_path.glob("*.sqlite*"):  # as they are at this moment
+            shutil.copy(file, killed)
+    assert (killed / "results.sqlite-wal").exists()
+    key = tasks(1)[0].key
+    assert read_timings(killed / "results.sqlite") == ({key}, {key: 0.5})  # to say how long the rest takes
+    run_tasks(tasks(3), killed / "results.sqlite")
+    assert sorted(file.name for file in killed.iterdir()) == ["results.sqlite", "timings.sqlite"]
 
 
 def test_another_version_is_refused(path):
