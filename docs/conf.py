@@ -59,7 +59,9 @@ html_title = "fsgym"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
-html_sidebars = {name: [] for name in ("faq", "glossary", "versions", "changes", "citation")}  # pages with none below
+html_sidebars = {
+    name: [] for name in ("faq", "glossary", "guarantees", "versions", "changes", "citation")
+}  # pages with none below
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

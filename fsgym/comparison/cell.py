@@ -16,6 +16,7 @@ from sklearn.base import clone, is_regressor
 from fsgym.comparison.examples import examples_of_rows, finite_or_none, first_columns, record_of
 from fsgym.comparison.splits import OfficialSplit, Split, SplitParts
 from fsgym.data.dataset import Dataset
+from fsgym.data.targets import Bins
 from fsgym.evaluation.evaluate import Evaluation, arrays_of, evaluate, judge, play_policy, played_of
 from fsgym.metrics import class_precisions, class_recalls
 from fsgym.rules import Rules
@@ -144,15 +145,15 @@ class Trained(NamedTuple):
     """What a setting did on the rows of a split, and how it is explained.
 
     ``validated`` is that of a fit on the rows to fit on, on validation rows; ``tested`` and ``refit`` are those of a
-    fit on the whole training part, on test rows and on validation rows. ``explain()`` returns ``examples``, ``played``
-    and ``chart`` of ``run_cell``. ``price_of_promise`` is that of ``_price_of_promise``.
+    fit on the whole training part, on test rows and on validation rows. ``promise`` is what ``_price_of_promise``
+    returns, and ``explain()`` returns ``examples``, ``played`` and ``chart`` of ``run_cell``.
     """
 
     validated: Evaluation
     tested: Evaluation
     refit: Evaluation
+    promise: dict[str, float]
     explain: Callable[[], dict[str, Any]]
-    price_of_promise: Mapping[str, float] = {}
 
 
 def _cells(
@@ -170,11 +171,11 @@ def _cells(
         parts = split.parts(dataset)
         cells = []
         trained, warning = train(parts)
-        for before, result, refit, explain, price_of_promise in trained:
+        for before, result, refit, promise, explain in trained:
             row = {f"validation_{k}": v for k, v in before.figures().items()}
             row |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
             row |= _test_figures(result, parts.train) | first_columns(result) | {"by_class": _by_class_as_json(result)}
-            row |= price_of_promise
+            row |= promise
             cells.append(
                 {
                     "row": finite_or_none(row) | {"seen": 0.0, "warning": None},
@@ -205,8 +206,8 @@ def _trained_here(
     trained = []
     settings = _played(fit, parts, shown, lambda model, rows: evaluate(model, rows, rules=rules))
     for model, validated, tested, refit in settings:
-        explain, price = partial(_explanation, model, tested, parts.test), _price_of_promise(model, tested, rules)
-        trained.append(Trained(validated, tested, refit, explain, price))
+        explain = partial(_explanation, model, tested, parts.test)
+        trained.append(Trained(validated, tested, refit, _price_of_promise(model, tested, rules), explain))
     return trained, None
 
 
@@ -244,16 +245,25 @@ def _trained_apart(subject: str, parts: SplitParts, given: Mapping[str, Any]) ->
         shown(parts.validation, parts.train),
     )
     trained = []
-    for k, tells in enumerate(value["tells"]):
+    for k, (promise, tells) in enumerate(zip(value["promises"], value["tells"], strict=True)):
         validated, tested, refit = (
-            judge(played_of({n: arrays[f"{k} {part} {n}"] for n in names}), labelled, rules)
-            for part, names, labelled in zip(PLAYED, value["names"][k], rows, strict=True)
+            _judged({n: arrays[f"{k} {part} {n}"] for n in names}, bins, labelled, rules)
+            for part, (names, bins), labelled in zip(PLAYED, value["played"][k], rows, strict=True)
         )
         explain = partial(_explanation, None, tested, parts.test)
         if tells:
             explain = partial(_explained_apart, subject, k, tested, parts.test)
-        trained.append(Trained(validated, tested, refit, explain))
+        trained.append(Trained(validated, tested, refit, promise, explain))
     return trained, value["warning"]
+
+
+def _judged(arrays: Mapping[str, NDArray], bins: Any, rows: Dataset, rules: Rules) -> Evaluation:
+    """What a policy did, judged by the labels; ``bins`` are its own of a numeric target, or None."""
+    if bins is not None and rows.bins is not None:
+        own = Bins.from_json(bins)
+        rules = rules.with_bins(own) if rows.bins.are_costs(rules.error_costs) else rules
+        rows = rows.replace(bins=own)
+    return judge(played_of(arrays), rows, rules)
 
 
 def _explained_apart(subject: str, number: int, result: Evaluation, test: Dataset) -> dict[str, Any]:
@@ -270,23 +280,30 @@ def play_apart(
 ) -> tuple[dict[str, Any], dict[str, NDArray]]:
     """Fit the settings as ``run_cell`` does, in a process apart, and return what they did as arrays."""
 
-    def play(model: Any, rows: Dataset) -> dict[str, NDArray]:
+    def play(model: Any, rows: Dataset) -> tuple[dict[str, NDArray], Any]:
         played, taken, _ = play_policy(model, rows, None, rules)
         if taken.feature_names != rows.feature_names:
             raise ValueError("the policy must take the features in the order of its environment")
-        return arrays_of(played)
+        return arrays_of(played), None if taken.bins is None or taken.bins is rows.bins else taken.bins.to_json()
 
     given = {"candidate": candidate, "lams": lams, "rules": rules, "seed": seed}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         settings = _played(_fit(given), parts, _shown(given), play)
+        warning, test = first_warning(caught), _shown(given)(parts.test, parts.train)
+        promises = [
+            _price_of_promise(model, evaluate(model, test, rules=rules), rules) if hasattr(model, "promise_") else {}
+            for model, *_ in settings
+        ]
     _models[:] = [model for model, *_ in settings]
-    arrays, names = {}, []
+    arrays, told = {}, []
     for k, (_, *played) in enumerate(settings):
-        arrays |= {f"{k} {part} {n}": a for part, done in zip(PLAYED, played, strict=True) for n, a in done.items()}
-        names.append([list(done) for done in played])
+        arrays |= {
+            f"{k} {part} {n}": a for part, (done, _) in zip(PLAYED, played, strict=True) for n, a in done.items()
+        }
+        told.append([(list(done), bins) for done, bins in played])
     tells = [any(callable(getattr(model, name, None)) for name in EXPLAINING) for model in _models]
-    return {"warning": first_warning(caught), "tells": tells, "names": names}, arrays
+    return {"warning": warning, "tells": tells, "played": told, "promises": promises}, arrays
 
 
 def explain_apart(*, number: int, result: Evaluation, test: Dataset, **_: Any) -> tuple[dict[str, Any], dict]:

@@ -291,17 +291,21 @@ COMPARE = ("compare", "wine", "--methods", "cart", "--no-references", "--splits"
 TRAIN = ("train", "wine", "--agent", "rcpi", "--steps", "1", "--seed", "0", "-o", "out/model.safetensors")
 
 
+BENCHMARK = ("benchmark", "tiny", "--methods", "cart,panel", "--jobs", "1", "--out", "out")
+
+
 def kills(seed: int, seconds: float, folder: Path) -> Found:
-    """``compare`` and ``train`` killed at random times and run again: the same results, and no file left over."""
+    """Long commands killed at random times and run again: the same results, and no file left over."""
     rng, findings, wanted, took = random.Random(seed), [], {}, {}
-    for command in (COMPARE, TRAIN):
+    commands = (COMPARE, TRAIN, BENCHMARK)
+    for command in commands:
         began = time.monotonic()
         wanted[command] = _results(folder / f"whole-{command[0]}", command, None)
         took[command] = time.monotonic() - began
         if not any(wanted[command].values()):
             return Found(0, [f"{command[0]} writes nothing"])
     for k in until(seconds - sum(took.values())):
-        command, place = (COMPARE, TRAIN)[k % 2], folder / f"{k}"
+        command, place = commands[k % len(commands)], folder / f"{k}"
         after = rng.uniform(0.2, 1.0) * took[command]
         _results(place, command, after)
         again = _results(place, command, None)
@@ -311,26 +315,95 @@ def kills(seed: int, seconds: float, folder: Path) -> Found:
     return Found(k + 1, findings)
 
 
-def _results(place: Path, command: tuple[str, ...], killed_after: float | None) -> dict[str, bytes]:
-    """The tables and models in the folder after a command, and all other names without their content."""
+WITH_TINY = (  # the command line, with the suite of the tests
+    "import sys; from fsgym_studies import suites; suites.SUITES['tiny'] = 'support.tiny_suite.suite:TINY_SUITE'; "
+    "from fsgym.cli import main; main()"
+)
+
+
+def _started(place: Path, command: tuple[str, ...], **variables: str) -> subprocess.Popen:
     (place / "out").mkdir(parents=True, exist_ok=True)
-    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
-    run = subprocess.Popen(
-        [sys.executable, "-m", "fsgym", *command],
+    path = os.pathsep.join(p for p in (str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")) if p)
+    return subprocess.Popen(
+        [sys.executable, "-c", WITH_TINY, *command],
         cwd=place,
-        env=os.environ | {"PYTHONPATH": path},
+        env=os.environ | {"PYTHONPATH": path} | variables,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         start_new_session=True,
     )
+
+
+def _results(place: Path, command: tuple[str, ...], killed_after: float | None) -> dict[str, bytes]:
+    """The tables and models in the folder after a command, and all other names without their content."""
+    run = _started(place, command)
     try:
-        run.wait(killed_after)
+        run.communicate(timeout=killed_after)
     except subprocess.TimeoutExpired:
         os.killpg(run.pid, signal.SIGKILL)
-        run.wait()
+        run.communicate()
+    return _files(place)
+
+
+def _files(place: Path) -> dict[str, bytes]:
     files = sorted(p for p in (place / "out").rglob("*") if p.is_file())
-    compared = (".safetensors", "results.csv", "summary.csv")
+    compared = (".safetensors", "results.csv", "summary.csv", "scores.csv", "wins.csv", "_by_at.csv")
     return {str(p.relative_to(place)): p.read_bytes() if p.name.endswith(compared) else b"" for p in files}
+
+
+def shared_places(seed: int, seconds: float, folder: Path) -> Found:
+    """Two runs at once in one folder of results, with one empty Numba cache or with none that can be written."""
+    rng, findings = random.Random(seed), []
+    wanted = _results(folder / "whole", COMPARE, None)
+    (folder / "file").write_text("")
+    for k in until(seconds / 2):  # kernels are compiled anew in some of them
+        place, cache = folder / f"{k}", folder / ("file/cache" if k % 2 else f"cache {k}")
+        first = _started(place, COMPARE, NUMBA_CACHE_DIR=str(cache))
+        time.sleep(rng.uniform(0, 3))
+        second = _started(place, COMPARE, NUMBA_CACHE_DIR=str(cache))
+        said = [run.communicate()[1] for run in (first, second)]
+        states = [run.returncode for run in (first, second)]
+        if any("Traceback" in text for text in said) or 0 not in states or not {0, 1, 2} >= set(states):
+            findings.append(f"two runs, try {k}: statuses {states}, {[text.strip()[-200:] for text in said]}")
+        if _results(place, COMPARE, None) != wanted:
+            findings.append(f"two runs, try {k}: other results")
+    return Found(k + 1, findings)
+
+
+FORKED = """
+import os, sys, threading
+from sklearn.datasets import load_wine
+from agents import LatticeClassifier
+X, y = load_wine(return_X_y=True)
+def fitted():
+    return LatticeClassifier(lam=0.02, random_state=0, unknown=0).fit(X, y).predict(X).tolist()
+wanted = fitted()
+child = os.fork()
+if child == 0:
+    os._exit(0 if fitted() == wanted else 3)
+found = []
+threads = [threading.Thread(target=lambda: found.append(fitted())) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+sys.exit(os.waitpid(child, 0)[1] != 0 or found != 3 * [wanted])
+"""
+
+
+def forks_and_threads(seed: int, seconds: float, folder: Path) -> Found:
+    """A process that has fitted a model forks, and both fit again, one of them in three threads: the same answers."""
+    findings, n = set(), 0
+    for _ in until(seconds):
+        n += 1
+        given = {"cwd": ROOT, "capture_output": True, "text": True, "timeout": 300}
+        try:
+            run = subprocess.run([sys.executable, "-c", FORKED], check=False, **given)
+        except subprocess.TimeoutExpired:
+            findings.add("the process hangs")
+            continue
+        if run.returncode:
+            findings.add(f"status {run.returncode}: {run.stderr.strip()[-200:] or 'other answers'}")
+    return Found(n, sorted(findings))
 
 
 ATTACKS: dict[str, tuple[float, Callable[[int, float, Path], Found]]] = {  # share of the time
@@ -344,11 +417,12 @@ ATTACKS: dict[str, tuple[float, Callable[[int, float, Path], Found]]] = {  # sha
     "connections": (1, connections),
     "Ctrl-C at the start": (1, stops),
     "kills": (2, kills),
+    "shared places": (1, shared_places),
+    "forks and threads": (0.5, forks_and_threads),
 }
 NOT_RUN = {
-    "kills of reproduce, benchmark, datasets fetch": "not written yet",
+    "kills of reproduce, datasets fetch": "the shortest study takes 90 s; a fetch needs a server of the archives",
     "undo in the exported page, random rule sets": "in pytest alone",
     "archives of datasets fetch": "in pytest alone",
     "full disk, read-only folder, another user, clock set back": "this needs rights or a machine of its own",
-    "unwritable or shared Numba cache, two processes on one folder, fork, threads": "not written yet",
 }
