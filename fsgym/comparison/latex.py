@@ -16,9 +16,19 @@ from fsgym.comparison.ranking import rank_methods
 from fsgym.comparison.summary import lambdas_of
 
 SPECIAL = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "–": "--",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "–": "--",
+}
 NOISE_MARK = r"$^{\dagger}$"
 
 
@@ -89,10 +99,19 @@ def latex_table(
         for method in methods
     ]
     lines = [
-        r"\begin{table}", r"\centering", rf"\caption{{{escaped(caption)}}}", rf"\label{{tab:{label}}}",
-        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule", *head, r"\midrule", *rows, r"\bottomrule",
-        r"\end{tabular}", r"\end{table}",
-    ]  # fmt: skip
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escaped(caption)}}}",
+        rf"\label{{tab:{label}}}",
+        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        r"\toprule",
+        *head,
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -24,6 +24,7 @@ SUITES: dict[str, str] = {
     "cube-nuc": "fsgym_studies.suites.cube.suite:CUBE_NUC_SUITE",
     "cube-nm": "fsgym_studies.suites.cube.suite:CUBE_NM_SUITE",
     "spam": "fsgym_studies.suites.spam.suite:SPAM_SUITE",
+    "mnist": "fsgym_studies.suites.mnist.suite:MNIST_SUITE",
     "turney": "fsgym_studies.suites.turney.suite:TURNEY_SUITE",
     "small": "fsgym_studies.suites.small.suite:SMALL_SUITE",
 }
