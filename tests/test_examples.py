@@ -18,8 +18,8 @@ from fsgym.methods import METHODS
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
-def main_of(name: str):
-    return runpy.run_path(str(EXAMPLES / name))["main"]
+def main_of(name: str, function: str = "main"):
+    return runpy.run_path(str(EXAMPLES / name))[function]
 
 
 def test_first_steps(capsys):
@@ -161,3 +161,14 @@ def test_rllib_ppo(capsys):
     assert capsys.readouterr().out.count("mean return") == 2
     assert result.illegal == 0
     assert result.loss < 1
+
+
+def test_a_trained_policy_against_baselines(capsys):
+    agent = RCPI(gym.make("fsgym:DatumWiseCost-v0"), n_iterations=1, random_state=0).learn()
+    losses = main_of("against_baselines.py", "compare_with_baselines")(
+        agent, "mine", "fsgym:DatumWiseCost-v0", ["cart"]
+    )
+    assert set(losses["method"]) == {"mine", "cart", "constant", "everything"}
+    own = losses.set_index("method").loc["mine", "loss"]  # on the test rows of the environment, by its rules
+    assert own == pytest.approx(fsgym.evaluate(agent, gym.make("fsgym:DatumWiseCost-v0", split="test")).loss)
+    assert "cart" in capsys.readouterr().out
