@@ -60,8 +60,8 @@ price paid, with its standard error over the test rows; smaller is better. The r
 three seeds. The setting of CART was chosen by cross-validation on the training part. `constant` acquires nothing and
 `everything` acquires all features. A dash instead of a rank marks a row that breaks the rules (budget, prerequisites)
 for some test rows. `random` draws legal actions. `ppo` and `a2c` are trained without masks, and choose among legal
-actions afterwards. The last column has the length of a training and its CPU seconds on one core, which other work on the same
-machine made up to twice as long. An agent that a table lacks has not been run on that environment.
+actions afterwards. The last column has the length of a training and its CPU seconds on one core, which other work on
+the same machine made up to twice as long. An agent that a table lacks has not been run on that environment.
 
 `fsgym leaderboard ID --mine MODULE:FACTORY` adds a policy of your own, and says whether the difference is more than
 noise; [From Gymnasium](start/from_gym.md#a-policy-of-your-own) says how.

@@ -75,6 +75,27 @@ runpy.run_path({str(EXAMPLES / "train_rcpi.py")!r}, run_name="__main__")
     assert (tmp_path / "runs" / "rcpi_DatumWise-v0.safetensors").is_file()
 
 
+@pytest.mark.slow
+def test_train_sb3_resumes_and_ends_with_baselines(tmp_path, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    main, folder = main_of("train_sb3.py"), str(tmp_path)
+    main(total_timesteps=4096, folder=folder)
+    assert "resumed" not in capsys.readouterr().out
+    main(total_timesteps=8192, folder=folder, resume=True, baselines=("lufe", "gbfs", "hkl", "cegb"))
+    output = capsys.readouterr().out
+    assert re.search(r"^resumed after (\d,\d+) steps$", output, re.MULTILINE)[1] >= "3,840"
+    table = output[output.rindex("accuracy  n_features") :].splitlines()[1:]
+    assert {line.split()[0] for line in table} == {
+        "maskable_ppo",
+        "lufe",
+        "gbfs",
+        "hkl",
+        "cegb",
+        "constant",
+        "everything",
+    }
+
+
 def test_train_sb3(tmp_path, capsys):
     """The algorithm and its settings are those of ``SB3Classifier``, with plain environments."""
     result = main_of("train_sb3.py")("fsgym:DatumWiseBudget-v0", total_timesteps=20_480, folder=str(tmp_path / "new"))
