@@ -5,11 +5,13 @@ the same data, rules, parameters and version of fsgym are not computed again; ``
 id has no rows until ``--ids`` computes them; then ``.ci/tables.py`` writes the page of numbers. Every method is
 trained on the training part with its default settings, deep agents for their default number of steps, and evaluated on
 the test part. The rows of agents are means over three seeds. CART has the setting with the smallest cross-validated
-loss. Needs the extra rl; takes about ten minutes on one core.
+loss. Rows of deep agents also have the CPU seconds of a training. Needs the extra rl; takes about twenty minutes on one
+core.
 
 python benchmarks/leaderboard.py
 python benchmarks/leaderboard.py --ids DatumWiseCheap-v0
 python benchmarks/leaderboard.py --names rcpi,rcpi_printed
+python benchmarks/leaderboard.py --fresh --names maskable_ppo,dqn,ppo,a2c,random
 python benchmarks/leaderboard.py --fresh --ids DatumWise-v0 --names lattice,cart
 """
 
@@ -19,11 +21,12 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
@@ -38,11 +41,17 @@ SEEDS, FOLDS = (0, 1, 2), 5
 
 
 class Entry(NamedTuple):
-    """A row: its name, a method of ``fsgym.methods`` and the parameters that are not defaults."""
+    """A row: its name, a method of ``fsgym.methods`` and the parameters that are not defaults.
+
+    ``RANDOM`` in the place of a method stands for the policy that draws legal actions.
+    """
 
     name: str
     method: str
     params: Mapping[str, Any] = {}
+
+
+RANDOM = "random"
 
 
 ENTRIES = (
@@ -54,6 +63,9 @@ ENTRIES = (
     Entry("rcpi_printed", "rcpi_printed"),
     Entry("maskable_ppo", "maskable_ppo"),
     Entry("dqn", "dqn"),
+    Entry("ppo", "maskable_ppo", {"algorithm": "ppo"}),
+    Entry("a2c", "maskable_ppo", {"algorithm": "a2c"}),
+    Entry("random", RANDOM),
     Entry("panel", "panel"),
     Entry("stopping", "stopping"),
     Entry("cart", "cart"),
@@ -91,28 +103,52 @@ def chosen_setting(model: Any, env: Any) -> dict[str, Any]:
     return grid[0] if len(grid) == 1 else min(grid, key=loss)
 
 
+def random_policy(seed: int) -> Callable[[NDArray, NDArray], NDArray]:
+    """The policy that takes each legal action with the same probability."""
+    rng = np.random.default_rng(seed)
+    return lambda observations, masks: (rng.random(masks.shape) * masks).argmax(axis=1)
+
+
+def random_row(entry: Entry, env_id: str) -> dict[str, Any]:
+    """The row of the random policy."""
+    unseen = leaderboard.make_part(env_id, "test")
+    evaluations = [fsgym.evaluate(random_policy(seed), unseen) for seed in SEEDS]
+    return _row(entry, {}, list(SEEDS), "", evaluations)
+
+
 def row_for(entry: Entry, env_id: str) -> dict[str, Any]:
     """A row, from training to figures."""
+    if entry.method == RANDOM:
+        return random_row(entry, env_id)
     env, unseen = (leaderboard.make_part(env_id, split) for split in ("train", "test"))
     options = env.rules.options()
     method = find_method(entry.method)
     cls = load_class(method)
-    model = cls(**method.preset, **supported_options(cls, options), **entry.params)
+    model = cls(**{**method.preset, **supported_options(cls, options), **entry.params})
     random = "random_state" in model.get_params()
     if random:
         model.set_params(random_state=SEEDS[0])
     params = dict(entry.params) if method.prices or entry.params else chosen_setting(model, env)
-    evaluations = []
+    evaluations, seconds = [], []
     for seed in SEEDS if random and method.kind else SEEDS[:1]:
         candidate = clone(model).set_params(**params, **({"random_state": seed} if random else {}))
-        evaluations.append(fsgym.evaluate(fitted(candidate, env.dataset, options["error_costs"]), unseen))
+        began = time.process_time()
+        candidate = fitted(candidate, env.dataset, options["error_costs"])
+        seconds.append(time.process_time() - began)
+        evaluations.append(fsgym.evaluate(candidate, unseen))
+    seeds, length = list(SEEDS[: len(evaluations)]) if random else [], training_length(model)
+    timing = {"cpu_seconds": round(float(np.mean(seconds)), 1)} if length.endswith("steps") else {}
+    return _row(entry, params, seeds, length, evaluations) | timing
+
+
+def _row(entry: Entry, params: dict[str, Any], seeds: list[int], training: str, evaluations: Any) -> dict[str, Any]:
     return {
         "name": entry.name,
         "method": entry.method,
         "given": dict(entry.params),
         "params": params,
-        "seeds": list(SEEDS[: len(evaluations)]) if random else [],
-        "training": training_length(model),
+        "seeds": seeds,
+        "training": training,
         "version": fsgym.__version__,
         **leaderboard.row_of(evaluations),
     }
@@ -145,7 +181,7 @@ def missing_rows(stored: dict[str, Any], ids: list[str], names: list[str], fresh
                 for row in stored[env_id]["rows"]
                 if (row["name"], row["given"], row["version"]) == (entry.name, entry.params, fsgym.__version__)
             ]
-            if entry.method not in METHODS:
+            if entry.method not in (*METHODS, RANDOM):
                 print(f"{env_id:<24}{entry.name:<22}skipped: there is no such method")
             elif fresh or not done:
                 yield env_id, entry

@@ -18,8 +18,8 @@ from fsgym.methods import METHODS
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
-def main_of(name: str):
-    return runpy.run_path(str(EXAMPLES / name))["main"]
+def main_of(name: str, function: str = "main"):
+    return runpy.run_path(str(EXAMPLES / name))[function]
 
 
 def test_first_steps(capsys):
@@ -73,6 +73,27 @@ runpy.run_path({str(EXAMPLES / "train_rcpi.py")!r}, run_name="__main__")
     loss = float(re.search(r"^DatumWise-v0, test rows: .* loss ([\d.]+)\)$", done.stdout, re.MULTILINE)[1])
     assert loss < 0.15  # without acquiring anything: 0.37
     assert (tmp_path / "runs" / "rcpi_DatumWise-v0.safetensors").is_file()
+
+
+@pytest.mark.slow
+def test_train_sb3_resumes_and_ends_with_baselines(tmp_path, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    main, folder = main_of("train_sb3.py"), str(tmp_path)
+    main(total_timesteps=4096, folder=folder)
+    assert "resumed" not in capsys.readouterr().out
+    main(total_timesteps=8192, folder=folder, resume=True, baselines=("lufe", "gbfs", "hkl", "cegb"))
+    output = capsys.readouterr().out
+    assert re.search(r"^resumed after (\d,\d+) steps$", output, re.MULTILINE)[1] >= "3,840"
+    table = output[output.rindex("accuracy  n_features") :].splitlines()[1:]
+    assert {line.split()[0] for line in table} == {
+        "maskable_ppo",
+        "lufe",
+        "gbfs",
+        "hkl",
+        "cegb",
+        "constant",
+        "everything",
+    }
 
 
 def test_train_sb3(tmp_path, capsys):
@@ -161,3 +182,14 @@ def test_rllib_ppo(capsys):
     assert capsys.readouterr().out.count("mean return") == 2
     assert result.illegal == 0
     assert result.loss < 1
+
+
+def test_a_trained_policy_against_baselines(capsys):
+    agent = RCPI(gym.make("fsgym:DatumWiseCost-v0"), n_iterations=1, random_state=0).learn()
+    losses = main_of("against_baselines.py", "compare_with_baselines")(
+        agent, "mine", "fsgym:DatumWiseCost-v0", ["cart"]
+    )
+    assert set(losses["method"]) == {"mine", "cart", "constant", "everything"}
+    own = losses.set_index("method").loc["mine", "loss"]  # on the test rows of the environment, by its rules
+    assert own == pytest.approx(fsgym.evaluate(agent, gym.make("fsgym:DatumWiseCost-v0", split="test")).loss)
+    assert "cart" in capsys.readouterr().out

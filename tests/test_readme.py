@@ -30,7 +30,7 @@ USED = "features used"
 HEADINGS = ["lambda", "method", "loss", "accuracy", "from best", USED]
 # What the quick test changes in the Python of the README, and why.
 QUICKER = {
-    "learn(100_000)": ("learn(2048)", "a quarter of a minute of training"),
+    "learn(300_000)": ("learn(2048)", "a quarter of a minute of training"),
     "splits=3, n_jobs=-1": ("splits=1", "GBFS takes most of a minute"),
 }
 # Their figures depend on draws that another kind of CPU, which rounds sums otherwise, turns into other draws.

@@ -84,7 +84,7 @@ class SB3Classifier(BaseAgentClassifier):
     >>> from sklearn.datasets import load_wine
     >>> from agents import SB3Classifier
     >>> X, y = load_wine(return_X_y=True)
-    >>> model = SB3Classifier(lam=0.01, total_timesteps=4096, random_state=0).fit(X, y)
+    >>> model = SB3Classifier(lam=0.01, total_timesteps=4096, num_envs=16, random_state=0).fit(X, y)
     >>> used = model.features_used(X)
     >>> used.shape, bool(used.sum(axis=1).mean() < 8), bool(model.score(X, y) > 0.6)
     ((178, 13), True, True)

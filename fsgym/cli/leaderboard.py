@@ -113,11 +113,13 @@ def _with_error(mean: float, error: float, sign: str = "") -> str:
 
 def _settings_in_words(row: dict[str, Any]) -> str:
     """How a row was obtained, in a few words; that it breaks the rules comes first."""
+    from fsgym.comparison.leaderboard import training_in_words
+
     share = 1 - row["admissible"]
     params = json.loads(row["params"] or "{}")
     words = [f"breaks the rules ({100 * share:.3g} % of rows)"] if share else []
     words += [f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in params.items()]
-    words += [row["training"]] if row["training"] else []
+    words += filter(None, [training_in_words(row)])
     words += [f"{row['seeds'].count(',') + 1} seeds"] if "," in row["seeds"] else []
     return "; ".join(words)
 

@@ -72,6 +72,7 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
         * difference, difference_se, difference_low, difference_high: loss of the row minus loss of ``mine`` on the
           same test rows, with its standard error and 95 % interval; NaN without ``mine``
         * method, params (JSON), seeds, training (its length), version (of fsgym): how a stored row was obtained
+        * cpu_seconds: of one training on one core; NaN where it was not measured
 
         ``attrs`` has ``env_id``, ``n_samples`` (test rows), ``note`` (why there are no stored rows; "" if there are)
         and ``answer``, the result in words. It says so if ``mine`` is known to have test rows among its training rows.
@@ -207,14 +208,14 @@ def numbers_to_beat(env_id: str) -> str:
     --------
     >>> from fsgym.comparison.leaderboard import numbers_to_beat
     >>> print(numbers_to_beat("DatumWise-v0").splitlines()[0])
-    | rank | policy | loss | accuracy | features used | price paid | loss minus the first |
+    | rank | policy | loss | accuracy | features used | price paid | loss minus the first | training |
     """
     if not has_stored_rows(env_id):
         return f"{how_to_store(env_id)}\n"
     table, losses = leaderboard(env_id), {row["name"]: np.array(row["losses"]) for row in stored_rows(env_id)[0]}
     lines = [
-        "| rank | policy | loss | accuracy | features used | price paid | loss minus the first |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| rank | policy | loss | accuracy | features used | price paid | loss minus the first | training |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     first = table["name"].iloc[0] if table["rank"].notna().any() else ""
     for row in table.to_dict("records"):
@@ -223,7 +224,7 @@ def numbers_to_beat(env_id: str) -> str:
         rank = "–" if row["admissible"] < 1 else row["rank"]
         lines.append(
             f"| {rank} | {row['name']} | {row['loss']:.4g} ± {row['loss_se']:.2g} | {row['accuracy']:.3f} "
-            f"| {row['n_features']:.2f} | {row['spent']:.4g} | {difference} |"
+            f"| {row['n_features']:.2f} | {row['spent']:.4g} | {difference} | {training_in_words(row)} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -232,6 +233,16 @@ def _difference_in_words(differences: NDArray[np.float64]) -> str:
     """Such as "+0.01 (0.001 to 0.02)", of differences on the same test rows."""
     mean, _, low, high, _, verdict = over_rows(differences)
     return f"{mean:+.2g} ({low:.2g} to {high:.2g}){', noise' if verdict == 'noise' else ''}"
+
+
+def training_in_words(row: Mapping[Any, Any]) -> str:
+    """The length of a training and its CPU seconds, as far as they are known; "" if neither is.
+
+    >>> training_in_words({"training": "300,000 steps", "cpu_seconds": 11.2})
+    '300,000 steps, 11 CPU s'
+    """
+    seconds = "" if np.isnan(row["cpu_seconds"]) else f"{row['cpu_seconds']:.2g} CPU s"
+    return ", ".join(part for part in (row["training"], seconds) if part)
 
 
 def make_part(env_id: str, split: str) -> Any:
@@ -281,6 +292,7 @@ def _ranked(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         interval = mean_interval(row["losses"])
         record |= {"loss_low": interval.low, "loss_high": interval.high} | differences.loc[k].to_dict()
         record |= {name: row.get(name, "") for name in DESCRIPTION}
+        record["cpu_seconds"] = row.get("cpu_seconds", np.nan)
         record["params"] = json.dumps(row["params"]) if "params" in row else ""
         record["seeds"] = ", ".join(map(str, row.get("seeds", [])))
         records.append(record)

@@ -87,8 +87,9 @@ def make_model(
     PyTorch has its number again when ``learn`` returns. Episode
     returns in the log are minus the losses; the rewards in training are divided by the largest error cost.
 
-    The settings are for the ``total_timesteps`` of ``SETTINGS``, 100,000 or more. For a few thousand steps of PPO pass
-    ``num_envs=8`` and ``options={"learning_rate": 3e-3}``.
+    The settings are for the ``total_timesteps`` of ``SETTINGS``, 100,000 or more. An update of PPO takes 256 x 16 =
+    4,096 steps: for a few thousand steps pass ``num_envs=16``. A batch is at most the steps of an update, unless
+    ``options`` says another size.
 
     Parameters
     ----------
@@ -134,12 +135,10 @@ def make_model(
         sample_weight=sample_weight,
     )
     venv = ScaledRewards(VecMonitor(DatumWiseVecEnv(envs)), 1.0 / largest_error_cost(rules))
-    arguments = {
-        "device": "cpu",
-        "policy_kwargs": {"net_arch": list(hidden)},
-        **settings.options,
-        **_check_options(algorithm, options),
-    }
+    given = _check_options(algorithm, options)
+    arguments = {"device": "cpu", "policy_kwargs": {"net_arch": list(hidden)}, **settings.options, **given}
+    if "batch_size" not in given and {"batch_size", "n_steps"} <= arguments.keys() and is_integer(arguments["n_steps"]):
+        arguments["batch_size"] = min(arguments["batch_size"], arguments["n_steps"] * envs.num_envs)
     with _one_thread():
         return settings.algorithm("MlpPolicy", venv, seed=seed, **arguments)
 

@@ -12,7 +12,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import fsgym
-from agents.deep.sb3 import EvaluationCallback, make_model, training_context
+from agents.deep.sb3 import EvaluationCallback, learning_curve, make_model, training_context
 
 FIGURES = {"loss", "accuracy", "n_features", "n_acquisitions", "spent", "illegal"}
 
@@ -82,3 +82,21 @@ def test_bad_arguments(parts):
     for every in (0, -1, 1.5, "often", True):
         with pytest.raises(ValueError, match="every must be a whole number of training steps"):
             EvaluationCallback(parts[1], every)
+
+
+def test_a_learning_curve_has_the_losses_of_the_model_on_both_parts(parts):
+    env, unseen = parts
+    curve = learning_curve("maskable_ppo", env, unseen, total_timesteps=512, points=2, num_envs=8, seed=0)
+    assert curve["steps"].tolist() == [0, 256, 512, 512]
+    model, untrained = train("maskable_ppo", env, 512), make_model("maskable_ppo", env, num_envs=8, seed=0)
+    for name, part in (("train", env), ("test", unseen)):
+        for row, trained in ((0, untrained), (3, model)):
+            result = fsgym.evaluate(trained, part)
+            figures = {f"{name}_{figure}": getattr(result, figure) for figure in ("loss", "accuracy", "n_features")}
+            assert curve.loc[row, list(figures)].to_dict() == figures
+    assert curve["cpu_seconds"].is_monotonic_increasing
+    assert curve.loc[0, "train_loss"] != curve.loc[3, "train_loss"]
+    with pytest.raises(ValueError, match="points must be a whole number, 1 or more, got 0"):
+        learning_curve("maskable_ppo", env, unseen, points=0)
+    with pytest.raises(ValueError, match="total_timesteps must be a whole number, 1 or more, got 0"):
+        learning_curve("maskable_ppo", env, unseen, total_timesteps=0)

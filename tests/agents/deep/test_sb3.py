@@ -229,7 +229,7 @@ def test_exploration_samples_legal_actions_uniformly():
 @pytest.mark.parametrize(("algorithm", "steps"), [("maskable_ppo", 20_000), ("dqn", 20_000)])
 def test_a_task_with_one_informative_feature_is_solved(algorithm, steps):
     X, y = one_informative_feature()
-    model = SB3Classifier(0.1, algorithm=algorithm, total_timesteps=steps, random_state=0).fit(X, y)
+    model = SB3Classifier(0.1, algorithm=algorithm, total_timesteps=steps, num_envs=64, random_state=0).fit(X, y)
     X_test, y_test = one_informative_feature(400, seed=1)
     used = model.features_used(X_test)
     assert used[:, 0].mean() > 0.95
@@ -237,6 +237,14 @@ def test_a_task_with_one_informative_feature_is_solved(algorithm, steps):
     assert model.score(X_test, y_test) > 0.95
     expensive = clone(model).set_params(lam=10.0, total_timesteps=4000).fit(X, y)
     assert not expensive.features_used(X_test).any()
+
+
+def test_a_batch_is_at_most_an_update_unless_its_size_is_given():
+    env = gym.make("DatumWise-v0")
+    assert make_model("maskable_ppo", env, num_envs=8).batch_size == 8 * 16  # the default has 1,024
+    assert make_model("maskable_ppo", env).batch_size == 1024
+    assert make_model("ppo", env, num_envs=64, options={"n_steps": 4}).batch_size == 256
+    assert make_model("ppo", env, num_envs=64, options={"batch_size": 32}).batch_size == 32
 
 
 def test_the_guide_has_the_default_settings():

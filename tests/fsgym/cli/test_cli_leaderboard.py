@@ -37,7 +37,7 @@ def test_table(capsys, folder):
         assert f"{row['accuracy']:.3f}" in line
     (own,) = (text for text in lines[1:] if "(yours)" in text)
     assert "0.626±.037" in own
-    assert all(word in output for word in ("3 seeds", "100,000 steps", "ccp_alpha", "171 test rows", "fsgym 0."))
+    assert all(word in output for word in ("3 seeds", "300,000 steps, ", "ccp_alpha", "171 test rows", "fsgym 0."))
     assert max(map(len, lines[1:])) <= 120
 
 

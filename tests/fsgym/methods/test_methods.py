@@ -115,7 +115,7 @@ def test_where_an_acquisition_costs_more_than_any_error_none_is_made(name, optio
     known = {k: v for k, v in options.items() if k in model.get_params()}
     costs = np.array(known.get("error_costs", 1 - np.eye(3)))
     if name in ("maskable_ppo", "dqn"):  # which learn it in a fifth of their default length
-        model.set_params(total_timesteps=20_000, num_envs=None, options=None)
+        model.set_params(total_timesteps=20_000, num_envs=64, options=None)
     model.set_params(lam=1.01 * costs.max(), **known).fit(X, y)
     assert not model.features_used(X).any()
     assert (model.predict(X) == (costs @ np.bincount(y)).argmin()).all()

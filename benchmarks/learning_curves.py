@@ -1,0 +1,125 @@
+"""Learning curves of deep agents: mean loss on training and test rows by training steps, over three seeds.
+
+Writes ``docs/results/learning_curves.csv``, of which a run replaces the curves that it computes, and the picture
+``docs/learning_curves.png`` of all that are stored. With ``--seconds``, no curves: trains MaskablePPO on DatumWise-v0
+for several lengths with the settings of version 0.2.0 and with those of today, alternating, and prints the CPU seconds
+of the shortest training with a mean test loss of at most 0.06, and their ratio. Needs the extra rl.
+
+python benchmarks/learning_curves.py --ids DatumWise-v0 --names maskable_ppo,dqn,ppo,a2c
+python benchmarks/learning_curves.py --seconds
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+import fsgym
+from agents.deep.sb3 import SETTINGS, learning_curve, make_model
+from fsgym.comparison.leaderboard import leaderboard
+
+DOCS = Path(fsgym.__file__).parent.parent / "docs"
+CSV, PICTURE = DOCS / "results" / "learning_curves.csv", DOCS / "learning_curves.png"
+SEEDS, POINTS, DIGITS = (0, 1, 2), 30, 5
+KEY = ["env_id", "algorithm", "seed"]
+TARGET = 0.06  # mean test loss on DatumWise-v0
+LENGTHS = (50_000, 100_000, 150_000, 200_000, 300_000)  # training steps
+# MaskablePPO until version 0.2.0
+FORMER_OPTIONS = {"n_steps": 32, "batch_size": 256, "n_epochs": 10, "ent_coef": 0.01}
+FORMER: Mapping[str, Any] = {"num_envs": 64, "options": FORMER_OPTIONS | {"learning_rate": lambda left: 1e-3 * left}}
+
+
+def part(env_id: str, split: str) -> gym.Env:
+    return gym.make(f"fsgym:{env_id}", split=split)
+
+
+def curves(env_id: str, algorithm: str) -> pd.DataFrame:
+    """The curves of all seeds, a row per evaluation."""
+    found = []
+    for seed in SEEDS:
+        curve = learning_curve(algorithm, part(env_id, "train"), part(env_id, "test"), points=POINTS, seed=seed)
+        curve.insert(0, "seed", seed)
+        found.append(curve)
+        last = curve.iloc[-1]
+        print(
+            f"{env_id:<24}{algorithm:<14}seed {seed}: {last['steps']:,.0f} steps, {last['cpu_seconds']:.0f} CPU s, "
+            f"loss {last['train_loss']:.4g} on training rows, {last['test_loss']:.4g} on test rows",
+            flush=True,
+        )
+    table = pd.concat(found, ignore_index=True).round(DIGITS)
+    table.insert(0, "algorithm", algorithm)
+    table.insert(0, "env_id", env_id)
+    return table
+
+
+def draw(table: pd.DataFrame) -> None:
+    """Means over the seeds, an axis for each environment."""
+    ids = list(dict.fromkeys(table["env_id"]))
+    figure, axes = plt.subplots(1, len(ids), figsize=(1 + 5 * len(ids), 4), layout="constrained", squeeze=False)
+    for ax, env_id in zip(axes[0], ids):
+        rows = table[table["env_id"] == env_id]
+        for k, (name, curve) in enumerate(rows.groupby("algorithm", sort=False)):
+            means = curve.groupby("steps")[["train_loss", "test_loss"]].mean()
+            ax.plot(means.index, means["test_loss"], color=f"C{k}", label=name)
+            ax.plot(means.index, means["train_loss"], color=f"C{k}", linestyle=":")
+        best = leaderboard(env_id).dropna(subset="rank").iloc[0]
+        constant = leaderboard(env_id).set_index("name").loc["constant", "loss"]
+        ax.axhline(best["loss"], color="grey", linewidth=1, label=f"best stored row ({best['name']})")
+        ax.axhline(constant, color="grey", linewidth=1, linestyle="--", label="nothing acquired")
+        ax.set(title=env_id, xlabel="training steps", ylabel="loss (dotted: training rows)", yscale="log")
+        ax.legend(fontsize="small")
+    figure.savefig(PICTURE, dpi=120)
+
+
+def record(ids: list[str], names: list[str]) -> None:
+    stored = pd.read_csv(CSV) if CSV.is_file() else pd.DataFrame(columns=KEY)
+    for env_id in ids:
+        for name in names:
+            same = (stored["env_id"] == env_id) & (stored["algorithm"] == name)
+            stored = pd.concat([table for table in (stored[~same], curves(env_id, name)) if len(table)])
+            stored.to_csv(CSV, index=False)
+    draw(stored)
+    print(f"wrote {CSV} and {PICTURE}")
+
+
+def seconds() -> None:
+    env, unseen = part("DatumWise-v0", "train"), part("DatumWise-v0", "test")
+    reached: dict[str, float] = {}
+    for steps in LENGTHS:
+        for name, settings in (("0.2.0", FORMER), ("today", {})):
+            if name in reached:
+                continue
+            spent, losses = [], []
+            for seed in SEEDS:
+                model = make_model("maskable_ppo", env, seed=seed, **settings)
+                began = time.process_time()
+                model.learn(steps)
+                spent.append(time.process_time() - began)
+                losses.append(fsgym.evaluate(model, unseen).loss)
+            print(
+                f"{name:<6}{steps:>8,} steps: {np.mean(spent):5.1f} CPU s, test loss {np.mean(losses):.4f}", flush=True
+            )
+            if np.mean(losses) <= TARGET:
+                reached[name] = float(np.mean(spent))
+    if len(reached) == 2:
+        print(f"CPU seconds until {TARGET}: ratio {reached['today'] / reached['0.2.0']:.2f} (today / 0.2.0)")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--ids", default="DatumWise-v0", help="environments, separated by commas")
+    parser.add_argument("--names", default=",".join(SETTINGS), help="algorithms, separated by commas")
+    parser.add_argument("--seconds", action="store_true", help="CPU seconds of the former and of today's settings")
+    given = parser.parse_args()
+    seconds() if given.seconds else record(given.ids.split(","), given.names.split(","))
