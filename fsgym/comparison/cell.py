@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import time
 import warnings
@@ -23,6 +24,7 @@ from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame
 from fsgym.runner.apart import call_apart, end_subject
 from fsgym.runner.fingerprint import fingerprint
+from fsgym.runner.local_code import VERSIONED_PACKAGES
 from fsgym.runner.results import count, list_of, number, optional, record, returns, share
 from fsgym.support.threads import one_thread
 from fsgym.text.messages import one_line
@@ -102,8 +104,6 @@ def run_cell(
 
     Code of the user runs in a process apart, without labels of validation and test rows: see ``runs_apart``.
     """
-    from fsgym.comparison.policies import runs_apart
-
     given: dict[str, Any] = {"candidate": candidate, "lams": lams, "rules": rules, "seed": seed}
     if runs_apart(candidate):
         subject = fingerprint([dataset, split])
@@ -229,10 +229,33 @@ def _played(
 # Code of the user, in a process apart. It is sent the training part, and validation and test rows without labels; what
 # its models did on these is evaluated here, by the labels.
 
+KNOWN_PACKAGES = (*VERSIONED_PACKAGES, "numpy", "sklearn")
+KNOWN_TYPES = (bool, int, float, str, bytes, type(None), np.generic, np.ndarray, np.ufunc, Dataset)
 PLAY_APART, EXPLAIN_APART = (f"fsgym.comparison.cell:{name}" for name in ("play_apart", "explain_apart"))
 EXPLAINING = ("probabilities_at", "chart")  # methods of a model
 PLAYED = Trained._fields[:3]
 _models: list[Any] = []  # in the process apart: those that it fitted last
+
+
+def runs_apart(candidate: Any) -> bool:
+    """Whether code of the user or of another package runs where a candidate is fitted and predicts.
+
+    It is then given a process that has no labels of test rows. Of an estimator, its class and its parameters count.
+    """
+    if hasattr(candidate, "trained_on"):  # a ``PolicyFactory``
+        return True
+    return not all(_is_known(value) for value in (candidate, *candidate.get_params(deep=True).values()))
+
+
+def _is_known(value: Any) -> bool:
+    if isinstance(value, KNOWN_TYPES):
+        return True
+    if isinstance(value, list | tuple | set):
+        return all(_is_known(entry) for entry in value)
+    if isinstance(value, dict):
+        return all(_is_known(entry) for entry in (*value, *value.values()))
+    own = value if isinstance(value, type) or inspect.isroutine(value) else type(value)
+    return str(own.__module__).partition(".")[0] in KNOWN_PACKAGES
 
 
 def _trained_apart(subject: str, parts: SplitParts, given: Mapping[str, Any]) -> tuple[list[Trained], str | None]:

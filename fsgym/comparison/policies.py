@@ -14,7 +14,7 @@ from fsgym.data.scaling import Scaling
 from fsgym.envs.env import DatumWiseEnv
 from fsgym.methods.factories import FILE_MODULE, load_factory, train_policy
 from fsgym.rules import Rules
-from fsgym.runner.local_code import VERSIONED_PACKAGES, error_with_line, local_code
+from fsgym.runner.local_code import error_with_line, local_code
 from fsgym.text.messages import one_line
 
 
@@ -91,31 +91,6 @@ def load_method(reference: str) -> Any:
     if method is None:
         raise ValueError(f"{reference} must return an estimator, got None; does it end with return?")
     return method
-
-
-KNOWN_PACKAGES = (*VERSIONED_PACKAGES, "numpy", "sklearn")
-KNOWN_TYPES = (bool, int, float, str, bytes, type(None), np.generic, np.ndarray, np.ufunc, Dataset)
-
-
-def runs_apart(candidate: Any) -> bool:
-    """Whether code of the user or of another package runs where a candidate is fitted and predicts.
-
-    It is then given a process that has no labels of test rows. Of an estimator, its class and its parameters count.
-    """
-    if isinstance(candidate, PolicyFactory):
-        return True
-    return not all(_is_known(value) for value in (candidate, *candidate.get_params(deep=True).values()))
-
-
-def _is_known(value: Any) -> bool:
-    if isinstance(value, KNOWN_TYPES):
-        return True
-    if isinstance(value, list | tuple | set):
-        return all(_is_known(entry) for entry in value)
-    if isinstance(value, dict):
-        return all(_is_known(entry) for entry in (*value, *value.values()))
-    own = value if isinstance(value, type) or inspect.isroutine(value) else type(value)
-    return str(own.__module__).partition(".")[0] in KNOWN_PACKAGES
 
 
 def is_factory(given: Any) -> bool:

@@ -140,6 +140,7 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
 def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -> str:
     """Where a method stands among those that have all scores, and whether the lead is more than noise, in a sentence.
 
+    >>> from fsgym.comparison.noise import paired_t
     >>> losses = pd.DataFrame({"CART": [0.1, 0.2, 0.3], "mine": [0.2, 0.4, 0.3]})
     >>> paired = scoring.Paired(losses, paired_t, "paired t tests over 3 realisations, 95 %")
     >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "mine", "loss", paired)

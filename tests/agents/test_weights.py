@@ -117,7 +117,7 @@ def test_a_heavy_class_is_answered_more_often_at_a_lower_weighted_loss(name):
 
 def test_a_heavy_class_is_answered_more_often_after_deep_training():
     X, y = overlapping(400)
-    model = SB3Classifier(lam=0.02, total_timesteps=4096, random_state=0)
+    model = SB3Classifier(lam=0.02, total_timesteps=4096, num_envs=16, random_state=0)
     plain = clone(model).fit(X, y).predict(X).mean()
     assert clone(model).set_params(class_weight={1: 50}).fit(X, y).predict(X).mean() > max(0.8, plain + 0.3)
 
