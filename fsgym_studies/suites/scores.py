@@ -172,19 +172,15 @@ def spreads(scores: pd.DataFrame, score: str, by: str) -> tuple[pd.DataFrame, pd
     -------
     spread : DataFrame
         The standard deviation over the runs of the means over a column; of a single run the standard error over its
-        test rows. Those of several prices or budgets are of the same rows: the standard error of their mean is at most
-        the mean of their standard errors, which is taken.
+        test rows. Several prices, budgets and views of the same data are of the same rows: the standard error of their
+        mean is at most the mean of their standard errors, which is taken.
     n_runs : DataFrame of the same form
     """
     own = scores[(scores["score"] == score) & (scores["split"] != "")]
     label = {"at": own["at"], "dataset": own["dataset"], "both": (own["dataset"] + " " + own["at"]).str.strip()}
     own = own.assign(label=label.get(by, ""))
-    sums = {"value": ("value", "sum"), "error": ("error", lambda e: e.sum(skipna=False)), "size": ("value", "size")}
-    sets = own.groupby(["method", "label", "split", "dataset"], sort=False).agg(**sums)
-    sets["variance"] = sets["error"].astype(float) ** 2
-    runs = sets.groupby(["method", "label", "split"], sort=False)[["value", "size"]].sum()
-    variances = sets.groupby(["method", "label", "split"], sort=False)["variance"].sum(min_count=1)
-    runs["value"], runs["error"] = runs["value"] / runs["size"], np.sqrt(variances) / runs["size"]
+    figures = own.groupby(["method", "label", "split"], sort=False)
+    runs = figures.agg(value=("value", "mean"), error=("error", lambda errors: errors.mean(skipna=False)))
     found = runs.groupby(["method", "label"], sort=False).agg(
         std=("value", "std"), error=("error", "first"), n=("value", "size")
     )
@@ -270,7 +266,11 @@ def _by_unit(own: pd.DataFrame, unit: str) -> pd.DataFrame:
 
 
 def _by_row(table: pd.DataFrame, ranked: Collection[str], runs_are: str) -> pd.DataFrame:
-    """The score of each test row and method; rows are weighted so that their mean is that of the data sets."""
+    """The score of each test row and method; rows are weighted so that their mean is that of the data sets.
+
+    Where runs are seeds on one division, data sets with as many test rows are views of the same rows, of which each
+    counts once, with its mean over them.
+    """
     cells = cells_with(table, "row_scores")
     cells = cells[cells["method"].isin(list(ranked))]
     if runs_are != "seeds":
@@ -279,6 +279,8 @@ def _by_row(table: pd.DataFrame, ranked: Collection[str], runs_are: str) -> pd.D
     for _, data in cells.groupby("dataset", sort=False):
         rows = {name: np.mean([*own["row_scores"]], axis=0) for name, own in data.groupby("method", sort=False)}
         parts.append(pd.DataFrame(rows))
+    if runs_are == "seeds" and len({len(part) for part in parts}) == 1:
+        parts = [sum(parts[1:], parts[0]) / len(parts)]
     n_rows = sum(map(len, parts))
     weighted = [part * (n_rows / (len(parts) * len(part))) for part in parts if len(part)]
     return pd.concat(weighted, ignore_index=True) if weighted else pd.DataFrame()

@@ -139,7 +139,13 @@ def test_the_spread_is_over_runs_or_over_the_rows_of_one():
     one = spreads(scores_with(1, GAINS[:1])[0], "loss", "")[0]
     assert one.loc["other", ""] == pytest.approx(0.01)  # two prices on the same rows
     two = spreads(scores_with(2, GAINS[:1])[0], "loss", "")[0]
-    assert two.loc["other", ""] == pytest.approx(np.hypot(0.01, 0.01) / 2)  # two data sets
+    assert two.loc["other", ""] == pytest.approx(0.01)  # two data sets, which may be of the same rows
+
+
+def test_views_of_the_same_rows_count_each_row_once():
+    same, apart = (paired_of(2, GAINS[:1], runs_are) for runs_are in ("seeds", "splits"))
+    assert (len(same.losses), len(apart.losses)) == (4, 8)
+    assert same.losses.mean().to_dict() == pytest.approx(apart.losses.mean().to_dict())
 
 
 def test_a_score_that_a_method_has_on_some_data_sets_only_has_its_reason_in_the_caption():
