@@ -226,7 +226,7 @@
     }
     show("answer-cost", cost);
     byId("spoken").textContent = visible(text);
-    byId("restart").focus({ preventScroll: true });
+    byId("answer-title").focus(); // not a button: another Enter would end the case
   }
 
   function showBeliefs({ probabilities, answer }) {

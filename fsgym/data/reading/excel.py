@@ -117,7 +117,8 @@ def _only_filled(tables: dict[str, list[list[Any]]], path: Path) -> list[list[An
     """The rows of the only sheet that is not empty, none without one; ValueError where there are several."""
     filled = [name for name, rows in tables.items() if any(v is not None for row in rows for v in row)]
     if len(filled) > 1:
-        raise ValueError(f"{path} has several sheets, {listing(filled)}; name one with sheet={filled[0]!r} (--sheet)")
+        largest = max(filled, key=lambda name: sum(v is not None for row in tables[name] for v in row))
+        raise ValueError(f"{path} has several sheets, {listing(filled)}; name one with sheet={largest!r} (--sheet)")
     return tables[filled[0]] if filled else []
 
 

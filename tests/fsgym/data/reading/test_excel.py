@@ -47,7 +47,7 @@ def test_a_sheet_is_read_as_it_is_shown(tmp_path):
 
 def test_the_sheet_is_named_where_there_are_several(tmp_path, monkeypatch):
     path = write(tmp_path, {"notes": [["made by"], ["x"]], "cases": ROWS})
-    refused(ValueError, r"several sheets, notes, cases; .*sheet='notes' \(--sheet\)", path)
+    refused(ValueError, r"several sheets, notes, cases; .*sheet='cases' \(--sheet\)", path)
     refused(ValueError, "no sheet 'case'; its sheets are notes, cases", path, sheet="case")
     for sheet in ("cases", "2"):
         assert describe(path, sheet=sheet)["column"].tolist() == ROWS[0]
