@@ -13,6 +13,7 @@ from scipy.optimize import minimize_scalar
 from agents.policy import AdviseRows, DelegatingPolicy, Policy
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
+from fsgym.rules.labels import cheapest_answers
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk
 from fsgym.text.messages import explain_unknown
@@ -131,31 +132,47 @@ def _fit_temperature(
     return float(minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": TOLERANCE}).x)
 
 
-def choose_temperatures(states: PathStates, calibration: Calibration) -> NDArray[np.float64] | None:
+def choose_temperatures(
+    states: PathStates, calibration: Calibration, answer_costs: NDArray[np.float64]
+) -> NDArray[np.float64] | None:
     """The temperatures of each size, see ``fit_temperatures``; None for probabilities as they are.
 
     "none" chooses none and "temperature" always fits. "auto" fits them where temperatures of the other folds lower the
-    mean log-loss of the states at the stop by more than ``MARGIN`` standard errors.
+    mean log-loss of the states at the stop by more than ``MARGIN`` standard errors, and do not raise the mean cost of
+    the answers there by more than that: a temperature above 1 lifts all small probabilities, which moves answers to the
+    middle where far errors cost more than near ones.
     """
     if calibration == "none":
         return None
     states = states.select(slice(None, None, -(-len(states.y) // MAX_STATES)))
     if calibration == "temperature":
         return fit_temperatures(states)
-    gains, weights, part = [], [], states.fold % N_PARTS
+    gains, dearer, weights, part = [], [], [], states.fold % N_PARTS
     for k in np.unique(part):
         others, judged = states.select(part != k), states.select((part == k) & states.stop)
         if len(others.y) and len(judged.y):
             by_size = temperatures_at(judged.size, fit_temperatures(others))
             gains.append(_log_of_truth(judged, by_size) - _log_of_truth(judged, 1.0))
+            dearer.append(_paid_for(judged, by_size, answer_costs) - _paid_for(judged, 1.0, answer_costs))
             weights.append(judged.weight)
     if not gains:  # all states are of one part
         return None
-    gain, weight = np.concatenate(gains), np.concatenate(weights)
-    share = weight / weight.sum()
-    mean = share @ gain
-    error = np.sqrt(share**2 @ (gain - mean) ** 2)
-    return fit_temperatures(states) if mean > MARGIN * error else None
+    share = np.concatenate(weights)
+    share /= share.sum()
+    gain, gain_error = _mean_and_error(np.concatenate(gains), share)
+    more, more_error = _mean_and_error(np.concatenate(dearer), share)
+    return fit_temperatures(states) if gain > MARGIN * gain_error and more <= MARGIN * more_error else None
+
+
+def _mean_and_error(values: NDArray[np.float64], share: NDArray[np.float64]) -> tuple[float, float]:
+    mean = share @ values
+    return float(mean), float(np.sqrt(share**2 @ (values - mean) ** 2))
+
+
+def _paid_for(states: PathStates, temperature: Any, answer_costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The cost of the cheapest answer by tempered probabilities at each state."""
+    answers = cheapest_answers(tempered(states.probabilities, temperature), answer_costs)
+    return answer_costs[answers, states.y]
 
 
 def _log_of_truth(states: PathStates, temperature: Any) -> NDArray[np.float64]:
@@ -166,7 +183,7 @@ def _log_of_truth(states: PathStates, temperature: Any) -> NDArray[np.float64]:
 
 def calibrated(policy: Policy, states: PathStates, calibration: Calibration) -> Policy:
     """The policy with probabilities calibrated on its own paths, or as it is where that does not help."""
-    temperatures = choose_temperatures(states, calibration)
+    temperatures = choose_temperatures(states, calibration, policy.rules.answer_costs)
     return policy if temperatures is None else TemperedPolicy(policy, temperatures)
 
 

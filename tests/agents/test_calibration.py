@@ -41,6 +41,9 @@ AGENTS = {
 COSTS = [[0, 5, 10], [1, 0, 5], [2, 1, 0]]
 
 
+EQUAL = 1 - np.eye(3)  # costs of errors
+
+
 def drawn_states(powers, n=3000, n_classes=3, seed=0):
     """States whose labels are drawn from their probabilities raised to the power of their size, and normalised."""
     rng = np.random.default_rng(seed)
@@ -91,11 +94,13 @@ def test_a_weight_counts_as_so_many_rows():
 
 
 def test_auto_chooses_none_where_the_probabilities_are_right():
-    chosen = [choose_temperatures(drawn_states([1.0, 1.0], n=400, seed=k), "auto") is not None for k in range(20)]
+    chosen = [
+        choose_temperatures(drawn_states([1.0, 1.0], n=400, seed=k), "auto", EQUAL) is not None for k in range(20)
+    ]
     assert sum(chosen) <= 8  # without gain, half a standard error is exceeded in 31 %
-    assert choose_temperatures(drawn_states([0.3, 0.3], n=400), "auto") is not None
-    assert choose_temperatures(drawn_states([0.3, 0.3], n=400), "none") is None
-    assert choose_temperatures(drawn_states([1.0, 1.0], n=400), "temperature") is not None
+    assert choose_temperatures(drawn_states([0.3, 0.3], n=400), "auto", EQUAL) is not None
+    assert choose_temperatures(drawn_states([0.3, 0.3], n=400), "none", EQUAL) is None
+    assert choose_temperatures(drawn_states([1.0, 1.0], n=400), "temperature", EQUAL) is not None
 
 
 def test_auto_judges_by_other_folds_at_the_stop():
@@ -103,13 +108,13 @@ def test_auto_judges_by_other_folds_at_the_stop():
     right = drawn_states([1.0, 1.0], n=400)
     stop = np.repeat([True, False], 400)
     passed = PathStates._make(np.concatenate(arrays) for arrays in zip(right, states, strict=True))._replace(stop=stop)
-    assert choose_temperatures(passed._replace(stop=~stop), "auto") is not None
-    assert choose_temperatures(passed, "auto") is None
+    assert choose_temperatures(passed._replace(stop=~stop), "auto", EQUAL) is not None
+    assert choose_temperatures(passed, "auto", EQUAL) is None
 
 
 @pytest.mark.parametrize("change", [{"fold": np.zeros(3000, int)}, {"stop": np.zeros(3000, bool)}])
 def test_auto_chooses_none_where_nothing_can_judge(change):
-    assert choose_temperatures(drawn_states([0.3, 0.3])._replace(**change), "auto") is None
+    assert choose_temperatures(drawn_states([0.3, 0.3])._replace(**change), "auto", EQUAL) is None
 
 
 @cache
@@ -302,3 +307,16 @@ def test_an_unknown_calibration_is_refused(agent):
     table, y = asked_table("base")
     with pytest.raises(ValueError, match="unknown calibration 'temprature'; did you mean 'temperature'"):
         AGENTS[agent](calibration="temprature").fit(table, y)
+
+
+def test_temperatures_that_make_answers_dearer_are_not_chosen():
+    """Of many bins of a number: a temperature above 1 lifts all far bins, and moves the answers to the middle."""
+    rng, bins = np.random.default_rng(0), np.arange(30)
+    centre = rng.integers(0, 30, 2000)
+    y = np.clip(np.round(centre + rng.normal(0, 3, 2000)), 0, 29).astype(np.int64)
+    proba = np.exp(-((bins - centre[:, None]) ** 2) / 2) + 1e-3
+    states = drawn_states([1.0], n=2000)._replace(probabilities=proba / proba.sum(axis=1, keepdims=True), y=y)
+    distance = np.abs(bins - bins[:, None]).astype(float)
+    assert choose_temperatures(states, "auto", distance) is None
+    (common, _) = choose_temperatures(states, "auto", 1 - np.eye(30))  # which lower the log-loss
+    assert common > 1.5
