@@ -309,7 +309,8 @@ def _check_texts(present: Any, name: str) -> Suspicion | None:
         return Suspicion("identifier", "is unique in each row", _pass(name, "drop", "category"))
     if len(cells.texts) > MAX_LEVELS:
         said = f"has {len(cells.texts)} levels"
-        return Suspicion("many levels", said, f"merge rare levels, or {_pass(name, 'category', 'drop')}")
+        together = f"row_groups={name!r} (--row-groups) where it names what several rows are of, such as a patient"
+        return Suspicion("many levels", said, f"merge rare levels, or {_pass(name, 'category', 'drop')}, or {together}")
     return _alike(cells, name, cased=True)
 
 
