@@ -102,12 +102,16 @@ def run_cell(
     with their acquisitions in order; and ``played`` and ``chart`` of ``record_of``. The last three only if the cell is
     ``explained`` and its method has an order.
 
-    Code of the user runs in a process apart, without labels of validation and test rows: see ``runs_apart``.
+    Code of the user runs in a process apart, without labels of test rows: see ``runs_apart``.
     """
     given: dict[str, Any] = {"candidate": candidate, "lams": lams, "rules": rules, "seed": seed}
     if runs_apart(candidate):
         subject = fingerprint([dataset, split])
-        return {"cells": _cells(lambda parts: _trained_apart(subject, parts, given), dataset, split, explained)}
+        try:
+            return {"cells": _cells(lambda parts: _trained_apart(subject, parts, given), dataset, split, explained)}
+        finally:
+            if explained:  # what explains has seen labels
+                end_subject()
     return {
         "cells": _cells(
             lambda parts: _trained_here(_fit(given), parts, rules, _shown(given)), dataset, split, explained
@@ -226,11 +230,11 @@ def _played(
     return [(*own, play(own[0], again)) for own in zip(models, validated, tested, strict=True)]
 
 
-# Code of the user, in a process apart. It is sent the training part, and validation and test rows without labels; what
-# its models did on these is evaluated here, by the labels.
+# Code of the user, in a process apart. It is sent the training part, whose validation rows have labels for the second
+# fit, and test rows without labels; what its models did is evaluated here, by the labels.
 
 KNOWN_PACKAGES = (*VERSIONED_PACKAGES, "numpy", "sklearn")
-KNOWN_TYPES = (bool, int, float, str, bytes, type(None), np.generic, np.ndarray, np.ufunc, Dataset)
+KNOWN_TYPES = (bool, int, float, str, bytes, type(None))
 PLAY_APART, EXPLAIN_APART = (f"fsgym.comparison.cell:{name}" for name in ("play_apart", "explain_apart"))
 EXPLAINING = ("probabilities_at", "chart")  # methods of a model
 PLAYED = Trained._fields[:3]
@@ -248,13 +252,16 @@ def runs_apart(candidate: Any) -> bool:
 
 
 def _is_known(value: Any) -> bool:
-    if isinstance(value, KNOWN_TYPES):
-        return True
-    if isinstance(value, list | tuple | set):
+    kind = type(value)
+    if kind in (list, tuple, set):
         return all(_is_known(entry) for entry in value)
-    if isinstance(value, dict):
+    if kind is dict:
         return all(_is_known(entry) for entry in (*value, *value.values()))
-    own = value if isinstance(value, type) or inspect.isroutine(value) else type(value)
+    if isinstance(value, np.ufunc):  # others are made of functions
+        return getattr(np, value.__name__, None) is value
+    if kind in KNOWN_TYPES or kind is np.vectorize:
+        return kind is not np.vectorize
+    own = value if isinstance(value, type) or inspect.isroutine(value) else kind
     return str(own.__module__).partition(".")[0] in KNOWN_PACKAGES
 
 
@@ -290,12 +297,8 @@ def _judged(arrays: Mapping[str, NDArray], bins: Any, rows: Dataset, rules: Rule
 
 
 def _explained_apart(subject: str, number: int, result: Evaluation, test: Dataset) -> dict[str, Any]:
-    """The model explains rows that it answered before. What it is sent has labels, so its process ends then."""
-    told = {"number": number, "result": result, "test": test}
-    try:
-        return call_apart(subject, EXPLAIN_APART, told, dict)[0]
-    finally:
-        end_subject()
+    """A model explains rows that all models of the cell answered before; what it is sent has labels."""
+    return call_apart(subject, EXPLAIN_APART, {"number": number, "result": result, "test": test}, dict)[0]
 
 
 def play_apart(

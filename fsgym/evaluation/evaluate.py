@@ -293,7 +293,7 @@ def _in_order_of(own: Rules, rules: Rules) -> Rules:
 
     Those of a data set are in the order of its columns, which may be another one than in training.
     """
-    if rules.names == own.names or sorted(rules.names) != sorted(own.names):
+    if (rules.names, rules.groups) == (own.names, own.groups) or sorted(rules.names) != sorted(own.names):
         return rules
     acquisitions = [rules.names.index(name) for name in own.names]
     pairs = [(own.groups[k], rules.groups[j]) for k, j in enumerate(acquisitions)]

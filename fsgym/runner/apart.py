@@ -1,7 +1,7 @@
 """Calls in a process apart, which knows what it was sent and nothing else of the process that asks.
 
 Code of the user runs there, such as a policy that is compared: however it searches its memory, it finds no label of a
-row on which it is judged. Its replies are plain values and arrays, never pickles: loading those could run code here.
+test row. Its replies are plain values and arrays, never pickles: loading those could run code here.
 
 Importing the libraries takes a process longer than most calls. On Linux one process therefore imports them, and forks
 for each subject. It never knows anything itself. Elsewhere each subject has a process of its own.
@@ -37,6 +37,7 @@ from fsgym.support.threads import THREAD_VARIABLES, one_thread
 
 FORKS = sys.platform == "linux"  # elsewhere libraries of the system do not survive it
 LENGTH = struct.Struct("<Q")  # of a message, before it
+ANOTHER = 77  # exit status of a fork after which another may follow; by hand, as code of the user hardly ends with it
 VALUE = "value"  # the array of a reply that has its JSON text, as bytes
 START = "import pickle, sys; sys.path[:] = {path}; from fsgym.runner import apart; apart.serve({module!r}, {forks})"
 Reply = tuple[Any, Mapping[str, NDArray]]  # a JSON value, and arrays by name
@@ -186,7 +187,9 @@ def serve(module: str, forks: bool) -> None:
     os.dup2(2, 1)  # what the code prints
     importlib.import_module(module)
     while forks and (child := os.fork()):
-        if os.waitpid(child, 0)[1]:  # the pipe is closed, or the code has ended its process
+        if (
+            os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != ANOTHER
+        ):  # the code has ended it, or the pipe is closed
             os._exit(1)
     if hasattr(select, "poll"):
         threading.Thread(target=_exit_with_reader, args=(target.fileno(),), daemon=True).start()
@@ -205,7 +208,7 @@ def _exit_with_reader(pipe: int) -> None:
 
 
 def _answer(source: IO[bytes], target: IO[bytes]) -> int:
-    """Answer the calls of one subject; 0 if another may follow."""
+    """Answer the calls of one subject; ``ANOTHER`` if another may follow."""
     first = _read(source)
     if not first:
         return 1
@@ -215,7 +218,7 @@ def _answer(source: IO[bytes], target: IO[bytes]) -> int:
     shared = None
     while (message := _read(source)) is not None:
         if not message:
-            return 0
+            return ANOTHER
         call, arguments = pickle.loads(message)
         head: dict[str, Any] = {"value": None, "error": None}
         arrays: Mapping[str, NDArray] = {}

@@ -173,13 +173,15 @@ def _cause_of(claim: AssessedClaim) -> tuple[str, str]:
 
 def _claim_in_full(number: int, claim: AssessedClaim) -> str:
     statement, criterion = _statement(claim.text)
-    parts = [f"**{number}.** {_markdown_cell(statement)}: {claim.result}."]
-    parts += [f"Criterion: {_markdown_cell(criterion)}."] if criterion else []
-    parts += [f"Paper: {_markdown_cell(claim.paper)}."] if claim.paper else []
-    parts += [f"Ours: {_markdown_cell(claim.ours)}."]
     word, reason = _cause_of(claim)
-    parts += [f"Cause{f', {word}' if word else ''}: {_markdown_cell(reason)}."] if claim.cause else []
-    return " ".join(parts).replace("..", ".")
+    labelled = {
+        "Criterion": criterion,
+        "Paper": claim.paper,
+        "Ours": claim.ours,
+        f"Cause{f', {word}' if word else ''}": reason,
+    }
+    parts = [f"{name}: {_markdown_cell(text).removesuffix('.')}." for name, text in labelled.items() if text]
+    return " ".join([f"**{number}.** {_markdown_cell(statement)}: {claim.result}.", *parts])
 
 
 def folded_page(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:

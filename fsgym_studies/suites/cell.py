@@ -107,7 +107,7 @@ def continued_within(
         known = np.zeros((len(X), inner.n_features), bool)
         for acquisition, members in enumerate(inner.groups):
             known[:, list(members)] = taken[:, [acquisition]]
-        answers = policy.actions(known, X, answers_only) - J
+        answers = policy.actions(known, X, answers_only, continue_after_stop=True) - J
         done = replace(whole, order=order, acquired=known, answers=answers)
         done = replace(done, probabilities=policy.state_probabilities(known, X))
         found[budget] = done if arrangement is None else arrangement.trajectories(done)

@@ -100,15 +100,21 @@ SCORES = {
 def scores_of(table: pd.DataFrame) -> pd.DataFrame:
     """All scores of the cells, with the headroom where there is a reference.
 
+    A method that lacks a score in one run of a data set, such as one that a limit stopped, has it in none of them: its
+    other runs would be compared with the means of more.
+
     Returns
     -------
     DataFrame, columns dataset, split, method, score, at, value, error (standard error over the test rows, or NaN)
     """
     columns = ["dataset", "split", "method", "score", "at", "value", "error"]
+    known = table[table["error"].isna()].itertuples() if "reasons" in table else ()
+    lacking = {(cell.dataset, cell.method, score) for cell in known for score in cell.reasons or ()}
     rows = [
         (cell.dataset, cell.split, cell.method, *(score[name] for name in ("score", "at", "value", "error")))
         for cell in cells_with(table, "scores").itertuples()
         for score in cell.scores
+        if (cell.dataset, cell.method, score["score"]) not in lacking
     ]
     scores = pd.DataFrame(rows, columns=columns).astype({"error": float})
     losses = scores[scores["score"] == "loss"]

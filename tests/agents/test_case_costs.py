@@ -396,3 +396,15 @@ def test_shares_of_prices_by_name():
     joint, rules = exact.naive_bayes(5), Rules(5, 2, lam=0.05, costs_by_case=True)
     named = [(1.0, {f"x{j}": j for j in range(5)})]
     assert exact.optimum(joint, rules, named) == exact.optimum(joint, rules, [(1.0, np.arange(5))])
+
+
+def test_rules_of_permuted_columns_are_those_of_the_names_also_where_groups_keep_their_order():
+    values = np.random.default_rng(0).normal(size=(120, 3))
+    y = (values[:, 0] > 0).astype(int)
+    data = Dataset(values, y, feature_names=["a", "b", "c"], groups=[[0, 2], [1]], group_names=["A", "B"])
+    other = Dataset(
+        values[:, [1, 0, 2]], y, feature_names=["b", "a", "c"], groups=[[1, 2], [0]], group_names=["A", "B"]
+    )
+    model = LatticeClassifier(lam=0.02, random_state=0).fit(data)
+    losses = [fsgym.evaluate(model, each, rules=Rules.for_dataset(each, lam=0.02)).loss for each in (data, other)]
+    assert losses[0] == losses[1]

@@ -189,6 +189,20 @@ def test_a_policy_makes_the_same_acquisitions_within_every_budget(model):
             np.testing.assert_allclose(done.probabilities, alone.probabilities)
 
 
+def test_a_policy_that_stops_early_answers_by_what_is_acquired_past_its_stop():
+    rng = np.random.default_rng(0)
+    values = np.column_stack([rng.normal(size=(300, 5)), rng.integers(0, 3, 300)])
+    data = Dataset(values, (values[:, 0] + values[:, 1] > 0) + (values[:, 5] > 1).astype(int))
+    train, test = data.split(0.5, 0)
+    model = DatumWiseClassifier(lam=0.01, n_iterations=2, random_state=0).fit(train)
+
+    def rules_at(budget):
+        return Rules.for_dataset(data, lam=0.01, budget_cost=budget)
+
+    for budget, done in continued_within(model, test, rules_at, [2.0, 4.0, 6.0]).items():
+        np.testing.assert_array_equal(done.answers, continued(model, test, rules_at(budget)).answers)
+
+
 def test_a_method_that_needs_too_long_is_stopped_and_has_the_reason_for_each_score():
     class Endless(CARTClassifier):
         def fit(self, X, y):

@@ -181,7 +181,7 @@ def test_a_page_has_the_verdict_on_top_and_the_whole_of_each_claim_folded():
     causes = "protocol: the paper does not say (its section 2) how"
     claims = [
         AssessedClaim("A is above B (by area (mean), on 7 of 8)", "7", "3 | 4 " + "of many " * 30, False, causes),
-        AssessedClaim("C holds", "1", "1", True),
+        AssessedClaim("C holds", "0..3", "4...5", True),
     ]
     page = page_of(find_study("dwsm-cost"), Conclusion("Protocol.", claims, notes=["A note."]), True, "2 cells")
     top, *folded = page.split("<details><summary>")
@@ -193,4 +193,5 @@ def test_a_page_has_the_verdict_on_top_and_the_whole_of_each_claim_folded():
     assert "**1.** A is above B: not reproduced. Criterion: by area (mean), on 7 of 8. Paper: 7." in folded[0]
     assert "Cause, protocol: the paper does not say (its section 2) how." in folded[0]
     assert f"3 \\| 4 {'of many ' * 30}".strip() in folded[0]
+    assert "**2.** C holds: reproduced. Paper: 0..3. Ours: 4...5." in folded[0]
     assert page.count("</details>") == 3

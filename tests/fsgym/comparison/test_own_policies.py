@@ -7,11 +7,15 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import fsgym
 from agents import RCPI, LatticeClassifier
 from baselines import StoppingClassifier
 from fsgym.comparison.answer import answer_in_words
+from fsgym.comparison.cell import runs_apart
 from fsgym.comparison.policies import as_in_training, is_factory, training_origin
 from fsgym.comparison.ranking import rank_methods
 from fsgym.runner import apart
@@ -73,13 +77,38 @@ def dies(env):
     os._exit(3)
 
 
+def ends_well(env):
+    os._exit(0)
+
+
+class OwnAgent(LatticeClassifier):
+    """A class of the user with a path of prices and a chart."""
+
+
+def test_a_class_of_the_user_is_explained_at_each_price():
+    agents = [OwnAgent(lam=lam, random_state=0) for lam in (0.01, 0.05)]
+    results = fsgym.compare("wine", {"mine": agents}, splits=1, lam=[0.01, 0.05], references=False)
+    assert results["error"].isna().all()
+    plain = [LatticeClassifier(lam=lam, random_state=0) for lam in (0.01, 0.05)]
+    same = fsgym.compare("wine", {"mine": plain}, splits=1, lam=[0.01, 0.05], references=False)
+    assert results.to_csv() == same.to_csv()
+
+
+def test_functions_within_objects_of_known_packages_are_found():
+    for function in (np.vectorize(lambda v: v), np.frompyfunc(lambda v: v, 1, 1), lambda v: v):
+        assert runs_apart(make_pipeline(FunctionTransformer(function), LogisticRegression()))
+    assert not runs_apart(make_pipeline(FunctionTransformer(np.log1p), LogisticRegression()))
+    assert not runs_apart(LatticeClassifier(lam=np.float64(0.1)))
+    assert runs_apart(OwnAgent())
+
+
 @pytest.mark.parametrize("forks", [True, False])
 @pytest.mark.slow  # processes that import fsgym
 def test_a_method_that_ends_its_process_fails_alone(monkeypatch, forks):
     apart.end_process()
     monkeypatch.setattr(apart, "FORKS", forks and apart.FORKS)
-    methods = {"dies": dies, "mine": train}
-    with pytest.warns(UserWarning, match="2 of 4 fits failed.*'dies': RuntimeError: the process of the method ended"):
+    methods = {"dies": dies, "ends": ends_well, "mine": train}
+    with pytest.warns(UserWarning, match="4 of 6 fits failed.*'dies': RuntimeError: the process of the method ended"):
         results = fsgym.compare("breast_cancer", methods, splits=2, lam=0.01, references=False)
     expected = fsgym.compare("breast_cancer", {"mine": train}, splits=2, lam=0.01, references=False)
     mine = results[results["method"] == "mine"].reset_index(drop=True)
