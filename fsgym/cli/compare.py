@@ -360,8 +360,8 @@ def _remarks(ranking: Ranking) -> list[str]:
 def _choice_within(ranking: Ranking) -> str:
     """How the settings of the second table were chosen, and why they need not be those of the first one."""
     return (
-        "The first table has the settings with the lowest loss, the second for each k those with the best accuracy, "
-        f"whatever their loss at this lambda; –: no setting uses at most k {ranking.unit}."
+        "The first table has the settings with the lowest loss, the second for each k those with the best accuracy "
+        f"on the validation rows, whatever their loss at this lambda; –: no setting uses at most k {ranking.unit}."
     )
 
 
