@@ -32,6 +32,7 @@ def env_page(name: str, docs: Path) -> str:
     return "\n\n".join(
         [
             f"# {name}",
+            moving_card(name),
             about.read_text(encoding="utf-8").strip() if about.is_file() else "",
             facts(name, env),
             '## An episode\n\nActions drawn at random among the legal ones, as `render_mode="ansi"` shows them:',
@@ -48,6 +49,19 @@ def env_page(name: str, docs: Path) -> str:
             "## Version History\n\n" + history(name, sections["Version History"]),
         ]
     )
+
+
+def moving_card(name: str) -> str:
+    """The animated card of an episode, and its last picture in print and for those who do not want motion."""
+    card, alt = (
+        f"../_generated/{name}",
+        f"A test case in {name}: what the policy acquires, what it believes, and its answer",
+    )
+    pictures = "\n\n".join(
+        f"```{{image}} {card}.{kind}\n:class: episode-{state}\n:width: 480px\n:alt: {alt}\n```"
+        for kind, state in (("gif", "moving"), ("png", "still"))
+    )
+    return f"{pictures}\n\nA test case, and what a lattice policy that was trained on the training rows does with it."
 
 
 def docstring_sections() -> dict[str, str]:

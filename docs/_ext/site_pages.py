@@ -1,7 +1,7 @@
 """The Sphinx extension that writes the pages that come from the code, before Sphinx reads them.
 
 One page per environment (``VARIANTS``), per method (``METHODS``) and per public object (``__all__``), the tables of
-stored results, and the picture of an episode. What people write about one environment or method is in its folder
+stored results, and the pictures of episodes. What people write about one environment or method is in its folder
 ``notes``.
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 
 from api_pages import api_pages
 from env_pages import env_pages
+from episode_animation import draw_animations
 from episode_picture import draw_episode_pictures
 from method_pages import method_pages
 
@@ -30,6 +31,7 @@ def write_pages(app: Any) -> None:
         if not path.is_file() or path.read_text(encoding="utf-8") != text:  # an unchanged page is not read again
             path.write_text(text, encoding="utf-8")
     draw_episode_pictures(docs / "_generated")
+    draw_animations(docs / "_generated")
 
 
 def headings_of_docstrings(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

@@ -104,10 +104,21 @@ def _row_text(episodes: Episodes, e: int) -> str:
 
 def _acquisition_text(episodes: Episodes, e: int, action: int) -> str:
     """An acquisition with the values that it revealed, with their units."""
+    return values_text(episodes.rules.names[action], _revealed(episodes, e, action))
+
+
+def _entry_text(episodes: Episodes, e: int, action: int) -> str:
+    """An acquisition in the list of a card: several values, which do not fit into a line, as their number."""
+    values = _revealed(episodes, e, action)
+    name = episodes.rules.names[action]
+    return values_text(name, values) if len(values) == 1 else f"{name}: {len(values)} features"
+
+
+def _revealed(episodes: Episodes, e: int, action: int) -> list[tuple[str, str]]:
+    """The columns of an acquisition with their values."""
     row, columns = row_before_scaling(episodes.dataset, int(episodes.index[e]))
     known = np.where(episodes.acquired()[e], row, np.nan)
-    rules = episodes.rules
-    return values_text(rules.names[action], revealed_values(known, rules.groups[action], columns))
+    return revealed_values(known, episodes.rules.groups[action], columns)
 
 
 def _end_text(episodes: Episodes, e: int, action: int, outcomes: EpisodeOutcomes) -> str:
@@ -188,11 +199,12 @@ def draw_episode(
     rules, spent = episodes.rules, episodes.state.spent[e]
     errors = describe_error_costs(rules.error_costs, episodes.dataset.classes.tolist())
     acquisitions = [(j, price) for j, price in (steps if outcomes is None else steps[:-1])]
-    known = [(_acquisition_text(episodes, e, j), f"{price:.4g}" if price else "free") for j, price in acquisitions]
+    known = [(_entry_text(episodes, e, j), f"{price:.4g}" if price else "free") for j, price in acquisitions]
     if outcomes is not None:
         last = _end_text(episodes, e, steps[-1][0], outcomes)
     elif known:
-        last = f"last question: {known[-1][0]}, {price_text(acquisitions[-1][1])}"
+        action, price = acquisitions[-1]
+        last = f"last question: {_acquisition_text(episodes, e, action)}, {price_text(price)}"
     else:
         last = "no question yet"
     n_legal = int(episodes.state.legal[e, : rules.n_acquisitions].sum())
