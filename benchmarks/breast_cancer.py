@@ -1,4 +1,4 @@
-"""The picture of the README and the two tables of docs/guide/by_the_case.md. No setting in them is chosen on test rows.
+"""The picture of the README and the two tables of docs/guide/compare.md. No setting in them is chosen on test rows.
 
 The first table and the picture are those of ``fsgym compare breast_cancer`` with its defaults. The second table is of
 generated data on which each case needs other features.
@@ -53,7 +53,7 @@ def main() -> None:
         "cube-nm": in_markdown(cube_nm(FOLDER / "cube_nm", n_jobs=2), CUBE_PRICES),
     }
     for name, table in tables.items():
-        replace_section(ROOT / "docs" / "guide" / "by_the_case.md", name, table, "benchmarks/breast_cancer.py")
+        replace_section(ROOT / "docs" / "guide" / "compare.md", name, table, "benchmarks/breast_cancer.py")
     shutil.copy(FOLDER / "breast_cancer" / "curves.png", ROOT / "docs" / "breast_cancer.png")
 
 

@@ -10,6 +10,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
 os.environ["MPLBACKEND"] = "agg"
 os.environ.pop("FSGYM_DATA", None)  # the pages are the same with and without a folder of data sets
 
+from repository import repository_options  # noqa: E402
 from sphinx_gallery.sorting import FileNameSortKey  # noqa: E402
 from svg_pictures import show_svg_files  # noqa: E402
 
@@ -57,6 +58,7 @@ warnings.filterwarnings("ignore", category=DeprecationWarning)
 html_theme = "pydata_sphinx_theme"
 html_title = "fsgym"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_sidebars = {
@@ -68,7 +70,7 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "pygments_light_style": "a11y-high-contrast-light",
@@ -78,3 +80,5 @@ html_theme_options = {
     "logo": {"text": "fsgym"},
     "show_version_warning_banner": False,
 }
+options, html_context = repository_options(os.environ.get("FSGYM_REPOSITORY_URL", ""), release)
+html_theme_options |= options

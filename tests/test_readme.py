@@ -1,4 +1,4 @@
-"""The README keeps its word: its Python runs and prints what it shows, and the tables of its comparison are those of the results.
+"""The README keeps its word: its Python runs and prints what it shows, and the tables are those of the results.
 
 The quick test runs the Python with fewer steps, splits and settings; the slow ones run all of it as it is printed.
 """
@@ -23,7 +23,7 @@ from support.comparisons import results_of, row_of
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
-BY_THE_CASE = (ROOT / "docs" / "guide" / "by_the_case.md").read_text()
+COMPARE = (ROOT / "docs" / "guide" / "compare.md").read_text()
 SCRIPT = runpy.run_path(str(ROOT / "benchmarks" / "breast_cancer.py"))
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -60,7 +60,7 @@ def assert_alike(printed: str, shown: str, relative: float) -> None:
 def rows_of_table(name: str) -> list[dict[str, str]]:
     """The rows of a table that the script writes, by heading."""
     marker = f"<!-- {name}: begin, written by benchmarks/breast_cancer.py -->"
-    lines = BY_THE_CASE.partition(marker)[2].partition(f"<!-- {name}: end -->")[0].strip().splitlines()
+    lines = COMPARE.partition(marker)[2].partition(f"<!-- {name}: end -->")[0].strip().splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert cells[0][:-1] == HEADINGS[:-1]
     assert cells[0][-1] in (USED, "acquisitions")  # these where a price is that of several columns
@@ -154,10 +154,10 @@ def test_each_table_has_all_methods_at_each_price_from_the_lowest_loss(name, pri
 
 def test_what_page_and_readme_say_of_the_tables_is_what_they_show():
     breast_cancer, cube = rows_of_table("breast-cancer"), rows_of_table("cube-nm")
-    text = BY_THE_CASE.replace("\n", " ")
-    assert "the learnt stopping rule asks for them in one order" in text
+    text = COMPARE.replace("\n", " ")
+    assert "so the learnt stopping rule has the lowest loss" in text
     assert {row["method"] for row in breast_cancer if row["from best"] == "–"} == {"Learnt stopping"}
-    assert "The default agent is within noise of it at each lambda" in text
+    assert "the default agent is within noise of it at each lambda" in text
     adaptive = [row for row in breast_cancer if row["method"] == "Adaptive agent"]
     assert {row["from best"] for row in adaptive} == {"within noise"}
     mixture = [row for row in cube if row["method"] == "Mixture policy"]

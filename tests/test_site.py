@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import inspect
 import re
+import runpy
 import sys
 import tomllib
 from collections.abc import Callable
@@ -157,3 +158,14 @@ def test_a_page_of_a_method_says_what_its_class_takes(generated):
     assert "**Groups at one price** | not in training" in generated["methods/hkl.md"]  # its parameter is another thing
     assert "SB3Classifier(algorithm='dqn', lam=0.02)" in generated["methods/dqn.md"]
     assert "[DatumWise-v0](../envs/DatumWise-v0.md)" in generated["methods/rcpi.md"]
+
+
+def test_links_to_the_repository_appear_only_where_its_address_is_known():
+    repository = runpy.run_path(str(DOCS / "_ext" / "repository.py"))["repository_options"]
+    assert repository("", "0.3.0") == ({}, {})
+    options, context = repository("https://example.org/fsgym/", "0.3.0")
+    assert [link["url"] for link in options["icon_links"]] == ["https://example.org/fsgym"]
+    assert options["use_edit_page_button"]
+    assert context["edit_page_url_template"].startswith("https://example.org/fsgym/edit/")
+    assert "version-switcher" in options["navbar_end"]
+    assert options["switcher"]["version_match"] == "0.3.0"

@@ -1,4 +1,4 @@
-"""An animated card for each environment: a test case, asked by a lattice policy that was trained on the training rows."""
+"""An animated card for each environment: a test case, asked by a lattice policy of the training rows."""
 
 from __future__ import annotations
 
