@@ -164,13 +164,10 @@ def test_what_page_and_readme_say_of_the_tables_is_what_they_show():
     assert {row["from best"] for row in mixture} == {"–"}
     y = fsgym.load_dataset("cube_nm").y[: SCRIPT["CUBE_ROWS"]]
     assert f"a loss of {1 - np.bincount(y).max() / len(y):.3f}" in text
-    cheap = {row["method"]: mean_and_spread(row["loss"])[0] for row in cube if float(row["lambda"]) == 0.01}
-    fixed = min(cheap["Fixed panel"], cheap["Learnt stopping"])
-    said = f"a loss of {cheap['Mixture policy']:.2f}, and the best fixed set or order one of {fixed:.2f}"
-    assert said in README.replace("\n", " ")
     for row in cube:
         if row["method"] in ("Fixed panel", "Learnt stopping", "L1-SVM"):
             assert row["from best"] == "higher"
+            assert mean_and_spread(row["loss"])[0] > 2 * mean_and_spread(mixture[0]["loss"])[0]  # nothing comes near
 
 
 def test_no_setting_of_the_table_is_chosen_on_test_rows():
