@@ -62,6 +62,27 @@ const FsgymWords = (() => {
 
   const priceText = (price) => (price ? said("price", { price: moneyText(price) }) : said("free"));
 
+  // What prices an acquisition had in training, where prices are by case.
+  function trainedPriceText({ price, low_price, high_price }) {
+    const [mean, low, high] = [price, low_price, high_price].map((x) => moneyText(x));
+    return said(low_price < high_price ? "price_in_training" : "price_in_training_same", { mean, low, high });
+  }
+
+  // That a price is outside those of the training; "" where it is not.
+  function farPriceText({ name, low_price, high_price }, price) {
+    if (!(price < low_price || price > high_price)) return "";
+    const [given, low, high] = [price, low_price, high_price].map((x) => moneyText(x));
+    return said("price_far", { name, price: given, low, high });
+  }
+
+  // The price that is typed, with a decimal point or that of the language; null where it is none.
+  function priceOf(typed) {
+    const text = typed.replace(said("decimal"), "."), price = Number(text);
+    return plainNumber("\\.").test(text) && price >= 0 && Number.isFinite(price) ? price : null;
+  }
+
+  const currency = () => speech.currency;
+
   function probabilityText(share) {
     if (share > 0 && share < 0.01) return said("below_one");
     return share > 0.99 && share < 1 ? said("above_99") : `${fixed(same(100 * share), 0)} %`;
@@ -319,7 +340,7 @@ const FsgymWords = (() => {
   }
 
   return {
-    speak, said, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
+    speak, said, currency, trainedPriceText, farPriceText, priceOf, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
     valueText, explain, unusedText, answerNowText, wouldStopText, certaintyText, overrideText, digitsChoose, allowedText,
     typingText, readValue, Refusal,
   };
