@@ -63,9 +63,9 @@ class AskingAgent(AskingMixin):
     def policy_json(self) -> str:
         """The policy with its rules and names as JSON text, in the format of docs/policy-format.md.
 
-        That of a calibrated model has its rule of certainty as well, and the format ``fsgym-policy-3``. A model that was
-        trained with prices by case keeps them: each case tells its own. An interpreter without fsgym can ask with it,
-        such as that of ``save_page``.
+        That of a calibrated model has its rule of certainty as well, and the format ``fsgym-policy-3``. Of a model that
+        was trained with prices by case, each case tells its own. An interpreter without fsgym can ask with it, such as
+        that of ``save_page``.
 
         Raises ValueError for a kind of policy that has no interpreter, such as one with trees, TypeError for class
         labels other than numbers and text.

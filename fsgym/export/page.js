@@ -121,12 +121,12 @@
 
   let startFields = [], priceFields = [], startAccepts = false;
 
-  // A field for the price of each acquisition; those whose price was not always the same come first.
+  // A field for each acquisition whose price was not always the same in training.
   function showPrices() {
     byId("start-prices").hidden = !hasPrices;
     if (!hasPrices) return;
     const varies = (j) => plain.acquisitions[j].low_price < plain.acquisitions[j].high_price;
-    priceFields = [...policy.userOrder].sort((i, j) => varies(j) - varies(i)).map((j) => {
+    priceFields = policy.userOrder.filter(varies).map((j) => {
       const column = { name: nameOf(j), kind: "number", levels: [], unit: words.currency() };
       const one = fieldOf(column, `price-${j}`, false, words.trainedPriceText(plain.acquisitions[j]));
       return { ...one, j, input: one.node.querySelector("input") };
@@ -201,6 +201,7 @@
       told = typed;
       const prices = plain.acquisitions.map((a, j) => told.find((one) => one.j === j)?.price ?? a.price);
       policy = FsgymPolicy.read(plain, prices);
+      tellPrices();
     }
     known = values.map(([column, value, remark]) => ({ column, value, remark }));
     unavailable = startFields.filter((one) => one.closed()).map((one) => one.k);
@@ -340,16 +341,14 @@
       const names = unavailable.map((k) => policy.columns[k].name).join(", ");
       rows.unshift(element("tr", {}, element("td", { colspan: "4", class: "quiet" }, said("unavailable", { names }))));
     }
-    if (hasPrices) rows.unshift(element("tr", {}, element("td", { colspan: "4", class: "quiet" }, ...pricesInLog())));
     byId("log").tBodies[0].replaceChildren(...rows);
   }
 
   // The prices of the case, and which of them are far from those of the training.
-  function pricesInLog() {
-    if (told.length === 0) return [`${said("prices_at_mean")}.`];
+  function tellPrices() {
     const prices = told.map(({ j, price }) => `${nameOf(j)} ${words.moneyText(price)}`).join(", ");
-    const far = told.map(({ j, price }) => words.farPriceText(plain.acquisitions[j], price)).filter(Boolean);
-    return [said("prices_told", { prices }), ...far.map((text) => element("small", { class: "notice" }, ` ${text}`))];
+    show("told-prices", told.length ? said("prices_told", { prices }) : said("prices_at_mean"));
+    show("far-prices", told.map(({ j, price }) => words.farPriceText(plain.acquisitions[j], price)).filter(Boolean).join(" "));
   }
 
   // --- what a person does

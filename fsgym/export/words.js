@@ -65,7 +65,7 @@ const FsgymWords = (() => {
   // What prices an acquisition had in training, where prices are by case.
   function trainedPriceText({ price, low_price, high_price }) {
     const [mean, low, high] = [price, low_price, high_price].map((x) => moneyText(x));
-    return said(low_price < high_price ? "price_in_training" : "price_in_training_same", { mean, low, high });
+    return said("price_in_training", { mean, low, high });
   }
 
   // That a price is outside those of the training; "" where it is not.

@@ -94,8 +94,7 @@ def asked_by_javascript(text: str, cases: list[AskedCase]) -> list[list[dict[str
             "known": [[place[name], value] for name, value in case.given.items()],
             "unavailable": [place[name] for name in case.unavailable],
             "row": [case.row[name] for name in names],
-            "prices": case.prices
-            and [case.prices.get(one["name"], one["price"]) for one in policy["acquisitions"]],
+            "prices": case.prices and [case.prices.get(one["name"], one["price"]) for one in policy["acquisitions"]],
         }
         for case in cases
     ]
