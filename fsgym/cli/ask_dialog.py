@@ -302,6 +302,8 @@ class Screen:
             self.show_column(column, question.name)
         if step.should_stop:
             self.show(words.would_stop_text(step), "dim", 2)
+        if words.free_too_text(question, step):
+            self.show(words.free_too_text(question, step), "dim", 2)
         self.show_beliefs(step)
         self.show_keys(columns)
 

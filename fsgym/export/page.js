@@ -251,6 +251,7 @@
     const price = said("price_and_paid", { price: words.priceText(step.prices[j]), spent: words.moneyText(step.spent) });
     byId("question-title").textContent = visible(nameOf(j));
     byId("question-price").textContent = price;
+    show("free-too", words.freeTooText(policy, step, j));
     if (step.action < 0) show("notice", words.wouldStopText(policy, step.answer));
     fields = now.one.openColumns(j).map((k) => field(k, `value-${k}`, true));
     byId("question-fields").replaceChildren(...fields.map((one) => one.node));
@@ -271,6 +272,7 @@
       if (!isLast) values.name = nameOf(step.alternatives[0].acquisition);
       const sentences = refers ? ["cost_of_referring", "referring_after"] : ["cost_of_answer", "cost_after"];
       cost = said(sentences[isLast ? 0 : 1], values);
+      if (policy.words && !refers) cost += ` ${said("cost_by_bins")}`;
     }
     show("answer-cost", cost);
     byId("spoken").textContent = visible(text);
@@ -283,7 +285,9 @@
     if (probabilities === null) return;
     const order = probabilities.map((_, k) => k);
     if (order.length > BELIEFS_SHOWN) order.sort((i, j) => probabilities[j] - probabilities[i]);
-    const items = order.slice(0, BELIEFS_SHOWN).map((k) => {
+    const shown = order.slice(0, BELIEFS_SHOWN);
+    if (policy.words) shown.sort((i, j) => i - j); // ranges in the order of the number
+    const items = shown.map((k) => {
       const bar = document.createElementNS(SVG, "svg"), attributes = { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" };
       bar.setAttribute("class", "bar");
       for (const [name, value] of Object.entries(attributes)) bar.setAttribute(name, value);

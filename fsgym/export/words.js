@@ -11,6 +11,7 @@ const FsgymWords = (() => {
   const said = (sentence, values = {}) => speech.sentences[sentence].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 
   const LISTED = 12; // values in a message
+  const ALTERNATIVES_NAMED = 6;
   const RUNNERS_UP = 2; // other acquisitions that are mentioned
   const SMALLEST_DOUBT = 1e-6; // that is said in figures
 
@@ -116,6 +117,13 @@ const FsgymWords = (() => {
   // An answer, and a class, in words: those of the policy for a number and its range, otherwise the label.
   const answerText = ({ answers, words }, k) => words?.answers[k] ?? String(answers[k]);
   const classText = ({ classes, words }, k) => words?.ranges[k] ?? String(classes[k]);
+
+  // Which acquisitions are free, where the question of acquisition j has a price; "" where none is.
+  function freeTooText(policy, { alternatives, prices }, j) {
+    const free = alternatives.filter((a) => a.price === 0 && a.acquisition !== j);
+    const names = listing(free.map((a) => policy.acquisitions[a.acquisition].name), ALTERNATIVES_NAMED);
+    return prices[j] > 0 && names ? said("free_too", { names }) : "";
+  }
 
   // What is said in place of beliefs by a policy that has none.
   function answerNowText(policy, answer) {
@@ -340,7 +348,7 @@ const FsgymWords = (() => {
   }
 
   return {
-    speak, said, currency, trainedPriceText, farPriceText, priceOf, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
+    speak, said, currency, freeTooText, trainedPriceText, farPriceText, priceOf, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
     valueText, explain, unusedText, answerNowText, wouldStopText, certaintyText, overrideText, digitsChoose, allowedText,
     typingText, readValue, Refusal,
   };
