@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.cli.options import comma_separated
 from fsgym.data.cells import plain_number
 from fsgym.data.dataset import Dataset
 from fsgym.datasets.folder import drop_features
@@ -18,24 +17,6 @@ if TYPE_CHECKING:
     pass
 
 OPTION = "--case-price"
-
-
-def columns_by_name(texts: Sequence[str] | None) -> dict[str, str]:
-    """The column of each acquisition from texts such as ``ct=price_ct``; ValueError for other texts, or a name twice.
-
-    >>> columns_by_name(["ct=price_ct, mri=price_mri"])
-    {'ct': 'price_ct', 'mri': 'price_mri'}
-    """
-    columns: dict[str, str] = {}
-    for part in comma_separated(texts):
-        name, _, column = (side.strip() for side in part.partition("="))
-        if not name or not column:
-            raise ValueError(f"{OPTION} must be ACQUISITION=COLUMN, such as ct=price_ct, got {brief(part)}")
-        if name in columns or column in columns.values():
-            twice = name if name in columns else column
-            raise ValueError(f"{OPTION} names {twice!r} twice; each acquisition has a column of its own")
-        columns[name] = column
-    return columns
 
 
 def take_case_prices(dataset: Dataset, columns: Mapping[str, str]) -> tuple[Dataset, dict[str, NDArray[np.float64]]]:

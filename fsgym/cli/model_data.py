@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.cli.case_prices import OPTION, columns_by_name, in_words, prices_of_cells, with_case_prices
-from fsgym.cli.options import comma_separated
+from fsgym.cli.case_prices import OPTION, in_words, prices_of_cells, with_case_prices
+from fsgym.cli.options import columns_by_name, comma_separated
 from fsgym.cli.terminal import say
 from fsgym.data.cells import refuse_unmatched_levels
 from fsgym.data.columns import Columns, MissingColumns
@@ -76,8 +76,8 @@ class DataOrigin(NamedTuple):
     ) -> DataOrigin:
         """That of a data set, of which ``split`` was used."""
         read = {field: getattr(reading, field) for field in Reading._fields if field in cls._fields}
-        own = {"case_price": case_price or None}
-        return cls(source, whole.name, whole.origin.table, whole.n_samples, split, **read, **own)
+        origin = cls(source, whole.name, whole.origin.table, whole.n_samples, split, **read)
+        return origin._replace(case_price=case_price or None)
 
     @property
     def reading(self) -> Reading:

@@ -370,7 +370,7 @@ def read_task(
     """
     check_rule_files(rules)
     check_data(data, data_dir, split)
-    from fsgym.cli.case_prices import columns_by_name, take_case_prices, with_case_prices
+    from fsgym.cli.case_prices import take_case_prices, with_case_prices
     from fsgym.cli.files import read_groups, read_rule_options, read_units
     from fsgym.data.reading.reading import Reading, check_reading
     from fsgym.datasets.loading import load_whole
@@ -435,6 +435,24 @@ def check_language(language: str) -> None:
 def comma_separated(texts: Sequence[str] | None) -> list[str]:
     """The values of an option that may be repeated and may hold several values, separated by commas."""
     return [part.strip() for text in texts or () for part in text.split(",") if part.strip()]
+
+
+def columns_by_name(texts: Sequence[str] | None) -> dict[str, str]:
+    """The column of each acquisition from texts such as ``ct=price_ct``; ValueError for other texts, or a name twice.
+
+    >>> columns_by_name(["ct=price_ct, mri=price_mri"])
+    {'ct': 'price_ct', 'mri': 'price_mri'}
+    """
+    columns: dict[str, str] = {}
+    for part in comma_separated(texts):
+        name, _, column = (side.strip() for side in part.partition("="))
+        if not name or not column:
+            raise ValueError(f"--case-price must be ACQUISITION=COLUMN, such as ct=price_ct, got {brief(part)}")
+        if name in columns or column in columns.values():
+            twice = name if name in columns else column
+            raise ValueError(f"--case-price names {twice!r} twice; each acquisition has a column of its own")
+        columns[name] = column
+    return columns
 
 
 def numbers_by_name(texts: Sequence[str] | None, option: str, form: str) -> dict[str, float] | None:

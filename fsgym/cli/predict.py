@@ -168,7 +168,8 @@ class Writer:
         """Of each row its number, the copied cells, and answer, probabilities, acquisitions, price as JSON values."""
         for first in range(0, len(copied), ROWS_PER_CALL):
             part = np.arange(first, min(first + ROWS_PER_CALL, len(copied)))
-            chosen = rows.iloc[part] if hasattr(rows, "iloc") else rows.rows(part)
+            table: Any = rows
+            chosen = table.iloc[part] if hasattr(table, "iloc") else table.rows(part)
             for i, found in enumerate(self._found(chosen), first):
                 yield i, copied.iloc[i], found
 

@@ -96,7 +96,7 @@ def train(
     mistakes.refuse_folder(output, "--output", "the model")
     mistakes.check_rule_files({"lam": lam, **rules})
     mistakes.check_data(data, data_dir, split)
-    from fsgym.cli.case_prices import columns_by_name, in_words
+    from fsgym.cli.case_prices import in_words
     from fsgym.cli.model_data import DataOrigin
     from fsgym.datasets.loading import part_index
 
@@ -112,7 +112,7 @@ def train(
     _warn_of_codes(data, loaded.dataset, reading)
     rows = part_index(loaded, split, row_groups)
     seconds = _seconds_of_fit(model, loaded.dataset.rows(rows).with_own_bins())
-    priced = columns_by_name(rules["case_price"])
+    priced = options.columns_by_name(rules["case_price"])
     model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading, priced).to_json()
     model.save(output)
     results = _evaluate_parts(model, loaded, split, row_groups)
