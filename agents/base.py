@@ -23,7 +23,7 @@ from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_nam
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy, check_rows
 from agents.stepwise import AskingAgent
-from fsgym.data.case_costs import are_mean_prices, check_case_prices, prices_of_case
+from fsgym.data.case_costs import are_mean_prices, check_case_prices, price_ranges, prices_of_case
 from fsgym.data.checks import check_groups, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
@@ -186,6 +186,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     feature_names_in_ : array of str, if ``X`` had column names
     columns_ : fsgym.data.columns.Columns
         Names, kinds, levels and units of the columns, and their encoding as features.
+    price_ranges_ : float64 (n_acquisitions, 2), or None
+        The smallest and the largest price of each acquisition in training, where prices were by case.
     rules_ : Rules
         The rules, for the encoded features and the acquisitions in the order of ``X``; ``rules_.names`` has the names.
     policy_ : Policy
@@ -228,6 +230,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     training_origin_: RowOrigin | None = None
     _trained_rows: TrainedRows | None = None  # not in model files
     _training_summary: TrainingSummary | None = None  # made when it is asked for
+    price_ranges_: NDArray[np.float64] | None = None
     training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
 
     def __sklearn_tags__(self):
@@ -251,6 +254,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         self.__dict__.pop("training_data_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns.with_ranges(dataset.X)
         self.bins_ = dataset.bins
+        self.price_ranges_ = None if dataset.case_costs is None else price_ranges(dataset.case_costs)
         self._n_training_rows, self.training_origin_ = dataset.n_samples, dataset.origin
         self._trained_rows = TrainedRows(dataset.X, dataset.y)
         self._chart = self._chart_rows = self._calibration_rows = self._training_summary = None
@@ -944,12 +948,13 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     def _labels(self) -> model_file.Labels:
         """Everything in user terms, for the header of a model file."""
         named, origin = hasattr(self, "feature_names_in_"), self.training_data_
-        return model_file.Labels(self.classes_, self.columns_, named, self.arrangement_, origin, {}, self.bins_)
+        own = (self.classes_, self.columns_, named, self.arrangement_, origin, {}, self.bins_)
+        return model_file.Labels(*own, self.price_ranges_ if self.rules_.costs_by_case else None)
 
     def _restore(self, policy: Any, header: dict[str, Any], labels: model_file.Labels) -> None:
         """Set the fitted attributes from a model file; one of ``DAMAGE_ERRORS`` if they do not fit."""
         self.classes_, self.columns_, self.arrangement_ = labels.classes, labels.columns, labels.arrangement
-        self.training_data_, self.bins_ = labels.training_data, labels.bins
+        self.training_data_, self.bins_, self.price_ranges_ = labels.training_data, labels.bins, labels.price_ranges
         self.n_features_in_ = len(labels.columns)
         if labels.named:
             self.feature_names_in_ = np.array(labels.columns.names, dtype=object)

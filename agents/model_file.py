@@ -33,6 +33,7 @@ CHARACTERS_EACH, MAX_CONTAINERS = 16, 100_000
 PROMISE = "promise"  # its entry of the header
 BINS = "bins"  # of a numeric target, likewise
 SUMMARY = "training_summary"  # likewise; files of fsgym 0.2.0 have none
+PRICE_RANGES = "price_ranges"  # likewise, where prices are by case
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
 # Exceptions that damaged content can raise while objects are built from it.
 DAMAGE_ERRORS = (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
@@ -194,6 +195,9 @@ class Labels(NamedTuple):
     arrangement : Arrangement of the policy
     training_data : where the training data came from, or None
     expected : figures by name that training expects on other rows, such as the mean cost
+    bins : Bins of a numeric target, or None
+    price_ranges : float64 (n_acquisitions, 2), in the order of the user, or None
+        The smallest and the largest price of each acquisition in training, where prices are by case.
     """
 
     classes: NDArray
@@ -203,6 +207,7 @@ class Labels(NamedTuple):
     training_data: dict[str, Any] | None
     expected: dict[str, float]
     bins: Bins | None = None
+    price_ranges: NDArray[np.float64] | None = None
 
 
 def labels_as_json(labels: Labels) -> dict[str, Any]:
@@ -217,6 +222,7 @@ def labels_as_json(labels: Labels) -> dict[str, Any]:
         "training_data": labels.training_data,
         "expected": labels.expected,
         **({} if labels.bins is None else {BINS: labels.bins.to_json()}),
+        **({} if labels.price_ranges is None else {PRICE_RANGES: labels.price_ranges.tolist()}),
     }
 
 
@@ -242,7 +248,18 @@ def read_labels(header: Mapping[str, Any], rules: Rules) -> Labels:
     bins = Bins.from_json(header[BINS]) if BINS in header else None
     if bins is not None and classes.tolist() != list(range(bins.n_bins)):
         raise ValueError(f"{bins.n_bins} bins for the classes {listing(classes.tolist(), 5)}")
-    return Labels(classes, columns, named, arrangement, training_data, expected, bins)
+    ranges = _price_ranges(header[PRICE_RANGES], rules.n_acquisitions) if PRICE_RANGES in header else None
+    return Labels(classes, columns, named, arrangement, training_data, expected, bins, ranges)
+
+
+def _price_ranges(values: Any, n: int) -> NDArray[np.float64]:
+    """The values as float64 (n, 2); ValueError unless they are ranges of prices."""
+    ranges = np.array(values, dtype=np.float64)
+    if ranges.shape != (n, 2) or not ((ranges[:, 0] >= 0) & (ranges[:, 0] <= ranges[:, 1])).all():
+        raise ValueError(f"the ranges of the prices must be {n} pairs of a smallest and a largest price")
+    if not np.isfinite(ranges).all():
+        raise ValueError("the ranges of the prices must be finite")
+    return ranges
 
 
 def _permutation(values: Any, n: int) -> NDArray[np.int64]:

@@ -76,6 +76,11 @@ class Policy(ABC):
         raise ValueError(f"a policy of {self.kind!r} plans with one price for each acquisition, not those of the case")
 
     @property
+    def by_prices(self) -> list[tuple[NDArray[np.float64] | None, Policy]]:
+        """The policies of some lists of prices, float64 (J,), and with None that of all others; by default itself."""
+        return [(None, self)]
+
+    @property
     def telling(self) -> NDArray[np.int64]:
         """The features for which it is evidence that a value is missing, int64 (n_telling,); none by default.
 

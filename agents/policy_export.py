@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 POLICY_FORMAT = "fsgym-policy-2"
 NEWER_FORMAT = (
-    "fsgym-policy-3"  # with a rule of certainty, temperatures or referral, which interpreters must not ignore
+    "fsgym-policy-3"  # with a rule, temperatures, referral or prices by case, which interpreters must not ignore
 )
 WHOLE_NUMBERS = ("uint8", "int16", "int32")
 EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
@@ -41,35 +41,43 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     TypeError
         For class labels other than numbers and text.
     """
-    if policy.rules.costs_by_case:
-        raise ValueError(
-            "an exported policy has one price for each acquisition, but this model was trained with prices by case; "
-            "export model.at_prices({name: price}), a page for each kind of case"
-        )
     acting = policy.acting
     rule = {}
     if isinstance(acting, CertainPolicy):
         rule, acting = {"rule": _rule_as_json(acting.promise, is_promised=not len(policy.telling))}, acting.policy
-    if acting.kind not in EXPORTED_KINDS:
-        raise ValueError(f"a policy of kind {acting.kind!r} cannot be exported; use one of {', '.join(EXPORTED_KINDS)}")
-    arrays, parameters = acting.to_arrays()
-    if any(name.startswith("trees.") for name in arrays):
-        raise ValueError('a policy with trees cannot be exported; train it with acquisitions="linear"')
     arrangement, rules = labels.arrangement, acting.rules
     Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
+    is_newer = rule or acting.is_tempered or rules.refer_cost is not None or rules.costs_by_case
     return {
-        "format": NEWER_FORMAT if rule or acting.is_tempered or rules.refer_cost is not None else POLICY_FORMAT,
+        "format": NEWER_FORMAT if is_newer else POLICY_FORMAT,
         "digest": digest(policy, labels),
-        "kind": acting.kind,
         **_classes_as_json(labels),
         "columns": _columns_as_json(labels.columns, arrangement),
-        "acquisitions": _acquisitions_as_json(rules),
+        "acquisitions": _acquisitions_as_json(rules, labels),
         "user_order": np.argsort(arrangement.acquisitions).tolist(),
         "rules": _rules_as_json(rules),
         **rule,
-        "parameters": parameters,
-        "arrays": {name: array_as_json(array) for name, array in arrays.items()},
+        **_policies_as_json(acting),
     }
+
+
+def _one_policy(policy: Policy) -> dict[str, Any]:
+    """Kind, parameters and arrays of a policy; ValueError if no interpreter knows it."""
+    if policy.kind not in EXPORTED_KINDS:
+        raise ValueError(f"a policy of kind {policy.kind!r} cannot be exported; use one of {', '.join(EXPORTED_KINDS)}")
+    arrays, parameters = policy.to_arrays()
+    if any(name.startswith("trees.") for name in arrays):
+        raise ValueError('a policy with trees cannot be exported; train it with acquisitions="linear"')
+    written = {name: array_as_json(array) for name, array in arrays.items()}
+    return {"kind": policy.kind, "parameters": parameters, "arrays": written}
+
+
+def _policies_as_json(acting: Policy) -> dict[str, Any]:
+    """One policy, or one for each of some lists of prices and a last one for all others."""
+    if len(acting.by_prices) == 1:
+        return _one_policy(acting)
+    listed = [_one_policy(part) | ({} if at is None else {"prices": at.tolist()}) for at, part in acting.by_prices]
+    return {"kind": acting.kind, "parameters": {}, "arrays": {}, "policies": listed}
 
 
 def _classes_as_json(labels: Labels) -> dict[str, Any]:
@@ -134,8 +142,14 @@ def _columns_as_json(columns: Columns, arrangement: Arrangement) -> list[dict[st
     ]
 
 
-def _acquisitions_as_json(rules: Rules) -> list[dict[str, Any]]:
-    """The acquisitions in the order of the rules; others are named by their places."""
+def _acquisitions_as_json(rules: Rules, labels: Labels) -> list[dict[str, Any]]:
+    """The acquisitions in the order of the rules; others are named by their places.
+
+    Where prices are by case, ``price`` is the mean of the training, and there are the smallest and the largest.
+    """
+    ranges = labels.price_ranges if rules.costs_by_case else None
+    if ranges is not None:
+        ranges = ranges[labels.arrangement.acquisitions]
 
     def places(matrix: NDArray[np.bool_] | None, j: int) -> list[int]:
         return [] if matrix is None else np.flatnonzero(matrix[j]).tolist()
@@ -145,6 +159,7 @@ def _acquisitions_as_json(rules: Rules) -> list[dict[str, Any]]:
             "name": rules.names[j],
             "features": list(group),
             "price": float(rules.costs[j]),
+            **({} if ranges is None else dict(zip(("low_price", "high_price"), ranges[j].tolist(), strict=True))),
             "unrelated_price": float(rules.unrelated_costs[j]),
             "related": places(rules.related, j),
             "needs": places(rules.prerequisites, j),
@@ -156,6 +171,7 @@ def _acquisitions_as_json(rules: Rules) -> list[dict[str, Any]]:
 def _rules_as_json(rules: Rules) -> dict[str, Any]:
     return {
         "lam": rules.lam,
+        **({"costs_by_case": True} if rules.costs_by_case else {}),
         "error_costs": rules.error_costs.tolist(),
         **({} if rules.refer_cost is None else {"refer_cost": rules.refer_cost, "refer_label": rules.refer_label}),
         "budget": rules.budget,

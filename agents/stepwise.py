@@ -63,8 +63,9 @@ class AskingAgent(AskingMixin):
     def policy_json(self) -> str:
         """The policy with its rules and names as JSON text, in the format of docs/policy-format.md.
 
-        That of a calibrated model has its rule of certainty as well, and the format ``fsgym-policy-3``. An interpreter
-        without fsgym can ask with it, such as that of ``save_page``.
+        That of a calibrated model has its rule of certainty as well, and the format ``fsgym-policy-3``. Of a model that
+        was trained with prices by case, each case tells its own. An interpreter without fsgym can ask with it, such as
+        that of ``save_page``.
 
         Raises ValueError for a kind of policy that has no interpreter, such as one with trees, TypeError for class
         labels other than numbers and text.
@@ -224,6 +225,8 @@ class AskingAgent(AskingMixin):
         title = said("chart_title", model=type(self).__name__, lam=number_text(self.rules_.lam))
         if self.evidence_:
             title = said("chart_not_said", title=title, names=", ".join(self.evidence_))
+        if self.rules_.costs_by_case:
+            title = said("chart_mean_prices", title=title)
         return Chart(structure, ways, terms, title=title, cases=cases, max_boxes=max_boxes)
 
     def _see_rows(self, dataset: Dataset) -> None:

@@ -1,6 +1,8 @@
 """Ask a policy that ``fsgym export --json`` wrote, with NumPy alone: the reference for docs/policy-format.md.
 
-    python docs/interpret_policy.py policy.json '{"age": 61, "ward": "icu"}'
+    python docs/interpret_policy.py policy.json '{"age": 61, "ward": "icu"}' '{"ct": 60}'
+
+The last one, prices of the case, is only for a policy with prices by case.
 
 It has what all policies share, and the policy of the lattice agent; interpret_other_policies.py has the other kinds.
 """
@@ -440,27 +442,55 @@ def softmax(scores):
     return shares / shares.sum()
 
 
-def read_policy(text, kinds={"lattice": Lattice}):  # noqa: B006
-    """The policy in a JSON text, as one of the classes in ``kinds``; ValueError if it is of another format or kind."""
+MOST_POLICIES = 9  # at eight lists of prices, and at all others
+
+
+def at_prices(plain, prices):
+    """Where prices are by case, the plain policy of a case with these prices by name; others have their mean."""
+    named = {a["name"]: a["price"] for a in plain["acquisitions"]}
+    listed = list((named | prices).values())
+    if len(listed) > len(named) or not all(0 <= price < math.inf for price in listed):
+        raise ValueError(f"prices must be 0 or more, of {', '.join(named)}, got {prices}")
+    policies = plain.get("policies", [{}])
+    part = next((one for one in policies if one.get("prices") == listed), policies[-1])
+    acquisitions = [a | {"price": price} for a, price in zip(plain["acquisitions"], listed, strict=True)]
+    return plain | part | {"acquisitions": acquisitions, "rules": plain["rules"] | {"costs_by_case": False}}
+
+
+def read_policy(text, kinds={"lattice": Lattice}, prices=None):  # noqa: B006
+    """The policy in a JSON text, as one of the classes in ``kinds``; ValueError if it is of another format or kind.
+
+    ``prices`` are those of one case by name, of a policy with prices by case; by default the means of the training.
+    """
     plain = json.loads(text)
     if plain.get("format") not in ("fsgym-policy-1", "fsgym-policy-2", "fsgym-policy-3"):
         raise ValueError(f"the policy must be of the format fsgym-policy-1 to -3, got {plain.get('format')!r}")
-    if "rule" in plain and plain["format"] != "fsgym-policy-3":
-        raise ValueError(f"a policy with a rule must be fsgym-policy-3, got {plain['format']!r}")
+    by_case = plain["rules"].get("costs_by_case", False)
+    for what, is_there in {
+        "a rule": "rule" in plain,
+        "refer_cost": "refer_cost" in plain["rules"],
+        "prices by case": by_case,
+    }.items():
+        if is_there and plain["format"] != "fsgym-policy-3":
+            raise ValueError(f"a policy with {what} must be fsgym-policy-3, got {plain['format']!r}")
     if "rule" in plain and plain["rule"]["kind"] not in RULES:
         raise ValueError(f"the policy stops by a rule that this interpreter does not know: {plain['rule']['kind']!r}")
-    if "refer_cost" in plain["rules"] and plain["format"] != "fsgym-policy-3":
-        raise ValueError(f"a policy with refer_cost must be fsgym-policy-3, got {plain['format']!r}")
+    if prices is not None and not by_case:
+        raise ValueError("the policy has one price for each acquisition, whatever the case; leave prices out")
+    if by_case:
+        if not 0 < len(plain.get("policies", [{}])) <= MOST_POLICIES:
+            raise ValueError(f"a policy with prices by case must have 1 to {MOST_POLICIES} policies")
+        plain = at_prices(plain, prices or {})
     if plain["kind"] not in kinds:
         raise ValueError(f"the policy is of the kind {plain['kind']!r}; interpret_other_policies.py reads all kinds")
     policy = kinds[plain["kind"]](plain)
     return Calibrated(policy) if "temperatures" in policy.parameters else policy
 
 
-def main(path, known="{}", kinds={"lattice": Lattice}):  # noqa: B006
+def main(path, known="{}", prices=None, kinds={"lattice": Lattice}):  # noqa: B006
     """Print the step of one case."""
     with open(path, encoding="utf-8") as file:
-        policy = read_policy(file.read(), kinds)
+        policy = read_policy(file.read(), kinds, None if prices is None else json.loads(prices))
     step = Case(policy, json.loads(known)).step()
     print(json.dumps(step, indent=1))
     return step

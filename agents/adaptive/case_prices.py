@@ -144,6 +144,10 @@ class CasePricedPolicy(DelegatingPolicy):
         same = np.flatnonzero((self.vectors == costs).all(axis=1))
         return self.policies[same[0]] if len(same) else self.other.at_prices(costs)
 
+    @property
+    def by_prices(self) -> list[tuple[NDArray[np.float64] | None, Policy]]:
+        return [*zip(self.vectors, self.policies, strict=True), (None, self.other)]
+
     @cached_property
     def policy(self) -> Policy:  # type: ignore[override]
         """The policy at the mean prices."""

@@ -286,6 +286,8 @@ def _serve(session: Session, unfinished: dict[str, Any] | None, file: SessionFil
     """Commands from standard input until its end: the step now, and then a line for each line."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+    for text in session.about_prices:
+        say(text)
     dialog = JsonDialog(session, file)
     first = {} if unfinished is None else {"unfinished": unfinished}
     print(json.dumps(dialog.step() | first), flush=True)

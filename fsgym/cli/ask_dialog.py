@@ -72,6 +72,8 @@ class Dialog:
 
     def run(self) -> bool:
         """Ask until there is an answer (True), or the person quits (False)."""
+        for text in self.session.about_prices:
+            self._screen.show(text, "yellow")
         for entry in self.session.log():  # what happened so far
             text = words.entry_text(entry, self._columns.values())
             about = entry.remark if entry.kind == "stopped" else price_text(entry.price)
@@ -300,6 +302,8 @@ class Screen:
             self.show_column(column, question.name)
         if step.should_stop:
             self.show(words.would_stop_text(step), "dim", 2)
+        if words.free_too_text(question, step):
+            self.show(words.free_too_text(question, step), "dim", 2)
         self.show_beliefs(step)
         self.show_keys(columns)
 

@@ -16,7 +16,7 @@ import fsgym
 from fsgym.cli import options
 from fsgym.cli.mistakes import MAX_SEED, RESULT_FILES, refuse_file, whole_number
 from fsgym.cli.terminal import console, say, show, wrapped
-from fsgym.methods import DEFAULT_METHODS, method_names
+from fsgym.methods import DEFAULT_METHODS, METHODS, method_names
 from fsgym.support.checks import MAX_SPLITS
 from fsgym.text.messages import explain_unknown, listing
 
@@ -352,9 +352,22 @@ def _remarks(ranking: Ranking) -> list[str]:
         _verdict_in_words(ranking),
     ]
     remarks += [f"{'!' if s.flag else '*'} {s.title}: {s.note}." for s in ranking.standings if s.note]
+    remarks += _how_to_train(ranking)
     if any(s.reference for s in ranking.standings):
         remarks.append("The last rows are reference points.")
     return [*remarks, "All settings, and the losses at other lambdas, are in the report and in results.csv."]
+
+
+def _how_to_train(ranking: Ranking) -> list[str]:
+    """How the best method is trained, where ``fsgym train`` has no such agent."""
+    best = ranking.best
+    method = None if best is None or best.reference else METHODS.get(best.method)
+    if best is None or method is None or method.kind:
+        return []
+    is_number = "absolute_error" in best.chosen and best.chosen["absolute_error"].notna().any()
+    module, _, name = (method.regressor if is_number and method.regressor else method.estimator).partition(":")
+    settings = best.chosen["params"].iloc[0]
+    return [f"fsgym train has only agents; {best.title} is trained in Python, by {module}.{name} with {settings}."]
 
 
 def _choice_within(ranking: Ranking) -> str:

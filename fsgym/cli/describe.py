@@ -113,6 +113,8 @@ def _training_text(trained_on: Any) -> str:
     """The data that a model was trained on, and how they were read; ``trained_on`` is a DataOrigin or None."""
     if trained_on is None:
         return "The file does not say which rows it was trained on."
+    from fsgym.cli.case_prices import in_words
+
     part = "all" if trained_on.split == "all" else f"the {trained_on.split} part of the"
     how = [f"target {trained_on.target}"] if trained_on.target else []
     for option in ("drop", "category", "numeric"):
@@ -121,6 +123,8 @@ def _training_text(trained_on: Any) -> str:
     for option in ("separator", "decimal", "thousands", "censored", "sheet", "header_row"):
         value = getattr(trained_on, option)
         how += [] if value is None else [f"{option.replace('_', ' ')} {SIGN_NAMES.get(value, value)}"]
+    if trained_on.case_price:
+        how.append(f"prices of {in_words(trained_on.case_price)}")
     if trained_on.row_groups:
         equal = trained_on.row_groups == DUPLICATES
         how.append("equal rows together" if equal else f"rows with the same {trained_on.row_groups} together")

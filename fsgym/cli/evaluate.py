@@ -65,6 +65,7 @@ def evaluate(
     numeric: options.NumericOption = None,
     row_groups: options.RowGroupsOption = None,
     groups: options.GroupsOption = None,
+    case_price: options.CasePriceOption = None,
     missing_columns: options.MissingColumnsOption = "error",
     data_dir: options.DataDirOption = None,
     strict: options.StrictOption = False,
@@ -78,7 +79,8 @@ def evaluate(
     Where these rows differ from those of the training, such as by a unit, one line on stderr says so.
 
     With --json, one object: model, classifier, data, part, lam, remark (whether rows were used in training), promise
-    (of a calibrated model: what it promises, and what is found, in sentences), comparison (as of fsgym monitor; null
+    (of a calibrated model: what it promises, and what is found, in sentences), case_price (the columns of
+    prices by acquisition, of a model with prices by case), comparison (as of fsgym monitor; null
     if the model file has no summary of its training) and evaluation. An evaluation has:
     dataset, rows, headline (names of the figures to decide by), figures (by name), cost_per_case and cost_per_1000
     (mean, low and high: the 95 % interval), classes, by_class (class, rows, recall, precision), positive_class,
@@ -99,7 +101,7 @@ def evaluate(
     from fsgym.evaluation.evaluate import evaluate as evaluate_model
 
     given = {"drop": drop, "category": category, "numeric": numeric, "target": target, "row_groups": row_groups}
-    opened = ModelData.open(model, {**given, **signs})
+    opened = ModelData.open(model, {**given, **signs}, case_price)
     with options.warnings_printed():
         labelled = read_labelled(opened, data, data_dir, missing_columns)
     if groups is not None:
@@ -119,6 +121,8 @@ def evaluate(
     if as_json:
         head = {"model": str(model), "classifier": type(opened.classifier).__name__, "data": data, "part": part}
         said: dict[str, Any] = {"promise": promised} if promised else {}
+        if opened.classifier.rules_.costs_by_case:
+            said["case_price"] = dict(opened.case_price)
         said |= {"comparison": None if compared is None else compared.as_json()}
         found = result.to_json() | ({"references": references} if references else {})
         print_json(head | {"lam": result.rules.lam, "remark": remark, **said, "evaluation": found})
@@ -126,6 +130,8 @@ def evaluate(
     words = part_in_words(labelled.loaded, part, labelled.reading.row_groups)
     show(f"{type(opened.classifier).__name__} from {model}: {words}, {result.rules}")
     print_rules(opened.classifier, "")
+    if opened.classifier.rules_.costs_by_case:
+        show(opened.prices_in_words)
     print_evaluations({f"{result.dataset.n_samples:,} rows": result}, references)
     for sentence in promised:
         show(sentence)

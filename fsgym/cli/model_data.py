@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.cli.options import comma_separated
+from fsgym.cli.case_prices import OPTION, in_words, prices_of_cells, with_case_prices
+from fsgym.cli.options import columns_by_name, comma_separated
 from fsgym.cli.terminal import say
 from fsgym.data.cells import refuse_unmatched_levels
 from fsgym.data.columns import Columns, MissingColumns
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 LISTS = ("drop", "category", "numeric")
 NO_TEXT_FILES = (".parquet", *excel.SUFFIXES)
-NEWER = ("thousands", "censored", "sheet", "header_row")  # fields that files of earlier versions lack
+NEWER = ("thousands", "censored", "sheet", "header_row", "case_price")  # fields that files of earlier versions lack
 OTHER_SPLIT = {"train": "test", "test": "train", "all": "all"}
 
 
@@ -47,6 +48,8 @@ class DataOrigin(NamedTuple):
     split : {"train", "test", "all"}, the part used for training
     target, drop, category, numeric, separator, decimal, row_groups, thousands, censored, sheet, header_row
         As in ``load_dataset``.
+    case_price : dict of str to str, or None
+        The column of the prices of each acquisition, where prices are by case.
     """
 
     source: str
@@ -65,12 +68,16 @@ class DataOrigin(NamedTuple):
     censored: str | None = None
     sheet: str | None = None
     header_row: int | None = None
+    case_price: dict[str, str] | None = None
 
     @classmethod
-    def of(cls, source: str, whole: Dataset, split: str, reading: Reading) -> DataOrigin:
+    def of(
+        cls, source: str, whole: Dataset, split: str, reading: Reading, case_price: dict[str, str] | None = None
+    ) -> DataOrigin:
         """That of a data set, of which ``split`` was used."""
         read = {field: getattr(reading, field) for field in Reading._fields if field in cls._fields}
-        return cls(source, whole.name, whole.origin.table, whole.n_samples, split, **read)
+        origin = cls(source, whole.name, whole.origin.table, whole.n_samples, split, **read)
+        return origin._replace(case_price=case_price or None)
 
     @property
     def reading(self) -> Reading:
@@ -94,10 +101,13 @@ class DataOrigin(NamedTuple):
         for name in cls._fields:
             optional = name in ("target", "separator", "decimal", "row_groups", *NEWER)
             kinds = int if name in ("n_samples", "header_row") else tuple if name in LISTS else str
+            kinds = dict if name == "case_price" else kinds
             if name not in fields or not (isinstance(fields[name], kinds) or (optional and fields[name] is None)):
                 raise ValueError(f"the description of its training data has no valid {name!r}")
         if fields["split"] not in SPLIT_NAMES or set(fields) != set(cls._fields):
             raise ValueError("the description of its training data is not valid")
+        if not all(isinstance(column, str) for column in (fields["case_price"] or {}).values()):
+            raise ValueError("the columns of the prices must be names")
         origin = cls(**fields)
         check_reading(origin.reading)
         return origin
@@ -114,6 +124,8 @@ class ModelData:
     given : Reading, the options of the command
     trained_on : DataOrigin, or None if the file does not say
     columns : Columns of the model; odd cells of those that --numeric names are missing
+    case_price : dict of str to str
+        The column of the prices of each acquisition: that of the command, or else of the training; may be empty.
     """
 
     path: Path
@@ -121,10 +133,14 @@ class ModelData:
     given: Reading
     trained_on: DataOrigin | None
     columns: Columns
+    case_price: Mapping[str, str]
 
     @classmethod
-    def open(cls, path: Path, given: Mapping[str, Any]) -> ModelData:
-        """Load a model file; ValueError if it is damaged, or an option of the command, ``given``, contradicts it."""
+    def open(cls, path: Path, given: Mapping[str, Any], case_price: Sequence[str] | None = None) -> ModelData:
+        """Load a model file; ValueError if it is damaged, or an option of the command, ``given``, contradicts it.
+
+        ``case_price`` are the texts of this option, of a command that has it.
+        """
         listed = {name: tuple(comma_separated(given[name])) for name in LISTS if name in given}
         reading = check_reading(Reading(**{**given, **listed}))
         load_classifier: Any = import_module("agents").load_classifier
@@ -138,7 +154,15 @@ class ModelData:
         _refuse_contradictions(reading, columns, path)
         odd = [c._replace(odd_is_missing=c.odd_is_missing or c.name in reading.numeric) for c in columns]
         classifier.columns_ = Columns(odd)
-        return cls(path, classifier, reading, trained_on, classifier.columns_)
+        priced = columns_by_name(case_price)
+        if priced and not classifier.rules_.costs_by_case:
+            raise ValueError(
+                f"{OPTION} is for models with prices by case, and {path} has one price for each acquisition; leave it "
+                f"out, or train with {OPTION}"
+            )
+        if not priced and trained_on is not None and classifier.rules_.costs_by_case:
+            priced = trained_on.case_price or {}
+        return cls(path, classifier, reading, trained_on, classifier.columns_, priced)
 
     def reading_of(self, data: str) -> Reading:
         """How to read these data: the options of the command, and else as the training data."""
@@ -162,11 +186,42 @@ class ModelData:
         if not is_table_file(data):
             loaded = load_whole(data, reading, data_dir)
             return loaded.dataset.to_frame(), loaded
-        others = tuple(name for name in (reading.row_groups, *keep) if name is not None)
-        table = read_file_for(self.columns, data, reading, keep=others)
+        others: dict[str, Any] = {"keep": tuple(name for name in (reading.row_groups, *keep) if name is not None)}
+        others["as_numbers"] = [name for name in self.case_price.values() if name not in others["keep"]]
+        table = read_file_for(self.columns, data, reading, **others)
         if table.shape[1] == 1 and reading.separator and not self.given.separator:  # not separated as in training
-            table = read_file_for(self.columns, data, self.given, keep=others)
+            table = read_file_for(self.columns, data, self.given, **others)
         return table, None
+
+    def priced(self, dataset: Dataset, table: pd.DataFrame, data: str) -> Dataset:
+        """Rows in the columns of the model, with their prices by case from the table where it has columns of them."""
+        if not self.case_price:
+            return dataset
+        prices = {}
+        for name, column in self.case_price.items():
+            if column not in table.columns:
+                raise ValueError(
+                    f"{data} has no column {column!r} with the prices of {name!r}; add it, or name another column with "
+                    f"{OPTION} {name}=COLUMN"
+                )
+            prices[name] = prices_of_cells(table[column], name, f"the column {column!r} of {data}")
+        rules = self.classifier.rules_
+        whole = dataset.replace(groups=rules.groups, group_names=rules.names)
+        return with_case_prices(whole, prices, rules.costs)
+
+    def with_prices(self, rows: pd.DataFrame, table: pd.DataFrame, data: str) -> pd.DataFrame | Dataset:
+        """Rows without labels, as from ``rows_of``: a Dataset with their prices where the table has columns of them."""
+        if not self.case_price:
+            return rows
+        any_label = (self.classifier.classes_ if self.classifier.bins_ is None else self.classifier.bins_.values)[:1]
+        return self.priced(self.classifier.labelled_dataset(rows, np.repeat(any_label, len(rows))), table, data)
+
+    @property
+    def prices_in_words(self) -> str:
+        """Which prices each row has, for a model with prices by case."""
+        if not self.case_price:
+            return f"Each row counts at the mean prices of the training; {OPTION} names columns of prices."
+        return f"Each row has its own prices: {in_words(self.case_price)}."
 
     def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str) -> pd.DataFrame:
         """The columns of the model, as its methods take them."""
@@ -310,7 +365,7 @@ def labelled_data(
         if opened.classifier.bins_ is None:
             labels = labels_for(pd.Series(labels), classes, data)
         groups = loaded.dataset.row_groups
-    dataset: Dataset = opened.classifier.labelled_dataset(rows, labels)
+    dataset: Dataset = opened.priced(opened.classifier.labelled_dataset(rows, labels), table, data)
     if groups is None and reading.row_groups == DUPLICATES:
         groups = duplicate_groups(dataset.X)
     name = Path(data).name.partition(".")[0] if loaded is None else loaded.dataset.name

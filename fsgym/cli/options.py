@@ -224,6 +224,14 @@ OrderedCostsOption = Annotated[
         metavar="linear|squared", help="With --ordered: cost by the number of grades, or its square. Default: linear."
     ),
 ]
+CasePriceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=COLUMN",
+        help="The price of an acquisition is in this column of the table, for each row its own; repeat it, or separate "
+        "several by commas.",
+    ),
+]
 StrictOption = Annotated[
     bool, typer.Option("--strict", help="Refuse rows that differ from the training rows, instead of saying so.")
 ]
@@ -244,6 +252,7 @@ TABLE_OPTIONS: dict[str, Any] = {
     "sheet": SheetOption,
     "header_row": HeaderRowOption,
     "units": UnitsOption,
+    "case_price": CasePriceOption,
     "numeric_target": NumericTargetOption,
     "bins": BinsOption,
     "edges": EdgesOption,
@@ -361,6 +370,7 @@ def read_task(
     """
     check_rule_files(rules)
     check_data(data, data_dir, split)
+    from fsgym.cli.case_prices import take_case_prices, with_case_prices
     from fsgym.cli.files import read_groups, read_rule_options, read_units
     from fsgym.data.reading.reading import Reading, check_reading
     from fsgym.datasets.loading import load_whole
@@ -372,10 +382,15 @@ def read_task(
     given = Reading(target=target, row_groups=row_groups, units=read_units(rules.get("units")), **names, **sign)
     with warnings_printed():
         loaded = load_whole(data, given, data_dir, split)
+    columns = columns_by_name(rules.get("case_price"))
+    dataset, prices = take_case_prices(loaded.dataset, columns)
     if rules["groups"] is not None:
-        loaded = loaded._replace(dataset=loaded.dataset.with_groups(read_groups(rules["groups"])))
+        dataset = dataset.with_groups(read_groups(rules["groups"]))
     options = {name: value for name, value in rules.items() if name not in ("groups", *TABLE_OPTIONS)}
-    return loaded, read_rule_options(options, loaded.dataset, data_dir), check_reading(given)
+    read = read_rule_options(options, dataset, data_dir)
+    if prices:  # the others have those of --costs
+        dataset, read["costs"] = with_case_prices(dataset, prices, read["costs"]), None
+    return loaded._replace(dataset=dataset), read, check_reading(given)
 
 
 def _target_options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -420,6 +435,24 @@ def check_language(language: str) -> None:
 def comma_separated(texts: Sequence[str] | None) -> list[str]:
     """The values of an option that may be repeated and may hold several values, separated by commas."""
     return [part.strip() for text in texts or () for part in text.split(",") if part.strip()]
+
+
+def columns_by_name(texts: Sequence[str] | None) -> dict[str, str]:
+    """The column of each acquisition from texts such as ``ct=price_ct``; ValueError for other texts, or a name twice.
+
+    >>> columns_by_name(["ct=price_ct, mri=price_mri"])
+    {'ct': 'price_ct', 'mri': 'price_mri'}
+    """
+    columns: dict[str, str] = {}
+    for part in comma_separated(texts):
+        name, _, column = (side.strip() for side in part.partition("="))
+        if not name or not column:
+            raise ValueError(f"--case-price must be ACQUISITION=COLUMN, such as ct=price_ct, got {brief(part)}")
+        if name in columns or column in columns.values():
+            twice = name if name in columns else column
+            raise ValueError(f"--case-price names {twice!r} twice; each acquisition has a column of its own")
+        columns[name] = column
+    return columns
 
 
 def numbers_by_name(texts: Sequence[str] | None, option: str, form: str) -> dict[str, float] | None:

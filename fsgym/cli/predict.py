@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from fsgym.cli import options
@@ -19,6 +20,10 @@ from fsgym.text.messages import brief, listing, visible
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fsgym.data.dataset import Dataset
+
+    Rows = pd.DataFrame | Dataset  # a Dataset where rows have prices of their own
 
 ROWS_PER_CALL = 10_000  # classified and written at a time
 SUFFIXES_OF_OUTPUT = (".csv", ".xlsx", ".jsonl")
@@ -43,6 +48,7 @@ def predict(
     ] = None,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,
+    case_price: options.CasePriceOption = None,
     data_dir: options.DataDirOption = None,
     strict: options.StrictOption = False,
     **signs: Any,
@@ -76,28 +82,29 @@ def predict(
             raise ValueError(f"--output must be another file than the data, got {output}")
         writable_folder(output.parent)
     copied = tuple(options.comma_separated(keep))
-    opened = ModelData.open(model, {"numeric": numeric, **signs})
+    opened = ModelData.open(model, {"numeric": numeric, **signs}, case_price)
     with options.warnings_printed():
         table, _ = opened.read(data, data_dir, copied)
         refuse_unknown_columns(copied, table, f"--keep, {data}")
         rows = opened.rows_of(table, data, missing_columns)
         opened.warn_of_differences(opened.compare(rows, table.columns), data, strict)
         writer = Writer(opened.classifier_for(table.columns), copied)
+        priced = opened.with_prices(rows, table, data)
         copies = table.loc[:, list(copied)]
         if output is None:
             write_utf8()
         if output is not None and output.suffix == ".xlsx":
-            writer.write_workbook(output, rows, copies)
+            writer.write_workbook(output, priced, copies)
         else:
             write = writer.write_jsonl if output is not None and output.suffix == ".jsonl" else writer.write_csv
             with opened_output(output) as file:
-                write(file, rows, copies)
+                write(file, priced, copies)
     if output is not None:
         rules = writer.classifier.rules_
         referred = "" if rules.refer_cost is None else f", {writer.n_referred} referred to {rules.refer_label}"
         show(f"{len(rows)} rows of {data} classified{referred}: {output}")
     if opened.classifier.rules_.costs_by_case:
-        say("Each row was asked at the mean prices of the training: a file has no prices of the case.")
+        say(opened.prices_in_words)
 
 
 class Writer:
@@ -115,20 +122,20 @@ class Writer:
             if self.header.count(name) > 1:
                 raise ValueError(f"--keep names {brief(name)}, which is a column of the output; rename it in the data")
 
-    def write_csv(self, file: IO[str], rows: pd.DataFrame, copied: pd.DataFrame) -> None:
+    def write_csv(self, file: IO[str], rows: Rows, copied: pd.DataFrame) -> None:
         """Write the header and all rows as CSV."""
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(self.header)
         for cells, shares, acquired, paid in self._lines(rows, copied):
             lines.writerow([*cells, *(f"{p:.6g}" for p in shares), acquired, f"{paid:.12g}"])
 
-    def write_workbook(self, path: Path, rows: pd.DataFrame, copied: pd.DataFrame) -> None:
+    def write_workbook(self, path: Path, rows: Rows, copied: pd.DataFrame) -> None:
         """Write the header and all rows as the sheet of an Excel workbook, in which no text is a formula."""
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
 
-        if len(rows) > ROWS_OF_SHEET:
-            raise ValueError(f"a sheet has at most {ROWS_OF_SHEET:,} rows, got {len(rows):,}; write a .csv file")
+        if len(copied) > ROWS_OF_SHEET:
+            raise ValueError(f"a sheet has at most {ROWS_OF_SHEET:,} rows, got {len(copied):,}; write a .csv file")
         book = Workbook(write_only=True)
         sheet = book.create_sheet("answers")
 
@@ -144,32 +151,34 @@ class Writer:
         with opened_whole(path, binary=True) as file:
             book.save(file)
 
-    def write_jsonl(self, file: IO[str], rows: pd.DataFrame, copied: pd.DataFrame) -> None:
+    def write_jsonl(self, file: IO[str], rows: Rows, copied: pd.DataFrame) -> None:
         """Write all rows, one JSON object per line."""
         for i, kept, found in self._records(rows, copied):
             line = {"row": i, **{name: _plain(v) for name, v in kept.items()}, **found}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
-    def _lines(self, rows: pd.DataFrame, copied: pd.DataFrame) -> Iterator[tuple[list, list[float], str, float]]:
+    def _lines(self, rows: Rows, copied: pd.DataFrame) -> Iterator[tuple[list, list[float], str, float]]:
         """What the columns of a table need of each row: number, copies and answer, probabilities, names, price."""
         for i, kept, found in self._records(rows, copied):
             cells = [i, *("" if (v := _plain(value)) is None else v for value in kept), found["answer"]]
             acquired = ";".join(step["name"] for step in found["acquired"])
             yield cells, list(found.get("probabilities", {}).values()), acquired, found["paid"]
 
-    def _records(self, rows: pd.DataFrame, copied: pd.DataFrame) -> Iterator[tuple[int, pd.Series, dict[str, Any]]]:
+    def _records(self, rows: Rows, copied: pd.DataFrame) -> Iterator[tuple[int, pd.Series, dict[str, Any]]]:
         """Of each row its number, the copied cells, and answer, probabilities, acquisitions, price as JSON values."""
-        for first in range(0, len(rows), ROWS_PER_CALL):
-            part = slice(first, first + ROWS_PER_CALL)
-            for i, found in enumerate(self._found(rows.iloc[part]), first):
+        for first in range(0, len(copied), ROWS_PER_CALL):
+            part = np.arange(first, min(first + ROWS_PER_CALL, len(copied)))
+            table: Any = rows
+            chosen = table.iloc[part] if hasattr(table, "iloc") else table.rows(part)
+            for i, found in enumerate(self._found(chosen), first):
                 yield i, copied.iloc[i], found
 
-    def _found(self, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    def _found(self, rows: Rows) -> Iterator[dict[str, Any]]:
         from fsgym.envs.trajectories import price_steps, values_as_text
 
         model = self.classifier
         trajectories = model.trajectories(rows)
-        shares = model.predict_proba(rows) if hasattr(model, "predict_proba") else None
+        shares = trajectories.probabilities if hasattr(model, "predict_proba") else None
         X, rules, columns, classes, case_costs = trajectories.table
         prices, labels = price_steps(rules, X, trajectories.order, case_costs), rules.answer_labels(classes)
         self.n_referred += int((trajectories.answers == rules.n_classes).sum())
@@ -192,8 +201,6 @@ class Writer:
 
 def cells_by_name(row: Any, features: Sequence[int], columns: Any) -> dict[str, Any]:
     """The cells of the columns that have some of the features of a row, by name."""
-    import numpy as np
-
     cells = {}
     for k in dict.fromkeys(columns.column_of[list(features)].tolist()):
         places = columns.features[k]

@@ -96,6 +96,7 @@ def train(
     mistakes.refuse_folder(output, "--output", "the model")
     mistakes.check_rule_files({"lam": lam, **rules})
     mistakes.check_data(data, data_dir, split)
+    from fsgym.cli.case_prices import in_words
     from fsgym.cli.model_data import DataOrigin
     from fsgym.datasets.loading import part_index
 
@@ -111,7 +112,8 @@ def train(
     _warn_of_codes(data, loaded.dataset, reading)
     rows = part_index(loaded, split, row_groups)
     seconds = _seconds_of_fit(model, loaded.dataset.rows(rows).with_own_bins())
-    model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading).to_json()
+    priced = options.columns_by_name(rules["case_price"])
+    model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading, priced).to_json()
     model.save(output)
     results = _evaluate_parts(model, loaded, split, row_groups)
     shown = results[list(results)[-1]]
@@ -127,6 +129,8 @@ def train(
         print_json(head | {"seconds": seconds} | parts)
         return
     show(f"{method.title}, trained in {seconds:.1f} s: {part_in_words(loaded, split, row_groups)}, {model.rules_}")
+    if priced:
+        show(f"Each row has its own prices: {in_words(priced)}.")
     if hasattr(model, "report_"):
         show(f"Chosen among several learners: {model.report_}")
     print_rules(model, "target_cost" if target_cost is not None else "target_features")

@@ -502,6 +502,7 @@ def _described(
         ],
         class_shares=_class_shares(comparison.protocol.dataset),
         prices=list(zip(rules.names, rules.costs.tolist())) if (rules.costs != 1).any() else [],
+        prices_are_means=rules.costs_by_case,
         prerequisites=_prerequisites(rules),
         **provenance(),
     )

@@ -72,6 +72,11 @@ def mean_prices(case_costs: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(same, case_costs[0], case_costs.mean(axis=0))
 
 
+def price_ranges(case_costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The smallest and the largest price of each acquisition, float64 (n_acquisitions, 2)."""
+    return np.stack([case_costs.min(axis=0), case_costs.max(axis=0)], axis=1)
+
+
 def are_mean_prices(costs: Any, dataset: Any) -> bool:
     """Whether ``costs``, as for ``Dataset``, stand for the prices by case of a Dataset.
 

@@ -259,12 +259,18 @@ def _row(column: Any, is_label: bool) -> dict[str, Any]:
         "missing": float(column.isna().mean()) if len(column) else 0.0,
         "kind": suspicion.kind if suspicion else "",
         "suspicion": suspicion.text if suspicion else note or code,
-        "remedy": NUMERIC_TARGET
+        "remedy": _numeric_target(column)
         if many
         else suspicion.remedy
         if suspicion
         else _remedy_of_note(str(column.name), note, code),
     }
+
+
+def _numeric_target(column: Any) -> str:
+    """How a target of numbers is predicted as a number: rows that have none must go first."""
+    without = int((~np.isfinite(column.to_numpy(np.float64, na_value=np.nan))).sum())
+    return f"remove the {without:,} row(s) without a finite number; {NUMERIC_TARGET}" if without else NUMERIC_TARGET
 
 
 def possible_codes(dataset: Dataset) -> list[str]:

@@ -170,7 +170,9 @@ def drop_features(dataset: Dataset, drop: Collection[str]) -> Dataset:
             raise ValueError(
                 f"{dataset.name!r} has no feature {name!r} to drop; they are {listing(dataset.feature_names)}"
             )
-    dropped = {j for name, g in zip(dataset.acquisition_names, groups, strict=True) if name in drop for j in g}
+    acquired = zip(dataset.acquisition_names, groups, strict=True)
+    of_columns = zip(dataset.columns.names, dataset.columns.features, strict=True)
+    dropped = {j for name, g in (*acquired, *of_columns) if name in drop for j in g}
     keep = [j for j, n in enumerate(dataset.feature_names) if n not in drop and j not in dropped]
     if not keep:
         raise ValueError(f"drop names all features of {dataset.name!r}; keep at least one")
@@ -182,7 +184,7 @@ def drop_features(dataset: Dataset, drop: Collection[str]) -> Dataset:
     remaining = [(name, g) for name, g in remaining if g]
     return dataset.replace(
         X=dataset.X[:, keep],
-        columns=Columns.of_numbers([dataset.feature_names[j] for j in keep], dataset.columns.offsets[keep]),
+        columns=Columns([c for c, features in zip(dataset.columns, dataset.columns.features) if {*features} & {*keep}]),
         groups=None if dataset.groups is None else [g for _, g in remaining],
         group_names=None if dataset.groups is None else [name for name, _ in remaining],
         image_shape=None,

@@ -15,6 +15,7 @@ const FsgymPolicy = (() => {
   // A policy may come from a stranger. These facts bound the work: the shapes are those of the bytes, parts of arrays
   // do not descend (checkStarts), moves lead to larger subsets and nodes to later ones (Lattice), and a replay ends.
   const MOST_EMPTY = 2 ** 20; // cells that the shape of an empty array may have beside its zeros
+  const MOST_POLICIES = 9; // at eight lists of prices, and at all others
 
   function mustHold(holds, what) {
     if (!holds) throw new Error(`the policy is damaged: ${what}`);
@@ -960,11 +961,35 @@ const FsgymPolicy = (() => {
 
   const KINDS = { lattice: Lattice, linear: Linear, network: Network, mixture: Mixture, any_network: AnyStateNetwork };
 
-  // The policy of a parsed JSON text; an Error with a sentence if it is of another format.
-  function read(plain) {
-    if (!plain || !FORMATS.includes(plain.format) || !Object.hasOwn(KINDS, plain.kind)) {
-      throw new Error(`the policy must be in the format ${FORMAT}`);
+  const hasCasePrices = (plain) => plain.rules?.costs_by_case === true;
+
+  // Where prices are by case, the parsed policy of a case with these prices, one for each acquisition.
+  function atPrices(plain, prices) {
+    mustHold(Array.isArray(plain.acquisitions), "it has no acquisitions");
+    const isPrice = (price) => typeof price === "number" && price >= 0 && Number.isFinite(price);
+    const fits = prices.length === plain.acquisitions.length && prices.every(isPrice);
+    if (!fits) throw new Error("a case must have a price for each acquisition, 0 or more");
+    const { policies = [{}], rules, ...rest } = plain;
+    const part = policies.find((one) => one.prices?.every((price, j) => price === prices[j])) ?? policies.at(-1);
+    const acquisitions = plain.acquisitions.map((a, j) => ({ ...a, price: prices[j] }));
+    return { ...rest, ...part, acquisitions, rules: { ...rules, costs_by_case: false } };
+  }
+
+  // The policy of a parsed JSON text; an Error with a sentence if it is of another format. Where prices are by case, with
+  // the `prices` of this case, in the order of the acquisitions; by default with their means in training.
+  function read(plain, prices = null) {
+    if (!plain || !FORMATS.includes(plain.format)) throw new Error(`the policy must be in the format ${FORMAT}`);
+    if (hasCasePrices(plain)) {
+      mustHold(plain.format === FORMAT, `a policy with prices by case must be ${FORMAT}`);
+      const policies = plain.policies ?? [];
+      const isListed = Array.isArray(policies) && policies.every((one) => one && (one.prices === undefined || Array.isArray(one.prices)));
+      mustHold(isListed && policies.length <= MOST_POLICIES, "its policies are no list of them");
+      const usual = plain.acquisitions?.map((a) => a.price) ?? [];
+      if (prices === null) policies.forEach((one) => read(atPrices(plain, one.prices ?? usual))); // all are whole
+      return read(atPrices(plain, prices ?? usual));
     }
+    if (prices !== null) throw new Error("the policy has one price for each acquisition, whatever the case");
+    if (!Object.hasOwn(KINDS, plain.kind)) throw new Error(`the policy must be in the format ${FORMAT}`);
     const hasRule = plain.rule !== undefined;
     mustHold(!hasRule || plain.format === FORMAT, `a policy with a rule must be ${FORMAT}`);
     mustHold(plain.rules?.refer_cost === undefined || plain.format === FORMAT, `a policy with refer_cost must be ${FORMAT}`);
@@ -975,7 +1000,7 @@ const FsgymPolicy = (() => {
     return temperatures === undefined ? policy : calibrate(policy, temperatures);
   }
 
-  return { FORMAT, read, Case, encode, replay };
+  return { FORMAT, read, hasCasePrices, Case, encode, replay };
 })();
 
 if (typeof module !== "undefined") module.exports = FsgymPolicy;

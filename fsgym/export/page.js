@@ -4,14 +4,15 @@
 (() => {
   const words = FsgymWords, { said } = words;
   words.speak(JSON.parse(document.getElementById("policy").dataset.speech));
-  const policy = FsgymPolicy.read(JSON.parse(document.getElementById("policy").textContent));
+  const plain = JSON.parse(document.getElementById("policy").textContent), hasPrices = FsgymPolicy.hasCasePrices(plain);
+  let policy = FsgymPolicy.read(plain); // at the prices of the case, where it has its own
   const BELIEFS_SHOWN = 8, LEVELS_AS_BUTTONS = 12, COLUMNS_WITHOUT_SEARCH = 12;
   const SVG = "http://www.w3.org/2000/svg";
   const byId = (id) => document.getElementById(id);
   const nameOf = (j) => policy.acquisitions[j].name;
 
   // What was said: values known in advance, columns that cannot be obtained, and what happened since then.
-  let known = [], unavailable = [], events = [], chosen = null;
+  let known = [], unavailable = [], events = [], chosen = null, told = []; // prices, as {j, price}
 
   function element(tag, attributes = {}, ...children) {
     const made = document.createElement(tag);
@@ -38,8 +39,12 @@
 
   // A field for the value of a column; `read()` gives {value, remark}, or null where it is empty.
   function field(k, id, isQuestion) {
-    const column = policy.columns[k], few = column.levels.length > 0 && column.levels.length <= LEVELS_AS_BUTTONS;
-    const hint = words.typingText(column);
+    const column = policy.columns[k];
+    return fieldOf(column, id, isQuestion, words.typingText(column));
+  }
+
+  function fieldOf(column, id, isQuestion, hint) {
+    const few = column.levels.length > 0 && column.levels.length <= LEVELS_AS_BUTTONS;
     if (column.kind === "bool" || few) return choiceField(column, id, isQuestion);
     const list = column.levels.length ? `${id}-levels` : null;
     const input = element("input", {
@@ -55,7 +60,8 @@
     if (list) node.append(element("datalist", { id: list }, ...column.levels.map((level) => element("option", { value: level }))));
     const read = (accept) => (input.value.trim() === "" ? null : words.readValue(column, input.value, accept));
     const clear = () => (input.value = "");
-    return { k, node, read, clear, focus: () => input.focus(), mark: (wrong) => input.setAttribute("aria-invalid", wrong) };
+    const k = policy.columns.indexOf(column), mark = (wrong) => input.setAttribute("aria-invalid", wrong);
+    return { k, node, read, clear, focus: () => input.focus(), mark };
   }
 
   // Radio buttons for levels, and for yes and no.
@@ -113,10 +119,44 @@
 
   // --- the start: what is known already
 
-  let startFields = [], startAccepts = false;
+  let startFields = [], priceFields = [], startAccepts = false;
+
+  // A field for each acquisition whose price was not always the same in training.
+  function showPrices() {
+    byId("start-prices").hidden = !hasPrices;
+    if (!hasPrices) return;
+    const varies = (j) => plain.acquisitions[j].low_price < plain.acquisitions[j].high_price;
+    priceFields = policy.userOrder.filter(varies).map((j) => {
+      const column = { name: nameOf(j), kind: "number", levels: [], unit: words.currency() };
+      const one = fieldOf(column, `price-${j}`, false, words.trainedPriceText(plain.acquisitions[j]));
+      return { ...one, j, input: one.node.querySelector("input") };
+    });
+    byId("price-fields").replaceChildren(...priceFields.map((one) => element("li", {}, one.node)));
+  }
+
+  // The prices that were typed, and whether all of them are prices; the refusal of the first one that is none is shown.
+  function readPrices() {
+    const typed = [];
+    for (const one of priceFields) {
+      one.mark(false);
+      const text = one.input.value.trim();
+      if (text === "") continue;
+      const price = words.priceOf(text);
+      if (price === null) {
+        const got = words.quoted(text), name = words.quoted(nameOf(one.j)), sentence = said("price_refused", { name, got });
+        show("start-refusal", `${sentence[0].toUpperCase()}${sentence.slice(1)}.`);
+        one.mark(true);
+        one.focus();
+        return null;
+      }
+      typed.push({ j: one.j, price });
+    }
+    return typed;
+  }
 
   function showStart() {
-    [known, unavailable, events, chosen, startAccepts] = [[], [], [], null, false];
+    [known, unavailable, events, chosen, told, startAccepts] = [[], [], [], null, [], false];
+    showPrices();
     startFields = policy.columns.map((_, k) => {
       const one = field(k, `known-${k}`, false);
       const tick = element("input", { type: "checkbox", id: `closed-${k}` });
@@ -154,6 +194,14 @@
     if (double) {
       show("start-refusal", said("known_or_unavailable", { name: words.quoted(policy.columns[double[0]].name) }));
       return;
+    }
+    const typed = readPrices();
+    if (typed === null) return;
+    if (hasPrices) {
+      told = typed;
+      const prices = plain.acquisitions.map((a, j) => told.find((one) => one.j === j)?.price ?? a.price);
+      policy = FsgymPolicy.read(plain, prices);
+      tellPrices();
     }
     known = values.map(([column, value, remark]) => ({ column, value, remark }));
     unavailable = startFields.filter((one) => one.closed()).map((one) => one.k);
@@ -196,13 +244,14 @@
     showAlternatives(step, asked);
     showLog(now.log);
     byId("paid").textContent = words.moneyText(step.spent);
-    markPlace(now.one, asked);
+    markPlace(told.length ? null : now.one, asked); // the chart is at the mean prices
   }
 
   function showQuestion(j, step) {
     const price = said("price_and_paid", { price: words.priceText(step.prices[j]), spent: words.moneyText(step.spent) });
     byId("question-title").textContent = visible(nameOf(j));
     byId("question-price").textContent = price;
+    show("free-too", words.freeTooText(policy, step, j));
     if (step.action < 0) show("notice", words.wouldStopText(policy, step.answer));
     fields = now.one.openColumns(j).map((k) => field(k, `value-${k}`, true));
     byId("question-fields").replaceChildren(...fields.map((one) => one.node));
@@ -223,6 +272,7 @@
       if (!isLast) values.name = nameOf(step.alternatives[0].acquisition);
       const sentences = refers ? ["cost_of_referring", "referring_after"] : ["cost_of_answer", "cost_after"];
       cost = said(sentences[isLast ? 0 : 1], values);
+      if (policy.words && !refers) cost += ` ${said("cost_by_bins")}`;
     }
     show("answer-cost", cost);
     byId("spoken").textContent = visible(text);
@@ -235,7 +285,9 @@
     if (probabilities === null) return;
     const order = probabilities.map((_, k) => k);
     if (order.length > BELIEFS_SHOWN) order.sort((i, j) => probabilities[j] - probabilities[i]);
-    const items = order.slice(0, BELIEFS_SHOWN).map((k) => {
+    const shown = order.slice(0, BELIEFS_SHOWN);
+    if (policy.words) shown.sort((i, j) => i - j); // ranges in the order of the number
+    const items = shown.map((k) => {
       const bar = document.createElementNS(SVG, "svg"), attributes = { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" };
       bar.setAttribute("class", "bar");
       for (const [name, value] of Object.entries(attributes)) bar.setAttribute(name, value);
@@ -273,7 +325,7 @@
   }
 
   function showLog(log) {
-    byId("history").hidden = log.length === 0 && unavailable.length === 0;
+    byId("history").hidden = log.length === 0 && unavailable.length === 0 && !hasPrices;
     const rows = log.map(({ event, name, values, kind, price, remark, overrides }) => {
       const texts = values.map(([k, value]) => {
         const column = policy.columns[k], text = words.valueText(column, value);
@@ -294,6 +346,13 @@
       rows.unshift(element("tr", {}, element("td", { colspan: "4", class: "quiet" }, said("unavailable", { names }))));
     }
     byId("log").tBodies[0].replaceChildren(...rows);
+  }
+
+  // The prices of the case, and which of them are far from those of the training.
+  function tellPrices() {
+    const prices = told.map(({ j, price }) => `${nameOf(j)} ${words.moneyText(price)}`).join(", ");
+    show("told-prices", told.length ? said("prices_told", { prices }) : said("prices_at_mean"));
+    show("far-prices", told.map(({ j, price }) => words.farPriceText(plain.acquisitions[j], price)).filter(Boolean).join(" "));
   }
 
   // --- what a person does

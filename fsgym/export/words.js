@@ -11,6 +11,7 @@ const FsgymWords = (() => {
   const said = (sentence, values = {}) => speech.sentences[sentence].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 
   const LISTED = 12; // values in a message
+  const ALTERNATIVES_NAMED = 6;
   const RUNNERS_UP = 2; // other acquisitions that are mentioned
   const SMALLEST_DOUBT = 1e-6; // that is said in figures
 
@@ -62,6 +63,27 @@ const FsgymWords = (() => {
 
   const priceText = (price) => (price ? said("price", { price: moneyText(price) }) : said("free"));
 
+  // What prices an acquisition had in training, where prices are by case.
+  function trainedPriceText({ price, low_price, high_price }) {
+    const [mean, low, high] = [price, low_price, high_price].map((x) => moneyText(x));
+    return said("price_in_training", { mean, low, high });
+  }
+
+  // That a price is outside those of the training; "" where it is not.
+  function farPriceText({ name, low_price, high_price }, price) {
+    if (!(price < low_price || price > high_price)) return "";
+    const [given, low, high] = [price, low_price, high_price].map((x) => moneyText(x));
+    return said("price_far", { name, price: given, low, high });
+  }
+
+  // The price that is typed, with a decimal point or that of the language; null where it is none.
+  function priceOf(typed) {
+    const text = typed.replace(said("decimal"), "."), price = Number(text);
+    return plainNumber("\\.").test(text) && price >= 0 && Number.isFinite(price) ? price : null;
+  }
+
+  const currency = () => speech.currency;
+
   function probabilityText(share) {
     if (share > 0 && share < 0.01) return said("below_one");
     return share > 0.99 && share < 1 ? said("above_99") : `${fixed(same(100 * share), 0)} %`;
@@ -95,6 +117,13 @@ const FsgymWords = (() => {
   // An answer, and a class, in words: those of the policy for a number and its range, otherwise the label.
   const answerText = ({ answers, words }, k) => words?.answers[k] ?? String(answers[k]);
   const classText = ({ classes, words }, k) => words?.ranges[k] ?? String(classes[k]);
+
+  // Which acquisitions are free, where the question of acquisition j has a price; "" where none is.
+  function freeTooText(policy, { alternatives, prices }, j) {
+    const free = alternatives.filter((a) => a.price === 0 && a.acquisition !== j);
+    const names = listing(free.map((a) => policy.acquisitions[a.acquisition].name), ALTERNATIVES_NAMED);
+    return prices[j] > 0 && names ? said("free_too", { names }) : "";
+  }
 
   // What is said in place of beliefs by a policy that has none.
   function answerNowText(policy, answer) {
@@ -319,7 +348,7 @@ const FsgymWords = (() => {
   }
 
   return {
-    speak, said, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
+    speak, said, currency, freeTooText, trainedPriceText, farPriceText, priceOf, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
     valueText, explain, unusedText, answerNowText, wouldStopText, certaintyText, overrideText, digitsChoose, allowedText,
     typingText, readValue, Refusal,
   };

@@ -343,6 +343,23 @@ class Session:
         return reasons
 
     @property
+    def about_prices(self) -> list[str]:
+        """What to say once of the prices of this case, of a model that was trained with prices by case.
+
+        Which were told, or that all are means, and which are outside those of the training.
+        """
+        rules, ranges = self._acquisitions.rules, getattr(self.model, "price_ranges_", None)
+        if ranges is None or rules.costs_by_case:
+            return [said("prices_at_mean")] if rules.costs_by_case else []
+        told = [f"{name} {money_text(price)}" for name, price in (self._prices or {}).items()]
+        sentences = [said("prices_told", prices=", ".join(told))] if told else []
+        for name, price, (low, high) in zip(rules.names, rules.costs.tolist(), ranges.tolist(), strict=True):
+            if not low <= price <= high:
+                texts = {part: money_text(x) for part, x in (("price", price), ("low", low), ("high", high))}
+                sentences.append(said("price_far", name=name, **texts))
+        return sentences
+
+    @property
     def remarks(self) -> list[str]:
         """What was accepted although it is not as in training, of the values known in advance and of the answers."""
         names, found = self._acquisitions, {}

@@ -8,8 +8,9 @@ from typing import Any
 
 from fsgym.data.columns import Column
 from fsgym.session.session import LogEntry
-from fsgym.session.step import Alternative, Step
+from fsgym.session.step import Alternative, Question, Step
 from fsgym.session.values import check_value, number_in
+from fsgym.text.messages import listing
 from fsgym.text.sentences import is_range, price_text, values_text
 from fsgym.text.speech import cost_text, money_text, number_text, said
 
@@ -39,15 +40,29 @@ def price_and_paid(price: float, spent: float) -> str:
     return said("price_and_paid", price=price_text(price), spent=money_text(spent))
 
 
+def free_too_text(question: Question, step: Step) -> str:
+    """Which acquisitions are free, where a question has a price; "" where none is."""
+    names = [a.name for a in step.alternatives if not a.price and a.name != question.name]
+    return said("free_too", names=listing(names, ALTERNATIVES_SHOWN)) if question.price and names else ""
+
+
 def would_stop_text(step: Step) -> str:
     """What is said above a question that the model does not ask."""
     return said("would_refer" if step.refers else "would_stop", answer=step.answer)
 
 
 def ranked_beliefs(probabilities: Mapping[Any, float]) -> list[tuple[Any, float]]:
-    """Labels with their probabilities; the likeliest first if there are too many to show all."""
-    ranked = list(probabilities.items())
-    return sorted(ranked, key=lambda pair: -pair[1]) if len(ranked) > BELIEFS_SHOWN else ranked
+    """Labels with their probabilities; those that are shown first if there are too many to show all.
+
+    These are the likeliest ones: of classes the likeliest first, of ranges of a number in its order.
+    """
+    beliefs = list(probabilities.items())
+    if len(beliefs) <= BELIEFS_SHOWN:
+        return beliefs
+    order = sorted(range(len(beliefs)), key=lambda k: -beliefs[k][1])
+    if is_range(beliefs[0][0]):
+        order[:BELIEFS_SHOWN] = sorted(order[:BELIEFS_SHOWN])
+    return [beliefs[k] for k in order]
 
 
 def more_beliefs_text(labels: Sequence[Any], n: int) -> str:
@@ -78,10 +93,11 @@ def answer_cost_text(step: Step) -> str:
     stop, go_on = step.expected_cost
     if stop is None:
         return ""
+    by_bins = f" {said('cost_by_bins')}" if is_range(step.answer) else ""
     if go_on is None:
-        return said("cost_of_referring" if step.refers else "cost_of_answer", cost=cost_text(stop))
+        return said("cost_of_referring" if step.refers else "cost_of_answer", cost=cost_text(stop)) + by_bins
     sentence = "referring_after" if step.refers else "cost_after"
-    return said(sentence, cost=cost_text(stop), name=step.alternatives[0].name, on=cost_text(go_on))
+    return said(sentence, cost=cost_text(stop), name=step.alternatives[0].name, on=cost_text(go_on)) + by_bins
 
 
 def entry_text(entry: LogEntry, columns: Iterable[Column]) -> str:

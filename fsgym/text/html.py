@@ -120,6 +120,8 @@ def acquisition_cells(rules: Any, columns: Any = None) -> list[tuple[str, Callab
 def options_in_words(rules: Any) -> list[str]:
     """Lambda and the options other than prices and the costs of errors, as one paragraph."""
     words = [f"One unit of cost counts as {rules.lam:g} units of error cost (lambda)."]
+    if rules.costs_by_case:
+        words.append("Prices are by case: each row has its own, and those shown are their means.")
     if rules.budget is not None:
         words.append(f"A row may have at most {rules.budget} acquisitions (budget).")
     if rules.budget_cost is not None:

@@ -274,6 +274,7 @@ def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEnt
         "entries": entries or [],
         "about": -1 if question is None else acquisitions.index[question.name],
         "price": "" if question is None else words.price_and_paid(question.price, step.spent),
+        "free_too": "" if question is None else words.free_too_text(question, step),
         "would_stop": words.would_stop_text(step) if step.should_stop else "",
         "answer": words.answer_text(step),
         "answer_cost": words.answer_cost_text(step),

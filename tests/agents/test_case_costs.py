@@ -21,7 +21,9 @@ from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import random_splits
 from fsgym.envs.env import DatumWiseEnv
 from fsgym.methods import METHODS, load_class
-from support.refusals import one_sentence
+from support.changed_policies import ChangedPolicies, ask_reference
+from support.exported_policies import cases_of, check_interpreters, import_document, needs_node
+from support.refusals import one_sentence, refused
 
 NAMES = ["scan", "blood", "noise", "age"]
 
@@ -150,8 +152,6 @@ def test_what_needs_one_price_for_each_acquisition_says_so(models, tmp_path):
     for model in models.values():
         with pytest.raises(ValueError, match=r"model\.at_prices"):
             model.calibrate(two_equal_features(300, 5), target_error=0.3)
-        with pytest.raises(ValueError, match=r"model\.at_prices"):
-            model.policy_json()
         exported = json.loads(model.at_prices({"scan": 7.0}).policy_json())
         assert {a["name"]: a["price"] for a in exported["acquisitions"]}["scan"] == 7.0
         model.at_prices({"scan": 7.0}).save(tmp_path / "one")
@@ -160,6 +160,48 @@ def test_what_needs_one_price_for_each_acquisition_says_so(models, tmp_path):
         MixtureClassifier(known=["age"]).fit(two_equal_features(100, 0))
     with pytest.raises(ValueError, match="learner='network' cannot plan"):
         AdaptiveClassifier(learner="network").fit(two_equal_features(100, 0))
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["mixture", "lattice"])
+def test_an_exported_policy_asks_at_the_prices_of_the_case_as_a_session_does(models, name):
+    model, rng = models[name], np.random.default_rng(0)
+    table = two_equal_features(60, 7).to_frame()[NAMES]
+    cases = cases_of(model, table, 48)
+    told: list[Any] = [None, {"scan": 4.0, "blood": 1.0}, {"blood": 4.0, "scan": 1.0}]
+    told += [{str(rng.choice(NAMES)): float(rng.uniform(0, 6)), "scan": float(rng.uniform(0, 6))} for _ in range(9)]
+    told += [{"age": 0.0}, {"noise": 0.0, "age": 0.0, "scan": 400.0, "blood": 400.0}]
+    steps = check_interpreters(model, [c._replace(prices=told[k % len(told)]) for k, c in enumerate(cases)])
+    assert {"scan", "blood", None} <= {step["question"] for one in steps for step in one}
+
+
+@needs_node
+def test_an_exported_policy_with_prices_by_case_that_is_damaged_is_refused(models):
+    plain, asking = json.loads(models["lattice"].policy_json()), ChangedPolicies({}, 0)
+    parts, usual = plain["policies"], plain["acquisitions"]
+    assert plain["format"] == "fsgym-policy-3"
+    assert [part["kind"] for part in parts] == ["lattice", "lattice", "mixture"]
+    damaged = [
+        {"format": "fsgym-policy-2"},
+        {"policies": []},
+        {"policies": parts * 4},
+        {"policies": [*parts[:2], plain]},
+        {"policies": 5},
+        {"acquisitions": [{**one, "price": -1} for one in usual]},
+        {"rules": plain["rules"] | {"costs_by_case": False}},
+    ]
+    try:
+        for change in ({}, *damaged):
+            text = json.dumps(plain | change)
+            said = [ask_reference(text), asking.ask_node(text.encode())]
+            assert [one == "used" for one in said] == [not change] * 2, change
+    finally:
+        asking.stop_node()
+    read, kinds = import_document("interpret_policy").read_policy, import_document("interpret_other_policies").KINDS
+    for prices in ({"scam": 1.0}, {"scan": -1.0}):
+        refused(ValueError, "prices must be 0 or more, of", json.dumps(plain), kinds, prices, call=read)
+    one = models["mixture"].at_prices({"scan": 7.0}).policy_json()
+    refused(ValueError, "one price for each acquisition", one, kinds, {"scan": 1.0}, call=read)
 
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if not method.extra])

@@ -10,6 +10,7 @@ import pytest
 from test_accessible_pages import defects
 
 from agents import MixtureClassifier
+from fsgym import Dataset
 from fsgym.text.sentences import probability_text
 from support.clinic import clinic_model, clinic_table
 from support.hostile import hostile_model
@@ -98,6 +99,40 @@ def test_every_button(open_page, shoot, page_file, width):
         assert "9000" in page.locator("#log").inner_text()
         page.locator("#restart").click()
         assert page.locator("#begin").is_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_prices_of_the_case_are_typed(open_page, shoot, tmp_path, width):
+    rng = np.random.default_rng(0)
+    y, surcharge = rng.integers(0, 2, 300), rng.random(300) < 0.5
+    shown = np.where(rng.random(300) < 0.1, 1 - y, y)
+    prices = np.stack([np.where(surcharge, 4, 1), np.where(surcharge, 1, 4), np.ones(300)], axis=1)
+    names = ["scan", "blood", "age"]
+    data = Dataset(np.stack([shown, shown, y * 0], axis=1), y, feature_names=names, case_costs=prices)
+    model = MixtureClassifier(lam=0.03, random_state=0).fit(data)
+    model.save_page(tmp_path / "priced.html", currency="EUR")
+    with open_page((tmp_path / "priced.html").as_uri(), width) as page:
+        fields = page.locator("#price-fields input")
+        assert fields.count() == 2  # the price of age is always the same
+        shoot(page, f"exported-prices-{width}")
+        fields.nth(0).fill("much")
+        page.locator("#begin").click()
+        assert "The price of 'scan' must be a number" in page.locator("#start-refusal").inner_text()
+        for told in ({"scan": 1.0, "blood": 4.0}, {"scan": 4.0, "blood": 1.0}, {"scan": 70.0}, {}):
+            for k, name in enumerate(("scan", "blood")):
+                fields.nth(k).fill(f"{told[name]:g}" if name in told else "")
+            page.locator("#begin").click()
+            step = model.step({}, prices=told)
+            assert page.locator("#question-title").inner_text() == step.question.name
+            assert f"price {step.question.price:g} EUR" in page.locator("#question-price").inner_text()
+            far = page.locator("#far-prices")
+            assert far.is_visible() == (told.get("scan") == 70)
+            said = page.locator("#told-prices").inner_text()
+            listed = ", ".join(f"{name} {price:g} EUR" for name, price in told.items())
+            assert said == (f"Prices of this case: {listed}" if told else "The prices are the means of the training.")
+            shoot(page, f"exported-priced-case-{width}")
+            page.locator("#restart").click()
+            assert fields.nth(0).input_value() == ""
 
 
 def test_known_in_advance(open_page, page_file):

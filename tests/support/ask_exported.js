@@ -1,12 +1,14 @@
 // Asks each case of {interpreter, policy, cases} on standard input to its end, and prints one record for each.
-// A case is {known: [[column, value]], unavailable: [column], row: [value]}; columns are places in the policy.
+// A case is {known: [[column, value]], unavailable: [column], row: [value], prices: [price] or null}; columns are places in
+// the policy.
 "use strict";
 
 const { folder, policy: plain, cases } = JSON.parse(require("fs").readFileSync(0, "utf8"));
 const { read, Case } = require(`${folder}/interpreter.js`), { explain, certaintyText } = require(`${folder}/words.js`);
-const policy = read(plain);
+const usual = read(plain);
 
-const records = cases.map(({ known, unavailable, row }) => {
+const records = cases.map(({ known, unavailable, row, prices }) => {
+  const policy = prices ? read(plain, prices) : usual;
   const one = new Case(policy), steps = [];
   unavailable.forEach((k) => one.close(k));
   known.forEach(([k, value]) => one.know(k, value));

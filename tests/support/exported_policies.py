@@ -29,10 +29,11 @@ needs_node = pytest.mark.skipif(
 
 
 class AskedCase(NamedTuple):
-    """A row by column, None where it has no value, and the columns that are known in advance."""
+    """A row by column, None where it has no value, the columns that are known in advance, and prices of the case."""
 
     row: dict[str, Any]
     known: tuple[str, ...]
+    prices: dict[str, float] | None = None
 
     @property
     def unavailable(self) -> list[str]:
@@ -59,7 +60,7 @@ def asked_by_model(model: Any, cases: list[AskedCase]) -> list[list[dict[str, An
     """The steps of sessions."""
     records, place = [], {label: k for k, label in enumerate(model.rules_.answer_labels(model.answers_).tolist())}
     for case in cases:
-        session, steps = model.session(case.given, case.unavailable, accept=True), []
+        session, steps = model.session(case.given, case.unavailable, accept=True, prices=case.prices), []
         while True:
             step = session.step
             steps.append(
@@ -93,6 +94,7 @@ def asked_by_javascript(text: str, cases: list[AskedCase]) -> list[list[dict[str
             "known": [[place[name], value] for name, value in case.given.items()],
             "unavailable": [place[name] for name in case.unavailable],
             "row": [case.row[name] for name in names],
+            "prices": case.prices and [case.prices.get(one["name"], one["price"]) for one in policy["acquisitions"]],
         }
         for case in cases
     ]
@@ -118,10 +120,11 @@ def import_document(name: str) -> Any:
 def asked_by_reference(text: str, cases: list[AskedCase]) -> list[list[dict[str, Any]]]:
     """The steps of docs/interpret_policy.py."""
     reference, others = (import_document(name) for name in ("interpret_policy", "interpret_other_policies"))
-    policy, records = reference.read_policy(text, others.KINDS), []
-    columns_of = {a["name"]: a["features"] for a in policy.acquisitions}
-    place = {label: k for k, label in enumerate(policy.answers)}
+    usual, records = reference.read_policy(text, others.KINDS), []
+    columns_of = {a["name"]: a["features"] for a in usual.acquisitions}
+    place = {label: k for k, label in enumerate(usual.answers)}
     for case in cases:
+        policy = usual if case.prices is None else reference.read_policy(text, others.KINDS, case.prices)
         one, steps = reference.Case(policy, case.given, case.unavailable), []
         while True:
             step = one.step()

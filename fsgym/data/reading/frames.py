@@ -60,9 +60,19 @@ def take_target(frame: pd.DataFrame, target: str, what: str, is_number: bool = F
     if distinct > max(20, len(labels) // 2) and not is_number:
         raise ValueError(
             f"the target column {target!r} of {what} has {distinct} distinct values in {len(labels)} rows, "
-            "too many for classes; choose another target, or, if it is a number, pass bins=16 (--numeric-target)"
+            f"too many for classes; choose another target{_as_number(labels)}"
         )
     return frame.drop(columns=target), labels
+
+
+def _as_number(labels: NDArray) -> str:
+    """How labels can be predicted as a number, as the end of a sentence; "" where most of them are none."""
+    texts = [str(label).strip() for label in labels]
+    odd = [text for text in texts if plain_number(text.removesuffix("%")) is None]  # such as inf
+    if len(odd) > len(texts) // 2:
+        return ""
+    correct = f"correct {brief(odd[0])} and the like, and " if odd else ""
+    return f", or, if it is a number, {correct}pass bins=16 (--numeric-target)"
 
 
 def take_row_groups(frame: pd.DataFrame, column: str, what: str) -> tuple[pd.DataFrame, pd.Series]:

@@ -83,9 +83,17 @@ def read_table_for(
 
 
 def read_file_for(
-    columns: Columns, path: str | os.PathLike, given: Reading, *, keep: Collection[str] = ()
+    columns: Columns,
+    path: str | os.PathLike,
+    given: Reading,
+    *,
+    keep: Collection[str] = (),
+    as_numbers: Collection[str] = (),
 ) -> pd.DataFrame:
-    """The whole table of ``read_table_for``: also its other columns, and without those that it lacks."""
+    """The whole table of ``read_table_for``: also its other columns, and without those that it lacks.
+
+    Columns of ``as_numbers`` are read as those of numbers, beside those of the model.
+    """
     path = Path(os.fsdecode(path)).expanduser()
     others = [name for name in keep if name not in columns.names]
     reading = check_reading(given)
@@ -95,7 +103,7 @@ def read_file_for(
         usual=next((column.writing for column in numbers), Writing()),
     )
     texts = [*(c.name for c in columns if c.kind in ("category", "codes")), *others]
-    as_numbers = [column.name for column in numbers]
+    as_numbers = [*(column.name for column in numbers), *as_numbers]
     if reading.bins is not None and reading.label not in (*columns.names, *others):  # a numeric target
         as_numbers.append(reading.label)
     table = table_of_other_file(path, reading, lambda name: name in as_numbers)

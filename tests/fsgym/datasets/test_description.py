@@ -191,6 +191,9 @@ def test_a_target_of_many_numbers_is_said_to_be_one():
     assert (row["low"], row["high"], row["suspicion"]) == (1.0, 9.0, "has 60 different numbers")
     assert "--numeric-target" in row["remedy"]
     assert describe(table, target="z").set_index("column").loc["z", "suspicion"] == ""
+    table.loc[[3, 9], "y"] = [np.nan, np.inf]  # which a numeric target must not have
+    remedy = describe(table, target="y").set_index("column").loc["y", "remedy"]
+    assert remedy.startswith("remove the 2 row(s) without a finite number; ")
 
 
 def test_copies_of_a_numeric_target_and_among_distinct_numbers_are_named():

@@ -1,0 +1,155 @@
+"""The option ``--case-price``: columns of a table are the prices of acquisitions, for each row its own."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_cli import call
+
+import fsgym
+from agents import MixtureClassifier, load_classifier
+from support.refusals import refused
+
+PRICED = ("--case-price", "scan=price_scan,panel=price_panel")
+PANEL = {"panel": ["wbc", "hgb"]}
+
+
+def table_of(n: int, seed: int) -> pd.DataFrame:
+    """Scan and panel show the same, and only the row says which of them is cheap; a price is no whole number."""
+    rng = np.random.default_rng(seed)
+    ill = rng.random(n) < 0.5
+    shown = ill ^ (rng.random(n) < 0.1)
+    surcharge = rng.random(n) < 0.5
+    return pd.DataFrame(
+        {
+            "price_panel": np.where(surcharge, 1.1, 6.3),
+            "scan": np.where(shown, "dark", "light"),
+            "wbc": shown + rng.normal(0, 0.1, n).round(2),
+            "hgb": rng.normal(14, 1, n).round(1),
+            "ward": rng.choice(["er", "gp", "icu"], n),
+            "price_scan": np.where(surcharge, 6.3, 1.1),
+            "died": np.where(ill, "yes", "no"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def priced(tmp_path_factory):
+    """A folder with tables and a model that the command line trained with prices by case."""
+    folder = tmp_path_factory.mktemp("priced")
+    table_of(400, 0).to_csv(folder / "train.csv", index=False)
+    table_of(300, 1).to_csv(folder / "new.csv", index=False)
+    (folder / "panel.json").write_text(json.dumps(PANEL))
+    (folder / "prices.json").write_text(json.dumps({"scan": 3, "panel": 3, "ward": 2}))
+    return folder
+
+
+def train(capsys, folder, *more):
+    rules = ("--groups", folder / "panel.json", "--costs", folder / "prices.json", "--lam", "0.02")
+    given = (folder / "train.csv", "--target", "died", "--agent", "mixture", *rules, *more)
+    return call(capsys, "train", *given, "-o", folder / "model")
+
+
+def test_a_model_is_trained_measured_and_used_by_the_prices_of_the_rows(priced, capsys):
+    code, printed, _ = train(capsys, priced, *PRICED)
+    assert code == 0
+    assert "scan in the column price_scan, panel in the column price_panel" in printed
+    model, table = load_classifier(priced / "model"), table_of(300, 1)
+    assert list(model.columns_.names) == ["scan", "wbc", "hgb", "ward"]
+    assert model.price_ranges_.tolist() == [[1.1, 6.3], [1.1, 6.3], [2, 2]]
+    costs = {"scan": table["price_scan"], "panel": table["price_panel"], "ward": np.full(300, 2.0)}
+    data = fsgym.load_dataset(table.drop(columns=["price_scan", "price_panel"]), target="died")
+    data = data.with_groups(PANEL | {}).replace(case_costs=costs)
+    wanted = fsgym.evaluate(model, data)
+    code, printed, _ = call(capsys, "evaluate", priced / "model", priced / "new.csv", "--json")
+    found = json.loads(printed)
+    assert found["case_price"] == {"scan": "price_scan", "panel": "price_panel"}
+    assert found["evaluation"]["figures"]["loss"] == pytest.approx(wanted.loss, abs=1e-12)
+    _, printed, _ = call(capsys, "evaluate", priced / "model", priced / "new.csv")
+    assert "Each row has its own prices: scan in the column price_scan" in printed
+    code, printed, said = call(capsys, "predict", priced / "model", priced / "new.csv")
+    answers = pd.read_csv(io.StringIO(printed))
+    assert code == 0
+    assert "Each row has its own prices" in said
+    assert answers["answer"].tolist() == model.predict(data).tolist()
+    assert answers["paid"].mean() == pytest.approx(wanted.spent)
+    cheaper = np.where(table["price_scan"] < table["price_panel"], "scan", "panel")
+    assert (answers["acquired"].str.split(";").str[0] == cheaper).mean() >= 0.95
+    _, printed, _ = call(capsys, "describe", priced / "model")
+    assert "prices of scan in the column price_scan" in printed
+    assert "those shown are their means" in printed
+
+
+def test_another_column_of_prices_and_none(priced, capsys):
+    train(capsys, priced, *PRICED)
+    table_of(300, 1).rename(columns={"price_scan": "p"}).to_csv(priced / "other.csv", index=False)
+    for command in ("evaluate", "predict"):
+        code, _, error = call(capsys, command, priced / "model", priced / "other.csv")
+        assert code != 0
+        assert "other.csv has no column 'price_scan' with the prices of 'scan'; add it, or name another" in error
+        names = ("--case-price", "scan=p", "--case-price", "panel=price_panel")
+        code, printed, error = call(capsys, command, priced / "model", priced / "other.csv", *names)
+        assert code == 0, error
+        assert "scan in the column p, panel in the column price_panel" in printed + error
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("scan", "must be ACQUISITION=COLUMN, such as ct=price_ct, got 'scan'"),
+        ("scam=price_scan,panel=price_panel", "unknown acquisition 'scam'"),
+        ("scan=prise_scan", "did you mean 'price_scan'"),
+        ("scan=price_scan,scan=price_panel", "names 'scan' twice"),
+        ("scan=ward", "'ward' of 'train' must have a price of 'scan', a number from 0 on, in each row, got 'gp'"),
+    ],
+)
+def test_columns_that_are_none_are_refused(priced, capsys, given, words):
+    code, _, error = train(capsys, priced, "--case-price", given)
+    assert code != 0
+    assert words in error
+
+
+@pytest.mark.parametrize(("price", "got"), [("", "none"), ("-2", "-2")])
+def test_a_row_without_a_price_is_refused(priced, capsys, price, got):
+    train(capsys, priced, *PRICED)
+    table = table_of(30, 2).astype({"price_scan": object})
+    table.loc[7, "price_scan"] = price
+    table.to_csv(priced / "gap.csv", index=False)
+    code, _, error = call(capsys, "evaluate", priced / "model", priced / "gap.csv")
+    assert code != 0
+    assert f"in each row, got {got} in row 7; fill it in, or correct it" in error
+
+
+def test_a_model_with_one_price_for_each_acquisition_refuses_the_option(priced, case_model, capsys):
+    code, _, error = call(capsys, "predict", case_model, priced / "new.csv", "--case-price", "ct=price_scan")
+    assert code != 0
+    assert "has one price for each acquisition; leave it out, or train with --case-price" in error
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_compare_pays_the_prices_of_the_rows(priced, capsys, tmp_path):
+    rules = ("--groups", priced / "panel.json", "--costs", priced / "prices.json", "--lam", "0.02", *PRICED)
+    given = ("--target", "died", "--methods", "mixture,panel", "--splits", "1", "--out", tmp_path, *rules)
+    code, printed, error = call(capsys, "compare", priced / "train.csv", *given)
+    assert code == 0, error
+    assert "(plans by mean prices)" in printed
+    assert "These are means: each row has its own prices, and pays them." in (tmp_path / "report.html").read_text()
+
+
+def test_a_session_says_once_which_prices_it_has():
+    data = fsgym.Dataset(
+        [[0.0, 1.0], [1.0, 0.0]] * 40, [0, 1] * 40, feature_names=["scan", "age"], case_costs=[[1, 1], [6, 1]] * 40
+    )
+    model = MixtureClassifier(lam=0.02, random_state=0).fit(data)
+    assert model.session().about_prices == ["The prices are the means of the training."]
+    assert model.session(prices={"scan": 5}).about_prices == ["Prices of this case: scan 5"]
+    said = model.session(prices={"scan": 500, "age": 0.5}).about_prices
+    assert said[0] == "Prices of this case: scan 500, age 0.5"
+    assert [text.split(", is outside")[0] for text in said[1:]] == ["The price of scan, 500", "The price of age, 0.5"]
+    one = MixtureClassifier(lam=0.02, costs=data.costs, random_state=0).fit(data)
+    assert one.session().about_prices == []
+    refused(ValueError, "trained with prices by case", {"scan": 1}, call=one.at_prices)
