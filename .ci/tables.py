@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from fsgym.cli import app
 from fsgym.comparison.leaderboard import make_part, numbers_to_beat
-from fsgym.envs.registration import VARIANTS
+from fsgym.envs.ids import VARIANTS
 from fsgym.methods import METHODS, methods_table
 from fsgym_studies import STUDIES
 from fsgym_studies.suites import SUITES

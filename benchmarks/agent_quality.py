@@ -23,7 +23,7 @@ import fsgym
 from agents import RCPI, DatumWiseClassifier, SB3Classifier
 from agents.deep.sb3 import SETTINGS, make_model, training, training_context
 from fsgym import Dataset, Rules
-from fsgym.envs.registration import VARIANTS
+from fsgym.envs.ids import VARIANTS
 from fsgym.methods import METHODS
 from fsgym_studies.common.render import replace_section
 

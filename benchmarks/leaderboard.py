@@ -33,7 +33,7 @@ from sklearn.model_selection import StratifiedKFold
 import fsgym
 from fsgym.comparison import leaderboard
 from fsgym.comparison.compared import ExpectedCostClassifier, knows_error_costs
-from fsgym.envs.registration import VARIANTS
+from fsgym.envs.ids import VARIANTS
 from fsgym.methods import METHODS, find_method, load_class, supported_options
 
 PATH = Path(fsgym.__file__).parent / "leaderboard_rows.json"

@@ -9,16 +9,8 @@ import warnings
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from fsgym.data.dataset import Dataset
-from fsgym.data.scaling import Scaling
-from fsgym.data.targets import Bins
-from fsgym.envs.env import DatumWiseEnv
-from fsgym.envs.registration import register, register_variant
-from fsgym.envs.trajectories import Trajectories
-from fsgym.envs.vector_env import DatumWiseVectorEnv
-from fsgym.evaluation.evaluate import Evaluation, evaluate, loss_scorer
-from fsgym.methods import OWN_PACKAGES, Method, register_method
-from fsgym.rules import Rules
+from fsgym.envs.ids import register
+from fsgym.methods import OWN_PACKAGES
 from fsgym.support.extras import import_conflict
 from fsgym.support.lazy import imported_later
 
@@ -26,9 +18,19 @@ if TYPE_CHECKING:
     from fsgym import plot
     from fsgym.comparison import as_method, compare, compare_datasets, summarise
     from fsgym.comparison.leaderboard import leaderboard
+    from fsgym.data.dataset import Dataset
+    from fsgym.data.scaling import Scaling
+    from fsgym.data.targets import Bins
     from fsgym.datasets import list_datasets, load_costs, load_dataset
     from fsgym.datasets.description import describe
     from fsgym.envs.checker import check_vector_env
+    from fsgym.envs.env import DatumWiseEnv
+    from fsgym.envs.registration import register_variant
+    from fsgym.envs.trajectories import Trajectories
+    from fsgym.envs.vector_env import DatumWiseVectorEnv
+    from fsgym.evaluation.evaluate import Evaluation, evaluate, loss_scorer
+    from fsgym.methods import Method, register_method
+    from fsgym.rules import Rules
 
 __version__ = version("fsgym")
 __all__ = [
@@ -58,14 +60,24 @@ __all__ = [
     "summarise",
 ]
 
-__getattr__, __dir__ = imported_later(  # what environments do not need
+__getattr__, __dir__ = imported_later(  # until then, not even NumPy is needed but by Gymnasium
     __name__,
     {
         "fsgym.comparison": "as_method compare compare_datasets summarise",
         "fsgym.comparison.leaderboard": "leaderboard",
+        "fsgym.data.dataset": "Dataset",
+        "fsgym.data.scaling": "Scaling",
+        "fsgym.data.targets": "Bins",
         "fsgym.datasets": "list_datasets load_costs load_dataset",
         "fsgym.datasets.description": "describe",
         "fsgym.envs.checker": "check_vector_env",
+        "fsgym.envs.env": "DatumWiseEnv",
+        "fsgym.envs.registration": "register_variant",
+        "fsgym.envs.trajectories": "Trajectories",
+        "fsgym.envs.vector_env": "DatumWiseVectorEnv",
+        "fsgym.evaluation.evaluate": "Evaluation evaluate loss_scorer",
+        "fsgym.methods": "Method register_method",
+        "fsgym.rules": "Rules",
         "fsgym.plot": "",
     },
 )

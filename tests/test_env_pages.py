@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import fsgym
-from fsgym.envs.registration import VARIANTS
+from fsgym.envs.ids import VARIANTS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 WORDS = ("free", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

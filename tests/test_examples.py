@@ -12,7 +12,7 @@ import pytest
 
 import fsgym
 from agents import RCPI
-from fsgym.envs.registration import VARIANTS
+from fsgym.envs.ids import VARIANTS
 from fsgym.methods import METHODS
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"

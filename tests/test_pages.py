@@ -23,7 +23,7 @@ from typer.main import get_command
 from agents import LatticeClassifier
 from fsgym.cli import app
 from fsgym.cli.main import main
-from fsgym.envs.registration import VARIANTS
+from fsgym.envs.ids import VARIANTS
 from fsgym.methods import METHODS, class_of
 from fsgym_studies import STUDIES
 from fsgym_studies.suites import SUITES

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fsgym.envs.registration import VARIANTS
+from fsgym.envs.ids import VARIANTS
 from fsgym.methods import METHODS
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,7 +10,7 @@ import pandas as pd
 
 import fsgym
 from fsgym.comparison.leaderboard import has_stored_rows
-from fsgym.envs.registration import VARIANTS
+from fsgym.envs.ids import VARIANTS
 from fsgym.methods import METHODS, REFERENCES, Method, class_of
 
 

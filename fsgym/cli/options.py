@@ -59,7 +59,7 @@ def complete_agent(incomplete: str) -> list[str]:
 
 def complete_variant(incomplete: str) -> list[str]:
     """Ids of this project's environments that begin with the text."""
-    from fsgym.envs.registration import VARIANTS
+    from fsgym.envs.ids import VARIANTS
 
     return [name for name in VARIANTS if name.startswith(incomplete)]
 

@@ -52,7 +52,7 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
     ----------
     env_id : str
         An id of fsgym, such as ``"DatumWise-v0"``, or one that ``register_variant`` has registered with a named data
-        set. Only the ids of ``fsgym.envs.registration.VARIANTS`` have stored rows.
+        set. Only the ids of ``fsgym.envs.ids.VARIANTS`` have stored rows.
     mine : str or callable, optional
         ``train(env) -> policy``, or where it is: ``"module:train"``, ``"path/to/file.py:train"``, with the name of its
         row before it if you like, ``"NAME=module:train"``. It is called once, with ``gymnasium.make(env_id,

@@ -1,4 +1,4 @@
-"""Environment ids for ``gymnasium.make``. A new variant is one entry in ``VARIANTS``."""
+"""Environments by id, for ``gymnasium.make``; ``ids`` has the ids of this project."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode
 from fsgym.data.dataset import Dataset
 from fsgym.data.grids import blocks, contiguous
 from fsgym.envs.env import DatumWiseEnv
-from fsgym.envs.spec import JsonSpec
+from fsgym.envs.ids import register_id
 from fsgym.envs.vector_env import DatumWiseVectorEnv
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptions, takes_rule_options
@@ -23,38 +23,6 @@ from fsgym.text.messages import brief, explain_unknown
 
 MakeFunction = TypeVar("MakeFunction", bound=Callable[..., Any])
 GYMNASIUM_ARGUMENTS = ("max_episode_steps", "disable_env_checker")  # of ``gymnasium.make`` itself
-
-# Invented prices for the thirty features of breast cancer: a mean over the nuclei costs 1, its standard error 2,
-# the mean of the three largest 4. A missed cancer costs five times a false alarm.
-NUCLEI = (
-    "radius",
-    "texture",
-    "perimeter",
-    "area",
-    "smoothness",
-    "compactness",
-    "concavity",
-    "concave points",
-    "symmetry",
-    "fractal dimension",
-)
-BREAST_CANCER_COSTS = {
-    **{f"mean {what}": 1.0 for what in NUCLEI},
-    **{f"{what} error": 2.0 for what in NUCLEI},
-    **{f"worst {what}": 4.0 for what in NUCLEI},
-}
-# {answer: {truth: cost}}
-BREAST_CANCER_ERRORS = {"benign": {"malignant": 500.0}, "malignant": {"benign": 100.0}}
-
-VARIANTS: dict[str, dict[str, Any]] = {
-    "DatumWise-v0": {"lam": 0.01},
-    "DatumWiseBudget-v0": {"lam": 0.0, "budget": 5},
-    "DatumWiseCost-v0": {"lam": 1.0, "costs": BREAST_CANCER_COSTS, "error_costs": BREAST_CANCER_ERRORS},
-    "DatumWiseGroup-v0": {"lam": 0.01, "groups": list(range(10)) * 3},
-    "DatumWiseRelational-v0": {
-        "dataset": "digits", "block": (2, 2), "lam": 1.0, "costs": 0.005, "unrelated_costs": 0.02,
-    },
-}  # fmt: skip
 
 
 def names_unknown_arguments(function: MakeFunction) -> MakeFunction:
@@ -206,13 +174,6 @@ def _load_scaled(name: str | os.PathLike[str], split: str, data_dir: str | None)
     return load_dataset(name, split).scaled(load_dataset(name, "train"))
 
 
-def register() -> None:
-    """Register the ids of this project with Gymnasium; called when ``fsgym`` is imported."""
-    for name, kwargs in VARIANTS.items():
-        if name not in gym.registry:
-            _register_id(name, kwargs)
-
-
 @takes_rule_options
 def register_variant(
     id: str,
@@ -260,14 +221,4 @@ def register_variant(
         _data_and_rules(dataset, "all", block, options)
     elif not isinstance(dataset, str):
         raise TypeError(_explain_dataset(dataset))
-    _register_id(id, {"dataset": dataset, "block": block, **options})
-
-
-def _register_id(id: str, kwargs: dict[str, Any]) -> None:
-    gym.register(
-        id,
-        entry_point="fsgym.envs.registration:make_env",
-        vector_entry_point="fsgym.envs.registration:make_vector_env",
-        kwargs=kwargs,
-    )
-    gym.registry[id] = JsonSpec.of(gym.registry[id])
+    register_id(id, {"dataset": dataset, "block": block, **options})

@@ -8,8 +8,6 @@ from typing import Self
 
 from gymnasium.envs.registration import EnvSpec
 
-from fsgym.data.dataset import Dataset
-
 
 class JsonSpec(EnvSpec):
     """Gymnasium's specification, with a sentence where ``to_json`` fails."""
@@ -31,6 +29,8 @@ class JsonSpec(EnvSpec):
             try:
                 json.dumps(value)
             except (TypeError, ValueError):
+                from fsgym.data.dataset import Dataset
+
                 given = repr(value) if isinstance(value, Dataset) else f"a {type(value).__name__}"
                 remedy = 'dataset="wine" or the name of another one' if name == "dataset" else "numbers and text alone"
                 raise ValueError(

@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym import metrics
-from fsgym.data.dataset import Dataset
-from fsgym.envs.trajectories import Trajectories
 from fsgym.metrics import ALL_LABELS, FIGURE_LABELS, MeanInterval
-from fsgym.rules import Rules
 from fsgym.text.html import HtmlTable, html_block, rules_html
 from fsgym.text.messages import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fsgym.data.dataset import Dataset
+    from fsgym.envs.trajectories import Trajectories
+    from fsgym.rules import Rules
 
 
 RELIABILITY_HEADING = "How often answers of a certainty are right"

@@ -20,7 +20,7 @@ from agents import NetworkPolicy, SB3Classifier, model_file
 from agents.deep import ALGORITHMS
 from agents.deep.sb3 import SETTINGS, make_model, rebuilt, training
 from fsgym import Rules, Scaling, compare, evaluate
-from fsgym.envs.registration import VARIANTS as IDS
+from fsgym.envs.ids import VARIANTS as IDS
 from support.deep_training import SHORT_TRAININGS, one_informative_feature, short_classifier, short_training
 from support.rcpi_twin import VARIANTS, problem
 

@@ -12,7 +12,7 @@ import pytest
 import fsgym
 from fsgym.comparison import leaderboard
 from fsgym.comparison.noise import over_rows
-from fsgym.envs.registration import VARIANTS
+from fsgym.envs.ids import VARIANTS
 from fsgym.methods import REFERENCES, class_of, find_method, supported_options
 
 STORED = leaderboard.read_stored_rows()

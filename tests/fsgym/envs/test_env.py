@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsgym import Dataset, DatumWiseEnv, Rules, load_dataset
-from fsgym.envs.registration import VARIANTS as IDS
+from fsgym.envs.ids import VARIANTS as IDS
 from support.problems import DATA, ERRORS, C, N
 from support.reference import ReferenceEpisode
 

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from test_env import bytes_of
 
 from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules, check_vector_env
-from fsgym.envs.registration import VARIANTS as IDS
+from fsgym.envs.ids import VARIANTS as IDS
 from support.problems import DATA, VARIANTS, C, N
 
 MODES = list(AutoresetMode)
