@@ -66,21 +66,21 @@ def row_buffers(plan: Plan, n_classes: int, n_remembered: int = 0) -> RowBuffers
     )
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def encode_value(p, b, x, row, i):
     """Write columns and bin of the value of feature i."""
     write_columns(p, i, x[row, i], b.columns[i])
     b.codes[i] = bin_of(p, i, x[row, i])
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def encode_values_of(p, b, x, row, v):
     """Write columns and bins of the values of all features of subset v."""
     for f in range(p.feature_first[v], p.feature_first[v + 1]):
         encode_value(p, b, x, row, p.feature[f])
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _write_softmax(scores, proba):
     top, total = scores[0], 0.0
     for k in range(len(proba)):
@@ -122,7 +122,7 @@ def predict_proba_at(p, b, v):
             b.memory[slot, v, k] = b.proba[k]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _remember_row(b, number):
     """From here on the current row is the one of this number."""
     slot = b.slot[0] = number % len(b.owner)
@@ -132,13 +132,13 @@ def _remember_row(b, number):
             b.memory[slot, v, 0] = -1.0
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _add_weighted(proba, weight, total):
     for k in range(len(proba)):
         total[k] += weight * proba[k]
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _write_logistic_scores(p, b, v):
     n_classes, where = len(b.proba), p.coefficient_first[v]
     for k in range(n_classes):
@@ -151,7 +151,7 @@ def _write_logistic_scores(p, b, v):
                 b.scores[k] += x * p.coefficient[where + k]
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _write_boosted_scores(p, b, v):
     first, n_classes, n_outputs = p.feature_first[v], len(b.proba), p.start_score.shape[1]
     b.scores[0] = 0.0
@@ -167,7 +167,7 @@ def _write_boosted_scores(p, b, v):
         b.scores[n_classes - n_outputs + k] += p.leaf_value[t, node - n_splits]
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _write_forest_shares(p, b, v):
     """Write the smoothed mean shares of the trees of subset v into ``b.proba``."""
     first, n_classes = p.feature_first[v], len(b.proba)
@@ -185,7 +185,7 @@ def _write_forest_shares(p, b, v):
         b.proba[k] = (b.proba[k] / n_trees + const.SHARE_SMOOTHING / n_classes) / (1.0 + const.SHARE_SMOOTHING)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def write_design(p, b, v, answer_costs):
     """Write the state features at subset v into ``b.design``; return how many precede the cells, and the cell."""
     n = write_belief_features(b.proba, answer_costs, b.design)
@@ -200,7 +200,7 @@ def write_design(p, b, v, answer_costs):
     return n, cell
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def predicted_advantage(p, b, v, theta, where, n_moves, n, cell):
     """The advantage of a move at subset v: ``b.design`` times the coefficients from ``where`` on."""
     advantage = 0.0
@@ -218,19 +218,16 @@ def choose_move(p, c, b, v, legal, e, answer_costs):
     (-1, v) to answer; ``b.proba`` then holds the probabilities.
     """
     first, last = p.child_first[v], p.child_first[v + 1]
-    if p.mode[v] == STOP or first == last:
-        predict_proba_at(p, b, v)
-        return -1, v
-    if p.mode[v] != ADAPTIVE:
-        if legal[e, p.acquisition[first]] != 0:
-            return p.acquisition[first], p.child[first]
-        predict_proba_at(p, b, v)
-        if c.backup_first[v] == c.backup_first[v + 1]:
-            return -1, v
-        n, cell = write_design(p, b, v, answer_costs)
-        return _choose_backup(p, c, b, v, legal, e, n, cell)
+    stops, adapts = p.mode[v] == STOP or first == last, p.mode[v] == ADAPTIVE
+    if not stops and not adapts and legal[e, p.acquisition[first]] != 0:
+        return p.acquisition[first], p.child[first]
     predict_proba_at(p, b, v)
+    has_backup = c.backup_first[v] < c.backup_first[v + 1]
+    if stops or (not adapts and not has_backup):
+        return -1, v
     n, cell = write_design(p, b, v, answer_costs)
+    if not adapts:
+        return _choose_backup(p, c, b, v, legal, e, n, cell)
     best, lowest, best_legal, lowest_legal = -1, 0.0, -1, 0.0
     for m in range(first, last):
         advantage = predicted_advantage(p, b, v, p.theta, p.theta_first[v] + m - first, last - first, n, cell)
@@ -238,7 +235,7 @@ def choose_move(p, c, b, v, legal, e, answer_costs):
             best, lowest = m, advantage
         if lowest_legal > advantage and legal[e, p.acquisition[m]] != 0:
             best_legal, lowest_legal = m, advantage
-    if best != best_legal and c.backup_first[v] < c.backup_first[v + 1]:
+    if best != best_legal and has_backup:
         return _choose_backup(p, c, b, v, legal, e, n, cell)
     if best_legal < 0:
         return -1, v
@@ -270,7 +267,7 @@ def _choose_backup(p, c, b, v, legal, e, n, cell):
     return c.backup_acquisition[best], c.backup_child[best]
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def cheapest_answer(proba, answer_costs):
     """The answer of the lowest expected error cost; ties go to the first."""
     best, lowest = 0, np.inf
@@ -476,7 +473,7 @@ def _outlook_in_states(p, c, b, t, s, numbers, answer_costs, first_prices, o):
                 o.expected[row, p.acquisition[m]] = first_prices[p.acquisition[m]] + c.start_value[p.child[m]]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _rank_moves(p, c, v, preference):
     """Rank the moves at subset v before all other acquisitions, the back-up moves last."""
     J = len(preference)
@@ -580,7 +577,7 @@ def _best_contained(p, c, s, row, best, loss, with_savings):
     return best
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def _saved(c, s, row, v):
     saved = 0.0
     for k in range(c.saving_first[v], c.saving_first[v + 1]):

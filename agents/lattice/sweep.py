@@ -132,7 +132,7 @@ def _write_state_features(columns, codes, n_bins, features, proba, answer_costs,
             design[row, place + k] = 1.0 if k == cell else 0.0
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def write_value_features(columns, n_features, out, place):
     """Write the columns of one acquired value, one of ``n_features``, from ``place`` on; return the next place."""
     if n_features > const.MAX_FEATURES_WITH_VALUES:

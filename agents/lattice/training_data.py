@@ -110,7 +110,7 @@ def mean_columns_of_bins(basis: Basis, X: NDArray[np.float32], codes: NDArray[np
     return means
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def write_columns(basis, i, x, out):
     """Write the four columns of feature i with the value x; ``basis`` is a ``Basis`` or a record with its fields."""
     z = 0.0 if np.isnan(x) else (np.float64(x) - basis.mean[i]) * basis.inverse_std[i]
@@ -120,7 +120,7 @@ def write_columns(basis, i, x, out):
         out[k] = min(max(column, -MAX_ABS_COLUMN), MAX_ABS_COLUMN)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
 def bin_of(basis, i, x):
     """The bin of the value x of feature i; ``basis`` as for ``write_columns``."""
     value = basis.mean[i] if np.isnan(x) else np.float64(x)

@@ -98,7 +98,7 @@ class State(NamedTuple):
         )
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+@njit(cache=True, nogil=True, inline="always", _nrt=False)
 def is_related(t, state, e, j):
     """Whether acquisition j is related to those made."""
     if state.n_taken[e] == 0:
@@ -108,7 +108,7 @@ def is_related(t, state, e, j):
     return state.touching[e, j] > 0
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+@njit(cache=True, nogil=True, inline="always", _nrt=False)
 def price(t, state, e, j):
     """The current price of acquisition j, in the unit of ``costs``."""
     if t.by_case:
@@ -118,7 +118,7 @@ def price(t, state, e, j):
     return t.unrelated[j]
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+@njit(cache=True, nogil=True, inline="always", _nrt=False)
 def is_legal(t, state, e, j):
     """Whether acquisition j may be made now."""
     if state.status[e, j] != OPEN or state.n_taken[e] >= t.budget:
@@ -151,7 +151,7 @@ def acquire(t, state, e, j):
     return paid
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+@njit(cache=True, nogil=True, inline="always", _nrt=False)
 def _mark_taken(t, state, e, j):
     state.status[e, j] = TAKEN
     for k in range(t.neighbour_first[j], t.neighbour_first[j + 1]):
@@ -195,7 +195,7 @@ def _mark_legal(t, state, e):
         state.legal[e, a] = 1
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+@njit(cache=True, nogil=True, inline="always", _nrt=False)
 def copy_state(t, state, source, target):
     """Copy state ``source`` to state ``target``, as far as the rules ``t`` read it."""
     state.n_taken[target] = state.n_taken[source]
@@ -211,7 +211,7 @@ def copy_state(t, state, source, target):
             state.touching[target, j] = state.touching[source, j]
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+@njit(cache=True, nogil=True, inline="always", _nrt=False)
 def set_case_costs(t, state, e, case_costs, row):
     """Give state e the prices of a row, of those of all rows (n_samples, J), before it starts."""
     if t.by_case and len(case_costs) > 0:
