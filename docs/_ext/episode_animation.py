@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from agents import LatticeClassifier
-from fsgym.envs.registration import VARIANTS
+from fsgym.envs.ids import VARIANTS
 
 SIZE = (640, 480)  # pixels, of 800 x 600
 COLOURS = 128
