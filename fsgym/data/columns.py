@@ -14,7 +14,7 @@ from fsgym.data.cells import MISSING_WORDS, UnmatchedCells, as_bools, as_numbers
 from fsgym.data.checks import check_names
 from fsgym.data.written import CENSORED, THOUSANDS, Remarks, Writing, read_written
 from fsgym.support.checks import check_choice
-from fsgym.text.messages import brief, explain_unknown, listing, warn_caller
+from fsgym.text.messages import brief, explain_unknown, listing, option_text, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -313,7 +313,8 @@ class Columns(Sequence[Column]):
         if absent and missing_columns == "error":
             raise ValueError(
                 f"the table must have the column{'s' * (len(absent) > 1)} {listing(map(repr, absent))}, got "
-                f"{listing(table.columns)}; add what is missing, or pass missing_columns='unavailable'"
+                f"{listing(table.columns)}; add what is missing, or pass "
+                f"{option_text('missing_columns', 'unavailable')}"
             )
         features = np.full((len(table), self.n_features), np.nan, np.float32)
         unseen: dict[str, UnmatchedCells] = {}

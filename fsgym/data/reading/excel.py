@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fsgym.data.reading import files
 from fsgym.data.written import WrittenNumber
-from fsgym.text.messages import brief, listing
+from fsgym.text.messages import brief, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,7 @@ def _only_filled(tables: dict[str, list[list[Any]]], path: Path) -> list[list[An
     filled = [name for name, rows in tables.items() if any(v is not None for row in rows for v in row)]
     if len(filled) > 1:
         largest = max(filled, key=lambda name: sum(v is not None for row in tables[name] for v in row))
-        raise ValueError(f"{path} has several sheets, {listing(filled)}; name one with sheet={largest!r} (--sheet)")
+        raise ValueError(f"{path} has several sheets, {listing(filled)}; name one with {option_text('sheet', largest)}")
     return tables[filled[0]] if filled else []
 
 

@@ -17,7 +17,7 @@ from fsgym.data.reading.reading import Reading, check_reading, declared_in, tabl
 from fsgym.data.reading.tables import read_table
 from fsgym.data.written import Writing, plain_text
 from fsgym.support.checks import check_choice
-from fsgym.text.messages import brief, closest, explain_unknown, listing
+from fsgym.text.messages import brief, closest, explain_unknown, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,8 @@ def select_columns(
             f"{what} lacks the column{'s' * (len(absent) > 1)} {listing(map(repr, absent), 5)} of the model, "
             f"its columns are {listing(table.columns, 5)}; "
             + (f"is {close!r} what the model calls {absent[0]!r}? Otherwise " if close else "")
-            + "add what is missing, or pass missing_columns='unavailable' (--missing-columns unavailable)"
+            + "add what is missing, or pass "
+            + option_text("missing_columns", "unavailable")
         )
     return table.reindex(columns=list(columns.names))
 

@@ -21,7 +21,7 @@ from fsgym.data.reading.numbers import (
     numbers_of,
 )
 from fsgym.data.written import Writing, signs_of
-from fsgym.text.messages import brief, listing
+from fsgym.text.messages import brief, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,15 +201,15 @@ def _find_separator(text: str, path: Path, given: str | None) -> _Lines:
         first = next(line.strip() for line in text.splitlines() if line.strip())
         if re.search(r"[\s:/^~]", first.strip("\"'")):
             raise ValueError(
-                f"the header line of {path} has one cell, {brief(first)}; name the separator of the cells with "
-                "separator=... (--separator)"
+                f"the header line of {path} has one cell, {brief(first)}; say with "
+                f"{option_text('separator')} what separates its cells"
             )
         return _Lines(text, n_before, ",")
     best = [s for s in fits if fits[s] == max(fits.values())]
     if len(best) > 1:
         names = " or ".join(SEPARATORS[s] for s in best)
         raise ValueError(
-            f"the cells of {path} may be separated by {names}; name one with separator={best[0]!r} (--separator)"
+            f"the cells of {path} may be separated by {names}; name one with {option_text('separator', best[0])}"
         )
     return _Lines(text, n_before, best[0])
 
@@ -292,7 +292,7 @@ def _check_header(header: Sequence[str], path: Path, drop: Collection[str]) -> l
             if names[i] not in drop:
                 raise ValueError(
                     f"column {i + 1} of {path} has no name; name it in the header line, or, if it is the index of a "
-                    f"pandas table, write the file with index=False or pass drop=['{names[i]}'] (--drop '{names[i]}')"
+                    f"pandas table, write the file with index=False or pass {option_text('drop', [names[i]])}"
                 )
     twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:
