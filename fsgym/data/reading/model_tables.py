@@ -112,7 +112,9 @@ def read_file_for(
     else:
         between = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
         used = dict.fromkeys((*columns.names, *others, *as_numbers))
-        table, _ = read_table(path, separator=between, declared=declared, as_text=texts, only=used)
+        table, _ = read_table(
+            path, separator=between, declared=declared, header_row=reading.header_row, as_text=texts, only=used
+        )
     for column in numbers:  # so that no text is read once more, by the signs of the model
         if column.name in table.columns and table[column.name].dtype.kind not in "biufc":
             table[column.name] = as_wide_numbers(table[column.name], column.name, column.odd_is_missing)

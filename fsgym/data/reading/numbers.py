@@ -16,8 +16,10 @@ from fsgym.data.written import (
     are_plain,
     censored_text,
     marks_text,
+    other_decimal,
     plain_text,
     read_written,
+    refuse_other_decimal,
     signs_of,
 )
 from fsgym.text.messages import brief, option_text, warn_caller
@@ -110,6 +112,9 @@ def numbers_of(
                 "separate thousands, as those of other numbers do; correct it, or pass "
                 f"{option_text('decimal', writing.thousands)}"
             )
+        point = None if name in declared.plain else other_decimal(texts[name], writing)
+        if point is not None and (numbers is not None or name in declared.numeric):
+            refuse_other_decimal(point, name, f" of {what}")
         if numbers is None and (name in declared.plain or _has_levels(read, declared)):
             read = with_plain_texts(cells, Writing())  # as they are written, so that a later table has them, too
         frame[name] = read if numbers is None else numbers

@@ -35,7 +35,8 @@ USE_OF = {
         ("target", "category", "numeric", "row_groups"), "tables with column names (CSV, Parquet, DataFrame, OpenML)"
     ),
     "separator": "text files of your own",
-    **dict.fromkeys(("sheet", "header_row"), "Excel workbooks"),
+    "sheet": "Excel workbooks",
+    "header_row": "Excel workbooks and text files",
     **dict.fromkeys(("decimal", "thousands", "censored"), "tables of your own (CSV, Excel, Parquet, DataFrame)"),
 }
 OF_NUMBERS = ("decimal", "thousands", "censored")
@@ -164,7 +165,14 @@ def read_columns(path: Path, reading: Reading) -> tuple[pd.DataFrame, Found]:
     if table is not None:
         return numbers_in(table, reading, str(path))
     separator = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
-    return read_table(path, separator=separator, declared=declared, as_text=reading.category, drop=reading.drop)
+    return read_table(
+        path,
+        separator=separator,
+        declared=declared,
+        header_row=reading.header_row,
+        as_text=reading.category,
+        drop=reading.drop,
+    )
 
 
 def table_of_other_file(path: Path, reading: Reading, may_be_numbers: Callable[[str], bool]) -> pd.DataFrame | None:
@@ -179,10 +187,10 @@ def table_of_other_file(path: Path, reading: Reading, may_be_numbers: Callable[[
             if not may_be_numbers(name):
                 table[name] = with_plain_texts(table[name], Writing())
         return table
-    reading.refuse(("sheet", "header_row"), str(path))
+    reading.refuse(("sheet",), str(path))
     if path.suffix != ".parquet":
         return None
-    reading.refuse(("separator",), str(path))
+    reading.refuse(("separator", "header_row"), str(path))
     return named_columns(read_parquet(path), str(path))
 
 

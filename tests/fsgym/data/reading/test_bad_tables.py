@@ -248,3 +248,19 @@ def test_all_suspicious_columns_are_named_at_once(tmp_path):
     refused(ValueError, rf"{told}.*drop=\['who', 'day', 'b', 'crp'\] leaves them all out", path)
     with as_command():
         refused(ValueError, "--drop who,day,b,crp leaves them all out", path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx"])
+def test_a_title_above_the_names_is_said_with_the_option_that_reads_it(tmp_path, suffix):
+    path = tmp_path / f"titled.{suffix}"
+    rows = [["age", "sex", "target"], *([str(20 + i), "mf"[i % 2], "xy"[i % 2]] for i in range(8))]
+    if suffix == "csv":
+        path.write_text("Patients 2024, ward 3\n\n" + "\n".join(map(";".join, rows)) + "\n")
+    else:
+        pytest.importorskip("openpyxl", reason="needs openpyxl, which the extra excel installs")
+        titled = [["Patients 2024"], [], rows[0], *([int(age), sex, label] for age, sex, label in rows[1:])]
+        pd.DataFrame(titled).to_excel(path, header=False, index=False)
+    refused(ValueError, "row 3 looks like the names .age, sex, target.: pass header_row=3", path)
+    data = load_dataset(path, header_row=3)
+    assert data.columns.names == ("age", "sex")
+    assert data.n_samples == 8

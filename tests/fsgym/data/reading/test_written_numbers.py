@@ -11,6 +11,7 @@ from fsgym.data.columns import Column, Columns
 from fsgym.data.reading.model_tables import labels_for
 from fsgym.data.written import are_plain, written_number
 from fsgym.datasets import read_table_for
+from fsgym.session.values import value_of_text
 from support.refusals import refused
 
 UNCLEAR = ["6,400", "980", "1,007", "16,236"]
@@ -237,3 +238,22 @@ def test_many_spaces_in_a_cell_are_read_at_once(text):
     assert are_plain(cells)
     assert written_number(cells[0], GERMAN[0].writing) is None
     assert not are_plain([" " * 20_000 + "1,5", "7"])
+
+
+def test_a_decimal_point_beside_decimal_commas_is_never_read_in_silence(tmp_path):
+    """At each door: a table that trains, one for a model, rows of Python, and what a person types."""
+    said = "'1.5', but its numbers have decimal commas; write it as '1,5'"
+    late = write(tmp_path, ["1,5"] * 200 + ["1.5"], beside=tuple("1234"))
+    refused(ValueError, said, late)
+    other = tmp_path / "other.csv"
+    other.write_text("a;b;target\n" + "1,5;1.5;x\n2,5;2.5;y\n" * 4)
+    refused(ValueError, said, other, decimal=",")
+    crp = Column("crp", decimal=",")
+    path = tmp_path / "new.csv"
+    path.write_text("crp;age\n1,5;1\n1.5;2\n")
+    with pytest.raises(ValueError, match=said):
+        read_table_for(Columns([crp]), path, decimal=",")
+    with pytest.raises(ValueError, match=said):
+        Columns([crp]).encode(pd.DataFrame({"crp": ["1,5", "1.5"]}))
+    assert value_of_text(crp, "1.5") == "1.5"  # which no column of numbers takes
+    assert Columns([crp]).encode(pd.DataFrame({"crp": ["1,5", 2.5]})).tolist() == [[1.5], [2.5]]
