@@ -258,7 +258,12 @@ def test_a_title_above_the_names_is_said_with_the_option_that_reads_it(tmp_path,
         path.write_text("Patients 2024, ward 3\n\n" + "\n".join(map(";".join, rows)) + "\n")
     else:
         pytest.importorskip("openpyxl", reason="needs openpyxl, which the extra excel installs")
-        titled = [["Patients 2024"], [], rows[0], *([int(age), sex, label] for age, sex, label in rows[1:])]
+        titled = [
+            ["Patients 2024", None, None],
+            [None] * 3,
+            rows[0],
+            *([int(age), sex, label] for age, sex, label in rows[1:]),
+        ]
         pd.DataFrame(titled).to_excel(path, header=False, index=False)
     refused(ValueError, "row 3 looks like the names .age, sex, target.: pass header_row=3", path)
     data = load_dataset(path, header_row=3)
