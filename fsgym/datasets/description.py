@@ -270,7 +270,8 @@ def _row(column: Any, is_label: bool) -> dict[str, Any]:
 def _numeric_target(column: Any) -> str:
     """How a target of numbers is predicted as a number: rows that have none must go first."""
     without = int((~np.isfinite(column.to_numpy(np.float64, na_value=np.nan))).sum())
-    return f"remove the {without:,} row(s) without a finite number; {NUMERIC_TARGET}" if without else NUMERIC_TARGET
+    remedy = f"if it is to be predicted as a number, pass {option_text('bins', 16, '--numeric-target')}"
+    return f"remove the {without:,} row(s) without a finite number; {remedy}" if without else remedy
 
 
 def possible_codes(dataset: Dataset) -> list[str]:

@@ -72,7 +72,7 @@ def _as_number(labels: NDArray) -> str:
     if len(odd) > len(texts) // 2:
         return ""
     correct = f"correct {brief(odd[0])} and the like, and " if odd else ""
-    return f", or, if it is a number, {correct}pass bins=16 (--numeric-target)"
+    return f", or, if it is a number, {correct}pass {option_text('bins', 16, '--numeric-target')}"
 
 
 def take_row_groups(frame: pd.DataFrame, column: str, what: str) -> tuple[pd.DataFrame, pd.Series]:
