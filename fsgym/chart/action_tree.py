@@ -12,8 +12,23 @@ from numpy.typing import NDArray
 # The shortest decimal number in an interval, for thresholds that a person reads.
 
 
-def shortest_between(low: float, high: float) -> float:
+def threshold_between(low: float, high: float, offset: float) -> float:
+    """The threshold of a feature for which ``low`` goes left and ``high`` right, of few digits as ``Column.shortest``.
+
+    Without an offset it is a float32, as features are: 0.305, of which 0.30500001 is the value, and not 0.30500002.
+
+    >>> str(np.float32(threshold_between(np.float32(0.305), np.nextafter(np.float32(0.305), np.float32(1)), 0)))
+    '0.305'
+    """
+    if offset:
+        return shortest_between(low + offset, high + offset) - offset
+    return float(np.float32(shortest_between(low, high, single=True)))
+
+
+def shortest_between(low: float, high: float, single: bool = False) -> float:
     """The number with the fewest digits that is at least ``low`` and below ``high``, near the middle.
+
+    ``single``: as a float32, which has both as values.
 
     >>> shortest_between(105.94, 105.96), shortest_between(0.1234, 0.1291), shortest_between(9.9, 10.4)
     (105.95, 0.126, 10.0)
@@ -25,7 +40,7 @@ def shortest_between(low: float, high: float) -> float:
         first = -math.floor(math.log10(size)) - 1
         for digits in range(first, first + 19):
             candidate = float(round(middle, digits))
-            if low <= candidate < high:
+            if low <= (float(np.float32(candidate)) if single else candidate) < high:
                 return candidate
     return low
 

@@ -13,6 +13,7 @@ from fsgym.chart.drawing import draw_svg
 from fsgym.chart.views import BoxView, ChartTerms, views_of
 from fsgym.chart.ways import Way, figures_of
 from fsgym.chart.words import in_mermaid, in_sentences
+from fsgym.text.messages import option_text
 from fsgym.text.sentences import probability_text
 from fsgym.text.speech import cost_text, money_text, said
 
@@ -116,7 +117,11 @@ class Chart:
         others = [*range(n_boxes + 1, self.n_boxes_in_all + 1), *range(n_boxes - 1, 0, -1)]
         enough = next((n for n in others if figures_of(structure, rules, ways, n).loss < nothing), None)
         self.n_boxes_enough = enough
-        remedy = said("chart_never") if enough is None else said("chart_enough", n=enough)
+        remedy = (
+            said("chart_never")
+            if enough is None
+            else said("chart_enough", n=enough, option=option_text("max_boxes", enough))
+        )
         boxes = said("chart_one_box") if n_boxes == 1 else said("chart_boxes", n=n_boxes)
         loss = cost_text(nothing, ".4g")
         return f" {said('chart_worse', boxes=boxes, answer=answer, nothing=loss, remedy=remedy)}"

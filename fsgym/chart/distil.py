@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.chart.action_tree import LEAF, ActionTree, chain_of, shortest_between
+from fsgym.chart.action_tree import LEAF, ActionTree, chain_of, threshold_between
 from fsgym.chart.imitation import imitate, invented_rows
 from fsgym.data.columns import Columns
 from fsgym.rules.states import legal_and_prices
@@ -156,9 +156,7 @@ def _exact_thresholds(policy: PolicyInStates, feature: int, x: NDArray[np.float3
             break
         same = act(middle) == left
         low, high = np.where(inside & same, middle, low), np.where(inside & ~same, middle, high)
-    thresholds = [
-        shortest_between(float(a) + offset, float(b) + offset) - offset for a, b in zip(low, high, strict=True)
-    ]
+    thresholds = [threshold_between(float(a), float(b), offset) for a, b in zip(low, high, strict=True)]
     return chain_of(feature, thresholds, chosen)._replace(exact=exact)
 
 

@@ -82,7 +82,7 @@ BOLD_CHARACTER = 7.6
 INDENT = 14
 SHARE_WIDTH = 62
 N_COLOURS = 8  # of classes; further ones repeat
-HEADLINE_CHARACTERS = 150
+HEADLINE_CHARACTERS, HEADLINE_ON_PAGE = 150, 46  # in a line; on a page, as many as a phone shows
 
 
 class _Place(NamedTuple):
@@ -111,7 +111,7 @@ def draw_svg(
     here : int, optional; the number of a box to mark
     dark : bool, whether its colours follow the reader's choice of light or dark; else it is light, on white
     """
-    head = wrap(headline, HEADLINE_CHARACTERS)
+    head = wrap(headline, HEADLINE_ON_PAGE if dark else HEADLINE_CHARACTERS)
     top = MARGIN + len(head) * (LINE_HEIGHT + 2) + 12
     places, width, height = _places(views, top)
     shown = [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.chart.action_tree import ANY_NUMBER, LEAF, ActionTree, shortest_between
+from fsgym.chart.action_tree import ANY_NUMBER, LEAF, ActionTree, threshold_between
 from fsgym.data.columns import Columns
 
 # Invented cases, which show more of what a policy does than the cases that there are.
@@ -97,9 +97,9 @@ def _grow(
         x = X[reached[:, node], feature[node]].astype(np.float64)
         offset = float(offsets[feature[node]])
         below, above = x[x <= grown.threshold[node]], x[x > grown.threshold[node]]
-        low, high = below.max(initial=-np.inf) + offset, above.min(initial=np.inf) + offset
+        low, high = below.max(initial=-np.inf), above.min(initial=np.inf)
         finite = np.isfinite(low) and np.isfinite(high)  # else the node only asks whether there is a value
-        threshold[node] = shortest_between(low, high) - offset if finite else ANY_NUMBER
+        threshold[node] = threshold_between(low, high, offset) if finite else ANY_NUMBER
     found = ActionTree(
         feature.astype(np.int64),
         threshold,

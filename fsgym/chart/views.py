@@ -54,7 +54,7 @@ def condition_text(limits: tuple[Limit, ...], columns: Columns, alone: str | Non
 
 
 def _interval_text(limit: Limit, column: Column) -> str:
-    low, high = (number_in(column, v + column.offset) for v in (limit.low, limit.high))
+    low, high = (number_in(column, column.shortest(v)) for v in (limit.low, limit.high))
     unit = f" {column.unit}" if column.unit else ""
     if np.isinf(limit.low) and limit.high >= ANY_NUMBER:
         return said("has_value")

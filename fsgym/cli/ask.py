@@ -173,12 +173,16 @@ def _talk(model: Path, session: Session, unfinished: dict[str, Any] | None, file
     """Questions to a person; what is not finished is saved, however it ends."""
     from fsgym.cli.ask_dialog import Dialog
     from fsgym.session.words import ending_text
+    from fsgym.text.speech import ENGLISH, speaking
 
     dialog = Dialog(session, unfinished)
     code = 0
     try:
-        if dialog.run():
-            show(ending_text(session.step))
+        with speaking(ENGLISH._replace(decimal=session.model.acquisitions_.columns.decimal)):
+            ended = dialog.run()
+            if ended:
+                show(ending_text(session.step))
+        if ended:
             if saved:
                 show(f"Session: {file.write(session)}")
             return

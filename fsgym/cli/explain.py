@@ -12,6 +12,7 @@ from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
 from fsgym.text.messages import brief
 from fsgym.text.sentences import belief_text, beliefs_in_words, price_text
+from fsgym.text.speech import ENGLISH, number_text, speaking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def explain(
     model: options.ModelArgument,
     data: options.RowsArgument,
-    row: Annotated[int, typer.Option(help="Number of the row, from 0.")] = 0,
+    row: Annotated[int, typer.Option(help="Number of the row, from 0: the first one below the names.")] = 0,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,
     data_dir: options.DataDirOption = None,
@@ -54,7 +55,9 @@ def explain(
     screen.show(f"Row {row} of {data}", "bold")
     if trained:
         screen.show("The model was trained on this row, so its answer here says little of its answers for new cases.")
-    for text in path_in_words(opened.classifier_for(table.columns), values):
+    with speaking(ENGLISH._replace(decimal=opened.columns.decimal)):
+        paragraphs = path_in_words(opened.classifier_for(table.columns), values)
+    for text in paragraphs:
         screen.show(text.lstrip(), indent=len(text) - len(text.lstrip()))
 
 
@@ -109,6 +112,6 @@ def path_in_words(model: Any, values: dict[str, Any]) -> list[str]:
         price = price_text(entry.price) if number == 1 else price_and_paid(entry.price, entry.spent)
         acquired = entry_text(entry, session.model.acquisitions_.columns)
         paragraphs += [f"{number}. {why}", f"   {acquired} ({price}){change}."]
-    paid = f"paid {session.spent:.4g} for {number} acquisition{'s' * (number != 1)}"
+    paid = f"paid {number_text(session.spent)} for {number} acquisition{'s' * (number != 1)}"
     ending = "Refer to" if session.step.refers else "Answer:"
     return [*paragraphs, f"{ending} {session.step.answer}, {paid}. {session.why()}"]

@@ -32,7 +32,7 @@ from fsgym.cli.train import train
 from fsgym.cli.warm import warm
 from fsgym.support.early_interrupts import interrupts_as_usual
 from fsgym.support.interrupts import interrupts_between_kernels
-from fsgym.text.messages import explain_unknown
+from fsgym.text.messages import as_command, explain_unknown
 
 
 class Commands(TyperGroup):
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         escape_what_streams_lack()
         given = list(sys.argv[1:] if arguments is None else arguments)
         refuse_empty(given)
-        with interrupts_between_kernels():
+        with interrupts_between_kernels(), as_command():
             code = app(args=given, prog_name="fsgym", standalone_mode=False, obj=given)
     except USAGE_ERRORS as error:
         say(f"{_explain_usage(error).rstrip('.')} (see --help)")

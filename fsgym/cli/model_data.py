@@ -172,7 +172,9 @@ class ModelData:
             if data.endswith(NO_TEXT_FILES):
                 remembered = remembered._replace(separator=None)
             if not data.endswith(excel.SUFFIXES):
-                remembered = remembered._replace(sheet=None, header_row=None)
+                remembered = remembered._replace(sheet=None)
+            if data.endswith(excel.SUFFIXES) != training.source.endswith(excel.SUFFIXES):
+                remembered = remembered._replace(header_row=None)
         if self.classifier.bins_ is not None:
             remembered = remembered._replace(bins=self.classifier.bins_)
         changes = {field: value for field, value in self.given._asdict().items() if value and field != "one_hot"}

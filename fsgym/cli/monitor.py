@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DIFFERS = 3  # exit status
 LABEL_LENGTH, ANSWERS_SHOWN = 40, 12
 LEAST_P = 1e-9  # that is shown
+SURE_P = 0.01  # at which a difference is said without reserve; by hand
 
 
 @options.with_sign_options
@@ -118,6 +119,11 @@ def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary,
         p_value = difference.p_value
         exact = f"p = {p_value:.2g}" if p_value >= LEAST_P else f"p < {LEAST_P:g}"
         show(f"  {difference.column or of_target} {difference.text} ({exact})")
+    if min(difference.p_value for difference in compared.differences) > SURE_P:
+        show(
+            f"None is sure (each p is above {SURE_P:g}; of 20 sets of rows that do not differ, one shows as much): "
+            "look at what is named, and run monitor on the next rows before you change anything."
+        )
 
 
 def _shares(classifier: Any, summary: TrainingSummary, answers: Any) -> dict[str, dict[str, float]]:

@@ -168,7 +168,8 @@ HeaderRowOption = Annotated[
     int | None,
     typer.Option(
         metavar="NUMBER",
-        help="Row of an Excel sheet with the names of the columns, from 1; default: the first that is not empty.",
+        help="Row with the names of the columns, from 1, in an Excel sheet or a text file; default: the first that is "
+        "not empty.",
     ),
 ]
 UnitsOption = Annotated[

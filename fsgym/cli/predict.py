@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 ROWS_PER_CALL = 10_000  # classified and written at a time
 SUFFIXES_OF_OUTPUT = (".csv", ".xlsx", ".jsonl")
+ROW_IN_SHEET = "row (from 0)"  # beside the row numbers of a spreadsheet, which count the names, too
 ROWS_OF_SHEET = 2**20 - 1  # below the header, by the format
 
 
@@ -59,7 +60,8 @@ def predict(
 
     Rows that differ from those of the training, such as by a unit, are classified, and one line on stderr says so.
 
-    The output has row (from 0), the columns of --keep, answer, the probability of each class, acquired, and paid.
+    The output has row (from 0: the first one below the names), the columns of --keep, answer, the probability of each
+    class, acquired, and paid.
 
     acquired has the names in order, separated by semicolons; in JSONL it is a list with values and prices. A workbook
     (.xlsx) shows numbers with the decimal sign of the computer that opens it.
@@ -145,7 +147,7 @@ class Writer:
                 made.data_type = "s"
             return made
 
-        sheet.append([cell(name) for name in self.header])
+        sheet.append([cell(name) for name in [ROW_IN_SHEET, *self.header[1:]]])
         for cells, shares, acquired, paid in self._lines(rows, copied):
             sheet.append([cell(value) for value in [*cells, *shares, acquired, paid]])
         with opened_whole(path, binary=True) as file:

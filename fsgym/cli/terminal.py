@@ -16,7 +16,7 @@ from fsgym.text.messages import shortened, visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-MAX_SENTENCE_LENGTH = 380  # characters on stderr; what is longer, such as a list of names, is cut in its middle
+MAX_SENTENCE_LENGTH = 600  # characters on stderr; what is longer, such as a list of names, is cut in its middle
 MAX_WORD_LENGTH = 160  # of these characters
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.text.messages import brief, listing
+from fsgym.text.messages import brief, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ def as_wide_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False) -
         if odd.any() and not odd_is_missing:
             first = cells[odd].iloc[0]
             limit = str(first).strip().startswith(("<", ">", "≤", "≥"))
-            remedy = ", or say what a limit counts as: censored='limit' (--censored limit)" if limit else ""
+            remedy = f", or say what a limit counts as: {option_text('censored', 'limit')}" if limit else ""
             raise ValueError(
                 f"the column {name!r} must hold numbers, got {brief(first)} in {int(odd.sum())} cell(s); "
                 f"correct them, or leave them empty{remedy}"

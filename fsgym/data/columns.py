@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 
 from fsgym.data.cells import MISSING_WORDS, UnmatchedCells, as_bools, as_numbers, level_codes, stripped
 from fsgym.data.checks import check_names
-from fsgym.data.written import CENSORED, THOUSANDS, Remarks, Writing, read_written
+from fsgym.data.written import (
+    CENSORED,
+    THOUSANDS,
+    Remarks,
+    Writing,
+    other_decimal,
+    read_written,
+    refuse_other_decimal,
+)
 from fsgym.support.checks import check_choice
-from fsgym.text.messages import brief, explain_unknown, listing, warn_caller
+from fsgym.text.messages import brief, explain_unknown, listing, option_text, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,6 +98,9 @@ class Column(NamedTuple):
         """
         if self.kind == "number":
             if self.is_written and cells.dtype.kind not in "biufc":
+                point = other_decimal((cell for cell in cells if isinstance(cell, str)), self.writing)
+                if point is not None:
+                    refuse_other_decimal(point, self.name)
                 remarks = Remarks({}, {})
                 read = read_written(cells, self.writing, is_number=True, remarks=remarks)
                 cells = read if remarks.marks.get(self.name, self.unit) == self.unit else cells
@@ -219,6 +230,11 @@ class Columns(Sequence[Column]):
         """The names of the features, in the order of ``encode``."""
         return tuple(name for c in self._columns for name in c.feature_names)
 
+    @property
+    def decimal(self) -> str:
+        """The decimal sign of the numbers in the table."""
+        return next((c.decimal for c in self._columns if c.kind == "number"), ".")
+
     def encodes_like(self, other: Columns) -> bool:
         """Whether both encode a table as the same features in the same order and with the same offsets."""
         return self._encoding == other._encoding
@@ -313,7 +329,8 @@ class Columns(Sequence[Column]):
         if absent and missing_columns == "error":
             raise ValueError(
                 f"the table must have the column{'s' * (len(absent) > 1)} {listing(map(repr, absent))}, got "
-                f"{listing(table.columns)}; add what is missing, or pass missing_columns='unavailable'"
+                f"{listing(table.columns)}; add what is missing, or pass "
+                f"{option_text('missing_columns', 'unavailable')}"
             )
         features = np.full((len(table), self.n_features), np.nan, np.float32)
         unseen: dict[str, UnmatchedCells] = {}

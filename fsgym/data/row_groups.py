@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.text.messages import brief
+from fsgym.text.messages import brief, option_text
 
 N_DRAWS = 10  # random assignments tried while none is good enough; our choice
 CLOSE_SHARE = 0.05  # deviation from the share of each class, up to which the first assignment is used; our choice
@@ -66,7 +66,11 @@ def check_splittable(y: NDArray[np.int64], groups: NDArray[np.int64] | None, cla
     counts, unit = units_by_class(y, groups, len(classes)), "row" if groups is None else "group of rows"
     if (counts == 1).any():
         rare = classes[int(np.flatnonzero(counts == 1)[0])]
-        number = "; if the target is a number, pass bins=16 (--numeric-target)" if classes.dtype.kind == "f" else ""
+        number = (
+            f"; if the target is a number, pass {option_text('bins', 16, '--numeric-target')}"
+            if classes.dtype.kind == "f"
+            else ""
+        )
         raise ValueError(
             f"class {rare!s} of {name!r} has a single {unit}, but a stratified split needs two; "
             f"drop or merge that class{number}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import decimal
 import re
-import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from fsgym.data.cells import MISSING_WORDS, as_numbers, merged_cells
 from fsgym.data.scaling import float32_offsets
 from fsgym.data.written import Writing, signs_of, written_number
-from fsgym.text.messages import brief
+from fsgym.text.messages import brief, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +63,11 @@ class Suspicion(NamedTuple):
 
     def sentence(self, column: str) -> str:
         """The suspicion and its remedy, about a column that is named in words."""
-        return f"{column} {'has ' if self.text[0].isdigit() else ''}{self.text}; {self.remedy}"
+        return f"{self.about(column)}; {self.remedy}"
+
+    def about(self, column: str) -> str:
+        """The suspicion alone."""
+        return f"{column} {'has ' if self.text[0].isdigit() else ''}{self.text}"
 
 
 class _Cells(NamedTuple):
@@ -211,16 +214,16 @@ def check_numeric(column: pd.Series) -> None:
     if lost and column.notna().any():
         first = column[column.notna()].iloc[0]
         raise ValueError(
-            f"numeric names {name!r}, but none of its cells is a plain number (the first is {_quoted(str(first))}); "
-            "write them as plain numbers, such as 1499.5"
+            f"{option_text('numeric')} names {name!r}, but none of its cells is a plain number (the first is "
+            f"{_quoted(str(first))}); write them as plain numbers, such as 1499.5"
         )
 
 
 def _option(option: str, name: str) -> str:
-    """How an option is given for a column, in Python and on the command line."""
+    """How an option is given for a column."""
     if len(name) > MAX_NAME_LENGTH:
-        return f"{option}=[its whole name] (--{option})"
-    return f"{option}=[{name!r}] (--{option} {shlex.quote(name)})"
+        return f"{option_text(option)} with its whole name"
+    return option_text(option, [name])
 
 
 def _pass(name: str, *options: str) -> str:
@@ -309,7 +312,7 @@ def _check_texts(present: Any, name: str) -> Suspicion | None:
         return Suspicion("identifier", "is unique in each row", _pass(name, "drop", "category"))
     if len(cells.texts) > MAX_LEVELS:
         said = f"has {len(cells.texts)} levels"
-        together = f"row_groups={name!r} (--row-groups) where it names what several rows are of, such as a patient"
+        together = f"{option_text('row_groups', name)} where it names what several rows are of, such as a patient"
         return Suspicion("many levels", said, f"merge rare levels, or {_pass(name, 'category', 'drop')}, or {together}")
     return _alike(cells, name, cased=True)
 
@@ -375,16 +378,16 @@ def _nearly_numeric(cells: _Cells, name: str) -> Suspicion | None:
     if n_plain and all(getattr(written_number(cells.texts[i], Writing()), "mark", "") for i in odd):
         remedy = f"write them alike, or {_pass(name, 'numeric', 'category', 'drop')}"
     elif n_plain:
-        numeric = f"{_option('numeric', name)[:-1]}; its other cells become missing)"
+        numeric = f"{_option('numeric', name)} (its other cells become missing)"
         remedy = f"pass {numeric}, {_option('category', name)} or {_option('drop', name)}"
     else:
         remedy = f"write plain numbers, or {_pass(name, 'category', 'drop')}"
     if any(matches[i]["sign"] in LIMITS for i in written):  # type: ignore[index]
-        remedy = f"pass censored='limit' (--censored limit, half or missing) for the limits, or {remedy}"
+        remedy = f"pass {option_text('censored', 'limit')} (or half, or missing) for the limits, or {remedy}"
     if 2 * len(commas) > len(odd):
-        remedy = f"pass decimal=',' (--decimal ,) if that is a decimal comma, or {remedy}"
+        remedy = f"pass {option_text('decimal', ',')} if that is a decimal comma, or {remedy}"
     if "," in shown.unclear and "," not in shown.decimals:
-        remedy = f"pass thousands=',' (--thousands ,) if that separates thousands, or {remedy}"
+        remedy = f"pass {option_text('thousands', ',')} if that separates thousands, or {remedy}"
     return Suspicion("nearly numeric", said, remedy)
 
 

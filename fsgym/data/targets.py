@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.support.checks import check_choice, is_integer
-from fsgym.text.messages import brief, listing
+from fsgym.text.messages import brief, listing, option_text
 from fsgym.text.speech import number_text, said
 
 OrderedCosts = Literal["linear", "squared"]
@@ -42,7 +42,7 @@ def costs_of_order(ordered: Sequence[Any], classes: Sequence[Any], costs: str) -
     if len(texts) > MAX_GRADES:
         raise ValueError(
             f"ordered must list at most {MAX_GRADES} classes, and there are {len(texts)}; a number is a target with "
-            "bins=... (--numeric-target)"
+            f"{option_text('bins', command='--numeric-target')}"
         )
     twice = [grade for grade, n in Counter(grades).items() if n > 1]
     unknown = [grade for grade in grades if grade not in texts]
@@ -258,7 +258,8 @@ def check_target_numbers(numbers: Any, n_samples: int | None = None) -> NDArray[
     if cell is not None or values.dtype.kind not in "buifO":
         what = f"the text {brief(str(cell))}" if cell is not None else f"dtype {values.dtype}"
         raise TypeError(
-            f"a numeric target must hold numbers, got {what}; leave bins (--numeric-target) out for classes"
+            f"a numeric target must hold numbers, got {what}; leave "
+            f"{option_text('bins', command='--numeric-target')} out for classes"
         )
     try:
         values = values.astype(np.float64)

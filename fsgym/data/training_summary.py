@@ -27,8 +27,9 @@ SHARE_OF_CLASSES = 0.2  # of this level, for the one test of the classes beside 
 MAX_COLUMNS = 100  # in a summary, those first that are acquired most often; by hand, for some 50 KB
 MAX_CUTS = 50  # of a column; the Kolmogorov-Smirnov distance at 50 quantiles is at most .02 below the true one
 MAX_LEVELS = 200  # of a column; one with more is compared by its missing values alone
-FACTORS = (10.0, 60.0, 100.0, 1000.0, 3600.0, 1e6)  # between units, as g and mg; also in words.js
-LEAST_RATIO = 2.0  # of the medians, at which another factor is looked for, as 2.54 or 18
+FACTORS = (10.0, 60.0, 100.0, 1000.0, 3600.0)  # between units, as g and mg; also in words.js
+LEAST_RATIO, MOST_RATIO = 2.0, 10_000.0  # of the medians, between which another factor is looked for, as 2.54 or 18
+FEWEST_VALUES = 10  # distinct ones, that can show such a factor; by hand
 FITS_AT = 0.01  # p-value: divided by a factor, values that do not differ at this level look like it
 COLUMNS_SAID, MAX_ROWS = 3, 2**53  # columns that the sentence explains; rows that a file may speak of
 
@@ -493,7 +494,8 @@ def _factor(summary: ColumnSummary, column: Column, x: NDArray[np.float32]) -> f
     """
     numbers = x.astype(np.float64) + column.offset
     ratio = np.median(numbers) / middle if (middle := _median(summary) + column.offset) else 0.0
-    other = [float(f"{ratio:.3g}")] if ratio >= LEAST_RATIO or 0 < ratio <= 1 / LEAST_RATIO else []
+    is_factor = LEAST_RATIO <= max(ratio, 1 / ratio) <= MOST_RATIO if ratio > 0 else False
+    other = [float(f"{ratio:.3g}")] if is_factor and len(np.unique(x)) >= FEWEST_VALUES else []
     for candidates in ([*FACTORS, *(1 / f for f in FACTORS)], other):
         fits = {}
         for factor in candidates:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.data.cells import MISSING_WORDS
+from fsgym.text.messages import option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,11 +113,11 @@ def written_number(text: str, writing: Writing) -> WrittenNumber | None:
 def plain_text(text: str, writing: Writing) -> str | None:
     """A number with a decimal point and without thousands separators; None where the text is none.
 
-    Where the decimal sign is a comma, a point is one, too, if it cannot separate thousands.
+    Where the decimal sign is a comma, a point is none: a number has one reading.
 
     >>> german = Writing(",")
     >>> plain_text("1,5", german), plain_text("1.5", german), plain_text("1.007", german)
-    ('1.5', '1.5', None)
+    ('1.5', None, None)
     >>> plain_text("1.007", Writing(",", ".")), plain_text("1,007", Writing())
     ('1007', None)
     """
@@ -124,9 +125,28 @@ def plain_text(text: str, writing: Writing) -> str | None:
         return text.replace(",", ".")
     if writing.thousands and _grouped_pattern(writing.decimal, writing.thousands).fullmatch(text):
         return re.sub(THOUSANDS[writing.thousands], "", text).replace(",", ".")
-    if writing.decimal == "," and writing.thousands != "." and _plain_pattern(".").fullmatch(text):
-        return None if _GROUPED.fullmatch(text) else text
     return None
+
+
+def other_decimal(texts: Iterable[str], writing: Writing) -> str | None:
+    """The first text that is a number only if its point is a decimal sign, where that is a comma; None without one.
+
+    >>> other_decimal(["12", "1,5", "p7", "1.5"], Writing(","))
+    '1.5'
+    """
+    if writing.decimal == ".":
+        return None
+    points = (text for text in texts if "." in text and _plain_pattern(".").fullmatch(text.strip()))
+    return next((text for text in points if plain_text(text.strip(), writing) is None), None)
+
+
+def refuse_other_decimal(text: str, name: str, what: str = "") -> None:
+    """ValueError about a number with a decimal point, found by ``other_decimal``."""
+    raise ValueError(
+        f"the column {name!r}{what} has {text!r}, but its numbers have decimal commas; write it as "
+        f"{text.replace('.', ',')!r}, or all numbers with points, which {option_text('decimal', '.')} reads; cells "
+        f"that are no numbers need {option_text('category', [name])}"
+    )
 
 
 @cache

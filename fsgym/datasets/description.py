@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +15,7 @@ from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.repeated import DUPLICATES, RepeatedRows, copied_columns, repeated_rows
 from fsgym.support.checks import check_number
-from fsgym.text.messages import explain_unknown, listing, warn_caller
+from fsgym.text.messages import explain_unknown, listing, option_text, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 SHOWN_LEVELS, LONGEST_LEVEL = 4, 20  # levels of a column, and characters of a level
 FEW_NUMBERS, FEWEST_ROWS = range(3, 11), 30  # distinct whole numbers that may be a code, in so many rows; by hand
 MANY_NUMBERS = 20  # by hand: of a target; with more of them it is rather a number than a class
-NUMERIC_TARGET = "if it is to be predicted as a number, pass bins=16 (--numeric-target)"
 FIELDS = ("column", "type", "levels", "low", "high", "missing", "price", "unit", "suspicion", "remedy")
 TEXT_KINDS = (
     "nearly numeric",
@@ -183,7 +181,7 @@ def _note_copies(table: pd.DataFrame, rows: list[dict[str, Any]]) -> None:
     columns = [_plain(table.iloc[:, k]) for k in compared]
     for place, (other, equal) in copied_columns(columns, labels[0] if labels else None).items():
         row, of = rows[compared[place]], rows[compared[other]]
-        option = f"drop={[row['column']]!r} (--drop {shlex.quote(row['column'])})"
+        option = option_text("drop", [row["column"]])
         if of["type"] == "classes":
             known = "class" if of["levels"] else "number"
             row["suspicion"] = f"tells the {known} in each row, as a copy of {of['column']}"
@@ -228,7 +226,9 @@ def repeated_in_words(found: RepeatedRows, row_groups: str | None = None, equal_
         text += " and in the class"
     elif found.n_same_class:
         text += f", {also} in the class, too"
-    remedy = "--row-groups duplicates keeps them together" + (f" (with --drop {','.join(but)})" if but else "")
+    remedy = f"{option_text('row_groups', 'duplicates')} keeps them together" + (
+        f" (with {option_text('drop', but)})" if but else ""
+    )
     if equal_stay and not but:
         return f"{text}; they stay together in each split"
     if row_groups is not None and not equal_stay:
@@ -270,7 +270,8 @@ def _row(column: Any, is_label: bool) -> dict[str, Any]:
 def _numeric_target(column: Any) -> str:
     """How a target of numbers is predicted as a number: rows that have none must go first."""
     without = int((~np.isfinite(column.to_numpy(np.float64, na_value=np.nan))).sum())
-    return f"remove the {without:,} row(s) without a finite number; {NUMERIC_TARGET}" if without else NUMERIC_TARGET
+    remedy = f"if it is to be predicted as a number, pass {option_text('bins', 16, '--numeric-target')}"
+    return f"remove the {without:,} row(s) without a finite number; {remedy}" if without else remedy
 
 
 def possible_codes(dataset: Dataset) -> list[str]:
@@ -301,8 +302,8 @@ def _code_note(cells: Any) -> str:
 
 def _remedy_of_note(name: str, note: str, code: str) -> str:
     if note:
-        return f"it may be dropped: --drop {name}"
-    return f"if they count nothing, pass category=[{name!r}] (--category {shlex.quote(name)})" if code else ""
+        return f"it may be dropped: {option_text('drop', [name])}"
+    return f"if they count nothing, pass {option_text('category', [name])}" if code else ""
 
 
 def _type_of(column: Any, suspicion: Suspicion | None) -> str:

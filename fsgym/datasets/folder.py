@@ -18,7 +18,7 @@ from fsgym.data.reading.files import check_file, join_arrays, read_csv, read_jso
 from fsgym.data.reading.numbers import AS_PLAIN, Found
 from fsgym.data.reading.reading import OF_NUMBERS, TABLE_SUFFIXES, USE_OF, Reading, dataset_of_table, read_columns
 from fsgym.data.suspicions import find_merged
-from fsgym.text.messages import brief, listing
+from fsgym.text.messages import brief, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,8 +238,8 @@ def _found_in_all(read: list[tuple[pd.DataFrame, Found]], numeric: Collection[st
     writing = read[0][1].writing
     if any(found.writing != writing for _, found in read):
         raise ValueError(
-            f"the numbers of {what} are written in different ways; name the signs with decimal=... and "
-            "thousands=... (--decimal, --thousands), or write them alike"
+            f"the numbers of {what} are written in different ways; name the signs with "
+            f"{option_text('decimal')} and {option_text('thousands')}, or write them alike"
         )
     marks = {name: mark for _, found in read for name, mark in found.marks.items()}
     for name, mark in marks.items():
@@ -247,7 +247,7 @@ def _found_in_all(read: list[tuple[pd.DataFrame, Found]], numeric: Collection[st
         if any(found.marks.get(name, mark if name in numeric else "") != mark for found in given):
             raise ValueError(
                 f"the column {name!r} of {what} has numbers with {mark!r} in one file and others in another; write "
-                f"them alike, or pass drop=[{name!r}] (--drop {name})"
+                f"them alike, or pass {option_text('drop', [name])}"
             )
     return Found(writing, marks)
 

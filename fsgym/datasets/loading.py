@@ -27,7 +27,7 @@ from fsgym.data.row_groups import shared_group
 from fsgym.data.targets import BinAnswers, Bins, OrderedCosts
 from fsgym.datasets import folder
 from fsgym.datasets.generators import GENERATORS, load_generated
-from fsgym.text.messages import brief, explain_unknown
+from fsgym.text.messages import brief, explain_unknown, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -268,7 +268,7 @@ def find_source(name: str | bytes, data_dir: Any = None) -> FoundDataset:
     except OSError:  # too long for a path
         is_folder = False
     if is_folder:
-        raise IsADirectoryError(f"{name} is a folder; name a file in it, or pass it as data_dir (--data-dir)")
+        raise IsADirectoryError(f"{name} is a folder; name a file in it, or pass it as {option_text('data_dir')}")
     data_folder = folder.find_folder(data_dir)
     records = {} if data_folder is None else folder.read_manifest(data_folder)
     if data_folder is not None and name in records:

@@ -17,7 +17,7 @@ from fsgym.data.reading.files import READ_ERRORS, first_line
 from fsgym.data.reading.frames import check_size, take_target
 from fsgym.data.reading.reading import OF_NUMBERS, Reading, dataset_of_table
 from fsgym.datasets.folder import drop_features
-from fsgym.text.messages import listing
+from fsgym.text.messages import listing, option_text
 
 TIMEOUT_SECONDS = 30.0  # of a connection
 AS_PUBLISHED = Reading()
@@ -101,7 +101,9 @@ def load_from_openml(which: str | int, entry: Entry | None = None, reading: Read
     what = f"the OpenML set {which!r}"
     labels_named = list(bunch.target_names or [])
     if len(labels_named) != 1:
-        raise ValueError(f"{what} must have one target column, got {len(labels_named)}; name it with target=...")
+        raise ValueError(
+            f"{what} must have one target column, got {len(labels_named)}; name it with {option_text('target')}"
+        )
     label = labels_named[0]
     if hasattr(bunch.data, "toarray"):
         check_size(bunch.data.shape[0], bunch.data.shape[1], what)
@@ -169,7 +171,7 @@ def _fetch(which: str | int, data_id: int | None, target: str) -> Any:
         raise _damaged(which, error) from None
     remedy = "give the path of a CSV file of your own"
     if data_id is not None:
-        remedy = f"put {which}.csv into a folder and name it with data_dir (--data-dir) or the variable FSGYM_DATA"
+        remedy = f"put {which}.csv into a folder and name it with {option_text('data_dir')} or the variable FSGYM_DATA"
     raise OSError(f"the data set {which!r} could not be loaded from OpenML ({reason}); check the network, or {remedy}")
 
 

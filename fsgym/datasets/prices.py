@@ -12,7 +12,7 @@ from fsgym.data.cells import plain_number
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import read_json, read_rows
 from fsgym.datasets.folder import find_folder
-from fsgym.text.messages import brief, did_you_mean, listing
+from fsgym.text.messages import brief, did_you_mean, listing, option_text
 
 
 def load_costs(
@@ -74,8 +74,8 @@ def load_costs(
         folder = find_folder(data_dir)
         if folder is None:
             raise FileNotFoundError(
-                f"the prices of {str(path)!r} need a folder with a costs.json; name one with data_dir "
-                "or the variable FSGYM_DATA"
+                f"the prices of {str(path)!r} need a folder with a costs.json; name one with "
+                f"{option_text('data_dir')} or the variable FSGYM_DATA"
             )
         wanted, path = str(path), folder / "costs.json"
     prices, is_entry = _prices_from_csv(path) if path.suffix == ".csv" else _prices_from_json(path, wanted)
@@ -83,7 +83,7 @@ def load_costs(
         unknown = [k for k in prices if k not in known]
         if unknown and not is_entry:
             hint = did_you_mean(unknown[0], map(str, known)) or (
-                "; a group is priced by its name, and groups are given with groups (--groups)"
+                f"; a group is priced by its name, and groups are given with {option_text('groups')}"
             )
             raise ValueError(f"{path} prices {unknown[0]!r}, which is none of the acquisitions {listing(known)}{hint}")
         missing = [k for k in known if k not in prices]

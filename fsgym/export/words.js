@@ -293,12 +293,11 @@ const FsgymWords = (() => {
     else if (isMark && number.endsWith(unit)) number = number.slice(0, -unit.length).trimEnd();
     if (limit && !["limit", "half"].includes(censored)) return null;
     const sign = decimal === "," ? "," : "\\.", group = { ",": ",", ".": "\\.", "'": "['’]", " ": "[ \u00a0\u202f]" }[thousands];
-    const isGrouped = /^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+$/.test(number); // with points, which then may be for thousands
     let plain = null;
     if (plainNumber(sign).test(number)) plain = number;
     else if (group && new RegExp(`^[+-]?[1-9][0-9]{0,2}(${group}[0-9]{3})+(${sign}[0-9]*)?$`).test(number)) {
       plain = number.replace(new RegExp(group, "g"), "");
-    } else if (decimal === "," && thousands !== "." && plainNumber("\\.").test(number) && !isGrouped) plain = number;
+    }
     if (plain === null) return null;
     plain = plain.replace(",", ".");
     return limit.startsWith("<") || limit.startsWith("≤") ? (censored === "half" ? String(Number(plain) / 2) : plain) : plain;
@@ -326,7 +325,7 @@ const FsgymWords = (() => {
   // By which factor between two units a value outside the range would be in it; "" if by none, or by many.
   function factorHint(value, column) {
     const fits = (v) => v !== 0 && isWithin(Math.fround(v - column.offset), column);
-    const found = [10, 60, 100, 1000, 3600, 1e6].flatMap((factor) => [
+    const found = [10, 60, 100, 1000, 3600].flatMap((factor) => [
       ...(fits(value * factor) ? [said("factor_times", { factor })] : []),
       ...(fits(value / factor) ? [said("factor_divided", { factor })] : []),
     ]);

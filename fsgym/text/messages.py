@@ -6,10 +6,13 @@ import difflib
 import inspect
 import json
 import reprlib
+import shlex
 import sys
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from itertools import islice
 from typing import Any, TypeVar
@@ -162,6 +165,44 @@ def suggests_parameters(function: Function) -> Function:
         return function(*args, **given)
 
     return checked  # type: ignore[return-value]
+
+
+# Options, which are parameters in Python and begin with -- in a command.
+
+_in_command: ContextVar[bool] = ContextVar("in_command", default=False)
+
+
+@contextmanager
+def as_command() -> Iterator[None]:
+    """Name options as the command line has them, in this thread or task."""
+    token = _in_command.set(True)
+    try:
+        yield
+    finally:
+        _in_command.reset(token)
+
+
+def option_text(name: str, value: Any = ..., command: str | None = None) -> str:
+    """How a user gives an option: as a parameter in Python, as an option of a command where one runs.
+
+    Parameters
+    ----------
+    name : str, the parameter in Python
+    value : optional; without it only the name is said
+    command : str, optional; what the command has, if that is not ``--name VALUE``
+
+    >>> option_text("drop", ["pid"]), option_text("bins", 16, "--numeric-target"), option_text("sheet")
+    ("drop=['pid']", 'bins=16', 'sheet')
+    >>> with as_command():
+    ...     option_text("drop", ["pid"]), option_text("bins", 16, "--numeric-target"), option_text("header_row")
+    ('--drop pid', '--numeric-target', '--header-row')
+    """
+    if not _in_command.get():
+        return name if value is ... else f"{name}={value!r}"
+    flag = "--" + name.replace("_", "-")
+    if command is not None or value is ...:
+        return command or flag
+    return f"{flag} {shlex.quote(','.join(value) if isinstance(value, list | tuple) else str(value))}"
 
 
 # Warnings that point at the user's code.

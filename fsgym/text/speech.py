@@ -24,11 +24,13 @@ class Speech(NamedTuple):
     language : str, one of ``languages()``
     currency : str, the unit of the prices, such as "EUR"; "" shows plain numbers
     same_unit : bool, whether costs of errors have this unit, too, as they have at ``lam=1``
+    decimal : str, the decimal sign of prices and costs; "" is that of the language
     """
 
     language: str = "en"
     currency: str = ""
     same_unit: bool = False
+    decimal: str = ""
 
 
 ENGLISH = Speech()
@@ -98,7 +100,7 @@ def number_text(value: float, form: str = ".4g") -> str:
     text = f"{same:{form}}"
     if "e" in text and 1e-9 <= abs(same) < 1e15:  # by hand
         text = f"{same:.0f}" if abs(same) >= 1 else f"{Decimal(text):f}"
-    return text.replace(".", said("decimal"))
+    return text.replace(".", _spoken.get().decimal or said("decimal"))
 
 
 def money_text(price: float, form: str = ".4g") -> str:

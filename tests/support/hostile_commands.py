@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import signal
 import sys
 import traceback
@@ -52,7 +53,7 @@ BASES: dict[str, tuple[list[str], list[str]]] = {  # arguments and options of a 
 }
 INPUTS = ("", "{}\n", "not json\n", '{"answer": {"crp": NaN}}\n', '{"stop": true}\n', "[" * 100_000 + "\n", "\x00\n")
 SECONDS = 60  # after which a command counts as one that never answers
-LONGEST_LINE = 400  # characters of a sentence on stderr
+LONGEST_LINE = 620  # characters of a sentence on stderr
 
 
 HARMLESS = ("help", "version")
@@ -248,7 +249,8 @@ def faults_of(outcome: Outcome) -> list[str]:
         found.append(f"output before a mistake: {outcome.out[:100]!r}")
     if outcome.code == 2 and len([line for line in lines if line.startswith("fsgym: ")]) != len(lines):
         found.append(f"other lines on stderr: {outcome.err[:200]!r}")
-    if "Traceback" in outcome.err or "Error(" in outcome.err or "object at 0x" in outcome.err:
+    python = "Traceback" in outcome.err or "Error(" in outcome.err or "object at 0x" in outcome.err
+    if python or re.search(r"\b(pass|with|or|name one) [a-z_]+=[\['\"]", outcome.err):
         found.append("words of Python in a sentence")
     found += [f"a line of {len(line)} characters" for line in lines if len(line) > LONGEST_LINE]
     odd = sorted({c for c in outcome.err + outcome.out if not c.isprintable() and c not in "\n\t\u00a0\u200c\u200d"})

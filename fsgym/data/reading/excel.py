@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fsgym.data.reading import files
+from fsgym.data.reading.header import are_names, header_hint
 from fsgym.data.written import WrittenNumber
-from fsgym.text.messages import brief, listing
+from fsgym.text.messages import brief, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SUFFIXES = (".xlsx", ".xlsm")
+FIRST_ROWS = 20  # among which the names are looked for, for a message; by hand
 # In a format: what is quoted or escaped, which is shown as it is; the width of a sign, a sign that fills, and [Red].
 _NO_DIGITS = re.compile(r'"([^"]*)"|\\(.)|[_*].|\[[^\]]*\]')
 
@@ -118,7 +120,7 @@ def _only_filled(tables: dict[str, list[list[Any]]], path: Path) -> list[list[An
     filled = [name for name, rows in tables.items() if any(v is not None for row in rows for v in row)]
     if len(filled) > 1:
         largest = max(filled, key=lambda name: sum(v is not None for row in tables[name] for v in row))
-        raise ValueError(f"{path} has several sheets, {listing(filled)}; name one with sheet={largest!r} (--sheet)")
+        raise ValueError(f"{path} has several sheets, {listing(filled)}; name one with {option_text('sheet', largest)}")
     return tables[filled[0]] if filled else []
 
 
@@ -138,10 +140,13 @@ def _table_of(rows: list[list[Any]], path: Path, header_row: int | None) -> pd.D
     used = [k for k in range(width) if header[k] is not None or any(row[k] is not None for row in body)]
     nameless = next((k for k in used if header[k] is None), None)
     if nameless is not None:
-        raise ValueError(
-            f"column {nameless + 1} of {path} has no name in row {start}; name it there, or name the row of the names "
-            "with header_row=... (--header-row)"
-        )
+        hint = f"name it there, or say with {option_text('header_row')} which row has the names"
+        for number, row in enumerate(rows[1:FIRST_ROWS], start + 1):
+            cells = [row[k] if k < len(row) else None for k in used]
+            if header_row is None and are_names(cells):
+                hint = header_hint(number, cells)
+                break
+        raise ValueError(f"column {nameless + 1} of {path} has no name in row {start}; {hint}")
     names = [str(header[k]).strip() for k in used]
     columns = [pd.Series([row[k] for row in body], dtype=object).infer_objects() for k in used]
     return pd.concat(columns, axis=1).set_axis(names, axis=1)

@@ -12,7 +12,7 @@ from fsgym.data.cells import as_numbers, as_wide_numbers, level_order, level_tex
 from fsgym.data.columns import Column, Columns
 from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import float32_offsets
-from fsgym.text.messages import brief, did_you_mean, listing
+from fsgym.text.messages import brief, did_you_mean, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,8 +49,8 @@ def take_target(frame: pd.DataFrame, target: str, what: str, is_number: bool = F
     if is_number and labels.dtype.kind not in "biuf":
         odd = next((v for v in labels if plain_number(str(v).strip()) is None), labels[0])
         raise ValueError(
-            f"the target column {target!r} of {what} must hold numbers, got {brief(odd)}; correct it, or leave bins "
-            "(--numeric-target) out for classes"
+            f"the target column {target!r} of {what} must hold numbers, got {brief(odd)}; correct it, or leave "
+            f"{option_text('bins', command='--numeric-target')} out for classes"
         )
     if labels.dtype.kind == "f" and (labels == np.floor(labels)).all() and np.abs(labels).max() < 2**53:
         labels = labels.astype(np.int64)
@@ -72,7 +72,7 @@ def _as_number(labels: NDArray) -> str:
     if len(odd) > len(texts) // 2:
         return ""
     correct = f"correct {brief(odd[0])} and the like, and " if odd else ""
-    return f", or, if it is a number, {correct}pass bins=16 (--numeric-target)"
+    return f", or, if it is a number, {correct}pass {option_text('bins', 16, '--numeric-target')}"
 
 
 def take_row_groups(frame: pd.DataFrame, column: str, what: str) -> tuple[pd.DataFrame, pd.Series]:
@@ -82,7 +82,7 @@ def take_row_groups(frame: pd.DataFrame, column: str, what: str) -> tuple[pd.Dat
     """
     if column not in frame.columns:
         raise ValueError(
-            f"{what} has no column {column!r} for row_groups (--row-groups)"
+            f"{what} has no column {column!r} for {option_text('row_groups')}"
             + (did_you_mean(column, frame.columns) or f"; its columns are {listing(frame.columns, 40)}")
         )
     groups: Any = frame[column]
@@ -150,7 +150,7 @@ def _infer_column(cells: Any, is_category: bool, is_numeric: bool, one_hot: bool
     if not is_category and len(levels) > MAX_TEXT_LEVELS and 2 * len(levels) > len(cells):
         raise ValueError(
             f"the text column {name!r} has {len(levels)} distinct values in {len(cells)} rows, which looks like an "
-            "identifier; drop it (drop=[...], or --drop on the command line)"
+            f"identifier; drop it: {option_text('drop', [name])}"
         )
     return Column(name, "category" if one_hot else "codes", tuple(levels))
 

@@ -17,7 +17,7 @@ from fsgym.data.reading.reading import Reading, check_reading, declared_in, tabl
 from fsgym.data.reading.tables import read_table
 from fsgym.data.written import Writing, plain_text
 from fsgym.support.checks import check_choice
-from fsgym.text.messages import brief, closest, explain_unknown, listing
+from fsgym.text.messages import brief, closest, explain_unknown, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +112,9 @@ def read_file_for(
     else:
         between = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
         used = dict.fromkeys((*columns.names, *others, *as_numbers))
-        table, _ = read_table(path, separator=between, declared=declared, as_text=texts, only=used)
+        table, _ = read_table(
+            path, separator=between, declared=declared, header_row=reading.header_row, as_text=texts, only=used
+        )
     for column in numbers:  # so that no text is read once more, by the signs of the model
         if column.name in table.columns and table[column.name].dtype.kind not in "biufc":
             table[column.name] = as_wide_numbers(table[column.name], column.name, column.odd_is_missing)
@@ -140,7 +142,8 @@ def select_columns(
             f"{what} lacks the column{'s' * (len(absent) > 1)} {listing(map(repr, absent), 5)} of the model, "
             f"its columns are {listing(table.columns, 5)}; "
             + (f"is {close!r} what the model calls {absent[0]!r}? Otherwise " if close else "")
-            + "add what is missing, or pass missing_columns='unavailable' (--missing-columns unavailable)"
+            + "add what is missing, or pass "
+            + option_text("missing_columns", "unavailable")
         )
     return table.reindex(columns=list(columns.names))
 

@@ -16,11 +16,13 @@ from fsgym.data.written import (
     are_plain,
     censored_text,
     marks_text,
+    other_decimal,
     plain_text,
     read_written,
+    refuse_other_decimal,
     signs_of,
 )
-from fsgym.text.messages import brief, warn_caller
+from fsgym.text.messages import brief, option_text, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,8 +110,11 @@ def numbers_of(
             raise ValueError(
                 f"the column {name!r} of {what} has {odd!r}, whose {NAMES_OF_SIGNS[writing.thousands][:-1]} cannot "
                 "separate thousands, as those of other numbers do; correct it, or pass "
-                f"decimal={writing.thousands!r} (--decimal {writing.thousands})"
+                f"{option_text('decimal', writing.thousands)}"
             )
+        point = None if name in declared.plain else other_decimal(texts[name], writing)
+        if point is not None and (numbers is not None or name in declared.numeric):
+            refuse_other_decimal(point, name, f" of {what}")
         if numbers is None and (name in declared.plain or _has_levels(read, declared)):
             read = with_plain_texts(cells, Writing())  # as they are written, so that a later table has them, too
         frame[name] = read if numbers is None else numbers
@@ -181,19 +186,19 @@ def _writing_of(shown: dict[str, Signs], declared: Declared, what: str) -> Writi
     if fault is not None:
         raise ValueError(
             f"the column {column_of[fault]!r} of {what} has {fault!r}, whose {NAMES_OF_SIGNS[decimal]} separate "
-            f"thousands; pass thousands={decimal!r} (--thousands {decimal}){_instead(declared)}"
+            f"thousands; pass {option_text('thousands', decimal)}{_instead(declared)}"
         )
     unclear = signs.unclear.get(".") if decimal == "," and thousands != "." else None
     if unclear is not None:
         raise ValueError(
             f"the column {column_of[unclear]!r} of {what} has {unclear!r}, whose point may separate thousands, as the "
-            "decimal sign is a comma; pass thousands='.' (--thousands .), or decimal='.' (--decimal .)"
+            f"decimal sign is a comma; pass {option_text('thousands', '.')}, or {option_text('decimal', '.')}"
         )
     return Writing(decimal, thousands or "", declared.censored or usual.censored)
 
 
 def _instead(declared: Declared) -> str:
-    return "" if declared.decimal is None else f" instead of decimal={declared.decimal!r}"
+    return "" if declared.decimal is None else f" instead of {option_text('decimal', declared.decimal)}"
 
 
 def check_unclear(sample: Sequence[Sequence[str]], decimal: str, declared: Declared, what: str) -> None:
@@ -208,12 +213,12 @@ def check_unclear(sample: Sequence[Sequence[str]], decimal: str, declared: Decla
     example = signs.unclear.get(decimal)
     if example is None or decimal in signs.decimals:
         return
-    name, pass_it = NAMES_OF_SIGNS[decimal].removesuffix("s"), f"pass thousands={decimal!r} (--thousands {decimal})"
+    name, pass_it = NAMES_OF_SIGNS[decimal].removesuffix("s"), f"pass {option_text('thousands', decimal)}"
     beside = signs.decimals.get(".") if declared.decimal == "," else None
     if beside is not None:
         raise ValueError(
             f"{what} has {example!r}, whose {name} may separate thousands, as {beside!r} has a decimal point; "
-            f"{pass_it} instead of decimal=',', or write all numbers with the same decimal sign"
+            f"{pass_it} instead of {option_text('decimal', ',')}, or write all numbers with the same decimal sign"
         )
     number = float(plain_text(example.strip(), Writing(decimal)) or "nan")
     warn_caller(f"{what}: {example!r} is read as {number:g}; if its {name} separates thousands, {pass_it}")

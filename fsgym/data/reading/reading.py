@@ -13,11 +13,18 @@ from fsgym.data.reading.frames import drop_columns, encode, take_row_groups, tak
 from fsgym.data.reading.numbers import AS_PLAIN, Declared, Found, numbers_of, with_plain_texts
 from fsgym.data.reading.tables import read_parquet, read_table
 from fsgym.data.repeated import DUPLICATES, duplicate_groups
-from fsgym.data.suspicions import check_numeric, find_label_suspicion, find_note, find_suspicion, plain_numbers
+from fsgym.data.suspicions import (
+    Suspicion,
+    check_numeric,
+    find_label_suspicion,
+    find_note,
+    find_suspicion,
+    plain_numbers,
+)
 from fsgym.data.targets import BinAnswers, OrderedCosts, as_bins, check_target_numbers
 from fsgym.data.written import CENSORED, THOUSANDS, Writing
 from fsgym.support.checks import check_choice
-from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, warn_caller
+from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, option_text, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,10 +35,12 @@ USE_OF = {
         ("target", "category", "numeric", "row_groups"), "tables with column names (CSV, Parquet, DataFrame, OpenML)"
     ),
     "separator": "text files of your own",
-    **dict.fromkeys(("sheet", "header_row"), "Excel workbooks"),
+    "sheet": "Excel workbooks",
+    "header_row": "Excel workbooks and text files",
     **dict.fromkeys(("decimal", "thousands", "censored"), "tables of your own (CSV, Excel, Parquet, DataFrame)"),
 }
 OF_NUMBERS = ("decimal", "thousands", "censored")
+FAULTS_SAID = 6  # suspicious columns that a message explains; by hand
 
 
 class Reading(NamedTuple):
@@ -64,7 +73,9 @@ class Reading(NamedTuple):
         """ValueError where one of the options is given, which have no meaning for ``what``."""
         for option in options:
             if getattr(self, option):
-                raise ValueError(f"{option} is only for {USE_OF[option]}, and {what} is none; leave it out")
+                raise ValueError(
+                    f"{option_text(option)} is only for {USE_OF[option]}, and {what} is none; leave it out"
+                )
 
 
 def check_reading(options: Reading) -> Reading:
@@ -73,47 +84,64 @@ def check_reading(options: Reading) -> Reading:
     for option in ("target", "row_groups"):
         name = getattr(options, option)
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"{option} must be the name of a column, got {brief(name)}")
+            raise TypeError(f"{option_text(option)} must be the name of a column, got {brief(name)}")
     listed = {option: _names(option, getattr(options, option)) for option in ("drop", "category", "numeric")}
     both = [name for name in listed["category"] if name in listed["numeric"]]
     if both:
-        raise ValueError(f"category and numeric must not both name {both[0]!r}; choose one of them")
+        raise ValueError(
+            f"{option_text('category')} and {option_text('numeric')} must not both name {both[0]!r}; choose one of them"
+        )
     separator = {"tab": "\t", "\\t": "\t"}.get(separator, separator) if isinstance(separator, str) else separator
     if separator is not None and (
         not isinstance(separator, str) or len(separator) != 1 or separator.isalnum() or separator in "\"'\r\n\0._"
     ):
-        raise ValueError(f"separator must be one character such as ',', ';', '|' or 'tab', got {brief(separator)}")
+        raise ValueError(
+            f"{option_text('separator')} must be one character such as ',', ';', '|' or 'tab', got {brief(separator)}"
+        )
     if decimal is not None and (not isinstance(decimal, str) or decimal not in (".", ",")):
-        raise ValueError(f"decimal must be '.' or ',', got {brief(decimal)}")
+        raise ValueError(f"{option_text('decimal')} must be '.' or ',', got {brief(decimal)}")
     if decimal is not None and decimal == separator:
-        raise ValueError(f"separator and decimal must be different characters, got {brief(decimal)} for both")
+        _refuse_equal("separator", "decimal", decimal)
     thousands = {"space": " ", "apostrophe": "'", "comma": ",", "point": "."}.get(
         str(options.thousands), options.thousands
     )
     if thousands is not None and (not isinstance(thousands, str) or thousands not in THOUSANDS):
         raise ValueError(
-            f"thousands must be ',', '.', an apostrophe or a space (also as words: comma, point, apostrophe, space), "
-            f"got {brief(thousands)}"
+            f"{option_text('thousands')} must be ',', '.', an apostrophe or a space (also as words: comma, point, "
+            f"apostrophe, space), got {brief(thousands)}"
         )
     if thousands is not None and thousands == decimal:
-        raise ValueError(f"decimal and thousands must be different characters, got {brief(decimal)} for both")
+        _refuse_equal("decimal", "thousands", decimal)
     if options.censored is not None and (not isinstance(options.censored, str) or options.censored not in CENSORED):
-        raise ValueError(f"censored must be one of {', '.join(CENSORED)}, got {brief(options.censored)}")
+        raise ValueError(
+            f"{option_text('censored')} must be one of {', '.join(CENSORED)}, got {brief(options.censored)}"
+        )
     check_choice(options.answers, "answers", *get_args(BinAnswers))
     check_choice(options.ordered_costs, "ordered_costs", *get_args(OrderedCosts))
     if options.sheet is not None and not isinstance(options.sheet, str):
-        raise TypeError(f"sheet must be the name of a sheet, or its number as a text, got {brief(options.sheet)}")
+        raise TypeError(
+            f"{option_text('sheet')} must be the name of a sheet, or its number as a text, got {brief(options.sheet)}"
+        )
     row = options.header_row
     if row is not None and (type(row) is not int or row < 1):
-        raise ValueError(f"header_row must be the number of a row, from 1, got {brief(row)}")
+        raise ValueError(f"{option_text('header_row')} must be the number of a row, from 1, got {brief(row)}")
     return options._replace(separator=separator, thousands=thousands, one_hot=bool(options.one_hot), **listed)
+
+
+def _refuse_equal(first: str, second: str, sign: str | None) -> None:
+    raise ValueError(
+        f"{option_text(first)} and {option_text(second)} must be different characters, got {brief(sign)} for both"
+    )
 
 
 def with_target(dataset: Dataset, reading: Reading) -> Dataset:
     """The data set with its classes as grades, or its target as numbers, as the options of ``load_dataset`` say."""
     if reading.bins is None:
         if reading.answers != "median":
-            raise ValueError(f"answers={reading.answers!r} needs bins, those of a numeric target (--numeric-target)")
+            raise ValueError(
+                f"{option_text('answers', reading.answers)} needs {option_text('bins', command='--numeric-target')}, "
+                "those of a numeric target"
+            )
         return dataset.replace(ordered=reading.ordered, ordered_costs=reading.ordered_costs)
     bins = as_bins(reading.bins, check_target_numbers(dataset.target), reading.answers)
     return dataset.replace(ordered=reading.ordered, ordered_costs=reading.ordered_costs, bins=bins)
@@ -137,7 +165,14 @@ def read_columns(path: Path, reading: Reading) -> tuple[pd.DataFrame, Found]:
     if table is not None:
         return numbers_in(table, reading, str(path))
     separator = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
-    return read_table(path, separator=separator, declared=declared, as_text=reading.category, drop=reading.drop)
+    return read_table(
+        path,
+        separator=separator,
+        declared=declared,
+        header_row=reading.header_row,
+        as_text=reading.category,
+        drop=reading.drop,
+    )
 
 
 def table_of_other_file(path: Path, reading: Reading, may_be_numbers: Callable[[str], bool]) -> pd.DataFrame | None:
@@ -152,10 +187,10 @@ def table_of_other_file(path: Path, reading: Reading, may_be_numbers: Callable[[
             if not may_be_numbers(name):
                 table[name] = with_plain_texts(table[name], Writing())
         return table
-    reading.refuse(("sheet", "header_row"), str(path))
+    reading.refuse(("sheet",), str(path))
     if path.suffix != ".parquet":
         return None
-    reading.refuse(("separator",), str(path))
+    reading.refuse(("separator", "header_row"), str(path))
     return named_columns(read_parquet(path), str(path))
 
 
@@ -194,10 +229,10 @@ def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        For the first suspicious column; the message says how to resolve it.
+        Where a column is suspicious. The message names each such column; of a single one it says how to resolve it.
     """
     frame = frame.copy(deep=False)
-    faults = []
+    faults: dict[str, Suspicion] = {}
     for name in frame.columns.drop(reading.label, errors="ignore"):
         if name in (*reading.numeric, *reading.category):
             continue
@@ -206,15 +241,28 @@ def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
             frame[name] = numbers
         suspicion = find_suspicion(frame[name], len(frame))
         if suspicion:
-            faults.append(suspicion.sentence(f"the column {brief(name)} of {what}"))
+            faults[name] = suspicion
     if reading.label in frame.columns and reading.label not in reading.category and reading.bins is None:
         suspicion = find_label_suspicion(frame[reading.label])
         if suspicion:
-            faults.insert(0, suspicion.sentence(f"the target column {brief(reading.label)} of {what}"))
+            raise ValueError(suspicion.sentence(f"the target column {brief(reading.label)} of {what}"))
+    if len(faults) == 1:
+        [(name, suspicion)] = faults.items()
+        raise ValueError(suspicion.sentence(f"the column {brief(name)} of {what}"))
     if faults:
-        others = f" ({len(faults) - 1} more such column(s): see fsgym describe)" if len(faults) > 1 else ""
-        raise ValueError(faults[0] + others)
+        raise ValueError(_faults_in_words(faults, what))
     return frame
+
+
+def _faults_in_words(faults: Mapping[str, Suspicion], what: str) -> str:
+    """The sentence about several suspicious columns: what each is, and an option that resolves all."""
+    said = [suspicion.about(brief(name)) for name, suspicion in [*faults.items()][:FAULTS_SAID]]
+    others = listing([*faults][FAULTS_SAID:], FAULTS_SAID)
+    more = f"; and {len(faults) - FAULTS_SAID} more: {others}" if others else ""
+    return (
+        f"{len(faults)} columns of {what} need an option: {'; '.join(said)}{more}; fsgym describe says which, and "
+        f"{option_text('drop', [*faults])} leaves them all out"
+    )
 
 
 def warn_of_constants(frame: pd.DataFrame, reading: Reading, what: str) -> None:
@@ -275,15 +323,15 @@ def _check_columns(frame: pd.DataFrame, reading: Reading, what: str) -> None:
     """ValueError where an option names a column that the table does not have, or one that it must not name."""
     label = reading.label
     if label not in frame.columns:
-        hint = "name one with target=... (--target)" if reading.target is None else "choose one of them"
+        hint = f"name one as {option_text('target')}" if reading.target is None else "choose one of them"
         meant = "" if reading.target is None else did_you_mean(label, frame.columns)
         columns = listing(map(repr, frame.columns), 40)
         raise ValueError(f"{what} has no column {label!r}{meant or f'; {hint}: {columns}'}")
     row_groups = () if reading.row_groups is None else (reading.row_groups,)
     for option, names in {"drop": reading.drop, "numeric": reading.numeric, "row_groups": row_groups}.items():
         if label in names:
-            raise ValueError(f"{option} must not name the target column {label!r}")
+            raise ValueError(f"{option_text(option)} must not name the target column {label!r}")
     for option, names in {"category": reading.category, "numeric": reading.numeric}.items():
         for name in names:
             if name not in frame.columns:
-                raise ValueError(f"{option}: {explain_unknown(f'column of {what}', name, frame.columns)}")
+                raise ValueError(f"{option_text(option)}: {explain_unknown(f'column of {what}', name, frame.columns)}")

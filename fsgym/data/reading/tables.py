@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.data.cells import with_merged_as_text
 from fsgym.data.reading import files
+from fsgym.data.reading.header import are_names, header_hint
 from fsgym.data.reading.numbers import (
     NOTHING_DECLARED,
     Declared,
@@ -21,13 +22,14 @@ from fsgym.data.reading.numbers import (
     numbers_of,
 )
 from fsgym.data.written import Writing, signs_of
-from fsgym.text.messages import brief, listing
+from fsgym.text.messages import brief, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 SAMPLED_ROWS = 100  # that decide on separator and decimal sign
+FIRST_LINES, FITS_FROM = 20, 0.95  # in which names are looked for, and rows as wide as they are; by hand
 EXPORT = "export the sheet as CSV (UTF-8)"
 SIGNATURES = {  # first bytes of files that are no text
     b"PK\x03\x04": "is an Excel workbook or another zip archive, not CSV; give a workbook the suffix .xlsx",
@@ -51,6 +53,7 @@ def read_table(
     *,
     separator: str | None = None,
     declared: Declared = NOTHING_DECLARED,
+    header_row: int | None = None,
     as_text: Collection[str] = (),
     drop: Collection[str] = (),
     only: Collection[str] | None = None,
@@ -68,6 +71,8 @@ def read_table(
     declared : Declared
         How numbers are written. By default the decimal sign is a comma if the separator is another character and the
         first rows have numbers with commas only; see ``numbers_of``.
+    header_row : int, optional
+        The line of the names, from 1; by default the first one that is not empty.
     as_text : names of columns whose cells stay text
     drop : names of columns that are not used; they may have no name in the file, as ``Unnamed: 0``
     only : names of the columns that are used, optional; of the others, names may be missing or repeated
@@ -86,9 +91,13 @@ def read_table(
         raise ValueError(
             f"{path} has a null character in line {line}; remove it (tr -d '\\000' does), or save it again"
         )
-    lines = _find_separator(text, path, separator)
-    header, sample, n_rows = _check_rows(lines, path)
-    names = _check_header(header, path, drop) if only is None else _names_for(header, path, only)
+    try:
+        lines = _find_separator(text, path, separator, header_row)
+        header, sample, n_rows = _check_rows(lines, path)
+        names = _check_header(header, path, drop) if only is None else _names_for(header, path, only)
+    except ValueError as error:
+        hint = "" if header_row else _later_header(text, separator)
+        raise ValueError(f"the first row of {path} does not fit those below; {hint}" if hint else str(error)) from None
     decimal = declared.decimal or _find_decimal(sample, lines.separator, declared)
     if "," in (decimal, declared.usual.decimal) or lines.separator != ",":
         check_unclear(sample, decimal, declared, str(path))
@@ -186,11 +195,30 @@ def _decode(path: Path) -> str:
     return text
 
 
-def _find_separator(text: str, path: Path, given: str | None) -> _Lines:
+def _later_header(text: str, separator: str | None) -> str:
+    """What is said where one of the first lines after the first one looks like the names; "" where none does."""
+    lines = text.split("\n")
+    first = next(i for i, line in enumerate(lines) if line.strip())
+    for i in range(first + 1, min(len(lines), FIRST_LINES)):
+        if lines[i].strip() == lines[first].strip():  # names that are repeated
+            continue
+        below = "\n".join(lines[i : i + SAMPLED_ROWS])
+        for sign in (separator,) if separator else SEPARATORS:
+            cells = _first_rows(lines[i], sign)[:1]
+            if cells and are_names(cells[0]) and (_fit(below, sign) or 0) >= FITS_FROM and below.count("\n") > 1:
+                return header_hint(i + 1, cells[0])
+    return ""
+
+
+def _find_separator(text: str, path: Path, given: str | None, header_row: int | None = None) -> _Lines:
     """The text from its header line on, and the separator: the given one, that of ``sep=``, or the one that fits."""
     declared = re.match(r"\s*[\"']?sep=([^\w\r\n \"'])[\"']?[\r\n]+", text, re.IGNORECASE)
-    n_before = 0
-    if declared:
+    n_before = (header_row or 1) - 1
+    if header_row:
+        text = "\n".join(text.split("\n")[n_before:])
+        if not text.strip():
+            raise ValueError(f"{path} has no row {header_row} with names; correct {option_text('header_row')}")
+    elif declared:
         text, n_before = text[declared.end() :], declared[0].count("\n") or 1
         given = given or declared[1]
     if given:
@@ -201,15 +229,15 @@ def _find_separator(text: str, path: Path, given: str | None) -> _Lines:
         first = next(line.strip() for line in text.splitlines() if line.strip())
         if re.search(r"[\s:/^~]", first.strip("\"'")):
             raise ValueError(
-                f"the header line of {path} has one cell, {brief(first)}; name the separator of the cells with "
-                "separator=... (--separator)"
+                f"the header line of {path} has one cell, {brief(first)}; say with "
+                f"{option_text('separator')} what separates its cells"
             )
         return _Lines(text, n_before, ",")
     best = [s for s in fits if fits[s] == max(fits.values())]
     if len(best) > 1:
         names = " or ".join(SEPARATORS[s] for s in best)
         raise ValueError(
-            f"the cells of {path} may be separated by {names}; name one with separator={best[0]!r} (--separator)"
+            f"the cells of {path} may be separated by {names}; name one with {option_text('separator', best[0])}"
         )
     return _Lines(text, n_before, best[0])
 
@@ -292,7 +320,7 @@ def _check_header(header: Sequence[str], path: Path, drop: Collection[str]) -> l
             if names[i] not in drop:
                 raise ValueError(
                     f"column {i + 1} of {path} has no name; name it in the header line, or, if it is the index of a "
-                    f"pandas table, write the file with index=False or pass drop=['{names[i]}'] (--drop '{names[i]}')"
+                    f"pandas table, write the file with index=False or pass {option_text('drop', [names[i]])}"
                 )
     twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:

@@ -17,6 +17,7 @@ import fsgym
 from agents import DatumWiseClassifier, LatticeClassifier, MixtureClassifier, load_classifier
 from fsgym.chart.action_tree import ANY_NUMBER, Limit
 from fsgym.chart.asked import follow_policy
+from fsgym.chart.drawing import HEADLINE_ON_PAGE
 from fsgym.chart.views import condition_text
 from fsgym.data.columns import Column, Columns
 from fsgym.rules.states import legal_and_prices
@@ -255,6 +256,8 @@ def test_hostile_names_are_text():
     y = np.where(X.iloc[:, 0] + X.iloc[:, 1] + X.iloc[:, 2] > 0, '"><img src=x onerror=alert(2)>', "ok")
     model = LatticeClassifier(lam=0.001, effort=0.1, random_state=0).fit(X, y)
     chart = model.chart(X, y)
+    heads = [text.text or "" for text in ET.fromstring(chart.to_svg(dark=True)).findall("{*}text")]
+    assert max(map(len, heads)) <= HEADLINE_ON_PAGE  # so that a phone shows whole lines
     drawing = ET.fromstring(chart.to_svg(here=1))
     tags = {element.tag.rpartition("}")[2] for element in drawing.iter()}
     assert tags <= {"svg", "style", "g", "rect", "path", "text", "tspan", "title"}

@@ -10,6 +10,8 @@ from test_cli import call
 
 from agents import MixtureClassifier, load_classifier, model_file
 from fsgym import load_dataset
+from fsgym.cli.monitor import _print_comparison
+from fsgym.data.training_summary import Comparison, Difference, TrainingSummary
 from tests.fsgym.cli.conftest import cases
 
 
@@ -136,3 +138,11 @@ def test_a_model_file_without_a_summary_warns_of_nothing(files, capsys, tmp_path
     code, _, error = call(capsys, "predict", old, grams, "--strict")
     assert code == 2
     assert "--strict must have a summary of the training" in error
+
+
+def test_differences_that_chance_may_explain_say_what_to_do(capsys):
+    summary = TrainingSummary(400, (200, 200), (200, 200), ())
+    for p_value, unsure in ((0.03, True), (0.001, False)):
+        found = Difference("pulse", ("values",), p_value, 9, None, "has the median 70, in training 66")
+        _print_comparison(Comparison(300, 4, 8, (found,)), "new.csv", summary, "classes:")
+        assert ("run monitor on the next rows" in capsys.readouterr().out) == unsure

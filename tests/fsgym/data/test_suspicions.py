@@ -16,12 +16,12 @@ from support.refusals import refused
 
 SUSPICIOUS = [
     (["1"] * 1499 + ["unknown"], "nearly numeric", "^1,499 numbers and 'unknown'$", "numeric=.*category=.*drop="),
-    (["1"] * 20 + ["<0.6"] * 13 + ["<2"], "nearly numeric", "^20 numbers and 14 values like '<0.6'$", "--numeric c"),
+    (["1"] * 20 + ["<0.6"] * 13 + ["<2"], "nearly numeric", "^20 numbers and 14 values like '<0.6'$",  "numeric=.*"),
     (["5", "6", "x", "x"], "nearly numeric", "2 numbers and 2 times 'x'", "numeric"),
     (["12 mg", "14 mg", "15mg"], "nearly numeric", "3 values like '12 mg'", "write plain numbers"),
     (["45 %", "30 %", "20%"], "nearly numeric", "3 values like '45 %'", "category"),
     (["1,499", "2,100", "1,700"], "nearly numeric", "values like '1,499'", "decimal=','"),
-    (["3,5", "4,25", "2,0"], "nearly numeric", "values like '3,5'", "--decimal ,"),
+    (["3,5", "4,25", "2,0"], "nearly numeric", "values like '3,5'", "decimal=','"),
     (["$12", "$14", "$15"], "nearly numeric", "values like", "category"),
     (["2020-01-03", "2020-02-30"], "date", "looks like a date, as in '2020-01-03'", "number of days|drop"),
     (["2020-01-03T12:00:01Z", "2020-01-03 12:00"], "date", "looks like a date", "drop"),
@@ -37,7 +37,7 @@ SUSPICIOUS = [
     (pd.to_timedelta([1, 2], unit="h"), "date", "looks like a date or time", "drop"),
     (pd.period_range("2020", periods=2, freq="M"), "date", "looks like a date or time", "drop"),
     ([f"p{i}" for i in range(10)], "identifier", "is unique in each row", "drop"),
-    ([3 * i for i in range(100)], "identifier", "is unique in each row", r"drop=\['c'\] \(--drop c\)"),
+    ([3 * i for i in range(100)], "identifier", "is unique in each row", r"drop=\['c'\]"),
     (list(range(20))[::-1], "identifier", "is unique in each row", "numeric"),
     ([f"p{i % 63}" for i in range(200)], "many levels", "^has 63 levels$", "category"),
     (["p", "p ", "q"], "spelling", "'p' beside 'p ', which differ only by spaces", "write them alike"),

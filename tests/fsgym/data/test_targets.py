@@ -222,7 +222,7 @@ def test_numbers_from_a_table_and_its_parts(tmp_path):
     [
         (["1"] * 199 + ["two"], {"bins": 5}, "must hold numbers, got 'two'"),
         ([*Y[:199], None], {"bins": 5}, "no value in the target column"),
-        (np.arange(200) + 0.5, {}, r"if it is a number, pass bins=16 \(--numeric-target\)"),
+        (np.arange(200) + 0.5, {}, r"if it is a number, pass bins=16"),
         ([f"{x:.1f}" for x in np.arange(199)] + ["<5"], {}, r"if it is a number, correct '<5' and the like, and pass"),
         ([f"case {x}" for x in range(200)], {}, "too many for classes; choose another target$"),
         (Y, {"bins": [500]}, "none of the 200 numbers is 500 or more"),

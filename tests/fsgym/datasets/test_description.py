@@ -33,7 +33,7 @@ def test_one_row_per_column(patients):
     types = ["text", "text", "date", "category", "number", "bool", "number", "classes"]
     assert table["type"].tolist() == types
     assert table.loc["age", "suspicion"] == "39 numbers and 'unknown'"
-    assert "--numeric age" in table.loc["age", "remedy"]
+    assert "numeric=['age']" in table.loc["age", "remedy"]
     assert table.loc["pid", "suspicion"] == "is unique in each row"
     assert table.loc["same", "suspicion"] == "has the value 1 in each row"
     assert table.loc["ward", "levels"] == "3: er, gp, icu"
@@ -108,8 +108,8 @@ def test_the_command_names_the_option_of_each_suspicion(patients, tmp_path, caps
     assert exited.value.code == 0
     assert all(len(line.rstrip()) <= 120 for line in output.split("\n\n")[0].splitlines())
     for line in (
-        "age has 39 numbers and 'unknown'; pass numeric=['age'] (--numeric age",
-        "pid is unique in each row; pass drop=['pid'] (--drop pid)",
+        "age has 39 numbers and 'unknown'; pass --numeric age",
+        "pid is unique in each row; pass --drop pid",
         "admitted looks like a date",
         "same has the value 1 in each row; it may be dropped: --drop same",
     ):
@@ -126,7 +126,7 @@ def test_few_whole_numbers_may_be_a_code():
     codes = pd.DataFrame({"cp": [1, 2, 3, None] * 10, "two": [0, 1] * 20, "half": [0.5, 1, 2, 3] * 10})
     rows = describe(codes).set_index("column")
     assert rows["suspicion"].tolist() == ["3 distinct whole numbers, which may be a code", "", ""]
-    assert rows.loc["cp", "remedy"] == "if they count nothing, pass category=['cp'] (--category cp)"
+    assert rows.loc["cp", "remedy"] == "if they count nothing, pass category=['cp']"
     assert describe(codes.head(12))["suspicion"].tolist()[0] == ""
 
 
@@ -149,7 +149,7 @@ def test_copies_of_columns_are_named(repeated):
     rows = describe(repeated, "outcome").set_index("column")
     copies = {"crp again": "is a copy of crp", "sex code": "tells the same as sex"}
     assert rows.loc[list(copies), "suspicion"].tolist() == list(copies.values())
-    assert rows.loc["sex code", "remedy"].endswith("pass drop=['sex code'] (--drop 'sex code')")
+    assert rows.loc["sex code", "remedy"].endswith("pass drop=['sex code']")
     assert rows.loc["died", "suspicion"] == "tells the class in each row, as a copy of outcome"
     assert rows.loc[["crp", "sex", "outcome"], "suspicion"].tolist() == ["", "", ""]
     changed = repeated.assign(**{"crp again": repeated["crp"].map(str).where(repeated.index != 3)})
@@ -161,7 +161,7 @@ def test_copies_of_columns_are_named(repeated):
 def test_equal_rows_are_counted_and_kept_together(repeated):
     said = describe(repeated, "outcome").attrs["repeated_rows"]
     assert said.startswith("7 of 57 rows are equal to an earlier row in all features but pid and in the class; ")
-    assert "--row-groups duplicates" in said
+    assert "row_groups='duplicates'" in said
     repeated.loc[50, "outcome"] = "well" if repeated.loc[0, "outcome"] == "ill" else "ill"
     del repeated["died"]
     assert "6 of them in the class, too" in describe(repeated, "outcome").attrs["repeated_rows"]
@@ -189,7 +189,7 @@ def test_a_target_of_many_numbers_is_said_to_be_one():
     table = pd.DataFrame({"a": np.arange(60) % 7, "y": np.linspace(1.0, 9.0, 60), "z": np.arange(60) % 3})
     row = describe(table, target="y").set_index("column").loc["y"]
     assert (row["low"], row["high"], row["suspicion"]) == (1.0, 9.0, "has 60 different numbers")
-    assert "--numeric-target" in row["remedy"]
+    assert "bins=16" in row["remedy"]
     assert describe(table, target="z").set_index("column").loc["z", "suspicion"] == ""
     table.loc[[3, 9], "y"] = [np.nan, np.inf]  # which a numeric target must not have
     remedy = describe(table, target="y").set_index("column").loc["y", "remedy"]
@@ -215,7 +215,7 @@ def test_the_advice_that_is_followed_is_not_given(repeated):
     del repeated["died"]
     for table, advised in ((repeated, True), (repeated.drop(columns="pid"), False)):
         said = describe(table, "outcome", row_groups="duplicates").attrs["repeated_rows"]
-        assert [text in said for text in ("--row-groups duplicates", "optimistic")] == [advised] * 2
+        assert [text in said for text in ("row_groups='duplicates'", "optimistic")] == [advised] * 2
     assert said.endswith("and in the class; they stay together in each split")
 
 

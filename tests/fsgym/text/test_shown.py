@@ -42,7 +42,7 @@ def test_messages_are_short_and_visible(capsys):
     console().print(ODD)
     console(markup=True).print("mine.py:train: 1")
     printed = capsys.readouterr()
-    assert len(printed.err) < 400
+    assert len(printed.err) < 640
     assert printed.out.endswith("mine.py:train: 1\n")
     for line in (printed.out + printed.err).splitlines():
         assert line.isprintable()

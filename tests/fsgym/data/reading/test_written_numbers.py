@@ -11,6 +11,7 @@ from fsgym.data.columns import Column, Columns
 from fsgym.data.reading.model_tables import labels_for
 from fsgym.data.written import are_plain, written_number
 from fsgym.datasets import read_table_for
+from fsgym.session.values import value_of_text
 from support.refusals import refused
 
 UNCLEAR = ["6,400", "980", "1,007", "16,236"]
@@ -61,12 +62,12 @@ def test_what_has_one_reading_is_read_and_said(tmp_path, name):
 
 def test_one_group_of_three_digits_is_never_read_in_silence(tmp_path):
     path = write(tmp_path, UNCLEAR, separator=",")
-    refused(ValueError, r"--thousands ,. if that separates thousands", path)
+    refused(ValueError, "thousands=',' if that separates thousands", path)
     assert column(load_dataset(path, thousands=",")) == [6400, 980, 1007, 16236]
     assert column(load_dataset(path, thousands="comma")) == [6400, 980, 1007, 16236]
     refused(ValueError, r"'6,400', whose comma .* as '1.5' has a decimal point; pass thousands=','", path, decimal=",")
     whole = write(tmp_path, UNCLEAR, beside="1234")
-    refused(ValueError, "--thousands ,", whole)
+    refused(ValueError, "thousands=','", whole)
     with pytest.warns(UserWarning, match="'6,400' is read as 6.4; if its comma separates thousands"):
         assert column(load_dataset(whole, decimal=",")) == np.float32([6.4, 980, 1.007, 16.236]).tolist()
 
@@ -75,7 +76,7 @@ def test_points_between_groups_are_not_read_in_silence_either(tmp_path):
     points = [cell.replace(",", ".") for cell in UNCLEAR]
     path = write(tmp_path, points, beside=["1,5", "2", "3,5", "4"])
     for options in ({}, {"decimal": ","}):
-        refused(ValueError, r"'6.400', whose point may separate thousands.*--thousands \.", path, **options)
+        refused(ValueError, r"'6.400', whose point may separate thousands.*thousands='\.'", path, **options)
     assert column(load_dataset(path, thousands=".")) == [6400, 980, 1007, 16236]
     with pytest.warns(UserWarning, match="'6.400' is read as 6.4; if its point separates thousands"):
         load_dataset(write(tmp_path, points, beside="1234"))
@@ -114,7 +115,7 @@ LIMITS = ["<1,5", "3,4", "> 200", "12", "<1,5", "≥50"]
 )
 def test_limits_count_as_declared_and_are_counted(tmp_path, censored, numbers):
     path = write(tmp_path, LIMITS, beside=["1,5", "2", "3,5", "4"])
-    refused(ValueError, "--censored limit, half or missing", path)
+    refused(ValueError, "censored='limit' .or half, or missing.", path)
     with pytest.warns(UserWarning, match="limit count as .*: 4 of 'c', such as '<1,5'"):
         data = load_dataset(path, censored=censored)
     np.testing.assert_array_equal(column(data), np.float32(numbers))
@@ -148,7 +149,7 @@ def test_levels_and_classes_stay_as_they_are_written(tmp_path, kind):
 
 def test_signs_in_some_cells_need_the_user(tmp_path):
     path = write(tmp_path, ["94.1 %", "93", "92", "unknown"])
-    refused(ValueError, "--numeric c", path)
+    refused(ValueError, r"numeric=\[.c.\]", path)
     with pytest.warns(UserWarning, match=".") as said:
         data = load_dataset(path, numeric=["c"])
     np.testing.assert_array_equal(column(data), np.float32([94.1, 93, 92, np.nan]))
@@ -237,3 +238,22 @@ def test_many_spaces_in_a_cell_are_read_at_once(text):
     assert are_plain(cells)
     assert written_number(cells[0], GERMAN[0].writing) is None
     assert not are_plain([" " * 20_000 + "1,5", "7"])
+
+
+def test_a_decimal_point_beside_decimal_commas_is_never_read_in_silence(tmp_path):
+    """At each door: a table that trains, one for a model, rows of Python, and what a person types."""
+    said = "'1.5', but its numbers have decimal commas; write it as '1,5'"
+    late = write(tmp_path, ["1,5"] * 200 + ["1.5"], beside=tuple("1234"))
+    refused(ValueError, said, late)
+    other = tmp_path / "other.csv"
+    other.write_text("a;b;target\n" + "1,5;1.5;x\n2,5;2.5;y\n" * 4)
+    refused(ValueError, said, other, decimal=",")
+    crp = Column("crp", decimal=",")
+    path = tmp_path / "new.csv"
+    path.write_text("crp;age\n1,5;1\n1.5;2\n")
+    with pytest.raises(ValueError, match=said):
+        read_table_for(Columns([crp]), path, decimal=",")
+    with pytest.raises(ValueError, match=said):
+        Columns([crp]).encode(pd.DataFrame({"crp": ["1,5", "1.5"]}))
+    assert value_of_text(crp, "1.5") == "1.5"  # which no column of numbers takes
+    assert Columns([crp]).encode(pd.DataFrame({"crp": ["1,5", 2.5]})).tolist() == [[1.5], [2.5]]
