@@ -6,6 +6,7 @@ An attack is a function ``(seed, seconds, folder) -> Found``; a new kind is a fu
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import random
 import re
@@ -30,6 +31,7 @@ from support.asked_models import RULES, asked_model
 from support.clinic import BLOOD, clinic_model
 from support.early_stops import stopped_after
 from support.flood import flood
+from support.kills import COMMANDS, files_in
 from support.servers import Running, running
 from support.session_walks import SessionWalk
 
@@ -287,86 +289,51 @@ def stops(seed: int, seconds: float, folder: Path) -> Found:
     return Found(n, sorted(findings))
 
 
-COMPARE = ("compare", "wine", "--methods", "cart", "--no-references", "--splits", "3", "--jobs", "1", "--out", "out")
-TRAIN = ("train", "wine", "--agent", "rcpi", "--steps", "1", "--seed", "0", "-o", "out/model.safetensors")
+def kills_of(command: str) -> Callable[[int, float, Path], Found]:
+    """A long command killed at random times and run again: the same results, and no file left over."""
+
+    def attack(seed: int, seconds: float, folder: Path) -> Found:
+        script = [sys.executable, "tests/support/kills.py", command, "--seed", str(seed), "--seconds", str(seconds)]
+        done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
+        try:
+            found = json.loads(done.stdout)
+        except ValueError:
+            return Found(0, [f"{' '.join(script[1:])} failed: {done.stderr.strip()[-200:]}"])
+        return Found(found["n"], found["findings"])
+
+    return attack
 
 
-BENCHMARK = ("benchmark", "tiny", "--methods", "cart,panel", "--jobs", "1", "--out", "out")
-
-
-def kills(seed: int, seconds: float, folder: Path) -> Found:
-    """Long commands killed at random times and run again: the same results, and no file left over."""
-    rng, findings, wanted, took = random.Random(seed), [], {}, {}
-    commands = (COMPARE, TRAIN, BENCHMARK)
-    for command in commands:
-        began = time.monotonic()
-        wanted[command] = _results(folder / f"whole-{command[0]}", command, None)
-        took[command] = time.monotonic() - began
-        if not any(wanted[command].values()):
-            return Found(0, [f"{command[0]} writes nothing"])
-    for k in until(seconds - sum(took.values())):
-        command, place = commands[k % len(commands)], folder / f"{k}"
-        after = rng.uniform(0.2, 1.0) * took[command]
-        _results(place, command, after)
-        again = _results(place, command, None)
-        if again != wanted[command]:
-            names = {name for name in again.keys() | wanted[command] if again.get(name) != wanted[command].get(name)}
-            findings.append(f"{command[0]} killed after {after:.2f} s: other results in {sorted(names)}")
-    return Found(k + 1, findings)
-
-
-WITH_TINY = (  # the command line, with the suite of the tests
-    "import sys; from fsgym_studies import suites; suites.SUITES['tiny'] = 'support.tiny_suite.suite:TINY_SUITE'; "
-    "from fsgym.cli import main; main()"
-)
-
-
-def _started(place: Path, command: tuple[str, ...], **variables: str) -> subprocess.Popen:
+def _started(place: Path, **variables: str) -> subprocess.Popen:
     (place / "out").mkdir(parents=True, exist_ok=True)
-    path = os.pathsep.join(p for p in (str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")) if p)
+    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
     return subprocess.Popen(
-        [sys.executable, "-c", WITH_TINY, *command],
+        [sys.executable, "-m", "fsgym", *COMMANDS["compare"]],
         cwd=place,
         env=os.environ | {"PYTHONPATH": path} | variables,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
     )
-
-
-def _results(place: Path, command: tuple[str, ...], killed_after: float | None) -> dict[str, bytes]:
-    """The tables and models in the folder after a command, and all other names without their content."""
-    run = _started(place, command)
-    try:
-        run.communicate(timeout=killed_after)
-    except subprocess.TimeoutExpired:
-        os.killpg(run.pid, signal.SIGKILL)
-        run.communicate()
-    return _files(place)
-
-
-def _files(place: Path) -> dict[str, bytes]:
-    files = sorted(p for p in (place / "out").rglob("*") if p.is_file())
-    compared = (".safetensors", "results.csv", "summary.csv", "scores.csv", "wins.csv", "_by_at.csv")
-    return {str(p.relative_to(place)): p.read_bytes() if p.name.endswith(compared) else b"" for p in files}
 
 
 def shared_places(seed: int, seconds: float, folder: Path) -> Found:
     """Two runs at once in one folder of results, with one empty Numba cache or with none that can be written."""
     rng, findings = random.Random(seed), []
-    wanted = _results(folder / "whole", COMPARE, None)
+    _started(folder / "whole").communicate()
+    wanted = files_in(folder / "whole", "compare")
     (folder / "file").write_text("")
     for k in until(seconds / 2):  # kernels are compiled anew in some of them
         place, cache = folder / f"{k}", folder / ("file/cache" if k % 2 else f"cache {k}")
-        first = _started(place, COMPARE, NUMBA_CACHE_DIR=str(cache))
+        first = _started(place, NUMBA_CACHE_DIR=str(cache))
         time.sleep(rng.uniform(0, 3))
-        second = _started(place, COMPARE, NUMBA_CACHE_DIR=str(cache))
+        second = _started(place, NUMBA_CACHE_DIR=str(cache))
         said = [run.communicate()[1] for run in (first, second)]
         states = [run.returncode for run in (first, second)]
         if any("Traceback" in text for text in said) or 0 not in states or not {0, 1, 2} >= set(states):
             findings.append(f"two runs, try {k}: statuses {states}, {[text.strip()[-200:] for text in said]}")
-        if _results(place, COMPARE, None) != wanted:
+        _started(place).communicate()
+        if files_in(place, "compare") != wanted:
             findings.append(f"two runs, try {k}: other results")
     return Found(k + 1, findings)
 
@@ -416,12 +383,11 @@ ATTACKS: dict[str, tuple[float, Callable[[int, float, Path], Found]]] = {  # sha
     "requests": (1, requests),
     "connections": (1, connections),
     "Ctrl-C at the start": (1, stops),
-    "kills": (2, kills),
+    **{f"kills of {command}": (0.5, kills_of(command)) for command in COMMANDS},
     "shared places": (1, shared_places),
     "forks and threads": (0.5, forks_and_threads),
 }
 NOT_RUN = {
-    "kills of reproduce, datasets fetch": "the shortest study takes 90 s; a fetch needs a server of the archives",
     "undo in the exported page, random rule sets": "in pytest alone",
     "archives of datasets fetch": "in pytest alone",
     "full disk, read-only folder, another user, clock set back": "this needs rights or a machine of its own",
