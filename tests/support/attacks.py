@@ -16,22 +16,28 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium as gym
+import httpx2
 import numpy as np
 
-from fsgym import Dataset
+import fsgym
+from agents import DatumWiseClassifier, MixtureClassifier
+from fsgym import Dataset, Rules
 from fsgym.web import guard
+from fsgym_studies.suites.cell import continued, continued_within
 from support.asked_models import RULES, asked_model
+from support.browsing import Browser, headers_of
 from support.clinic import BLOOD, clinic_model
 from support.early_stops import stopped_after
 from support.flood import flood
 from support.kills import COMMANDS, files_in
+from support.label_hunter import Searching, numbered_rows, search
 from support.servers import Running, running
 from support.session_walks import SessionWalk
 
@@ -317,6 +323,52 @@ def _started(place: Path, **variables: str) -> subprocess.Popen:
     )
 
 
+def kills_of_serve(seed: int, seconds: float, folder: Path) -> Found:
+    """A server killed with open cases: its port is free, open cases are gone, a case that was saved goes on."""
+    rng, findings, path = random.Random(seed), set(), folder / "clinic.safetensors"
+    clinic_model().save(path)
+    port, n = 0, 0
+    for _ in until(seconds):
+        n += 1
+        with served(path, port) as (server, port, browser):
+            browser.go("/").press("Begin")
+            case = browser.reply.url.path
+            browser.press("Answer", value2="2")
+            saved = browser.client.get(f"{case}/session.json").text
+            time.sleep(rng.uniform(0, 0.1))
+            server.kill()
+        try:
+            with served(path, port) as (server, _, browser):
+                if browser.go(case).reply.status_code != 404:
+                    findings.add(f"an open case is still there: status {browser.reply.status_code}")
+                browser.go("/").press("Go on", saved=saved)
+                again = browser.client.get(f"{browser.reply.url.path}/session.json").text
+                if again != saved:
+                    findings.add(f"a case that was saved is {again}, not {saved}")
+        except (OSError, ValueError) as error:
+            findings.add(f"the port is not free: {error}")
+    return Found(n, sorted(findings))
+
+
+@contextmanager
+def served(model: Path, port: int) -> Iterator[tuple[subprocess.Popen, int, Browser]]:
+    """A server of its own process, its port, and a browser that is signed in."""
+    command = [sys.executable, "-m", "fsgym", "serve", str(model), "--port", str(port)]
+    environment = os.environ | {"FSGYM_TOKEN": "token-of-the-attacks", "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    ) as run:
+        try:
+            assert run.stdout is not None
+            address = run.stdout.readline().removeprefix("Open ").strip().rstrip("/")
+            with httpx2.Client(base_url=address, headers=headers_of(address), follow_redirects=True) as client:
+                browser = Browser(client)
+                browser.go("/start?token=token-of-the-attacks")
+                yield run, int(address.rpartition(":")[2]), browser
+        finally:
+            run.kill()
+
+
 def shared_places(seed: int, seconds: float, folder: Path) -> Found:
     """Two runs at once in one folder of results, with one empty Numba cache or with none that can be written."""
     rng, findings = random.Random(seed), []
@@ -373,6 +425,66 @@ def forks_and_threads(seed: int, seconds: float, folder: Path) -> Found:
     return Found(n, sorted(findings))
 
 
+OWN_METHOD = """
+def train(env):
+    with open("trained", "a") as file:
+        file.write(".")
+    return lambda seen, masks: masks.shape[1] - 1 - masks[:, ::-1].argmax(axis=1)
+"""
+
+
+def own_methods(seed: int, seconds: float, folder: Path) -> Found:
+    """A method of the user that searches its process for labels, and one whose command is run again."""
+    rng, findings = random.Random(seed), set()
+    (folder / "own.py").write_text(OWN_METHOD)
+    command = ("compare", "wine", "--methods", "cart", "--mine", "own.py:train", "--no-references", "--splits", "1")
+    for k in until(seconds):
+        path = folder / f"found {k}"
+        method = rng.choice([search, Searching])(str(path))
+        fsgym.compare(numbered_rows(), {"mine": method}, splits=1, lam=rng.uniform(0.001, 0.1), references=False)
+        seen = [json.loads(line) for line in path.read_text().splitlines()]
+        if {"training": True} not in seen or {"asked": False} not in seen:
+            findings.add(f"the search is not asked, or does not search: {seen}")
+        if {"asked": True} in seen:
+            findings.add("labels of test rows are in the process of a method of the user")
+    counts = []
+    for _ in range(3):  # the second time, Python has bytecode of the file
+        done = subprocess.run(
+            [sys.executable, "-m", "fsgym", *command, "--jobs", "1", "--out", "out"],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            findings.add(f"compare --mine ends with status {done.returncode}: {done.stderr.strip()[-200:]}")
+            break
+        counts.append((folder / "trained").stat().st_size)
+    if len(set(counts)) > 1:
+        findings.add(f"a method of the user is trained again when the command is run again: {counts} times")
+    return Found(k + 1, sorted(findings))
+
+
+def continued_policies(seed: int, seconds: float, folder: Path) -> Found:
+    """Policies continued past their stop within many budgets at once, and within each alone: the same answers."""
+    findings = set()
+    for k in until(seconds):
+        rng = np.random.default_rng([seed, k])
+        values = np.column_stack([rng.normal(size=(300, 5)), rng.integers(0, 3, 300)])
+        data = Dataset(values, (values[:, 0] + values[:, 1] > 0) + (values[:, 5] > 1).astype(int))
+        train, test = data.split(0.5, k)
+        model = (DatumWiseClassifier(0.01, n_iterations=2), MixtureClassifier(0.05))[k % 2].fit(train)
+
+        def rules_at(budget: float, data: Dataset = data) -> Rules:
+            return Rules.for_dataset(data, lam=0.01, budget_cost=budget)
+
+        for budget, done in continued_within(model, test, rules_at, [2.0, 4.0, 6.0]).items():
+            if not np.array_equal(done.answers, continued(model, test, rules_at(budget)).answers):
+                findings.add(f"{type(model).__name__}: other answers within a budget of {budget:g}, table {k}")
+    return Found(k + 1, sorted(findings))
+
+
 ATTACKS: dict[str, tuple[float, Callable[[int, float, Path], Found]]] = {  # share of the time
     "tables": (2, changed_files("--tables")),
     "models": (2, changed_files()),
@@ -384,7 +496,10 @@ ATTACKS: dict[str, tuple[float, Callable[[int, float, Path], Found]]] = {  # sha
     "connections": (1, connections),
     "Ctrl-C at the start": (1, stops),
     **{f"kills of {command}": (0.5, kills_of(command)) for command in COMMANDS},
+    "kills of serve": (0.5, kills_of_serve),
     "shared places": (1, shared_places),
+    "own methods": (0.5, own_methods),
+    "continued policies": (0.5, continued_policies),
     "forks and threads": (0.5, forks_and_threads),
 }
 NOT_RUN = {

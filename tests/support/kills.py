@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import io
 import json
 import os
 import random
@@ -204,7 +205,7 @@ def main() -> int:
         warm = Path(folder) / "warm"
         (warm / "out").mkdir(parents=True)
         os.chdir(warm)
-        with redirect_stdout(None):
+        with redirect_stdout(io.StringIO()):
             command_line(COMMANDS[given.command])  # imports, and loads kernels
         gc.freeze()
         n, findings = kill_again_and_again(given.command, given.seed, given.seconds, Path(folder))
