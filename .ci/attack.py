@@ -28,12 +28,17 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--minutes", type=float, default=10.0)
-    options.add_argument("--kinds", default=",".join(ATTACKS), help="separated by commas; by default all")
+    options.add_argument(
+        "--kinds",
+        default=",".join(ATTACKS),
+        help="their names or beginnings of them, separated by commas; by default all",
+    )
     given = options.parse_args()
-    kinds = [kind.strip() for kind in given.kinds.split(",")]
-    unknown = [kind for kind in kinds if kind not in ATTACKS]
-    if unknown:
-        options.error(f"unknown kind {unknown[0]!r}; they are {', '.join(ATTACKS)}")
+    wanted = [name.strip() for name in given.kinds.split(",")]
+    for name in wanted:
+        if not any(kind.startswith(name) for kind in ATTACKS):
+            options.error(f"unknown kind {name!r}; they are {', '.join(ATTACKS)}")
+    kinds = [kind for kind in ATTACKS if kind.startswith(tuple(wanted))]
     shares = sum(ATTACKS[kind][0] for kind in kinds)
     warnings.simplefilter("ignore")
     done: dict[str, tuple[Found, float]] = {}

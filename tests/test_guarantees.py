@@ -18,7 +18,8 @@ def test_each_promise_is_tested_by_what_exists():
         paths = [ROOT / word for word in words if word.startswith((".ci/", "tests/"))]
         assert all(path.exists() for path in paths), command
         if "--kinds" in words:
-            assert set(words[words.index("--kinds") + 1].split(",")) <= ATTACKS.keys(), command
+            for name in words[words.index("--kinds") + 1].split(","):
+                assert any(kind.startswith(name) for kind in ATTACKS), command
         if "-k" in words:
             text = "".join(path.read_text() for path in paths)
             assert re.search(rf"def test_\w*{words[words.index('-k') + 1]}", text), command

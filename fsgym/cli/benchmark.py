@@ -40,7 +40,8 @@ def benchmark(
         typer.Option(
             metavar="[NAME=]MODULE:FACTORY",
             help="A method of your own, as for `fsgym compare`, whose place among the others is printed. Repeat the "
-            "option for several methods.",
+            "option for several methods. It runs in a process that has the labels of the test rows, and code from a "
+            "stranger can read your files: read it first.",
         ),
     ] = None,
     quick: Annotated[

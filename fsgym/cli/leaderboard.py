@@ -32,8 +32,8 @@ def leaderboard(
             help="Your own policy: a function train(env) -> policy, named as module:function (the current directory "
             "is searched) or path/to/file.py:function. It receives the training environment. The policy is a "
             "callable (observations, action_masks) -> actions, a Stable-Baselines3 model, an agent or a classifier "
-            "with features_used. NAME= before it is its name in the table. Code from a stranger can read your "
-            "files: read it first.",
+            "with features_used. NAME= before it is its name in the table. It runs in the process that has the "
+            "labels of the test rows, and code from a stranger can read your files: read it first.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
+
+if sys.platform != "win32":  # where a file that is open cannot be removed
+    from fcntl import LOCK_EX, LOCK_NB, flock
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NAME_SHOWN = 80  # characters of a file's name in that of its part, so that the latter is not too long
@@ -20,9 +25,9 @@ NAME_SHOWN = 80  # characters of a file's name in that of its part, so that the 
 def opened_whole(path: str | os.PathLike, *, binary: bool = False) -> Iterator[IO]:
     """A new file, open for writing, that takes the place of ``path`` when all of it is on the disk.
 
-    Where anything fails, and where the process is killed, an existing file stays as it was. A link is kept, and the
-    file that it leads to is replaced. A new file has the permissions that the process gives to its files, a replaced
-    one keeps its own.
+    Where anything fails, and where the process is killed, an existing file stays as it was. What a killed process left
+    is removed by the next that writes the file. A link is kept, and the file that it leads to is replaced. A new file
+    has the permissions that the process gives to its files, a replaced one keeps its own.
 
     Parameters
     ----------
@@ -35,13 +40,15 @@ def opened_whole(path: str | os.PathLike, *, binary: bool = False) -> Iterator[I
         If ``path`` is a folder, a device or a pipe, or if the file cannot be written; one sentence that names it.
     """
     try:
-        target, part = Path(os.path.realpath(path)), None
+        target, part, lock = Path(os.path.realpath(path)), None, None
     except ValueError:
         raise OSError(f"cannot write {str(path)!r}: it has a null character; name another path") from None
     try:
         mode = _mode_of(path, target)
+        _remove_parts_of_killed(target)
         part = target.with_name(f".{target.name[:NAME_SHOWN]}.{secrets.token_hex(8)}.part")
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        lock = _lock_until_closed(handle)
         with os.fdopen(handle, "wb") if binary else os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             yield file
             file.flush()
@@ -59,6 +66,8 @@ def opened_whole(path: str | os.PathLike, *, binary: bool = False) -> Iterator[I
         if part is not None:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
+        if lock is not None:
+            os.close(lock)
 
 
 def write_whole(path: str | os.PathLike, content: str | bytes) -> None:
@@ -83,6 +92,30 @@ def failed_write(path: str | os.PathLike, error: OSError) -> str:
     """The sentence on a file that cannot be written."""
     advice = "; free some space, or choose another folder" if error.errno in NO_SPACE else ""
     return f"cannot write {path}: {error.strerror or error}{advice}"
+
+
+def _lock_until_closed(handle: int) -> int | None:
+    """Lock a part, which tells that its process lives; returns what to close when the part has its place."""
+    if sys.platform == "win32":  # where an open file could not take its place
+        return None
+    with suppress(OSError):  # some file systems have no locks
+        flock(handle, LOCK_EX | LOCK_NB)
+    return os.dup(handle)
+
+
+def _remove_parts_of_killed(target: Path) -> None:
+    """Remove the parts of a file that no living process writes."""
+    for name in target.parent.glob(f".{glob.escape(target.name[:NAME_SHOWN])}.{'[0-9a-f]' * 16}.part"):
+        with suppress(OSError):
+            if sys.platform == "win32":
+                name.unlink()
+                continue
+            handle = os.open(name, os.O_WRONLY)
+            try:
+                flock(handle, LOCK_EX | LOCK_NB)
+                name.unlink()
+            finally:
+                os.close(handle)
 
 
 def _mode_of(path: str | os.PathLike, target: Path) -> int | None:

@@ -6,6 +6,7 @@ An attack is a function ``(seed, seconds, folder) -> Found``; a new kind is a fu
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import random
 import re
@@ -15,21 +16,28 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium as gym
+import httpx2
 import numpy as np
 
-from fsgym import Dataset
+import fsgym
+from agents import DatumWiseClassifier, MixtureClassifier
+from fsgym import Dataset, Rules
 from fsgym.web import guard
+from fsgym_studies.suites.cell import continued, continued_within
 from support.asked_models import RULES, asked_model
+from support.browsing import Browser, headers_of
 from support.clinic import BLOOD, clinic_model
 from support.early_stops import stopped_after
 from support.flood import flood
+from support.kills import COMMANDS, files_in
+from support.label_hunter import Searching, numbered_rows, search
 from support.servers import Running, running
 from support.session_walks import SessionWalk
 
@@ -287,86 +295,97 @@ def stops(seed: int, seconds: float, folder: Path) -> Found:
     return Found(n, sorted(findings))
 
 
-COMPARE = ("compare", "wine", "--methods", "cart", "--no-references", "--splits", "3", "--jobs", "1", "--out", "out")
-TRAIN = ("train", "wine", "--agent", "rcpi", "--steps", "1", "--seed", "0", "-o", "out/model.safetensors")
+def kills_of(command: str) -> Callable[[int, float, Path], Found]:
+    """A long command killed at random times and run again: the same results, and no file left over."""
+
+    def attack(seed: int, seconds: float, folder: Path) -> Found:
+        script = [sys.executable, "tests/support/kills.py", command, "--seed", str(seed), "--seconds", str(seconds)]
+        done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
+        try:
+            found = json.loads(done.stdout)
+        except ValueError:
+            return Found(0, [f"{' '.join(script[1:])} failed: {done.stderr.strip()[-200:]}"])
+        return Found(found["n"], found["findings"])
+
+    return attack
 
 
-BENCHMARK = ("benchmark", "tiny", "--methods", "cart,panel", "--jobs", "1", "--out", "out")
-
-
-def kills(seed: int, seconds: float, folder: Path) -> Found:
-    """Long commands killed at random times and run again: the same results, and no file left over."""
-    rng, findings, wanted, took = random.Random(seed), [], {}, {}
-    commands = (COMPARE, TRAIN, BENCHMARK)
-    for command in commands:
-        began = time.monotonic()
-        wanted[command] = _results(folder / f"whole-{command[0]}", command, None)
-        took[command] = time.monotonic() - began
-        if not any(wanted[command].values()):
-            return Found(0, [f"{command[0]} writes nothing"])
-    for k in until(seconds - sum(took.values())):
-        command, place = commands[k % len(commands)], folder / f"{k}"
-        after = rng.uniform(0.2, 1.0) * took[command]
-        _results(place, command, after)
-        again = _results(place, command, None)
-        if again != wanted[command]:
-            names = {name for name in again.keys() | wanted[command] if again.get(name) != wanted[command].get(name)}
-            findings.append(f"{command[0]} killed after {after:.2f} s: other results in {sorted(names)}")
-    return Found(k + 1, findings)
-
-
-WITH_TINY = (  # the command line, with the suite of the tests
-    "import sys; from fsgym_studies import suites; suites.SUITES['tiny'] = 'support.tiny_suite.suite:TINY_SUITE'; "
-    "from fsgym.cli import main; main()"
-)
-
-
-def _started(place: Path, command: tuple[str, ...], **variables: str) -> subprocess.Popen:
+def _started(place: Path, **variables: str) -> subprocess.Popen:
     (place / "out").mkdir(parents=True, exist_ok=True)
-    path = os.pathsep.join(p for p in (str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")) if p)
+    path = os.pathsep.join(p for p in (str(ROOT), os.environ.get("PYTHONPATH", "")) if p)
     return subprocess.Popen(
-        [sys.executable, "-c", WITH_TINY, *command],
+        [sys.executable, "-m", "fsgym", *COMMANDS["compare"]],
         cwd=place,
         env=os.environ | {"PYTHONPATH": path} | variables,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
     )
 
 
-def _results(place: Path, command: tuple[str, ...], killed_after: float | None) -> dict[str, bytes]:
-    """The tables and models in the folder after a command, and all other names without their content."""
-    run = _started(place, command)
-    try:
-        run.communicate(timeout=killed_after)
-    except subprocess.TimeoutExpired:
-        os.killpg(run.pid, signal.SIGKILL)
-        run.communicate()
-    return _files(place)
+def kills_of_serve(seed: int, seconds: float, folder: Path) -> Found:
+    """A server killed with open cases: its port is free, open cases are gone, a case that was saved goes on."""
+    rng, findings, path = random.Random(seed), set(), folder / "clinic.safetensors"
+    clinic_model().save(path)
+    port, n = 0, 0
+    for _ in until(seconds):
+        n += 1
+        with served(path, port) as (server, port, browser):
+            browser.go("/").press("Begin")
+            case = browser.reply.url.path
+            browser.press("Answer", value2="2")
+            saved = browser.client.get(f"{case}/session.json").text
+            time.sleep(rng.uniform(0, 0.1))
+            server.kill()
+        try:
+            with served(path, port) as (server, _, browser):
+                if browser.go(case).reply.status_code != 404:
+                    findings.add(f"an open case is still there: status {browser.reply.status_code}")
+                browser.go("/").press("Go on", saved=saved)
+                again = browser.client.get(f"{browser.reply.url.path}/session.json").text
+                if again != saved:
+                    findings.add(f"a case that was saved is {again}, not {saved}")
+        except (OSError, ValueError) as error:
+            findings.add(f"the port is not free: {error}")
+    return Found(n, sorted(findings))
 
 
-def _files(place: Path) -> dict[str, bytes]:
-    files = sorted(p for p in (place / "out").rglob("*") if p.is_file())
-    compared = (".safetensors", "results.csv", "summary.csv", "scores.csv", "wins.csv", "_by_at.csv")
-    return {str(p.relative_to(place)): p.read_bytes() if p.name.endswith(compared) else b"" for p in files}
+@contextmanager
+def served(model: Path, port: int) -> Iterator[tuple[subprocess.Popen, int, Browser]]:
+    """A server of its own process, its port, and a browser that is signed in."""
+    command = [sys.executable, "-m", "fsgym", "serve", str(model), "--port", str(port)]
+    environment = os.environ | {"FSGYM_TOKEN": "token-of-the-attacks", "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+    ) as run:
+        try:
+            assert run.stdout is not None
+            address = run.stdout.readline().removeprefix("Open ").strip().rstrip("/")
+            with httpx2.Client(base_url=address, headers=headers_of(address), follow_redirects=True) as client:
+                browser = Browser(client)
+                browser.go("/start?token=token-of-the-attacks")
+                yield run, int(address.rpartition(":")[2]), browser
+        finally:
+            run.kill()
 
 
 def shared_places(seed: int, seconds: float, folder: Path) -> Found:
     """Two runs at once in one folder of results, with one empty Numba cache or with none that can be written."""
     rng, findings = random.Random(seed), []
-    wanted = _results(folder / "whole", COMPARE, None)
+    _started(folder / "whole").communicate()
+    wanted = files_in(folder / "whole", "compare")
     (folder / "file").write_text("")
     for k in until(seconds / 2):  # kernels are compiled anew in some of them
         place, cache = folder / f"{k}", folder / ("file/cache" if k % 2 else f"cache {k}")
-        first = _started(place, COMPARE, NUMBA_CACHE_DIR=str(cache))
+        first = _started(place, NUMBA_CACHE_DIR=str(cache))
         time.sleep(rng.uniform(0, 3))
-        second = _started(place, COMPARE, NUMBA_CACHE_DIR=str(cache))
+        second = _started(place, NUMBA_CACHE_DIR=str(cache))
         said = [run.communicate()[1] for run in (first, second)]
         states = [run.returncode for run in (first, second)]
         if any("Traceback" in text for text in said) or 0 not in states or not {0, 1, 2} >= set(states):
             findings.append(f"two runs, try {k}: statuses {states}, {[text.strip()[-200:] for text in said]}")
-        if _results(place, COMPARE, None) != wanted:
+        _started(place).communicate()
+        if files_in(place, "compare") != wanted:
             findings.append(f"two runs, try {k}: other results")
     return Found(k + 1, findings)
 
@@ -406,6 +425,66 @@ def forks_and_threads(seed: int, seconds: float, folder: Path) -> Found:
     return Found(n, sorted(findings))
 
 
+OWN_METHOD = """
+def train(env):
+    with open("trained", "a") as file:
+        file.write(".")
+    return lambda seen, masks: masks.shape[1] - 1 - masks[:, ::-1].argmax(axis=1)
+"""
+
+
+def own_methods(seed: int, seconds: float, folder: Path) -> Found:
+    """A method of the user that searches its process for labels, and one whose command is run again."""
+    rng, findings = random.Random(seed), set()
+    (folder / "own.py").write_text(OWN_METHOD)
+    command = ("compare", "wine", "--methods", "cart", "--mine", "own.py:train", "--no-references", "--splits", "1")
+    for k in until(seconds):
+        path = folder / f"found {k}"
+        method = rng.choice([search, Searching])(str(path))
+        fsgym.compare(numbered_rows(), {"mine": method}, splits=1, lam=rng.uniform(0.001, 0.1), references=False)
+        seen = [json.loads(line) for line in path.read_text().splitlines()]
+        if {"training": True} not in seen or {"asked": False} not in seen:
+            findings.add(f"the search is not asked, or does not search: {seen}")
+        if {"asked": True} in seen:
+            findings.add("labels of test rows are in the process of a method of the user")
+    counts = []
+    for _ in range(3):  # the second time, Python has bytecode of the file
+        done = subprocess.run(
+            [sys.executable, "-m", "fsgym", *command, "--jobs", "1", "--out", "out"],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            findings.add(f"compare --mine ends with status {done.returncode}: {done.stderr.strip()[-200:]}")
+            break
+        counts.append((folder / "trained").stat().st_size)
+    if len(set(counts)) > 1:
+        findings.add(f"a method of the user is trained again when the command is run again: {counts} times")
+    return Found(k + 1, sorted(findings))
+
+
+def continued_policies(seed: int, seconds: float, folder: Path) -> Found:
+    """Policies continued past their stop within many budgets at once, and within each alone: the same answers."""
+    findings = set()
+    for k in until(seconds):
+        rng = np.random.default_rng([seed, k])
+        values = np.column_stack([rng.normal(size=(300, 5)), rng.integers(0, 3, 300)])
+        data = Dataset(values, (values[:, 0] + values[:, 1] > 0) + (values[:, 5] > 1).astype(int))
+        train, test = data.split(0.5, k)
+        model = (DatumWiseClassifier(0.01, n_iterations=2), MixtureClassifier(0.05))[k % 2].fit(train)
+
+        def rules_at(budget: float, data: Dataset = data) -> Rules:
+            return Rules.for_dataset(data, lam=0.01, budget_cost=budget)
+
+        for budget, done in continued_within(model, test, rules_at, [2.0, 4.0, 6.0]).items():
+            if not np.array_equal(done.answers, continued(model, test, rules_at(budget)).answers):
+                findings.add(f"{type(model).__name__}: other answers within a budget of {budget:g}, table {k}")
+    return Found(k + 1, sorted(findings))
+
+
 ATTACKS: dict[str, tuple[float, Callable[[int, float, Path], Found]]] = {  # share of the time
     "tables": (2, changed_files("--tables")),
     "models": (2, changed_files()),
@@ -416,12 +495,14 @@ ATTACKS: dict[str, tuple[float, Callable[[int, float, Path], Found]]] = {  # sha
     "requests": (1, requests),
     "connections": (1, connections),
     "Ctrl-C at the start": (1, stops),
-    "kills": (2, kills),
+    **{f"kills of {command}": (0.5, kills_of(command)) for command in COMMANDS},
+    "kills of serve": (0.5, kills_of_serve),
     "shared places": (1, shared_places),
+    "own methods": (0.5, own_methods),
+    "continued policies": (0.5, continued_policies),
     "forks and threads": (0.5, forks_and_threads),
 }
 NOT_RUN = {
-    "kills of reproduce, datasets fetch": "the shortest study takes 90 s; a fetch needs a server of the archives",
     "undo in the exported page, random rule sets": "in pytest alone",
     "archives of datasets fetch": "in pytest alone",
     "full disk, read-only folder, another user, clock set back": "this needs rights or a machine of its own",

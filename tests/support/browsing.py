@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, Self
 
 from starlette.testclient import TestClient
 
@@ -11,7 +11,6 @@ from fsgym.web.guard import Access, HostNames
 from fsgym.web.serving import case_app
 
 BASE = "http://127.0.0.1:8765"
-SAME_SITE = {"Origin": BASE, "Sec-Fetch-Site": "same-origin"}
 
 
 class PageForms(HTMLParser):
@@ -55,27 +54,25 @@ class PageForms(HTMLParser):
             self._button[0] += data
 
 
-class Visitor:
-    """A person with a browser without scripts.
+def headers_of(address: str) -> dict[str, str]:
+    """What a browser says of a form on a page at this address."""
+    return {"Origin": address, "Sec-Fetch-Site": "same-origin"}
 
-    Parameters
+
+class Browser:
+    """A browser without scripts, which reads pages by an HTTP client.
+
+    Attributes
     ----------
-    model : classifier
-    options : of ``case_app``
+    client : TestClient or httpx2.Client
+    reply : the last reply
     """
 
-    def __init__(self, model: Any, **options: Any) -> None:
-        self.access, self.lines = Access(), []
-        names = HostNames("127.0.0.1", 8765)
-        app = case_app(model, "model.fsgym", self.access, names, log=self.lines.append, **options)
-        self.client = TestClient(app, base_url=BASE, headers=SAME_SITE)
+    def __init__(self, client: Any) -> None:
+        self.client = client
         self.reply: Any = None
 
-    def sign_in(self) -> Visitor:
-        """Open the address that the server prints; its page leads to the first one."""
-        return self.go(f"/start?token={self.access.token}").go("/")
-
-    def go(self, path: str) -> Visitor:
+    def go(self, path: str) -> Self:
         """Open an address."""
         self.reply = self.client.get(path)
         return self
@@ -95,7 +92,7 @@ class Visitor:
         start = self.reply.text.index("<h1")
         return PageForms(self.reply.text[start : self.reply.text.index("</h1>")]).text
 
-    def press(self, button: str, **values: str | None) -> Visitor:
+    def press(self, button: str, **values: str | None) -> Self:
         """Fill in the form that has a button beginning with this text, and press it; None leaves a field out."""
         for action, fields, buttons in self.page.forms:
             for text, own, name, value in buttons:
@@ -104,14 +101,35 @@ class Visitor:
                     return self.post(own or action, {k: v for k, v in sent.items() if v is not None})
         raise AssertionError(f"no button {button!r} in {self.text}")
 
-    def post(self, path: str, fields: dict[str, str]) -> Visitor:
+    def post(self, path: str, fields: dict[str, str]) -> Self:
         """Send a form."""
         self.reply = self.client.post(path, data=fields)
         return self
 
-    def begin(self, **values: str | None) -> Visitor:
+    def begin(self, **values: str | None) -> Self:
         """Begin a case."""
         return self.go("/").press("Begin", **values)
+
+
+class Visitor(Browser):
+    """A person with a browser at the pages of a model, without a network.
+
+    Parameters
+    ----------
+    model : classifier
+    options : of ``case_app``
+    """
+
+    def __init__(self, model: Any, **options: Any) -> None:
+        self.access, self.lines = Access(), []
+        names = HostNames("127.0.0.1", 8765)
+        app = case_app(model, "model.fsgym", self.access, names, log=self.lines.append, **options)
+        super().__init__(TestClient(app, base_url=BASE, headers=headers_of(BASE)))
+
+    def sign_in(self) -> Self:
+        """Open the address that the server prints; its page leads to the first one."""
+        self.go(f"/start?token={self.access.token}").go("/")
+        return self
 
     def step(self, content: Any = b"{}", token: str | None = None, **headers: str) -> Any:
         """The reply to a request of a program, which has no cookie and comes from no page."""

@@ -87,7 +87,7 @@ def fetch_dataset(name: str, data_dir: str | os.PathLike, downloads_dir: str | o
         raise ValueError(explain_unknown("data set", name, [*EMBEDDED, *known]))
     folder = writable_folder(Path(data_dir).expanduser())
     public, records = known[name], read_manifest(folder)
-    if name in records:
+    if name in records and not _left_by_a_killed_fetch(public, folder, records[name]):
         _write_price_lists(name, folder)
         return Fetched(name, PRESENT_STATE if is_recorded(public, folder, records[name]) else DIFFERENT_STATE)
     given = None if downloads_dir is None else Path(downloads_dir).expanduser()
@@ -105,6 +105,15 @@ def is_recorded(public: PublicSet, folder: Path, record: Mapping[str, Any]) -> b
         check_file(path)
     found = [hashlib.sha256(canonical_file(path)).hexdigest() for path in files]
     return found == list(public.checksums.values())
+
+
+def _left_by_a_killed_fetch(public: PublicSet, folder: Path, record: Mapping[str, Any]) -> bool:
+    """Whether the folder has recorded files, but their record is not in its manifest, which is written after them."""
+    files = [str(entry["file"]) for entry in record["files"]]
+    return "plain" in record and all(
+        file in public.checksums and hashlib.sha256(canonical_file(folder / file)).hexdigest() == public.checksums[file]
+        for file in files
+    )
 
 
 def _obtainable(public: PublicSet, given: Path | None) -> tuple[Download, ...]:

@@ -1,8 +1,6 @@
 """Downloads from a server that answers with errors or too little, full disks, and what is in the folder then."""
 
 import errno
-import gzip
-import hashlib
 import http.client
 import io
 import json
@@ -17,34 +15,11 @@ import pytest
 from fsgym import cli
 from fsgym.datasets import fetch_dataset, load_dataset
 from fsgym.datasets.public import download, fetch
-from fsgym.datasets.public.record import Download, PublicSet
+from fsgym.datasets.public.record import Download
+from support.recorded_sets import RECORDED, TEST, TRAIN, files_of, recorded_set
 
-TRAIN, TEST = b"7 ,1.50,a\n8,2,b\n", gzip.compress(b"id,x,label\n9,3,b\n10,?,a\n", mtime=0)
-FILES = {"fever.train.csv": b"x,target\n1.5,ill\n2,well\n", "fever.test.csv": b"x,target\n3,well\n,ill\n"}
-FEVER = PublicSet(
-    "fever",
-    "table",
-    (Download("a.data", "https://example.org/a.data"), Download("b.data.gz", "https://example.org/b", tried=True)),
-    {
-        "features": ["x"],
-        "columns": ["", "x", "target"],
-        "labels": {"a": "ill", "b": "well"},
-        "separator": ",",
-        "quote": '"',
-    },
-    {
-        "original_source": "a hospital",
-        "licence": "CC0",
-        "n_samples": 4,
-        "n_features": 1,
-        "n_classes": 2,
-        "categorical_columns": [],
-        "class_counts": {"ill": 2, "well": 2},
-        "files": [{"file": f, "sha256": hashlib.sha256(c).hexdigest()} for f, c in FILES.items()],
-    },
-)
+FEVER, FILES = recorded_set("fever"), files_of("fever")
 BY_HAND = replace(FEVER, name="rash", downloads=(Download("a.data", None),), advice="ask the hospital for a.data")
-RECORDED = {"https://example.org/a.data": TRAIN, "https://example.org/b": TEST}
 
 
 class Answer(io.BytesIO):
@@ -177,3 +152,12 @@ def test_the_command_needs_a_folder_and_known_names(server, tmp_path, capsys, mo
     monkeypatch.setenv("FSGYM_DATA", str(tmp_path / "there"))
     assert call(capsys, "datasets", "fetch", "fever")[0] == 0
     assert (tmp_path / "there" / "fever.test.csv").exists()
+
+
+@pytest.mark.parametrize("left", [1, 2])
+def test_what_a_killed_download_left_is_completed(server, tmp_path, left):
+    for file, content in list(FILES.items())[:left]:
+        (tmp_path / file).write_bytes(content)
+    assert fetch_dataset("fever", tmp_path).state == "written"
+    assert fetch_dataset("fever", tmp_path).state == "already there"
+    assert {f: (tmp_path / f).read_bytes() for f in FILES} == FILES

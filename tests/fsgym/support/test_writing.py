@@ -2,7 +2,10 @@
 
 import errno
 import os
+import signal
 import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -113,3 +116,27 @@ def test_old_part_files_and_links_of_any_name_do_not_matter(tmp_path):
     write_whole(tmp_path / "report.html", "whole")
     assert (tmp_path / "report.html").read_text() == "whole"
     assert len(list(tmp_path.iterdir())) == 4
+
+
+KILLED_WHILE_WRITING = """
+import os, signal, sys
+from fsgym.support.writing import opened_whole
+with opened_whole(sys.argv[1]) as file:
+    file.write("half")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_next_write_removes_what_a_killed_one_left_but_no_part_of_a_living_one(tmp_path):
+    path = tmp_path / "model [1]"
+    write_whole(path, "old")
+    killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_WRITING, str(path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert path.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 2
+    with opened_whole(path) as slow:
+        slow.write("the last")
+        write_whole(path, "meanwhile")
+        assert path.read_text() == "meanwhile"
+    assert content_of(tmp_path) == {path.name: b"the last"}
