@@ -68,14 +68,14 @@ def write(path: Path, n_rows: int) -> None:
         writer.close()
 
 
-def fit(path: str) -> dict[str, float | str]:
+def fit(path: str, learner: str) -> dict[str, float | str]:
     """Seconds, peak memory and loss of a fit, in this process."""
     from agents import AdaptiveClassifier
 
     drawn = Drawn()
     begun, cpu = time.perf_counter(), time.process_time()
     options = {"lam": drawn.rules.lam, "costs": drawn.rules.costs, "error_costs": drawn.rules.error_costs}
-    model = AdaptiveClassifier(**options, random_state=0).fit(open_blocks(path))
+    model = AdaptiveClassifier(**options, learner=learner, random_state=0).fit(open_blocks(path))
     cpu, wall = time.process_time() - cpu, time.perf_counter() - begun
     peak = 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begun = time.process_time()
@@ -93,11 +93,13 @@ def fit(path: str) -> dict[str, float | str]:
     }
 
 
-def measure(n_rows: int, folder: Path) -> dict:
+def measure(n_rows: int, folder: Path, learner: str) -> dict:
     path = folder / f"{n_rows}.parquet"
     if not path.exists():
         write(path, n_rows)
-    done = subprocess.run([sys.executable, __file__, "--fit", str(path)], stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(
+        [sys.executable, __file__, "--fit", str(path), "--learner", learner], stdout=subprocess.PIPE, check=True
+    )
     found = json.loads(done.stdout)
     print(
         f"{n_rows:,} x {N_COLUMNS}, {path.stat().st_size / 1e6:.0f} MB: {found['seconds']:.0f} CPU seconds "
@@ -110,16 +112,17 @@ def measure(n_rows: int, folder: Path) -> dict:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--rows", default=",".join(map(str, ROWS)), help="multiples of 100,000, ascending")
     parser.add_argument("--folder", type=Path, help="where the tables are written and kept; default: a temporary one")
     parser.add_argument("--fit", metavar="FILE", help=argparse.SUPPRESS)
+    parser.add_argument("--learner", default="auto", help="the only one whose time grows with the rows is lattice")
     given = parser.parse_args()
     if given.fit:
-        print(json.dumps(fit(given.fit)))
+        print(json.dumps(fit(given.fit, given.learner)))
         return 0
     with tempfile.TemporaryDirectory() as temporary:
-        found = [measure(int(n), given.folder or Path(temporary)) for n in given.rows.split(",")]
+        found = [measure(int(n), given.folder or Path(temporary), given.learner) for n in given.rows.split(",")]
     before, last = found[-2:]
     times, more = last["seconds"] / before["seconds"], last["loss"] - before["loss"]
     error = float(np.hypot(last["error"], before["error"]))

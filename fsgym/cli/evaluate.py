@@ -78,6 +78,8 @@ def evaluate(
 
     Where these rows differ from those of the training, such as by a unit, one line on stderr says so.
 
+    A Parquet or .npz file of more than 50 million values is read in blocks, in one pass.
+
     With --json, one object: model, classifier, data, part, lam, remark (whether rows were used in training), promise
     (of a calibrated model: what it promises, and what is found, in sentences), case_price (the columns of
     prices by acquisition, of a model with prices by case), comparison (as of fsgym monitor; null
@@ -108,7 +110,7 @@ def evaluate(
         opened.check_groups(groups, labelled.loaded.dataset)
     part = split or labelled.default_split
     rows = part_index(labelled.loaded, part, labelled.reading.row_groups)
-    compared = opened.compare(labelled.rows.iloc[rows], labelled.columns, labelled.loaded.dataset.target[rows])
+    compared = opened.compare(*labelled.rows_and_labels(rows))
     opened.warn_of_differences(compared, data, strict)
     result = evaluate_model(labelled.classifier, labelled.loaded.dataset.rows(rows))
     remark = labelled.caution(rows)
@@ -149,6 +151,7 @@ def references_of(result: Evaluation, train: Dataset | None) -> dict[str, dict[s
 
 def sentences_of_promise(model: Any, result: Evaluation, plain: Evaluation) -> list[str]:
     """What a calibrated model promises, what is found on the rows, and its price there beside that without promise."""
+    from fsgym.data.dataset import Dataset
     from fsgym.evaluation.promise import percent
 
     promise, data = model.promise_, result.dataset
@@ -159,7 +162,7 @@ def sentences_of_promise(model: Any, result: Evaluation, plain: Evaluation) -> l
     if promise.refers:
         price += f"; referred: {percent(round(result.referred, 4))} and {percent(round(plain.referred, 4))}"
     found.append(f"{price}.")
-    if promise.is_by(model.arrangement_.rows(data.X), data.y):
+    if isinstance(data, Dataset) and promise.is_by(model.arrangement_.rows(data.X), data.y):
         found.append(CALIBRATED_ON)
     return [*promise.sentences(), *found]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
+import math
+import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +16,17 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.groups import default_names
 from fsgym.data.reading import files
 from fsgym.data.reading.frames import MAX_FEATURES, take_target
-from fsgym.data.reading.reading import Reading, dataset_of_table, named_columns, numbers_in, refuse_no_target
+from fsgym.data.reading.reading import (
+    USE_OF,
+    Reading,
+    check_reading,
+    dataset_of_table,
+    named_columns,
+    numbers_in,
+    refuse_no_target,
+)
 from fsgym.data.reading.tables import size_of_parquet, too_large
+from fsgym.text.messages import explain_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,10 +40,40 @@ def rows_of_part(n_columns: int) -> int:
     return max(min(ROWS_OF_PART, VALUES_OF_PART // max(n_columns, 1)), 1)
 
 
-def digest_of_file(path: Path) -> str:
-    """SHA-256 of the content of a file, 64 hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def parts_of(
+    path: Path, given: Reading, only: Collection[str] | None = None, labels: str | os.PathLike | None = None
+) -> ParquetParts | ArrayParts:
+    """The rows of a file in parts; ``only`` these columns of a Parquet file. ValueError for another kind of file."""
+    reading = check_reading(given)
+    if labels is not None and path.suffix != ".npy":
+        raise ValueError(f"labels is only for .npy files, got it for {path}; leave it out")
+    if path.suffix == ".parquet":
+        return ParquetParts(path, reading, only)
+    if path.suffix not in (".npz", ".npy"):
+        raise ValueError(f"blocks are read of .parquet, .npz and .npy files, got {path}; write the table as Parquet")
+    reading.refuse(USE_OF, str(path))
+    return ArrayParts(path, None if labels is None else Path(os.fspath(labels)).expanduser())
+
+
+def count_of_values(path: Path) -> int:
+    """How many values the table of a file has; 0 where it cannot be read in parts."""
+    try:
+        if path.suffix == ".parquet":
+            size = size_of_parquet(path)
+            return size.n_rows * len(size.schema.names)
+        if path.suffix == ".npz":
+            return math.prod(files.stored_arrays(path, ("X",))["X"].header.shape)
+    except (ImportError, OSError, *files.READ_ERRORS):  # those of reading it say more; Arrow's are among them
+        pass
+    return 0
+
+
+def rows_all_over(parts: ParquetParts | ArrayParts, most: int = 250_000) -> pd.DataFrame:
+    """Evenly spaced rows of a file, at most so many."""
+    import pandas as pd
+
+    step = -(-parts.n_rows // most)
+    return pd.concat([part.iloc[::step] for part in parts], ignore_index=True)
 
 
 class ParquetParts:
@@ -71,6 +111,9 @@ class ParquetParts:
                 f"{path} has a row group of {files.gigabytes(size.largest)}, and the limit of one is "
                 f"{files.gigabytes(MAX_GROUP_BYTES)}; write it with to_parquet(..., row_group_size=1_000_000)"
             )
+        unknown = next((name for name in reading.drop if name not in names), None)
+        if unknown is not None:
+            raise ValueError(f"drop: {explain_unknown(f'column of {path}', unknown, names)}")
         self.columns = [name for name in names if name not in reading.drop and (only is None or name in only)]
         if not self.n_rows or not self.columns:
             raise ValueError(f"{path} has no rows or no columns")
@@ -134,14 +177,9 @@ class ParquetParts:
 
     def dataset(self, frame: pd.DataFrame, labels: NDArray) -> Dataset:
         """The data set of some rows, in which everything is found out about the columns."""
-        table, found = numbers_in(frame, self.reading, str(self.path))
-        name = self.path.name.removesuffix(self.path.suffix)
-        reading = self.reading._replace(drop=())
-        return dataset_of_table(table, reading, name=name, what=str(self.path), found=found)
-
-    def fingerprint(self) -> str:
-        """A digest of the file."""
-        return digest_of_file(self.path)
+        reading = self.reading._replace(drop=())  # they were not read
+        table, found = numbers_in(frame, reading, str(self.path))
+        return dataset_of_table(table, reading, name=self.path.stem, what=str(self.path), found=found)
 
 
 class ArrayParts:
@@ -159,7 +197,7 @@ class ArrayParts:
     """
 
     def __init__(self, path: Path, labels: Path | None) -> None:
-        self.path, self._files, others = path, [path], dict[str, NDArray]()
+        self.path, others = path, dict[str, NDArray]()
         files.check_file(path)
         if path.suffix == ".npz":
             arrays = files.stored_arrays(path, ("X", "y"))
@@ -172,8 +210,7 @@ class ArrayParts:
                 raise ValueError(f"{path} has no labels; pass labels=, an .npy file with a label for each row")
             files.check_file(labels)
             self._X, self._y = files.stored_arrays(path, ())[""], files.stored_arrays(labels, ())[""]
-            self._files.append(labels)
-        shape, kinds = self._X.header.shape, "buif"
+        shape, kinds, self.n_rows = self._X.header.shape, "buif", len(self._X)
         if len(shape) != 2 or 0 in shape or self._X.header.dtype.kind not in kinds or shape[1] > MAX_FEATURES:
             raise ValueError(f"X of {path} must be a table of numbers, got {self._X.header.dtype} of shape {shape}")
         if self._y.header.shape != shape[:1] or self._y.header.dtype.kind not in "buifUS":
@@ -207,7 +244,3 @@ class ArrayParts:
     def dataset(self, frame: pd.DataFrame, labels: NDArray) -> Dataset:
         """As that of ``ParquetParts``."""
         return Dataset(frame.to_numpy(), labels, name=self.path.stem, **self._options)
-
-    def fingerprint(self) -> str:
-        """As that of ``ParquetParts``."""
-        return " ".join(map(digest_of_file, self._files))
