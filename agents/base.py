@@ -543,7 +543,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         model._set_policy(self.policy_.at_prices(costs[self.arrangement_.acquisitions]))
         return model
 
-    def predict(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray:
+    def predict(self, X: ArrayLike | Blocks, *, missing_columns: MissingColumns = "error") -> NDArray:
         """The predicted class of each row of ``X``, (n_samples,); of a numeric target the number, float64.
 
         With ``refer_cost``, ``refer_label`` for a row that is referred to a person; the dtype is then object unless the
