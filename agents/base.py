@@ -269,9 +269,9 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
 
     def _take_blocks(self, blocks: Blocks) -> None:
         """Count the rows of a table in blocks, of which the training data are a sample."""
-        n_sample, self._n_training_rows = self._n_training_rows, blocks.n_samples
-        if self._trained_rows is not None and n_sample != blocks.n_samples:
-            self._trained_rows.share = n_sample / blocks.n_samples
+        self._n_training_rows = blocks.n_samples
+        if self._trained_rows is not None and blocks.sketch.n_samples < blocks.n_samples:
+            self._trained_rows.share = blocks.sketch.n_samples / blocks.n_samples
             self.training_origin_ = None
 
     def _set_policy(self, policy: Any) -> None:
@@ -563,9 +563,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         ValueError
             If a column is missing or holds something else than in training.
         """
-        if isinstance(X, Blocks):
-            return np.concatenate([self.predict(block, missing_columns=missing_columns) for block in X])
-        answers = self._act(X, missing_columns)[1].answers
+        blocks: Any = X if isinstance(X, Blocks) else [X]
+        answers = np.concatenate([self._act(block, missing_columns)[1].answers for block in blocks])
         return self.rules_.answer_labels(self.answers_)[answers]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,11 @@ class WholeTable(NamedTuple):
         return self._replace(blocks=ChangedBlocks(self.blocks, change))
 
 
-class ChangedBlocks(NamedTuple):
-    """Blocks of values, each changed as it is read."""
+class ChangedBlocks(Iterable[FloatRows]):
+    """Blocks of rows, of each of which ``change`` makes the values as it is read."""
 
-    blocks: Iterable[FloatRows]
-    change: Callable[[FloatRows], FloatRows]
+    def __init__(self, blocks: Iterable[Any], change: Callable[[Any], FloatRows]) -> None:
+        self.blocks, self.change = blocks, change
 
-    def __iter__(self) -> Iterator[FloatRows]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[FloatRows]:
         return map(self.change, self.blocks)

@@ -74,8 +74,13 @@ def fit(path: str, learner: str) -> dict[str, float | str]:
 
     drawn = Drawn()
     begun, cpu = time.perf_counter(), time.process_time()
-    options = {"lam": drawn.rules.lam, "costs": drawn.rules.costs, "error_costs": drawn.rules.error_costs}
-    model = AdaptiveClassifier(**options, learner=learner, random_state=0).fit(open_blocks(path))
+    options: dict = {
+        "learner": learner,
+        "lam": drawn.rules.lam,
+        "costs": drawn.rules.costs,
+        "error_costs": drawn.rules.error_costs,
+    }
+    model = AdaptiveClassifier(**options, random_state=0).fit(open_blocks(path))
     cpu, wall = time.process_time() - cpu, time.perf_counter() - begun
     peak = 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begun = time.process_time()

@@ -443,7 +443,8 @@ class TrainingData(ClassRows):
 
     def incomplete(self, features: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The rows that lack a value of these features, bool (n_samples,)."""
-        return np.isnan(self.X[:, features]).any(axis=1)
+        incomplete: NDArray[np.bool_] = np.any(np.isnan(self.X[:, features]), axis=1)
+        return incomplete
 
     def operations(self, features: NDArray[np.int64]) -> int:
         """The cost of cross-fitting the classifier of some features, in about nanoseconds."""

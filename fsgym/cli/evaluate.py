@@ -12,6 +12,7 @@ import typer
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, check_rule_files
 from fsgym.cli.terminal import show, write_utf8
+from fsgym.data.dataset import Dataset
 from fsgym.data.row_groups import encode_row_groups
 from fsgym.evaluation.result import RELIABILITY_HEADING, of_rows, sentence_case
 from fsgym.metrics import (
@@ -25,7 +26,6 @@ from fsgym.metrics import (
 from fsgym.text.messages import listing, one_line, visible_json
 
 if TYPE_CHECKING:
-    from fsgym.data.dataset import Dataset
     from fsgym.datasets.folder import LoadedDataset
     from fsgym.evaluation.evaluate import Evaluation
 
@@ -142,7 +142,7 @@ def evaluate(
 
 def references_of(result: Evaluation, train: Dataset | None) -> dict[str, dict[str, float]]:
     """What ``reference_errors`` returns for the rows of a numeric target; empty for classes."""
-    if result.predicted is None:
+    if result.predicted is None or not isinstance(result.dataset, Dataset):
         return {}
     from fsgym.evaluation.number_references import reference_errors
 
@@ -151,7 +151,6 @@ def references_of(result: Evaluation, train: Dataset | None) -> dict[str, dict[s
 
 def sentences_of_promise(model: Any, result: Evaluation, plain: Evaluation) -> list[str]:
     """What a calibrated model promises, what is found on the rows, and its price there beside that without promise."""
-    from fsgym.data.dataset import Dataset
     from fsgym.evaluation.promise import percent
 
     promise, data = model.promise_, result.dataset

@@ -343,7 +343,7 @@ class LabelledData:
 
     def rows_and_labels(self, rows: NDArray[np.int64]) -> tuple[pd.DataFrame, tuple[str, ...], NDArray]:
         """Some rows as ``ModelData.compare`` takes them; of ``Blocks`` those of the sketch."""
-        data = self.loaded.dataset
+        data: Any = self.loaded.dataset
         if isinstance(data, Blocks):
             sketch = data.rows(rows).sketch
             return sketch.to_frame(), self.columns, sketch.target

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from fsgym.data.reading.parts import ArrayParts, ParquetParts
     from fsgym.data.reading.reading import Reading
 
-# Rows of the sketch, and values where there are many columns: the network is trained on all of them, and on more rows
-# it has no lower loss; the other learners use a sample of them. By hand.
+# Rows of the sketch, and values where there are many columns: the network is trained on all of them, the other learners
+# on a sample of them; by hand
 ROWS_OF_SKETCH, VALUES_OF_SKETCH = 250_000, 100_000_000
 LARGE_VALUES = 50_000_000  # from which on the command line reads a file in blocks; by hand
 MIN_ROWS_OF_CLASS = 20  # in the sketch, so that a rare class is there
