@@ -105,7 +105,7 @@ def evaluate(
     given = {"drop": drop, "category": category, "numeric": numeric, "target": target, "row_groups": row_groups}
     opened = ModelData.open(model, {**given, **signs}, case_price)
     with options.warnings_printed():
-        labelled = read_labelled(opened, data, data_dir, missing_columns)
+        labelled = read_labelled(opened, data, data_dir, missing_columns, in_blocks=True)
     if groups is not None:
         opened.check_groups(groups, labelled.loaded.dataset)
     part = split or labelled.default_split

@@ -364,13 +364,16 @@ class LabelledData:
         return self.remark
 
 
-def read_labelled(opened: ModelData, data: str, data_dir: Path | None, missing_columns: str) -> LabelledData:
+def read_labelled(
+    opened: ModelData, data: str, data_dir: Path | None, missing_columns: str, in_blocks: bool = False
+) -> LabelledData:
     """The data set that an argument names, with labels, and which of its rows were used in training.
 
-    Those of a large file are ``Blocks``, and ``rows`` are some of them.
+    With ``in_blocks``, those of a large file are ``Blocks``, and ``rows`` are some of them.
     """
     reading = opened.reading_of(data)
-    parts = opened.parts_of(data, (reading.label,)) if missing_columns == "error" else None
+    may_be = in_blocks and missing_columns == "error"
+    parts = opened.parts_of(data, (reading.label,)) if may_be else None
     if parts is not None:
         blocks: Any = Blocks(parts, opened.columns, opened.classifier.classes_)
         table = blocks.sketch.to_frame()
