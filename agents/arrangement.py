@@ -84,6 +84,10 @@ class Arrangement:
         """Features (n_samples, n_features) in the order of the policy."""
         return X if self.is_identity else np.ascontiguousarray(X[:, self.features])
 
+    def block(self, rows: Dataset) -> NDArray[np.float32]:
+        """The features of a block of rows in the order of the policy."""
+        return self.rows(rows.X)
+
     def trajectories(self, done: Trajectories) -> Trajectories:
         """The policy's trajectories in the order of the user."""
         if self.is_identity:

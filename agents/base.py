@@ -23,6 +23,7 @@ from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_nam
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy, check_rows
 from agents.stepwise import AskingAgent
+from fsgym.data.blocks import Blocks
 from fsgym.data.case_costs import are_mean_prices, check_case_prices, price_ranges, prices_of_case
 from fsgym.data.checks import check_groups, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
@@ -179,6 +180,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         Class attribute: the parameter that sets the length of the training, "" if there is none.
     takes_case_costs : bool
         Class attribute: whether it can plan with prices by case, see ``Dataset.case_costs``. All others refuse them.
+    takes_blocks : bool
+        Class attribute: whether ``fit`` takes a table in blocks, see ``fsgym.open_blocks``. All others refuse them.
     classes_ : array (n_classes,)
     bins_ : Bins, or None
         The bins of a numeric target, which are the classes 0, 1, ...; ``predict`` then returns numbers.
@@ -219,6 +222,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     policy_class: ClassVar[type[Policy]]
     length_parameter: ClassVar[str] = ""
     takes_case_costs: ClassVar[bool] = False
+    takes_blocks: ClassVar[bool] = False
 
     lam: float
     classes_: NDArray
@@ -263,6 +267,13 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         if described:
             LOGGER.info("error costs: %s", described)
 
+    def _take_blocks(self, blocks: Blocks) -> None:
+        """Count the rows of a table in blocks, of which the training data are a sample."""
+        self._n_training_rows = blocks.n_samples
+        if self._trained_rows is not None and blocks.sketch.n_samples < blocks.n_samples:
+            self._trained_rows.share = blocks.sketch.n_samples / blocks.n_samples
+            self.training_origin_ = None
+
     def _set_policy(self, policy: Any) -> None:
         """Set the trained policy, and its rules in the order of the user."""
         self.policy_ = policy
@@ -282,10 +293,15 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     def _training_data(self, X: Any, y: Any) -> Dataset:
         """The training data, checked, in the order of the user."""
         X, named = as_frame(X), False
-        if isinstance(X, Dataset):
+        if isinstance(X, Dataset | Blocks):
             if y is not None:
-                raise TypeError("y must be left out where X is a Dataset, which has its own labels")
-            dataset = X
+                raise TypeError(f"y must be left out where X is a {type(X).__name__}, which has its own labels")
+            if isinstance(X, Blocks) and not self.takes_blocks:
+                raise TypeError(
+                    f"{type(self).__name__} is fitted to rows in memory, got blocks; use AdaptiveClassifier, or fit to "
+                    "blocks.sketch, a sample of the rows"
+                )
+            dataset = X.sketch if isinstance(X, Blocks) else X
         elif is_frame(X):
             dataset = dataset_of_frame(X, y)
             named = has_names(X)
@@ -527,7 +543,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         model._set_policy(self.policy_.at_prices(costs[self.arrangement_.acquisitions]))
         return model
 
-    def predict(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray:
+    def predict(self, X: ArrayLike | Blocks, *, missing_columns: MissingColumns = "error") -> NDArray:
         """The predicted class of each row of ``X``, (n_samples,); of a numeric target the number, float64.
 
         With ``refer_cost``, ``refer_label`` for a row that is referred to a person; the dtype is then object unless the
@@ -535,7 +551,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
 
         Parameters
         ----------
-        X : array of shape (n_samples, ``n_features_in_``), DataFrame, Series or Dataset
+        X : array of shape (n_samples, ``n_features_in_``), DataFrame, Series, Dataset or Blocks
             Where the model has names, a DataFrame counts by name: columns in any order, others are ignored. A Series is
             one row. NaN is unavailable, and evidence where the column is in ``evidence_``. A level that was not in the
             training data counts as NaN, too, with a warning.
@@ -547,7 +563,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         ValueError
             If a column is missing or holds something else than in training.
         """
-        answers = self._act(X, missing_columns)[1].answers
+        blocks: Any = X if isinstance(X, Blocks) else [X]
+        answers = np.concatenate([self._act(block, missing_columns)[1].answers for block in blocks])
         return self.rules_.answer_labels(self.answers_)[answers]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -13,9 +13,11 @@ from sklearn.base import clone
 
 from agents.base import BaseAgentClassifier
 from agents.calibration import TemperedPolicy
-from agents.inputs import training_rows
+from agents.inputs import row_weights, training_rows
 from agents.model_file import Labels
 from agents.policy import Policy
+from agents.whole_table import ChangedBlocks, WholeTable
+from fsgym.data.blocks import Blocks
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules
@@ -234,6 +236,8 @@ class TrainingTask(NamedTuple):
     telling : tuple of int
         Features for which it goes with the class whether they are missing, which the policy is not to learn.
     error_costs : float64 (n_classes, n_classes), as of ``Rules``; None: all errors cost the same
+    whole : WholeTable, or None
+        All rows of a table in blocks, where ``dataset`` is a sample of them.
     """
 
     dataset: Dataset
@@ -245,6 +249,7 @@ class TrainingTask(NamedTuple):
     given: AcquisitionIndices = ()
     telling: tuple[int, ...] = ()
     error_costs: NDArray[np.float64] | None = None
+    whole: WholeTable | None = None
 
 
 class Learner(ABC):
@@ -299,6 +304,10 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         Training minimises the weighted mean loss. The weight of a row is its ``sample_weight`` (n_samples,), at least
         0, times that of its class; the weights are divided by their mean, so that a constant factor changes nothing.
         Rows with weight 0 are left out. All means over training rows are weighted, also those that a target limits.
+
+        ``AdaptiveClassifier`` also takes the ``Blocks`` of a table in a file (``fsgym.open_blocks``), which may be
+        larger than memory: a sample of 250,000 rows decides on the learner and the policy, and the classifiers of the
+        lattice are fitted to all rows.
         """
         target = check_target(self.target_cost, self.target_features)
         self._fit_all(X, y, [self], target, sample_weight)
@@ -351,11 +360,20 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         for model in models:
             model._set_names(given, hasattr(models[0], "feature_names_in_"))
             model._arrange(given, rules_of_models[0])
+            if isinstance(X, Blocks):
+                model._take_blocks(X)
         arrangement = models[0].arrangement_
         known = np.isin(arrangement.acquisitions, self._known(given, rules_of_models[0]))
         check_n_jobs(self.n_jobs)
         check_random_state(self.random_state)
         weighted_rows, weight = training_rows(arrangement.dataset(given), self.class_weight, sample_weight)
+        whole = None
+        if isinstance(X, Blocks):
+            if sample_weight is not None:
+                raise ValueError("sample_weight is for rows in memory, and not for blocks; leave it out")
+            if X.n_samples > given.n_samples:
+                of_rows = row_weights(self.class_weight, None, X.y, X.classes)
+                whole = WholeTable(ChangedBlocks(X, arrangement.block), X.y, of_rows)
         for model in models:
             model._see_rows(weighted_rows)
         any_rules = arrangement.rules(rules_of_models[0])  # all have the same groups and, up to a factor, prices
@@ -369,6 +387,7 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
             rng,
             tuple(skipped.tolist()),
             error_costs=any_rules.error_costs,
+            whole=whole,
         )
         with self._learner(task) as learner:
             for model, rules in zip(models, rules_of_models):

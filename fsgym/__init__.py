@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fsgym import plot
     from fsgym.comparison import as_method, compare, compare_datasets, summarise
     from fsgym.comparison.leaderboard import leaderboard
+    from fsgym.data.blocks import Blocks, open_blocks
     from fsgym.data.dataset import Dataset
     from fsgym.data.scaling import Scaling
     from fsgym.data.targets import Bins
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = version("fsgym")
 __all__ = [
     "Bins",
+    "Blocks",
     "Dataset",
     "DatumWiseEnv",
     "DatumWiseVectorEnv",
@@ -54,6 +56,7 @@ __all__ = [
     "load_costs",
     "load_dataset",
     "loss_scorer",
+    "open_blocks",
     "plot",
     "register_method",
     "register_variant",
@@ -65,6 +68,7 @@ __getattr__, __dir__ = imported_later(  # until then, not even NumPy is needed b
     {
         "fsgym.comparison": "as_method compare compare_datasets summarise",
         "fsgym.comparison.leaderboard": "leaderboard",
+        "fsgym.data.blocks": "Blocks open_blocks",
         "fsgym.data.dataset": "Dataset",
         "fsgym.data.scaling": "Scaling",
         "fsgym.data.targets": "Bins",

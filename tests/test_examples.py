@@ -1,6 +1,8 @@
 """Each example runs and reaches the result that it announces."""
 
+import importlib
 import importlib.util
+import os
 import re
 import runpy
 import subprocess
@@ -8,6 +10,7 @@ import sys
 from pathlib import Path
 
 import gymnasium as gym
+import numpy as np
 import pytest
 
 import fsgym
@@ -193,3 +196,22 @@ def test_a_trained_policy_against_baselines(capsys):
     own = losses.set_index("method").loc["mine", "loss"]  # on the test rows of the environment, by its rules
     assert own == pytest.approx(fsgym.evaluate(agent, gym.make("fsgym:DatumWiseCost-v0", split="test")).loss)
     assert "cart" in capsys.readouterr().out
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("backend", ["joblib", "dask", "ray"])
+def test_many_fits_are_the_same_on_every_backend(backend, monkeypatch, capsys):
+    if backend == "ray":
+        pytest.importorskip("ray", reason="needs Ray, which the extra ray and .ci/full install")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in (str(EXAMPLES), *sys.path) if p))
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    example = importlib.import_module("many_fits")
+    models, scored = example.main(backend)
+    assert capsys.readouterr().out.count("features expected") == 4
+    data = fsgym.load_dataset("breast_cancer")
+    X, north = data.to_frame()[list(models[0].feature_names_in_)], np.arange(569) % 2 == 0
+    here = example.fitted(example.Fit("north", 0.02, 0), X, data.target, np.where(north, "north", "south"))
+    assert models[0].policy_digest() == here.policy_digest()
+    assert len({model.policy_digest() for model in models}) == 4
+    np.testing.assert_array_equal(scored["answer"], here.predict(X))
+    np.testing.assert_array_equal(scored.index, X.index)

@@ -86,7 +86,7 @@ def test_a_package_that_imports_later_says_its_names_alike_in_three_places(packa
         ("from baselines import CARTClassifier", 90, ()),
         (
             "import fsgym; fsgym.compare('wine', ['cart', 'stopping'], splits=2, progress=False)",
-            115,
+            116,
             ("figures", "pipelines", "policies", "report"),
         ),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
 from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
@@ -16,6 +17,7 @@ from agents.adaptive.evidence import (
     dataset_with_indicators,
     rules_with_indicators,
     telling_features,
+    with_own_indicators,
 )
 from agents.adaptive.policy import LEARNERS, ChosenPolicy
 from agents.adaptive.report import LearnerReport, LearnerTrial, ReferencePoint
@@ -347,6 +349,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
 
     policy_class = ChosenPolicy
     takes_case_costs = True
+    takes_blocks = True
 
     policy_: ChosenPolicy
     learner_: str
@@ -402,6 +405,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
                 groups=(*task.groups, indicators),
                 known=(*task.known, J),
                 given=(J,),
+                whole=None if task.whole is None else task.whole.changed(partial(with_own_indicators, features)),
             )
             yield InformedLearner(ChoosingLearner(informed, learners, stack), silent, features)
 

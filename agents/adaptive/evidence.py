@@ -63,9 +63,14 @@ def with_indicators(X: NDArray[np.float32], missing: NDArray[np.bool_]) -> NDArr
     return np.concatenate([X, missing.astype(np.float32)], axis=1)
 
 
+def with_own_indicators(features: NDArray[np.int64], X: NDArray[np.float32]) -> NDArray[np.float32]:
+    """As ``with_indicators``, where a value of ``features`` that is NaN is missing."""
+    return with_indicators(X, np.isnan(X[:, features]))
+
+
 def dataset_with_indicators(dataset: Dataset, features: NDArray[np.int64]) -> Dataset:
     """The rows with a column that says whether the value is missing for each of ``features``."""
-    X = with_indicators(dataset.X, np.isnan(dataset.X[:, features]))
+    X = with_own_indicators(features, dataset.X)
     names = [_unused(f"{INDICATORS}: {k}", dataset.columns.names) for k in range(len(features))]
     columns = Columns([*dataset.columns, *map(Column, names)])
     return dataset.replace(X=X, columns=columns, groups=None, image_shape=None)
@@ -136,7 +141,7 @@ class InformedPolicy:
             actions = self.policy.actions(acquired, values, legal, continue_after_stop=continue_after_stop)
             return np.where(legal[:, first], first, actions)
 
-        rows = with_indicators(X, np.isnan(X[:, self.features]))
+        rows = with_own_indicators(self.features, X)
         done = Policy._play(rows, rules_with_indicators(rules, len(self.features)), choose)
         probabilities = self.policy.state_probabilities(done.acquired, rows)
         return replace(done, order=done.order[:, 1:], acquired=done.acquired[:, :n], probabilities=probabilities)

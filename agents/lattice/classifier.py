@@ -130,6 +130,10 @@ def refit(
         rows, share = (data.all_rows or data, full_share) if often else (data, const.SHARE_OF_TREES_OF_BACKUPS)
         if keys[-1] not in classifiers:
             tasks[keys[-1]] = rows, policy.lattice.features(z), fitted or unblended, share
+    if data.all_rows is not None:
+        data.all_rows.read(
+            {i for rows, features, _, _ in tasks.values() if rows is data.all_rows for i in features.tolist()}
+        )
     classifiers |= dict(zip(tasks, run(fit_classifier, list(tasks.values()))))
     decisions = []
     for policy, z, places, _ in held.values():
@@ -312,7 +316,7 @@ class LatticeClassifier(BaseTradeoffClassifier):
         if unknown >= 1:
             raise ValueError(f"unknown must be at least 0 and below 1, got {unknown:g}")
         free_first, calibration = check_bool(self.free_first, "free_first"), check_calibration(self.calibration)
-        data = prepare_data(task.dataset, task.rng, task.weight, task.error_costs)
+        data = prepare_data(task.dataset, task.rng, task.weight, task.error_costs, task.whole)
         with task_runner(self.n_jobs, shared_memory=False) as run:
             settings = LearningSettings(kappa, beta, effort)
             yield LatticeLearner(data, settings, task.known, free_first, unknown, run, task.skipped, calibration)

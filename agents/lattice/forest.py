@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +64,11 @@ def empty_forest() -> BaggedTrees:
 
 
 def grow_forest(
-    codes: NDArray[np.uint8], y: NDArray[np.int64], weights: list[NDArray[np.float64]], growth: ForestGrowth, seed: int
+    codes: NDArray[np.uint8],
+    y: NDArray[np.int64],
+    weights: Iterable[NDArray[np.float64]],
+    growth: ForestGrowth,
+    seed: int,
 ) -> BaggedTrees:
     """Grow one tree for each of ``weights``, splits by the Gini impurity.
 

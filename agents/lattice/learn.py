@@ -41,7 +41,7 @@ class TrainingResult(NamedTuple):
         return self.policy.usage()
 
     def row_losses(self, rules: Rules) -> NDArray[np.float64]:
-        """As ``SweepPolicy.row_losses``; NaN for rows of the table that are not in the sample that decides."""
+        """As ``SweepPolicy.row_losses``; NaN for rows of the task that are not in the sample that decides."""
         return self._of_table(self.policy.row_losses(rules))
 
     def references(self, rules: Rules) -> dict[str, tuple[NDArray[np.float64], Subset]]:
@@ -89,11 +89,11 @@ class TrainingResult(NamedTuple):
         return PathStates(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def _of_table(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
-        data = self.policy.lattice.data
-        if data.places is None or data.all_rows is None:
+        places = self.policy.lattice.data.places
+        if places is None:
             return losses
-        of_table = np.full(len(data.all_rows.y), np.nan)
-        of_table[data.places] = losses
+        of_table = np.full(len(places), np.nan)
+        of_table[places] = losses
         return of_table
 
     @property

@@ -19,7 +19,7 @@ from agents.lattice.constants import (
     RIDGE_MULTICLASS,
 )
 from agents.lattice.forest import BaggedTrees, ForestGrowth, add_shares, empty_forest, grow_forest
-from agents.lattice.training_data import TrainingData, n_tried_columns
+from agents.lattice.training_data import AllRows, TrainingData, n_tried_columns
 from fsgym.support.arrays import read_only
 from fsgym.support.vector_exp import BLOCK, vector_exp, write_exponentials
 from fsgym.trees.boosting import Growth, SmallForest, boost, boost_folds
@@ -242,7 +242,7 @@ def _cross_fitted_models(data: TrainingData, features: NDArray[np.int64], weight
             scores[left_out] = coefficients[0] + H[left_out] @ coefficients[1:]
         models[1] = softmax(scores, axis=-1)
     if data.ingredients.n_forest_trees:
-        codes, shares = np.ascontiguousarray(data.codes[features]), np.zeros((len(data.y), data.n_classes))
+        codes, shares = data.bins(features), np.zeros((len(data.y), data.n_classes))
         part = data.fold % data.ingredients.n_parts
         for k in range(data.ingredients.n_parts):
             bags = data.bags[k :: data.ingredients.n_parts] * (part != k)
@@ -252,7 +252,7 @@ def _cross_fitted_models(data: TrainingData, features: NDArray[np.int64], weight
 
 
 def fit_classifier(
-    data: TrainingData, features: NDArray[np.int64], cross_fitted: CrossFit, share_of_trees: float = 1.0
+    data: TrainingData | AllRows, features: NDArray[np.int64], cross_fitted: CrossFit, share_of_trees: float = 1.0
 ) -> SubsetClassifier:
     """Fit the classifier of a subset to all rows, with the blend and temperature of its cross-fit.
 
@@ -268,20 +268,14 @@ def fit_classifier(
     if blend[0]:
         start_score, boosted = _boosted(data, features, weight)
     if blend[1]:
-        rows = _rows_of_logistic(len(data.y))
-        H, varies = _logistic_columns(data, features, rows)
-        theta = fit_logistic(H, data.onehot[rows], weight[rows][None], data.shrinkage)
+        H, varies = _logistic_columns(data, features)
+        onehot = np.eye(data.n_classes)[data.y[data.spaced]]
+        theta = fit_logistic(H, onehot, weight[data.spaced][None], data.shrinkage)
         coefficients[np.append(True, varies)] = theta[0]
     if blend[2]:
-        bags = data.bags[: int(np.ceil(share_of_trees * len(data.bags)))]
-        forest = _forest(data, np.ascontiguousarray(data.codes[features]), bags, weight, 0)
+        bags = data.bags[: int(np.ceil(share_of_trees * data.ingredients.n_forest_trees))]
+        forest = _forest(data, data.bins(features), bags, weight, 0)
     return SubsetClassifier(features, coefficients, start_score, boosted, forest, blend, cross_fitted.temperature)
-
-
-def _rows_of_logistic(n_samples: int) -> NDArray[np.int64]:
-    """The rows to which a final logistic regression is fitted: all, or evenly spaced ones of many."""
-    step = -(-n_samples // const.MAX_SAMPLE_ROWS)
-    return np.arange(0, n_samples, step)
 
 
 def smoothed(shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -290,27 +284,27 @@ def smoothed(shares: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _forest(
-    data: TrainingData, codes: NDArray[np.uint8], bags: NDArray[np.uint8], weight: NDArray, k: int
+    data: TrainingData | AllRows, codes: NDArray[np.uint8], bags: NDArray[np.uint8], weight: NDArray, k: int
 ) -> BaggedTrees:
     growth = ForestGrowth(n_tried_columns(len(codes)), const.FOREST_MIN_LEAF, const.MAX_FOREST_NODES)
-    return grow_forest(codes, data.y, [bag * weight for bag in bags], growth, data.seed + k * len(data.bags))
+    return grow_forest(codes, data.y, (bag * weight for bag in bags), growth, data.seed + k * len(data.bags))
 
 
-def _subset_row_weights(data: TrainingData, features: NDArray[np.int64]) -> NDArray[np.float64]:
+def _subset_row_weights(data: TrainingData | AllRows, features: NDArray[np.int64]) -> NDArray[np.float64]:
     """Weights of the rows, float64 (n_samples,): their own, smaller for rows without all of the values."""
-    return data.weighted(np.where(np.isnan(data.X[:, features]).any(axis=1), const.MISSING_ROW_WEIGHT, 1.0))
+    return data.weighted(np.where(data.incomplete(features), const.MISSING_ROW_WEIGHT, 1.0))
 
 
 def _logistic_columns(
-    data: TrainingData, features: NDArray[np.int64], rows: NDArray[np.int64] | None = None
+    data: TrainingData | AllRows, features: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """The columns of a subset that vary, (n_rows, n_varying), and which they are, bool (4 n_subset_features,)."""
     varies = (data.basis.inverse_column_std[features] > 0).ravel()
-    columns = data.columns(features, rows)
+    columns = data.columns(features)
     return np.ascontiguousarray(columns.reshape(len(columns), -1)[:, varies]), varies
 
 
-def _sample_tree_columns(data: TrainingData, features: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sample_tree_columns(data: TrainingData | AllRows, features: NDArray[np.int64]) -> NDArray[np.int64]:
     """The columns of each boosted tree, int64 (n_trees, at most 16), as places in ``features``."""
     n_trees = data.ingredients.trees.rounds * data.n_outputs
     d = len(features)
@@ -321,12 +315,12 @@ def _sample_tree_columns(data: TrainingData, features: NDArray[np.int64]) -> NDA
 
 
 def _boosted(
-    data: TrainingData, features: NDArray[np.int64], weight: NDArray
+    data: TrainingData | AllRows, features: NDArray[np.int64], weight: NDArray
 ) -> tuple[NDArray[np.float64], SmallForest]:
     """Boost on all rows: the start score (n_outputs,) and the trees."""
     start_score, rows = _start_score(data, weight), np.arange(len(data.y))
     scores, columns = np.tile(start_score, (len(rows), 1)), _sample_tree_columns(data, features)
-    forest = boost(data.codes[features], data.y, rows, weight, scores, columns, data.sampled, _growth(data))
+    forest = boost(data.bins(features), data.y, rows, weight, scores, columns, data.sampled, _growth(data))
     return start_score, forest
 
 
@@ -335,18 +329,20 @@ def _boosted_out_of_fold(
 ) -> NDArray[np.float64]:
     """Scores of the rows by trees that are boosted without their fold, float64 (n_samples, n_outputs)."""
     start = np.stack([_start_score(data, weight, ~left_out) for left_out in in_fold])
-    codes, columns = data.codes[features], _sample_tree_columns(data, features)
+    codes, columns = data.bins(features), _sample_tree_columns(data, features)
     return boost_folds(codes, data.y, data.fold, weight, start, columns, data.sampled, _growth(data))
 
 
-def _start_score(data: TrainingData, weight: NDArray, rows: NDArray[np.bool_] | slice = slice(None)) -> NDArray:
+def _start_score(
+    data: TrainingData | AllRows, weight: NDArray, rows: NDArray[np.bool_] | slice = slice(None)
+) -> NDArray:
     """The score to which the boosted trees of some rows add, from the shares of the classes, float64 (n_outputs,)."""
     counts = np.bincount(data.y[rows], weights=weight[rows], minlength=data.n_classes)
     shares = np.maximum(counts, const.MIN_CLASS_COUNT) / np.maximum(counts, const.MIN_CLASS_COUNT).sum()
     return np.log(shares) if data.n_classes > 2 else np.log(shares[1:] / shares[:1])
 
 
-def _growth(data: TrainingData) -> Growth:
+def _growth(data: TrainingData | AllRows) -> Growth:
     trees = data.ingredients.trees
     return Growth(trees.depth, trees.rate, const.MIN_LEAF_WEIGHT, const.TREE_L2 * data.shrinkage)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -13,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from agents.lattice import constants as const
 from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_ABS_COLUMN, MIN_STD, QUARTILES
+from agents.whole_table import WholeTable
 from fsgym.data.dataset import Dataset
 from fsgym.data.row_groups import grouped_folds
 from fsgym.support.arrays import read_only
@@ -90,16 +92,24 @@ def _inverse(std: float) -> float:
 
 
 def columns_of(basis: Basis, X: NDArray[np.float32], features: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Columns of some features, float64 (n_samples, len(features), 4)."""
+    """Columns of some features, float64 (n_samples, len(features), 4), whose values are ``X``, with one column each."""
     columns = np.empty((len(X), len(features), COLUMNS_PER_FEATURE))
     _write_columns(basis, read_only(X), features, columns)
     return columns
 
 
-def bins_of(basis: Basis, X: NDArray[np.float32]) -> NDArray[np.uint8]:
-    """Bins of all features, uint8 (n_features, n_samples)."""
-    codes = np.empty(X.shape[::-1], np.uint8)
-    _write_bins(basis, read_only(X), codes)
+MISSING_BIN = 255  # above all bins, of which there are at most 255
+
+
+def bins_of(
+    basis: Basis, X: NDArray[np.float32], features: NDArray[np.int64] | None = None, missing: int | None = None
+) -> NDArray[np.uint8]:
+    """Bins of all or some features, uint8 (n_features, n_samples); a missing value has that of the mean by default."""
+    features = np.arange(X.shape[1]) if features is None else features
+    codes = np.empty((len(features), len(X)), np.uint8)
+    _write_bins(basis, read_only(X), features, codes)
+    if missing is not None:
+        codes[np.isnan(X[:, features]).T] = missing
     return codes
 
 
@@ -138,14 +148,14 @@ def bin_of(basis, i, x):
 def _write_columns(basis, X, features, columns):
     for row in range(len(X)):
         for f in range(len(features)):
-            write_columns(basis, features[f], X[row, features[f]], columns[row, f])
+            write_columns(basis, features[f], X[row, f], columns[row, f])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _write_bins(basis, X, codes):
+def _write_bins(basis, X, features, codes):
     for row in range(X.shape[0]):
-        for i in range(X.shape[1]):
-            codes[i, row] = bin_of(basis, i, X[row, i])
+        for f in range(len(features)):
+            codes[f, row] = bin_of(basis, features[f], X[row, features[f]])
 
 
 @njit(cache=True, nogil=True)
@@ -281,75 +291,21 @@ def n_tried_columns(n_features: int) -> int:
     return min(-(-n_features // const.FOREST_COLUMNS_DIVISOR), const.MAX_FOREST_COLUMNS)
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingData:
-    """Rows to train on. Memory: 5 bytes for each value, and for each row about 100 bytes.
+class ClassRows:
+    """What follows from the classes and weights of rows, for ``TrainingData`` and ``AllRows``.
 
     Attributes
     ----------
-    X : float32 (n_samples, n_features)
-    y : int64 (n_samples,)
-    n_classes : int
-    fold : int64 (n_samples,), stratified; each probability used in learning is predicted out of fold
-    seed : int, for the sampling of rows and columns of the trees
-    weight : float64 (n_samples,) with mean 1, or None for equal weights
-        All means over rows are weighted. Columns and folds are not: they do not depend on weights.
-    error_costs : float64 (n_classes, n_classes), as of ``Rules``; None: all errors cost the same
-        No probability is learnt with them. They only tell how many rows decide, see ``size_at_stake``, and so which
-        models are fitted, and how much these are shrunk.
-    column_of : int64 (n_features,), the column of the table that each feature encodes; None: each is a column
-    given_basis : Basis, optional, by default fitted to ``X``
-    given_ingredients : Ingredients, optional, by default those that the number of rows and classes allows
-    all_rows : TrainingData, optional
-        All rows of the table, where this is a sample of them. The final classifiers are fitted to them.
-    places : int64 (n_samples,), optional, the rows of the table, where this is a sample of them
-    basis : Basis
-    codes : uint8 (n_features, n_samples), bins
-    onehot : float64 (n_samples, n_classes)
-    ingredients : Ingredients, the models that each subset's classifier averages
-    sampled : bool (n_rounds, n_samples), the rows of each boosting round
-    bags : uint8 (n_trees, n_samples), how often each row counts in each tree of a forest
+    y, n_classes, seed, weight, error_costs, basis, ingredients : as in ``TrainingData``
     """
 
-    X: NDArray[np.float32]
     y: NDArray[np.int64]
     n_classes: int
-    fold: NDArray[np.int64]
     seed: int
-    weight: NDArray[np.float64] | None = None
-    error_costs: NDArray[np.float64] | None = None
-    column_of: NDArray[np.int64] | None = None
-    given_basis: Basis | None = None
-    given_ingredients: Ingredients | None = None
-    all_rows: TrainingData | None = None
-    places: NDArray[np.int64] | None = None
-    basis: Basis = field(init=False)
-    codes: NDArray[np.uint8] = field(init=False)
-    onehot: NDArray[np.float64] = field(init=False)
-    ingredients: Ingredients = field(init=False)
-    sampled: NDArray[np.bool_] = field(init=False)
-    bags: NDArray[np.uint8] = field(init=False)
-
-    def __post_init__(self) -> None:
-        n, n_features = self.X.shape
-        basis = self.given_basis or fit_basis(self.X, _most_bins(n, n_features), _cuts(self))
-        ingredients = self.given_ingredients or choose_ingredients(
-            n, n_features, self.n_classes, self.n_folds, self.size_at_stake
-        )
-        for name, value in (
-            ("basis", basis),
-            ("codes", bins_of(basis, self.X)),
-            ("onehot", np.eye(self.n_classes)[self.y]),
-            ("ingredients", ingredients),
-            ("sampled", _sample_rounds(n, ingredients.trees, self.seed)),
-            ("bags", _sample_bags(n, ingredients.n_forest_trees, self.seed)),
-        ):
-            object.__setattr__(self, name, value)
-
-    def __sizeof__(self) -> int:
-        """Bytes of the arrays, so that a distributed backend of joblib sends them to each worker only once."""
-        own = sum(v.nbytes for v in vars(self).values() if isinstance(v, np.ndarray))
-        return own + (0 if self.all_rows is None else self.all_rows.__sizeof__())
+    weight: NDArray[np.float64] | None
+    error_costs: NDArray[np.float64] | None
+    basis: Basis
+    ingredients: Ingredients
 
     @property
     def n_outputs(self) -> int:
@@ -357,32 +313,9 @@ class TrainingData:
         return 1 if self.n_classes == 2 else self.n_classes
 
     @property
-    def n_folds(self) -> int:
-        return int(self.fold.max()) + 1
-
-    @property
     def is_small(self) -> bool:
         """Whether so few rows decide that the average of models is more reliable than their choice."""
         return few_rows_decide(len(self.y), self.size_at_stake)
-
-    @cached_property
-    def fine_bins(self) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-        """Bins for sums over rows, and the mean columns of the rows in each.
-
-        uint8 (n_features, n_samples) and float32 (n_features, n_bins, 4). Those of trees are too coarse on few rows.
-        """
-        codes = bins_of(fit_basis(self.X, MAX_BINS), self.X) if self.is_small else self.codes
-        return codes, mean_columns_of_bins(self.basis, self.X, codes)
-
-    def columns(self, features: NDArray[np.int64], rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """z-scores and hinges of some features of all or some rows, float64 (n_rows, len(features), 4)."""
-        return columns_of(self.basis, self.X if rows is None else self.X[rows], features)
-
-    def operations(self, features: NDArray[np.int64]) -> int:
-        """The cost of cross-fitting the classifier of some features, in about nanoseconds."""
-        n_columns, n_bins = int(np.count_nonzero(self.basis.inverse_column_std[features])), self.basis.n_bins[features]
-        size = SubsetSize(len(features), n_columns, int(n_bins.sum()), float(np.log2(n_bins).sum()))
-        return operations(len(self.y), self.n_classes, self.n_folds, size, self.ingredients)
 
     def class_shares(self) -> NDArray[np.float64]:
         """Relative frequencies of the classes, all above 0, float64 (n_classes,)."""
@@ -409,12 +342,6 @@ class TrainingData:
             return 1.0
         return min(self.effective_size / self.size_at_stake, const.MAX_SHRINKAGE)
 
-    def one_per_column(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The features without all but the first of each column, whose features are available together."""
-        if self.column_of is None:
-            return features
-        return features[np.unique(self.column_of[features], return_index=True)[1]]
-
     def weighted(self, values: NDArray) -> NDArray:
         """``values`` (n_samples,) times the weights."""
         return values if self.weight is None else values * self.weight
@@ -422,6 +349,188 @@ class TrainingData:
     def mean(self, values: NDArray) -> float:
         """The weighted mean of ``values`` (n_samples,)."""
         return float(values.mean() if self.weight is None else self.weight @ values / self.weight.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData(ClassRows):
+    """Rows to train on. Memory: 5 bytes for each value, and for each row about 100 bytes.
+
+    Attributes
+    ----------
+    X : float32 (n_samples, n_features)
+    y : int64 (n_samples,)
+    n_classes : int
+    fold : int64 (n_samples,), stratified; each probability used in learning is predicted out of fold
+    seed : int, for the sampling of rows and columns of the trees
+    weight : float64 (n_samples,) with mean 1, or None for equal weights
+        All means over rows are weighted. Columns and folds are not: they do not depend on weights.
+    error_costs : float64 (n_classes, n_classes), as of ``Rules``; None: all errors cost the same
+        No probability is learnt with them. They only tell how many rows decide, see ``size_at_stake``, and so which
+        models are fitted, and how much these are shrunk.
+    column_of : int64 (n_features,), the column of the table that each feature encodes; None: each is a column
+    given_basis : Basis, optional, by default fitted to ``X``
+    all_rows : AllRows, optional
+        All rows of the table, where this is a sample of them. The final classifiers are fitted to them.
+    places : bool (n_task,), optional
+        Where this is a sample of the rows of the task: which of them.
+    basis : Basis
+    codes : uint8 (n_features, n_samples), bins
+    onehot : float64 (n_samples, n_classes)
+    ingredients : Ingredients, the models that each subset's classifier averages
+    sampled : bool (n_rounds, n_samples), the rows of each boosting round
+    bags : uint8 (n_trees, n_samples), how often each row counts in each tree of a forest
+    """
+
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
+    n_classes: int
+    fold: NDArray[np.int64]
+    seed: int
+    weight: NDArray[np.float64] | None = None
+    error_costs: NDArray[np.float64] | None = None
+    column_of: NDArray[np.int64] | None = None
+    given_basis: Basis | None = None
+    all_rows: AllRows | None = None
+    places: NDArray[np.bool_] | None = None
+    basis: Basis = field(init=False)
+    codes: NDArray[np.uint8] = field(init=False)
+    onehot: NDArray[np.float64] = field(init=False)
+    ingredients: Ingredients = field(init=False)
+    sampled: NDArray[np.bool_] = field(init=False)
+    bags: NDArray[np.uint8] = field(init=False)
+
+    def __post_init__(self) -> None:
+        n, n_features = self.X.shape
+        basis = self.given_basis or fit_basis(self.X, _most_bins(n, n_features), _cuts(self))
+        ingredients = choose_ingredients(n, n_features, self.n_classes, self.n_folds, self.size_at_stake)
+        for name, value in (
+            ("basis", basis),
+            ("codes", bins_of(basis, self.X)),
+            ("onehot", np.eye(self.n_classes)[self.y]),
+            ("ingredients", ingredients),
+            ("sampled", _sample_rounds(n, ingredients.trees, self.seed)),
+            ("bags", _sample_bags(n, ingredients.n_forest_trees, self.seed)),
+        ):
+            object.__setattr__(self, name, value)
+
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays, so that a distributed backend of joblib sends them to each worker only once."""
+        own = sum(v.nbytes for v in vars(self).values() if isinstance(v, np.ndarray))
+        return own + (0 if self.all_rows is None else self.all_rows.__sizeof__())
+
+    @property
+    def n_folds(self) -> int:
+        return int(self.fold.max()) + 1
+
+    @cached_property
+    def fine_bins(self) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+        """Bins for sums over rows, and the mean columns of the rows in each.
+
+        uint8 (n_features, n_samples) and float32 (n_features, n_bins, 4). Those of trees are too coarse on few rows.
+        """
+        codes = bins_of(fit_basis(self.X, MAX_BINS), self.X) if self.is_small else self.codes
+        return codes, mean_columns_of_bins(self.basis, self.X, codes)
+
+    def columns(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
+        """z-scores and hinges of some features, float64 (n_samples, len(features), 4)."""
+        return columns_of(self.basis, self.X[:, features], features)
+
+    spaced: ClassVar[slice] = slice(None)  # the rows of ``columns``
+
+    def bins(self, features: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Bins of some features, uint8 (len(features), n_samples)."""
+        return self.codes[features]
+
+    def incomplete(self, features: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """The rows that lack a value of these features, bool (n_samples,)."""
+        incomplete: NDArray[np.bool_] = np.any(np.isnan(self.X[:, features]), axis=1)
+        return incomplete
+
+    def operations(self, features: NDArray[np.int64]) -> int:
+        """The cost of cross-fitting the classifier of some features, in about nanoseconds."""
+        n_columns, n_bins = int(np.count_nonzero(self.basis.inverse_column_std[features])), self.basis.n_bins[features]
+        size = SubsetSize(len(features), n_columns, int(n_bins.sum()), float(np.log2(n_bins).sum()))
+        return operations(len(self.y), self.n_classes, self.n_folds, size, self.ingredients)
+
+    def one_per_column(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The features without all but the first of each column, whose features are available together."""
+        if self.column_of is None:
+            return features
+        return features[np.unique(self.column_of[features], return_index=True)[1]]
+
+
+class AllRows(ClassRows):
+    """All rows of a large table: the final classifiers of the subsets that most rows reach are fitted to them.
+
+    Only the bins of features that are asked for are kept, in a byte each. With them, each row takes about 70 bytes more
+    for its class, its weight and its part in each tree. The values are read block by block, and only those of evenly
+    spaced rows are kept, for the logistic regressions.
+
+    Attributes
+    ----------
+    blocks : iterable of float32 (n_rows, n_features), the values in the order of the rows; read again for new features
+    y, weight : as in ``TrainingData``, of all rows
+    spaced : int64, the rows of ``columns``
+    """
+
+    def __init__(self, whole: WholeTable, sample: TrainingData) -> None:
+        self.blocks, self.y, self.weight = whole
+        self.n_classes, self.seed, self.error_costs = sample.n_classes, sample.seed, sample.error_costs
+        self.basis, self.ingredients = sample.basis, sample.ingredients
+        self.spaced = np.arange(0, len(self.y), -(-len(self.y) // const.MAX_SAMPLE_ROWS))
+        self._codes, self._values = dict[int, NDArray[np.uint8]](), dict[int, NDArray[np.float32]]()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the values: a worker of another process fits to the bins that were read."""
+        return self.__dict__ | {"blocks": ()}
+
+    def __sizeof__(self) -> int:
+        """As ``TrainingData.__sizeof__``."""
+        return sum(v.nbytes for v in (self.y, *self._codes.values(), *self._values.values()))
+
+    def read(self, features: Iterable[int]) -> None:
+        """Read what is needed of these features, all in one pass, unless it is there."""
+        new = np.array(sorted({*features} - self._codes.keys()), np.int64)
+        if not len(new):
+            return
+        codes = np.empty((len(new), len(self.y)), np.uint8)
+        values, first = np.empty((len(new), len(self.spaced)), np.float32), 0
+        for X in self.blocks:
+            last = first + len(X)
+            codes[:, first:last] = bins_of(self.basis, X, new, MISSING_BIN)
+            places = np.arange(*np.searchsorted(self.spaced, [first, last]))
+            values[:, places] = X[np.ix_(self.spaced[places] - first, new)].T
+            first = last
+        if first != len(self.y):
+            raise ValueError(f"the blocks must have the {len(self.y)} rows that were counted, got {first}; read again")
+        self._codes |= dict(zip(new.tolist(), codes))
+        self._values |= dict(zip(new.tolist(), values))
+
+    def columns(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
+        """As ``TrainingData.columns``, of the rows ``spaced``."""
+        return columns_of(self.basis, np.stack([self._values[i] for i in features.tolist()], axis=1), features)
+
+    def bins(self, features: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """As ``TrainingData.bins``."""
+        codes = np.stack([self._codes[i] for i in features.tolist()])
+        for row, i in zip(codes, features.tolist()):
+            row[row == MISSING_BIN] = np.searchsorted(self.basis.thresholds[i], self.basis.mean[i])
+        return codes
+
+    def incomplete(self, features: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """As ``TrainingData.incomplete``."""
+        return np.any([self._codes[i] == MISSING_BIN for i in features.tolist()], axis=0)
+
+    @cached_property
+    def sampled(self) -> NDArray[np.bool_]:
+        """As ``TrainingData.sampled``."""
+        return _sample_rounds(len(self.y), self.ingredients.trees, self.seed)
+
+    @cached_property
+    def bags(self) -> NDArray[np.uint8]:
+        """As ``TrainingData.bags``, of the trees that a final forest of a large table has."""
+        n_trees = self.ingredients.n_forest_trees
+        return _sample_bags(len(self.y), n_trees, self.seed, int(np.ceil(const.SHARE_OF_FINAL_TREES[np.inf] * n_trees)))
 
 
 def _effective(weight: NDArray[np.float64]) -> float:
@@ -434,13 +543,14 @@ def prepare_data(
     rng: np.random.Generator,
     weight: NDArray[np.float64] | None = None,
     error_costs: NDArray[np.float64] | None = None,
+    whole: WholeTable | None = None,
 ) -> TrainingData:
     """The training data with folds, more of them for fewer rows, so that each model sees almost all rows.
 
     Rows of one group (``row_groups``) are in one fold; otherwise the out-of-fold probabilities would be optimistic.
     Of a large table, a stratified sample of the rows decides on the policy, and ``all_rows`` has all of them.
     ``weight``, float64 (n_samples,) with mean 1, are the weights of the rows; None for equal ones. ``error_costs`` are
-    as of ``Rules``; None: all errors cost the same.
+    as of ``Rules``; None: all errors cost the same. ``whole`` has all rows, where the data set is a sample of them.
     """
     n_classes = dataset.n_classes
     most_rows = (
@@ -449,28 +559,18 @@ def prepare_data(
     fold = None if dataset.n_samples > most_rows else _assign_folds(dataset, rng)
     seed = int(rng.integers(2**31))
     column_of = None if dataset.columns.is_plain else dataset.columns.column_of
-    if fold is not None:
-        return TrainingData(dataset.X, dataset.y, n_classes, fold, seed, weight, error_costs, column_of)
-    rows = _sample_stratified(dataset, most_rows, rng)
-    part = dataset.rows(rows)
-    part_weight = None if weight is None else weight[rows] / weight[rows].mean()
-    sample = TrainingData(
-        part.X, part.y, n_classes, _assign_folds(part, rng), seed, part_weight, error_costs, column_of, places=rows
-    )
-    whole = TrainingData(
-        dataset.X,
-        dataset.y,
-        n_classes,
-        np.zeros(dataset.n_samples, np.int64),
-        seed,
-        weight,
-        error_costs,
-        column_of,
-        sample.basis,
-        sample.ingredients,
-    )
-    object.__setattr__(sample, "all_rows", whole)
-    return sample
+    part, part_weight, places = dataset, weight, None
+    if fold is None:
+        rows = _sample_stratified(dataset, most_rows, rng)
+        part, places = dataset.rows(rows), np.isin(np.arange(dataset.n_samples), rows)
+        part_weight = None if weight is None else weight[rows] / weight[rows].mean()
+        fold = _assign_folds(part, rng)
+        whole = whole or WholeTable([dataset.X], dataset.y, weight)
+    given = (part.X, part.y, n_classes, fold, seed, part_weight, error_costs, column_of)
+    data = TrainingData(*given, places=places)
+    if whole is not None:
+        object.__setattr__(data, "all_rows", AllRows(whole, data))
+    return data
 
 
 def _assign_folds(dataset: Dataset, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -527,13 +627,25 @@ def _cuts(data: TrainingData) -> list[NDArray[np.float64]] | None:
 
 def _sample_rounds(n_samples: int, trees: const.TreeSettings, seed: int) -> NDArray[np.bool_]:
     """The rows of each boosting round, bool (n_rounds, n_samples)."""
-    rng, part = np.random.default_rng(seed), np.arange(n_samples) % trees.parts
-    parts = [rng.permutation(part) for _ in range(0, trees.rounds, trees.parts)]
-    return np.stack([parts[r // trees.parts] != r % trees.parts for r in range(trees.rounds)])
+    rng, part = np.random.default_rng(seed), (np.arange(n_samples) % trees.parts).astype(np.uint8)
+    sampled = np.empty((trees.rounds, n_samples), bool)
+    for first in range(0, trees.rounds, trees.parts):
+        permuted = rng.permutation(part)
+        for r in range(first, min(first + trees.parts, trees.rounds)):
+            sampled[r] = permuted != r % trees.parts
+    return sampled
 
 
-def _sample_bags(n_samples: int, n_trees: int, seed: int) -> NDArray[np.uint8]:
-    """How often each row is drawn for each tree, about as often as the tree has rows, uint8 (n_trees, n_samples)."""
+def _sample_bags(n_samples: int, n_trees: int, seed: int, n_drawn: int | None = None) -> NDArray[np.uint8]:
+    """How often each row is drawn for each tree, about as often as the tree has rows, uint8 (n_drawn, n_samples).
+
+    ``n_drawn`` is how many of the trees are needed, by default all.
+    """
     rng = np.random.default_rng([seed, n_trees])
-    rate = min(1.0, const.MAX_BAG_ROWS / n_samples)
-    return rng.poisson(rate, (n_trees, n_samples)).clip(max=255).astype(np.uint8)
+    rate, bags = (
+        min(1.0, const.MAX_BAG_ROWS / n_samples),
+        np.empty((n_trees if n_drawn is None else n_drawn, n_samples), np.uint8),
+    )
+    for bag in bags:
+        bag[:] = rng.poisson(rate, n_samples).clip(max=255)
+    return bags

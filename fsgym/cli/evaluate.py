@@ -12,6 +12,7 @@ import typer
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, check_rule_files
 from fsgym.cli.terminal import show, write_utf8
+from fsgym.data.dataset import Dataset
 from fsgym.data.row_groups import encode_row_groups
 from fsgym.evaluation.result import RELIABILITY_HEADING, of_rows, sentence_case
 from fsgym.metrics import (
@@ -25,7 +26,6 @@ from fsgym.metrics import (
 from fsgym.text.messages import listing, one_line, visible_json
 
 if TYPE_CHECKING:
-    from fsgym.data.dataset import Dataset
     from fsgym.datasets.folder import LoadedDataset
     from fsgym.evaluation.evaluate import Evaluation
 
@@ -78,6 +78,8 @@ def evaluate(
 
     Where these rows differ from those of the training, such as by a unit, one line on stderr says so.
 
+    A Parquet or .npz file of more than 50 million values is read in blocks, in one pass.
+
     With --json, one object: model, classifier, data, part, lam, remark (whether rows were used in training), promise
     (of a calibrated model: what it promises, and what is found, in sentences), case_price (the columns of
     prices by acquisition, of a model with prices by case), comparison (as of fsgym monitor; null
@@ -103,12 +105,12 @@ def evaluate(
     given = {"drop": drop, "category": category, "numeric": numeric, "target": target, "row_groups": row_groups}
     opened = ModelData.open(model, {**given, **signs}, case_price)
     with options.warnings_printed():
-        labelled = read_labelled(opened, data, data_dir, missing_columns)
+        labelled = read_labelled(opened, data, data_dir, missing_columns, in_blocks=True)
     if groups is not None:
         opened.check_groups(groups, labelled.loaded.dataset)
     part = split or labelled.default_split
     rows = part_index(labelled.loaded, part, labelled.reading.row_groups)
-    compared = opened.compare(labelled.rows.iloc[rows], labelled.columns, labelled.loaded.dataset.target[rows])
+    compared = opened.compare(*labelled.rows_and_labels(rows))
     opened.warn_of_differences(compared, data, strict)
     result = evaluate_model(labelled.classifier, labelled.loaded.dataset.rows(rows))
     remark = labelled.caution(rows)
@@ -140,7 +142,7 @@ def evaluate(
 
 def references_of(result: Evaluation, train: Dataset | None) -> dict[str, dict[str, float]]:
     """What ``reference_errors`` returns for the rows of a numeric target; empty for classes."""
-    if result.predicted is None:
+    if result.predicted is None or not isinstance(result.dataset, Dataset):
         return {}
     from fsgym.evaluation.number_references import reference_errors
 
@@ -159,7 +161,7 @@ def sentences_of_promise(model: Any, result: Evaluation, plain: Evaluation) -> l
     if promise.refers:
         price += f"; referred: {percent(round(result.referred, 4))} and {percent(round(plain.referred, 4))}"
     found.append(f"{price}.")
-    if promise.is_by(model.arrangement_.rows(data.X), data.y):
+    if isinstance(data, Dataset) and promise.is_by(model.arrangement_.rows(data.X), data.y):
         found.append(CALIBRATED_ON)
     return [*promise.sentences(), *found]
 

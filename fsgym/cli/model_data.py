@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from fsgym.cli.case_prices import OPTION, in_words, prices_of_cells, with_case_prices
 from fsgym.cli.options import columns_by_name, comma_separated
 from fsgym.cli.terminal import say
+from fsgym.data.blocks import Blocks, is_large
 from fsgym.data.cells import refuse_unmatched_levels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading import excel
 from fsgym.data.reading.model_tables import labels_for, numbers_for, read_file_for, select_columns
+from fsgym.data.reading.parts import ArrayParts, ParquetParts, parts_of, rows_all_over
 from fsgym.data.reading.reading import Reading, check_reading
 from fsgym.data.repeated import DUPLICATES, duplicate_groups
 from fsgym.data.training_summary import Comparison
@@ -225,6 +227,23 @@ class ModelData:
             return f"Each row counts at the mean prices of the training; {OPTION} names columns of prices."
         return f"Each row has its own prices: {in_words(self.case_price)}."
 
+    def parts_of(self, data: str, keep: tuple[str, ...] = ()) -> ParquetParts | ArrayParts | None:
+        """The rows of a large file in parts, with the columns of the model and of ``keep``; None for another one."""
+        path, reading = Path(data).expanduser(), self.reading_of(data)
+        if self.case_price or not is_path(data) or not is_large(path, reading):
+            return None
+        return parts_of(path, reading._replace(drop=()), {*self.columns.names, *keep})
+
+    def read_in_parts(
+        self, data: str, data_dir: Path | None, keep: tuple[str, ...] = ()
+    ) -> tuple[pd.DataFrame, Iterable[pd.DataFrame], int]:
+        """The table of a file, or rows all over a large one; all rows in parts; and their number."""
+        parts = self.parts_of(data, keep)
+        if parts is None:
+            table, _ = self.read(data, data_dir, keep)
+            return table, [table], len(table)
+        return rows_all_over(parts), parts, parts.n_rows
+
     def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str) -> pd.DataFrame:
         """The columns of the model, as its methods take them."""
         chosen = select_columns(table, self.columns, data, cast(MissingColumns, missing_columns))
@@ -322,6 +341,14 @@ class LabelledData:
     rows: pd.DataFrame
     columns: tuple[str, ...]
 
+    def rows_and_labels(self, rows: NDArray[np.int64]) -> tuple[pd.DataFrame, tuple[str, ...], NDArray]:
+        """Some rows as ``ModelData.compare`` takes them; of ``Blocks`` those of the sketch."""
+        data: Any = self.loaded.dataset
+        if isinstance(data, Blocks):
+            sketch = data.rows(rows).sketch
+            return sketch.to_frame(), self.columns, sketch.target
+        return self.rows.iloc[rows], self.columns, data.target[rows]
+
     def refuse_training_rows(self, rows: NDArray[np.int64]) -> None:
         """ValueError where some of these rows were used in training."""
         n = len(np.intersect1d(rows, self.training))
@@ -337,8 +364,22 @@ class LabelledData:
         return self.remark
 
 
-def read_labelled(opened: ModelData, data: str, data_dir: Path | None, missing_columns: str) -> LabelledData:
-    """The data set that an argument names, with labels, and which of its rows were used in training."""
+def read_labelled(
+    opened: ModelData, data: str, data_dir: Path | None, missing_columns: str, in_blocks: bool = False
+) -> LabelledData:
+    """The data set that an argument names, with labels, and which of its rows were used in training.
+
+    With ``in_blocks``, those of a large file are ``Blocks``, and ``rows`` are some of them.
+    """
+    reading = opened.reading_of(data)
+    may_be = in_blocks and missing_columns == "error"
+    parts = opened.parts_of(data, (reading.label,)) if may_be else None
+    if parts is not None:
+        blocks: Any = Blocks(parts, opened.columns, opened.classifier.classes_)
+        table = blocks.sketch.to_frame()
+        known = _training_rows(opened, data, table, LoadedDataset(blocks), reading)
+        names = tuple(parts.columns)
+        return LabelledData(LoadedDataset(blocks), reading, *known, opened.classifier_for(names), table, names)
     return labelled_data(opened, data, *opened.read(data, data_dir), missing_columns)
 
 
@@ -393,8 +434,9 @@ def _training_rows(
             remark = f"{data} differs from the training data of that name; with rows of these, figures are optimistic."
         return none, "all", remark
     same = whole
-    if trained_on.row_groups is None:  # the parts of the training, whatever --row-groups says now
-        same = whole._replace(dataset=whole.dataset.replace(row_groups=None))
+    if trained_on.row_groups is None:
+        if whole.dataset.row_groups is not None:  # the parts of the training, whatever --row-groups says now
+            same = whole._replace(dataset=whole.dataset.replace(row_groups=None))
     elif trained_on.row_groups != reading.row_groups and trained_on.row_groups in table.columns:
         same = whole._replace(dataset=whole.dataset.replace(row_groups=table[trained_on.row_groups]))
     elif trained_on.row_groups != reading.row_groups:

@@ -364,16 +364,20 @@ def read_task(
     drop: Sequence[str] | None,
     row_groups: str | None,
     split: str = "all",
+    in_blocks: bool = False,
 ) -> tuple[LoadedDataset, dict[str, Any], Reading]:
     """All rows of the data set that the arguments name, with groups; the other options of the rules; how it is read.
 
     ``rules`` may have those of ``TABLE_OPTIONS``, too. ``split`` is only checked. Warnings are printed.
+    With ``in_blocks`` a large file is not read: its ``dataset`` are ``Blocks``.
     """
     check_rule_files(rules)
     check_data(data, data_dir, split)
     from fsgym.cli.case_prices import take_case_prices, with_case_prices
     from fsgym.cli.files import read_groups, read_rule_options, read_units
+    from fsgym.data.blocks import blocks_of, is_large
     from fsgym.data.reading.reading import Reading, check_reading
+    from fsgym.datasets.folder import LoadedDataset
     from fsgym.datasets.loading import load_whole
 
     listed = {"drop": drop, "category": rules.get("category"), "numeric": rules.get("numeric")}
@@ -381,14 +385,19 @@ def read_task(
     sign: dict[str, Any] = {option: rules.get(option) for option in SIGN_OPTIONS}
     names |= _target_options(rules)
     given = Reading(target=target, row_groups=row_groups, units=read_units(rules.get("units")), **names, **sign)
+    path = Path(data).expanduser()
     with warnings_printed():
-        loaded = load_whole(data, given, data_dir, split)
+        if in_blocks and not rules.get("case_price") and is_large(path, given):
+            blocks: Any = blocks_of(path, given)
+            loaded = LoadedDataset(blocks)
+        else:
+            loaded = load_whole(data, given, data_dir, split)
     columns = columns_by_name(rules.get("case_price"))
-    dataset, prices = take_case_prices(loaded.dataset, columns)
+    dataset, prices = take_case_prices(loaded.dataset, columns) if columns else (loaded.dataset, {})
     if rules["groups"] is not None:
         dataset = dataset.with_groups(read_groups(rules["groups"]))
     options = {name: value for name, value in rules.items() if name not in ("groups", *TABLE_OPTIONS)}
-    read = read_rule_options(options, dataset, data_dir)
+    read = read_rule_options(options, getattr(dataset, "sketch", dataset), data_dir)
     if prices:  # the others have those of --costs
         dataset, read["costs"] = with_case_prices(dataset, prices, read["costs"]), None
     return loaded._replace(dataset=dataset), read, check_reading(given)

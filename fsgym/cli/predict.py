@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fsgym.data.dataset import Dataset
 
     Rows = pd.DataFrame | Dataset  # a Dataset where rows have prices of their own
+    Parts = Iterable[tuple[Rows, pd.DataFrame]]  # rows, and the columns of them that are copied
 
 ROWS_PER_CALL = 10_000  # classified and written at a time
 SUFFIXES_OF_OUTPUT = (".csv", ".xlsx", ".jsonl")
@@ -60,6 +61,8 @@ def predict(
 
     Rows that differ from those of the training, such as by a unit, are classified, and one line on stderr says so.
 
+    A Parquet or .npz file of more than 50 million values is read in blocks.
+
     The output has row (from 0: the first one below the names), the columns of --keep, answer, the probability of each
     class, acquired, and paid.
 
@@ -86,25 +89,27 @@ def predict(
     copied = tuple(options.comma_separated(keep))
     opened = ModelData.open(model, {"numeric": numeric, **signs}, case_price)
     with options.warnings_printed():
-        table, _ = opened.read(data, data_dir, copied)
+        table, tables, n_rows = opened.read_in_parts(data, data_dir, copied)
+        if output is not None and output.suffix == ".xlsx" and n_rows > ROWS_OF_SHEET:
+            raise ValueError(f"a sheet has at most {ROWS_OF_SHEET:,} rows, got {n_rows:,}; write a .csv file")
         refuse_unknown_columns(copied, table, f"--keep, {data}")
         rows = opened.rows_of(table, data, missing_columns)
         opened.warn_of_differences(opened.compare(rows, table.columns), data, strict)
         writer = Writer(opened.classifier_for(table.columns), copied)
-        priced = opened.with_prices(rows, table, data)
-        copies = table.loc[:, list(copied)]
+        chosen = ((part, opened.rows_of(part, data, missing_columns)) for part in tables)
+        parts = ((opened.with_prices(own, part, data), part.loc[:, list(copied)]) for part, own in chosen)
         if output is None:
             write_utf8()
         if output is not None and output.suffix == ".xlsx":
-            writer.write_workbook(output, priced, copies)
+            writer.write_workbook(output, parts)
         else:
             write = writer.write_jsonl if output is not None and output.suffix == ".jsonl" else writer.write_csv
             with opened_output(output) as file:
-                write(file, priced, copies)
+                write(file, parts)
     if output is not None:
         rules = writer.classifier.rules_
         referred = "" if rules.refer_cost is None else f", {writer.n_referred} referred to {rules.refer_label}"
-        show(f"{len(rows)} rows of {data} classified{referred}: {output}")
+        show(f"{n_rows} rows of {data} classified{referred}: {output}")
     if opened.classifier.rules_.costs_by_case:
         say(opened.prices_in_words)
 
@@ -114,7 +119,7 @@ class Writer:
 
     def __init__(self, classifier: Any, copied: Sequence[str]) -> None:
         self.classifier = classifier
-        self.n_referred = 0  # rows written so far that are referred to a person
+        self.n_rows, self.n_referred = 0, 0  # written so far, and those that are referred to a person
         from fsgym.session.steps import labels_of
 
         classes = self.classes = [str(c) for c in labels_of(classifier)[0]]
@@ -124,20 +129,18 @@ class Writer:
             if self.header.count(name) > 1:
                 raise ValueError(f"--keep names {brief(name)}, which is a column of the output; rename it in the data")
 
-    def write_csv(self, file: IO[str], rows: Rows, copied: pd.DataFrame) -> None:
+    def write_csv(self, file: IO[str], parts: Parts) -> None:
         """Write the header and all rows as CSV."""
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(self.header)
-        for cells, shares, acquired, paid in self._lines(rows, copied):
+        for cells, shares, acquired, paid in self._lines(parts):
             lines.writerow([*cells, *(f"{p:.6g}" for p in shares), acquired, f"{paid:.12g}"])
 
-    def write_workbook(self, path: Path, rows: Rows, copied: pd.DataFrame) -> None:
+    def write_workbook(self, path: Path, parts: Parts) -> None:
         """Write the header and all rows as the sheet of an Excel workbook, in which no text is a formula."""
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
 
-        if len(copied) > ROWS_OF_SHEET:
-            raise ValueError(f"a sheet has at most {ROWS_OF_SHEET:,} rows, got {len(copied):,}; write a .csv file")
         book = Workbook(write_only=True)
         sheet = book.create_sheet("answers")
 
@@ -148,32 +151,34 @@ class Writer:
             return made
 
         sheet.append([cell(name) for name in [ROW_IN_SHEET, *self.header[1:]]])
-        for cells, shares, acquired, paid in self._lines(rows, copied):
+        for cells, shares, acquired, paid in self._lines(parts):
             sheet.append([cell(value) for value in [*cells, *shares, acquired, paid]])
         with opened_whole(path, binary=True) as file:
             book.save(file)
 
-    def write_jsonl(self, file: IO[str], rows: Rows, copied: pd.DataFrame) -> None:
+    def write_jsonl(self, file: IO[str], parts: Parts) -> None:
         """Write all rows, one JSON object per line."""
-        for i, kept, found in self._records(rows, copied):
+        for i, kept, found in self._records(parts):
             line = {"row": i, **{name: _plain(v) for name, v in kept.items()}, **found}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
-    def _lines(self, rows: Rows, copied: pd.DataFrame) -> Iterator[tuple[list, list[float], str, float]]:
+    def _lines(self, parts: Parts) -> Iterator[tuple[list, list[float], str, float]]:
         """What the columns of a table need of each row: number, copies and answer, probabilities, names, price."""
-        for i, kept, found in self._records(rows, copied):
+        for i, kept, found in self._records(parts):
             cells = [i, *("" if (v := _plain(value)) is None else v for value in kept), found["answer"]]
             acquired = ";".join(step["name"] for step in found["acquired"])
             yield cells, list(found.get("probabilities", {}).values()), acquired, found["paid"]
 
-    def _records(self, rows: Rows, copied: pd.DataFrame) -> Iterator[tuple[int, pd.Series, dict[str, Any]]]:
+    def _records(self, parts: Parts) -> Iterator[tuple[int, pd.Series, dict[str, Any]]]:
         """Of each row its number, the copied cells, and answer, probabilities, acquisitions, price as JSON values."""
-        for first in range(0, len(copied), ROWS_PER_CALL):
-            part = np.arange(first, min(first + ROWS_PER_CALL, len(copied)))
+        for rows, copied in parts:
             table: Any = rows
-            chosen = table.iloc[part] if hasattr(table, "iloc") else table.rows(part)
-            for i, found in enumerate(self._found(chosen), first):
-                yield i, copied.iloc[i], found
+            for first in range(0, len(copied), ROWS_PER_CALL):
+                part = np.arange(first, min(first + ROWS_PER_CALL, len(copied)))
+                chosen = table.iloc[part] if hasattr(table, "iloc") else table.rows(part)
+                for i, found in enumerate(self._found(chosen), first):
+                    yield self.n_rows, copied.iloc[i], found
+                    self.n_rows += 1
 
     def _found(self, rows: Rows) -> Iterator[dict[str, Any]]:
         from fsgym.envs.trajectories import price_steps, values_as_text

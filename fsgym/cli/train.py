@@ -85,6 +85,8 @@ def train(
 
     The file also says how the data were read, so that evaluate and predict need no such options.
 
+    A Parquet or .npz file of more than 50 million values is read in blocks, for the default agent.
+
     With --json, one object: model, agent, learner (the one that adaptive chose, otherwise null), data, part, lam,
     evidence (columns for which it tells something that a value is missing), seconds, and the evaluations training and
     held_out (null with --split all), each with the keys that evaluate --json has in evaluation; of a numeric target
@@ -104,12 +106,19 @@ def train(
     writable_folder(output.parent)
     mistakes.refuse_other_file(output)
     loaded, given, reading = options.read_task(
-        data, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split=split
+        data,
+        rules,
+        data_dir=data_dir,
+        target=target,
+        drop=drop,
+        row_groups=row_groups,
+        split=split,
+        in_blocks=getattr(load_class(method), "takes_blocks", False),
     )
     has_costs = given["error_costs"] is not None or loaded.dataset.error_costs is not None
     price = (1.0 if has_costs else 0.01) if lam is None else lam
     model.set_params(lam=price, random_state=seed, **given)
-    _warn_of_codes(data, loaded.dataset, reading)
+    _warn_of_codes(data, getattr(loaded.dataset, "sketch", loaded.dataset), reading)
     rows = part_index(loaded, split, row_groups)
     seconds = _seconds_of_fit(model, loaded.dataset.rows(rows).with_own_bins())
     priced = options.columns_by_name(rules["case_price"])

@@ -469,31 +469,12 @@ class Dataset:
         self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The row numbers of the two parts of ``split``, int64 each; it raises the same errors."""
-        from sklearn.model_selection import train_test_split
-
-        if not isinstance(train_share, Real):
-            raise TypeError(f"train_share must be a number, got {train_share!r}")
-        if not 0.0 < train_share < 1.0:
-            raise ValueError(f"train_share must lie strictly between 0 and 1, got {train_share}")
         y, classes = self.y, self.classes
         if self.numbers is not None:  # of which the split must not depend on the bins
             strata = Bins.of(self.numbers, STRATA)
             y, classes = strata.codes(self.numbers), np.arange(strata.n_bins)
             y = y if units_by_class(y, self.row_groups, len(classes)).min() > 1 else np.zeros_like(y)
-        check_splittable(y, self.row_groups, classes, self.name)
-        try:
-            if self.row_groups is None:
-                train, test = train_test_split(
-                    np.arange(self.n_samples), train_size=float(train_share), stratify=y, random_state=seed
-                )
-            else:
-                train, test = split_by_groups(y, self.row_groups, float(train_share), seed)
-        except ValueError as error:
-            first = str(error).split(". ")[0]
-            raise ValueError(
-                f"{self.name!r} cannot be split with train_share {train_share} and seed {seed}: {first}"
-            ) from None
-        return train, test
+        return stratified_split(y, self.row_groups, classes, self.name, train_share, seed)
 
     def fingerprint_parts(self) -> list[object]:
         """All that identifies the data set, for ``fsgym.runner.fingerprint``."""
@@ -536,6 +517,35 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         return dataset_html(self)
+
+
+def stratified_split(
+    y: NDArray[np.int64],
+    row_groups: NDArray[np.int64] | None,
+    classes: NDArray,
+    name: str,
+    train_share: float,
+    seed: int | np.random.RandomState | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The row numbers of the parts of a stratified random split, int64 each; errors as of ``Dataset.split``."""
+    from sklearn.model_selection import train_test_split
+
+    if not isinstance(train_share, Real):
+        raise TypeError(f"train_share must be a number, got {train_share!r}")
+    if not 0.0 < train_share < 1.0:
+        raise ValueError(f"train_share must lie strictly between 0 and 1, got {train_share}")
+    check_splittable(y, row_groups, classes, name)
+    try:
+        if row_groups is None:
+            train, test = train_test_split(
+                np.arange(len(y)), train_size=float(train_share), stratify=y, random_state=seed
+            )
+        else:
+            train, test = split_by_groups(y, row_groups, float(train_share), seed)
+    except ValueError as error:
+        first = str(error).split(". ")[0]
+        raise ValueError(f"{name!r} cannot be split with train_share {train_share} and seed {seed}: {first}") from None
+    return train, test
 
 
 # Where the rows of a data set come from: of which table, which rows, and how the values are scaled.

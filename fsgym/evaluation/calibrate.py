@@ -376,6 +376,10 @@ class TrainedRows:
     X : float32 (n_samples, n_features), NaN where missing
     y : int64 (n_samples,), class codes
 
+    Attributes
+    ----------
+    share : float, of the training rows that are here; 1 unless they are a sample
+
     Examples
     --------
     >>> X, y = np.arange(40, dtype=np.float32).reshape(20, 2), np.arange(20) % 2
@@ -388,6 +392,7 @@ class TrainedRows:
     """
 
     def __init__(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> None:
+        self.share = 1.0
         self._keys, counts = np.unique(_keys_of_rows(X, y), return_counts=True)
         self._n, self._repeated = len(X), float(counts[counts > 1].sum() / max(len(X), 1))
 
@@ -396,7 +401,7 @@ class TrainedRows:
         among = float(np.isin(_keys_of_rows(X, y), self._keys).mean())
         share = (self._repeated * self._n + 1) / (self._n + 2)  # where no rows were equal, some may be
         error = np.sqrt(share * (1 - share) * (1 / len(X) + 1 / self._n))
-        if among > self._repeated + MAX_SHARE_TRAINED + N_ERRORS_OF_SHARE * error:
+        if among > self._repeated + MAX_SHARE_TRAINED * self.share + N_ERRORS_OF_SHARE * error:
             by_chance = "" if not self._repeated else f", where {self._repeated:.0%} would be by chance"
             raise ValueError(
                 f"calibrate needs rows that did not train the model, but {among:.0%} of these are among its training "

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.data.blocks import Blocks
 from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.targets import check_target_numbers
@@ -33,8 +34,9 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
         A fitted classifier, or for a numeric target a regressor, with ``features_used`` (and ``trajectories``, if it
         acquires features in an order); an object with ``predict(observation, ...)`` as in Stable-Baselines3; or a
         callable ``(observations, action_masks) -> actions`` on batches.
-    data : gymnasium environment of this package, Dataset, or table (n_samples, n_columns)
-        The data to evaluate on; all rows are used once. A table is an array or a DataFrame, and needs ``y``. A
+    data : gymnasium environment of this package, Dataset, Blocks, or table (n_samples, n_columns)
+        The data to evaluate on; all rows are used once. Those of ``Blocks`` (``fsgym.open_blocks``) are read in one
+        pass; the result then has no trajectories. A table is an array or a DataFrame, and needs ``y``. A
         classifier of ``agents`` finds its columns in a DataFrame or ``Dataset`` by name.
     y : array-like of shape (n_samples,), optional
         The labels of a table.
@@ -55,6 +57,10 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
     >>> result.n_features
     0.0
     """
+    if isinstance(data, Blocks):
+        if y is not None:
+            raise TypeError("y must be left out: Blocks has its own labels")
+        return _evaluate_blocks(policy, data, rules)
     return judge(*play_policy(policy, data, y, rules))
 
 
@@ -104,15 +110,54 @@ def play_policy(policy: Any, data: Any, y: Any, rules: Rules | None) -> tuple[Tr
     return play(as_actor(policy), dataset, rules), dataset, rules
 
 
+class Outcomes(NamedTuple):
+    """What happened to each row of a data set.
+
+    Attributes
+    ----------
+    answers : int64 (n_samples,), class codes
+    used : bool (n_samples, n_features)
+    n_acquisitions : int64 (n_samples,)
+    spent : float64 (n_samples,)
+    admissible, forfeited : bool (n_samples,)
+    probabilities : float64 (n_samples, n_classes), or None
+    predicted : float64 (n_samples,), or None
+    """
+
+    answers: NDArray[np.int64]
+    used: NDArray[np.bool_]
+    n_acquisitions: NDArray[np.int64]
+    spent: NDArray[np.float64]
+    admissible: NDArray[np.bool_]
+    forfeited: NDArray[np.bool_]
+    probabilities: NDArray[np.float64] | None
+    predicted: NDArray[np.float64] | None = None
+
+
 def judge(played: Trajectories | Sets, dataset: Dataset, rules: Rules) -> Evaluation:
     """The evaluation of what a policy did on the rows of ``dataset``."""
+    trajectories = played if isinstance(played, Trajectories) else None
+    return _summarise(dataset, rules, _outcomes(played, dataset, rules), trajectories)
+
+
+def _outcomes(played: Trajectories | Sets, dataset: Dataset, rules: Rules) -> Outcomes:
     if isinstance(played, Trajectories):
-        return _judge_trajectories(played, dataset, rules)
+        return _outcomes_of_trajectories(played, dataset, rules)
     used, answers, probabilities, predicted = played
     spent, admissible, taken = rules.price_sets(rules.acquisitions_of(used), dataset.X, dataset.case_costs)
-    used = used & ~np.isnan(dataset.X)
-    result = _summarise(dataset, rules, answers, used, taken.sum(axis=1), spent, admissible, predicted=predicted)
-    return replace(result, probabilities=probabilities)
+    used, no_row = used & ~np.isnan(dataset.X), np.zeros(dataset.n_samples, bool)
+    return Outcomes(answers, used, taken.sum(axis=1), spent, admissible, no_row, probabilities, predicted)
+
+
+def _evaluate_blocks(policy: Any, blocks: Blocks, rules: Rules | None) -> Evaluation:
+    """``evaluate`` on rows that are read block by block."""
+    parts, labels, dataset = [], [], blocks.sketch
+    for block in blocks:
+        played, dataset, rules = play_policy(policy, block, None, rules)
+        parts.append(_outcomes(played, dataset, rules))
+        labels.append(dataset.y)
+    joined: list[Any] = [None if c[0] is None else np.concatenate(c) for c in zip(*parts, strict=True)]
+    return _summarise(blocks.seen_as(dataset, np.concatenate(labels)), cast(Rules, rules), Outcomes(*joined))
 
 
 PLAYED = ("order", "acquired", "answers", "forfeited", "probabilities")  # of trajectories
@@ -373,7 +418,7 @@ def codes_of(labels: ArrayLike, dataset: Dataset, rules: Rules | None = None) ->
     return codes.astype(np.int64)
 
 
-def _judge_trajectories(trajectories: Trajectories, dataset: Dataset, rules: Rules) -> Evaluation:
+def _outcomes_of_trajectories(trajectories: Trajectories, dataset: Dataset, rules: Rules) -> Outcomes:
     order = trajectories.order
     if order.shape[0] != dataset.n_samples or (order.size and order.max() >= rules.n_acquisitions):
         raise ValueError(
@@ -383,21 +428,15 @@ def _judge_trajectories(trajectories: Trajectories, dataset: Dataset, rules: Rul
     answers = np.where(trajectories.forfeited, rules.costliest_answers(dataset.y), trajectories.answers)
     if answers.max() >= rules.n_answers:
         raise ValueError("rules must have a refer_cost, as the policy refers a case to a person, got none")
-    return _summarise(dataset, rules, answers, trajectories.acquired, n_paid, spent, admissible, trajectories)
+    acquired, forfeited = trajectories.acquired, trajectories.forfeited
+    return Outcomes(answers, acquired, n_paid, spent, admissible, forfeited, trajectories.probabilities)
 
 
 def _summarise(
-    dataset: Dataset,
-    rules: Rules,
-    answers: NDArray[np.int64],
-    used: NDArray[np.bool_],
-    n_acquisitions: NDArray[np.int64],
-    spent: NDArray[np.float64],
-    admissible: NDArray[np.bool_],
-    trajectories: Trajectories | None = None,
-    predicted: NDArray[np.float64] | None = None,
+    dataset: Dataset | Blocks, rules: Rules, outcomes: Outcomes, trajectories: Trajectories | None = None
 ) -> Evaluation:
-    """The result of answers (n_samples,), class codes; ``predicted`` numbers, where they are not those of the bins."""
+    """The result; ``outcomes.predicted`` are the numbers of a numeric target where they are not those of the bins."""
+    answers, used, n_acquisitions, spent, admissible, forfeited, probabilities, predicted = outcomes
     answered = answers < dataset.n_classes  # the others are referred to a person
     correct, y = (answers == dataset.y)[answered], dataset.y[answered]
     errors = rules.answer_costs[answers, dataset.y]
@@ -409,7 +448,7 @@ def _summarise(
             errors = np.where(answered, bins.losses(numbers, predicted), errors)
     losses = errors + rules.lam * spent
     columns_used = dataset.columns.of_features(used)
-    if trajectories is not None and trajectories.table is None:
+    if isinstance(dataset, Dataset) and trajectories is not None and trajectories.table is None:
         shown = EpisodeTable(dataset.X, rules, dataset.columns, dataset.classes, dataset.case_costs)
         trajectories = replace(trajectories, table=shown)
     return Evaluation(
@@ -423,7 +462,7 @@ def _summarise(
         error_cost=float(errors.mean()),
         loss=float(losses.mean()),
         admissible=float(admissible.mean()),
-        illegal=0.0 if trajectories is None else float(trajectories.forfeited.mean()),
+        illegal=float(forfeited.mean()),
         referred=float(1.0 - answered.mean()),
         answers=answers,
         used=used,
@@ -431,6 +470,6 @@ def _summarise(
         trajectories=trajectories,
         dataset=dataset,
         rules=rules,
-        probabilities=None if trajectories is None else trajectories.probabilities,
+        probabilities=probabilities,
         predicted=predicted,
     )

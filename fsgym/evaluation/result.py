@@ -18,6 +18,7 @@ from fsgym.text.messages import one_line
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fsgym.data.blocks import Blocks
     from fsgym.data.dataset import Dataset
     from fsgym.envs.trajectories import Trajectories
     from fsgym.rules import Rules
@@ -56,8 +57,8 @@ class Evaluation:
         Mean errors of the answers to the true numbers of a numeric target, over the rows that are answered; NaN for
         classes.
     loss_low, loss_high : float, 95 % interval of the mean loss, see ``fsgym.metrics.mean_interval``
-    trajectories : Trajectories, or None for methods that acquire in no order
-    dataset : Dataset
+    trajectories : Trajectories, or None for methods that acquire in no order, and for Blocks
+    dataset : Dataset, or Blocks
     rules : Rules
     probabilities : float64 (n_samples, n_classes), or None
         Class probabilities at the answer, with a column for each of ``dataset.classes``; None for a policy without a
@@ -92,7 +93,7 @@ class Evaluation:
     used: NDArray[np.bool_]
     losses: NDArray[np.float64]
     trajectories: Trajectories | None
-    dataset: Dataset
+    dataset: Dataset | Blocks
     rules: Rules
     probabilities: NDArray[np.float64] | None = None
     predicted: NDArray[np.float64] | None = None

@@ -246,12 +246,13 @@ def _prepare(
         np.empty((n_trees, n_leaves - 1), np.uint8),
         np.empty((n_trees, n_leaves)),
     )
-    histogram = np.empty((2, max(n_leaves // 2, 1), most_bins, 4))
+    histogram, statistics = np.empty((2, max(n_leaves // 2, 1), most_bins, 4)), np.zeros((n, 4))
+    statistics[:, 2], statistics[:, 3] = weight, 1.0
     buffers = _Buffers(
         training=np.zeros(n, bool),
         scores=np.empty((n, n_outputs)),
         probabilities=np.empty((n, n_outputs)),
-        statistics=np.column_stack([np.zeros((n, 2)), weight, np.ones(n)]),
+        statistics=statistics,
         n_drawn=np.zeros(1, np.int64),
         drawn=np.empty(n, np.uint32),
         node=np.empty(n, np.uint8),

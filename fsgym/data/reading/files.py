@@ -14,6 +14,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -78,10 +79,11 @@ def content_of(path: Path) -> bytes:
 
 
 class ArrayHeader(NamedTuple):
-    """What the header of an array in an npz file says."""
+    """What the header of an array in an npz file says; ``by_column``: its values lie column by column."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
+    by_column: bool
 
     @property
     def n_bytes(self) -> int:
@@ -135,12 +137,91 @@ def _read_header(file: IO[bytes]) -> ArrayHeader:
         raise ValueError(f"an array has the format {version[0]}.{version[1]}, which is not read")
     try:
         with warnings.catch_warnings(action="ignore"):  # of a header that Python 2 wrote
-            shape, _, dtype = readers[version](file)
+            shape, by_column, dtype = readers[version](file)
     except Exception as error:  # NumPy has Python's own parser read the header, with any of its errors
         raise ValueError(f"an array has a damaged header: {str(error) or type(error).__name__}") from None
     if any(n < 0 for n in shape) or not dtype.itemsize:
         raise ValueError(f"an array has the shape {shape} and the type {dtype}")
-    return ArrayHeader(shape, dtype)
+    return ArrayHeader(shape, dtype, by_column)
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """An array in a file that is not compressed: where its values begin, and what its header says."""
+
+    path: Path
+    begin: int
+    header: ArrayHeader
+
+    def __len__(self) -> int:
+        return self.header.shape[0]
+
+    def rows(self, first: int, last: int) -> NDArray:
+        """Some rows; ValueError where the file has fewer than its header says."""
+        (n, *others), dtype, by_column = self.header.shape, self.header.dtype, self.header.by_column
+        width, count = math.prod(others), last - first
+        if by_column:
+            begins, sizes = [k * n + first for k in range(width)], [count] * width
+        else:
+            begins, sizes = [first * width], [count * width]
+        values = [
+            np.fromfile(self.path, dtype, size, offset=self.begin + begin * dtype.itemsize)
+            for begin, size in zip(begins, sizes, strict=True)
+        ]
+        if [len(v) for v in values] != sizes:
+            raise ValueError(f"{self.path} is shorter than the shape {(n, *others)} of an array in it; save it again")
+        return _checked_text(np.stack(values, axis=1) if by_column else values[0].reshape(count, *others), "y")
+
+
+def stored_arrays(path: Path, wanted: Collection[str]) -> dict[str, StoredArray]:
+    """Those of the wanted arrays that an npz file has, or the array of an npy file with the name ""; none is read.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or an array is compressed, holds Python objects, or has more than two axes.
+    """
+    found, compressed = dict[str, StoredArray](), ""
+    try:
+        with path.open("rb") as file:
+            begins = {"": 0}
+            if path.suffix == ".npz":
+                with zipfile.ZipFile(file) as archive:
+                    entries = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+                chosen = {name: entries[name] for name in wanted if name in entries}
+                compressed = next(
+                    (name for name, info in chosen.items() if info.compress_type != zipfile.ZIP_STORED), ""
+                )
+                begins = {} if compressed else {name: _begin_of_entry(file, info) for name, info in chosen.items()}
+            for name, begin in begins.items():
+                file.seek(begin)
+                header = _read_header(file)
+                found[name] = StoredArray(path, file.tell(), header)
+                if header.dtype.hasobject or not 1 <= len(header.shape) <= 2:
+                    raise ValueError(
+                        f"{name or 'it'} must be a plain array with one or two axes, got {header.dtype} of shape "
+                        f"{header.shape}"
+                    )
+                if path.stat().st_size < file.tell() + header.n_bytes:
+                    raise ValueError(f"{name or 'it'} is shorter than its shape {header.shape}")
+    except (*PACKING_ERRORS, ValueError, TypeError, SyntaxError, OverflowError) as error:
+        reason = " ".join(str(error).split())[:300] or type(error).__name__
+        raise ValueError(f"{path} is damaged or has no arrays that can be read in blocks ({reason})") from None
+    if compressed:
+        raise ValueError(
+            f"{path} has the array {compressed} compressed, so that it cannot be read in blocks; save it with "
+            "numpy.savez, without compression"
+        )
+    return found
+
+
+def _begin_of_entry(file: IO[bytes], info: zipfile.ZipInfo) -> int:
+    """Where the content of an entry of a zip archive begins."""
+    file.seek(info.header_offset)
+    header = file.read(30)
+    if len(header) < 30 or header[:4] != b"PK\x03\x04":
+        raise ValueError(f"{info.filename} has no header")
+    return info.header_offset + 30 + sum(struct.unpack("<HH", header[26:30]))
 
 
 def _array_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo, header: ArrayHeader) -> NDArray:
@@ -151,10 +232,15 @@ def _array_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo, header: ArrayHead
         array = np.lib.format.read_array(file, allow_pickle=False)
         if file.read(1):  # the end is where zipfile compares the checksum
             raise ValueError(f"{info.filename} is longer than its shape {header.shape}")
+    return _checked_text(array, info.filename)
+
+
+def _checked_text(array: NDArray, name: str) -> NDArray:
+    """The array; ValueError if it has text that is not Unicode."""
     if array.dtype.kind == "U" and array.size:
         codes = array.reshape(-1, 1).view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
         if (codes > LAST_CHARACTER).any() or ((codes >= HALVES[0]) & (codes <= HALVES[1])).any():
-            raise ValueError(f"{info.filename} has text that is not Unicode")
+            raise ValueError(f"{name} has text that is not Unicode")
     return array
 
 

@@ -208,15 +208,18 @@ def numbers_in(frame: pd.DataFrame, reading: Reading, what: str) -> tuple[pd.Dat
     return numbers_of(frame, declared_in(reading), what, [name for name in frame.columns if name not in left])
 
 
-def named_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
-    """The table with names of columns as text and without its index; ValueError where two are the same."""
+def named_columns(frame: pd.DataFrame, what: str, may_be_empty: bool = False) -> pd.DataFrame:
+    """The table with names of columns as text and without its index; ValueError where two are the same.
+
+    Unless it ``may_be_empty``, also where it has no rows or no columns.
+    """
     frame = frame.reset_index(drop=True)
     names = [str(name) for name in frame.columns]
     twice = [name for name, n in Counter(names).items() if n > 1]
     if twice:
         raise ValueError(f"{what} has two columns {twice[0]!r}; rename or remove one")
     frame.columns = names
-    if frame.empty:
+    if frame.empty and not may_be_empty:
         raise ValueError(f"{what} has no rows or no columns")
     return frame
 
@@ -319,14 +322,20 @@ def dataset_of_table(
         raise ValueError(message if what in message else f"{what} does not hold a data set ({message})") from None
 
 
+def refuse_no_target(names: Collection[str], reading: Reading, what: str) -> None:
+    """ValueError where a table with columns of these names lacks that of the labels."""
+    label = reading.label
+    if label not in names:
+        hint = f"name one as {option_text('target')}" if reading.target is None else "choose one of them"
+        meant = "" if reading.target is None else did_you_mean(label, names)
+        columns = listing(map(repr, names), 40)
+        raise ValueError(f"{what} has no column {label!r}{meant or f'; {hint}: {columns}'}")
+
+
 def _check_columns(frame: pd.DataFrame, reading: Reading, what: str) -> None:
     """ValueError where an option names a column that the table does not have, or one that it must not name."""
     label = reading.label
-    if label not in frame.columns:
-        hint = f"name one as {option_text('target')}" if reading.target is None else "choose one of them"
-        meant = "" if reading.target is None else did_you_mean(label, frame.columns)
-        columns = listing(map(repr, frame.columns), 40)
-        raise ValueError(f"{what} has no column {label!r}{meant or f'; {hint}: {columns}'}")
+    refuse_no_target(frame.columns, reading, what)
     row_groups = () if reading.row_groups is None else (reading.row_groups,)
     for option, names in {"drop": reading.drop, "numeric": reading.numeric, "row_groups": row_groups}.items():
         if label in names:

@@ -136,20 +136,38 @@ def read_parquet(path: Path) -> pd.DataFrame:
             return pd.read_parquet(path, engine="pyarrow")
     except (OSError, ArrowException, *files.READ_ERRORS) as error:
         raise ValueError(f"{path} cannot be read as a Parquet file ({files.first_line(error)})") from None
-    raise ValueError(
+    raise too_large(path, need, limit)
+
+
+def too_large(path: Path, need: int, limit: int) -> ValueError:
+    """The error for a Parquet file that has more unpacked than is plausible."""
+    return ValueError(
         f"{path} needs {files.gigabytes(need)}, more than the {files.gigabytes(limit)} that a file of its size may "
         "have; if that is right, write it with to_parquet(..., compression=None, use_dictionary=False)"
     )
 
 
-def bytes_of_parquet(path: Path) -> int:
-    """How large the table of a Parquet file is, by its metadata and by its texts, which are read as codes.
+class ParquetSize(NamedTuple):
+    """What the metadata of a Parquet file say of its table.
 
-    ValueError where a column has lists or objects as cells, whose number the metadata do not bound.
+    Attributes
+    ----------
+    n_rows, n_bytes : int, rows, and bytes of the table by the metadata
+    largest : int, bytes of the largest row group
+    texts : list of str, names of the columns of texts
+    schema : pyarrow.Schema
     """
-    import pyarrow as pa
-    from pyarrow import compute, types
-    from pyarrow.parquet import ParquetFile, read_metadata
+
+    n_rows: int
+    n_bytes: int
+    largest: int
+    texts: list[str]
+    schema: Any
+
+
+def size_of_parquet(path: Path) -> ParquetSize:
+    """The size of a Parquet file; ValueError where a cell is a list or an object, as nothing bounds their number."""
+    from pyarrow.parquet import read_metadata
 
     metadata = read_metadata(path)
     parts = [metadata.schema.column(k) for k in range(metadata.num_columns)]
@@ -157,9 +175,23 @@ def bytes_of_parquet(path: Path) -> int:
     if nested is not None:
         raise ValueError(f"the column {nested!r} has lists or objects as cells, so leave it out of the file")
     groups = map(metadata.row_group, range(metadata.num_row_groups))  # whose parts may end the process if damaged
+    sizes = [group.total_byte_size for group in groups]
     widths = sum(max(part.length or 0, 8) for part in parts)
-    need = max(sum(group.total_byte_size for group in groups), metadata.num_rows * widths)
     texts = [part.name for part in parts if part.physical_type == "BYTE_ARRAY"]
+    need = max(sum(sizes), metadata.num_rows * widths)
+    return ParquetSize(metadata.num_rows, need, max(sizes, default=0), texts, metadata.schema.to_arrow_schema())
+
+
+def bytes_of_parquet(path: Path) -> int:
+    """How large the table of a Parquet file is, by its metadata and by its texts, which are read as codes.
+
+    ValueError as ``size_of_parquet``.
+    """
+    import pyarrow as pa
+    from pyarrow import compute, types
+    from pyarrow.parquet import ParquetFile
+
+    _, need, _, texts, _ = size_of_parquet(path)
     if need > files.most_bytes(path) or not texts:
         return need
     with ParquetFile(path, read_dictionary=texts) as file:

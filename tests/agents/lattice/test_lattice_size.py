@@ -136,6 +136,7 @@ def test_the_structure_is_learnt_on_a_sample_and_the_classifiers_on_all_rows(mon
     whole = prepare_data(Dataset(X, y), np.random.default_rng(0))
     assert whole.all_rows is None
     blended = CrossFit(np.empty(0, np.float32), np.array([0.0, 0.5, 0.5]), 1.0)
+    data.all_rows.read(range(3))
     fitted = [fit_classifier(d, np.arange(3), blended) for d in (data, data.all_rows)]
     assert len(fitted[0].forest.child) < len(fitted[1].forest.child)
 
