@@ -32,12 +32,6 @@ class CertainPolicy(DelegatingPolicy):
     Only actions differ from those of the other policy: answers, probabilities and the order are the same. Under rules
     with ``refer_cost`` the answer differs, too, where it is not certain enough and nothing can change it: it refers.
 
-    Attributes
-    ----------
-    policy : Policy, one with class probabilities
-    promise : Promise
-    rules : Rules, those of ``policy``
-
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -51,9 +45,9 @@ class CertainPolicy(DelegatingPolicy):
 
     kind = "certain"
 
-    policy: Policy
+    policy: Policy  # one with class probabilities
     promise: Promise
-    rules: Rules
+    rules: Rules  # those of ``policy``
 
     def advise(
         self,

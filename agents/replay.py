@@ -17,18 +17,11 @@ from fsgym.text.messages import brief
 
 
 class Replayed(NamedTuple):
-    """The end of the replay of a policy that takes the highest score, in n states.
+    """The end of the replay of a policy that takes the highest score, in n states."""
 
-    Attributes
-    ----------
-    actions : int64 (n,)
-    scores : float64 (n, n_actions), in the states in which the replay ends
-    taken : bool (n, n_acquisitions), the known acquisitions that the policy has taken there
-    """
-
-    actions: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    taken: NDArray[np.bool_]
+    actions: NDArray[np.int64]  # (n,)
+    scores: NDArray[np.float64]  # (n, n_actions), in the states in which the replay ends
+    taken: NDArray[np.bool_]  # (n, n_acquisitions), the known acquisitions that the policy has taken there
 
 
 def replay(

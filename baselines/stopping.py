@@ -23,17 +23,10 @@ RIDGE = 1.0  # penalty on its squared slopes, against a sum over rows
 
 
 class PiecewiseLinear(NamedTuple):
-    """A sum of piecewise linear functions of the inputs, constant beyond the training values.
+    """A sum of piecewise linear functions of the inputs, constant beyond the training values."""
 
-    Attributes
-    ----------
-    knots : tuple of float64 arrays, those of each input, increasing
-    coefs : float64 (n_ramps,), the increase from each knot to the next
-    intercept : float
-    """
-
-    knots: tuple[NDArray[np.float64], ...]
-    coefs: NDArray[np.float64]
+    knots: tuple[NDArray[np.float64], ...]  # tuple of float64 arrays, those of each input, increasing
+    coefs: NDArray[np.float64]  # (n_ramps,), the increase from each knot to the next
     intercept: float
 
     @classmethod
@@ -67,18 +60,11 @@ def belief_inputs(shares: NDArray[np.float64], answer_costs: NDArray[np.float64]
 
 
 class StoppingRule(NamedTuple):
-    """For each prefix of an order, the gain of continuing as a function of the class probabilities.
+    """For each prefix of an order, the gain of continuing as a function of the class probabilities."""
 
-    Attributes
-    ----------
-    gains : tuple of PiecewiseLinear, one for each prefix but the last; empty if the length is fixed
-    length : int, the largest number of acquisitions, or the number for every row if ``gains`` is empty
-    loss : float, the validated loss: the mean error cost plus ``lam`` times the mean price
-    """
-
-    gains: tuple[PiecewiseLinear, ...]
-    length: int
-    loss: float
+    gains: tuple[PiecewiseLinear, ...]  # one for each prefix but the last; empty if the length is fixed
+    length: int  # the largest number of acquisitions, or the number for every row if ``gains`` is empty
+    loss: float  # the validated loss: the mean error cost plus ``lam`` times the mean price
 
     def stops(self, length: int, inputs: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether to stop after ``length`` acquisitions, bool (n_samples,)."""

@@ -27,15 +27,10 @@ MAX_Z_SCORE = 1e6  # larger ones, of rows unlike the training rows, are clipped
 
 
 class TableEncoder(NamedTuple):
-    """Columns of a logistic regression: z-scores, 0 where a value is unknown, and indicators of unknown values.
+    """Columns of a logistic regression: z-scores, 0 where a value is unknown, and indicators of unknown values."""
 
-    Attributes
-    ----------
-    scaling : Scaling, of the features to z-scores over the training rows
-    indicated : bool (n_features,), whether a feature is unknown for some training rows and has an indicator
-    """
-
-    scaling: Scaling
+    scaling: Scaling  # of the features to z-scores over the training rows
+    # (n_features,), whether a feature is unknown for some training rows and has an indicator
     indicated: NDArray[np.bool_]
 
     @classmethod
@@ -53,18 +48,11 @@ class TableEncoder(NamedTuple):
 
 
 class SubsetModel(NamedTuple):
-    """A fitted logistic regression on the features of some acquisitions.
-
-    Attributes
-    ----------
-    encoder : TableEncoder
-    features : int64 (n_used,), the features that it reads
-    coefs : float64 (n_columns + 1, n_outputs), see ``fit_ridge_logistic``
-    """
+    """A fitted logistic regression on the features of some acquisitions."""
 
     encoder: TableEncoder
-    features: NDArray[np.int64]
-    coefs: NDArray[np.float64]
+    features: NDArray[np.int64]  # (n_used,), the features that it reads
+    coefs: NDArray[np.float64]  # (n_columns + 1, n_outputs), see ``fit_ridge_logistic``
 
     def proba(self, X: NDArray, known: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Class probabilities (n_samples, n_classes) from the values that are ``known``."""
@@ -72,18 +60,12 @@ class SubsetModel(NamedTuple):
 
 
 class Assessment(NamedTuple):
-    """Validated figures of a set of acquisitions.
+    """Validated figures of a set of acquisitions."""
 
-    Attributes
-    ----------
-    error_costs : float64 (n_samples,), the error cost of each row, answered out of fold by least expected cost
-    spent : float64 (n_samples,), the price of each row, in the unit of ``costs``
-    log_loss : float, mean out-of-fold log-loss, in nats
-    """
-
+    # (n_samples,), the error cost of each row, answered out of fold by least expected cost
     error_costs: NDArray[np.float64]
-    spent: NDArray[np.float64]
-    log_loss: float
+    spent: NDArray[np.float64]  # (n_samples,), the price of each row, in the unit of ``costs``
+    log_loss: float  # mean out-of-fold log-loss, in nats
 
     def losses(self, lam: float) -> NDArray[np.float64]:
         """The loss of each row, float64 (n_samples,)."""

@@ -21,38 +21,23 @@ from fsgym.support.arrays import array_form, digest_of_form
 
 
 class AskedTrees(NamedTuple):
-    """Trees as flat arrays, with the way that a row without the value goes.
+    """Trees as flat arrays, with the way that a row without the value goes."""
 
-    Attributes
-    ----------
-    feature : int32 or int64 (n_nodes,), the column of the split, -1 in a leaf
-    threshold : float64 (n_nodes,), a row goes left where its value is at most this
-    left, right : int32 or int64 (n_nodes,)
-    unknown_left : bool (n_nodes,), whether a row goes left whose value cannot be had
-    roots : int64 (n_trees,)
-    """
-
-    feature: NDArray[Any]
-    threshold: NDArray[np.float64]
+    feature: NDArray[Any]  # int32 or int64 (n_nodes,), the column of the split, -1 in a leaf
+    threshold: NDArray[np.float64]  # (n_nodes,), a row goes left where its value is at most this
+    # int32 or int64 (n_nodes,)
     left: NDArray[Any]
     right: NDArray[Any]
-    unknown_left: NDArray[np.bool_]
-    roots: NDArray[np.int64]
+    unknown_left: NDArray[np.bool_]  # (n_nodes,), whether a row goes left whose value cannot be had
+    roots: NDArray[np.int64]  # (n_trees,)
 
 
 class AskedNodes(NamedTuple):
-    """Where n rows are in their trees.
+    """Where n rows are in their trees."""
 
-    Attributes
-    ----------
-    asked : int64 (n,), the first column that a row needs and can get; -1 if none
-    tree : int64 (n,), the tree in which the column is needed; n_trees if none is
-    node : int64 (n,), the node of the last tree that was walked: where the column is needed, or a leaf
-    """
-
-    asked: NDArray[np.int64]
-    tree: NDArray[np.int64]
-    node: NDArray[np.int64]
+    asked: NDArray[np.int64]  # (n,), the first column that a row needs and can get; -1 if none
+    tree: NDArray[np.int64]  # (n,), the tree in which the column is needed; n_trees if none is
+    node: NDArray[np.int64]  # (n,), the node of the last tree that was walked: where the column is needed, or a leaf
 
     @classmethod
     def start(cls, n: int) -> AskedNodes:

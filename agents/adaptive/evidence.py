@@ -93,18 +93,11 @@ def _unused(name: str, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class InformedPolicy:
-    """A policy that knows which values of a row are missing before it acquires anything.
+    """A policy that knows which values of a row are missing before it acquires anything."""
 
-    Attributes
-    ----------
-    learner : str, of ``policy``
-    policy : Policy, under ``rules_with_indicators``
-    features : int64 (n_indicators,), those of which it knows whether they are missing
-    """
-
-    learner: str
-    policy: Policy
-    features: NDArray[np.int64]
+    learner: str  # of ``policy``
+    policy: Policy  # under ``rules_with_indicators``
+    features: NDArray[np.int64]  # (n_indicators,), those of which it knows whether they are missing
 
     def advise(
         self,

@@ -42,27 +42,18 @@ class AnyStatePolicy(Policy):
 
     A subclass for each kind of model has its class.
 
-    Attributes
-    ----------
-    model_class : type of StateModel
-        Class attribute: the class of ``model``.
-    model : StateModel
-    stop : StopRule
-    rules : Rules
-    skipped : tuple of int
-        Acquisitions that told nothing new in training. The policy answers where only these are legal.
-
     Raises
     ------
     ValueError
         If the arrays do not fit each other or the rules.
     """
 
-    model_class: ClassVar[type[StateModel]]
+    model_class: ClassVar[type[StateModel]]  # the class of ``model``
 
     model: StateModel
     stop: StopRule
     rules: Rules
+    # acquisitions that told nothing new in training; the policy answers where only these are legal
     skipped: AcquisitionIndices = ()
 
     def __post_init__(self) -> None:

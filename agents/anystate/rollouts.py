@@ -20,34 +20,21 @@ from fsgym.rules import kernels as mdp
 
 
 class RolloutStates(NamedTuple):
-    """The states of some rows along their order of preference, step by step.
+    """The states of some rows along their order of preference, step by step."""
 
-    Attributes
-    ----------
-    row : int64 (n_states,)
-    following : int64 (n_states,), the place of the row's next state, -1 for its last one
-    first : bool (n_states,), whether it is the row's first state
-    price : float64 (n_states,), of the preferred acquisition, in units of the error costs; 0 for last states
-    answer : int64 (n_states,), the answer with the lowest expected error cost
-    expected_cost : float64 (n_states,), of that answer
-    probabilities : float64 (n_states, n_classes)
-    inputs : float64 (n_states, n_inputs), see ``StateEstimates``
-    n_features, cost : float64 (n_states,)
-        Features acquired so far and what they cost, in the unit of ``costs``.
-    size : int64 (n_states,), the number of acquisitions of which something is known
-    """
-
-    row: NDArray[np.int64]
-    following: NDArray[np.int64]
-    first: NDArray[np.bool_]
+    row: NDArray[np.int64]  # (n_states,)
+    following: NDArray[np.int64]  # (n_states,), the place of the row's next state, -1 for its last one
+    first: NDArray[np.bool_]  # (n_states,), whether it is the row's first state
+    # (n_states,), of the preferred acquisition, in units of the error costs; 0 for last states
     price: NDArray[np.float64]
-    answer: NDArray[np.int64]
-    expected_cost: NDArray[np.float64]
-    probabilities: NDArray[np.float64]
-    inputs: NDArray[np.float64]
+    answer: NDArray[np.int64]  # (n_states,), the answer with the lowest expected error cost
+    expected_cost: NDArray[np.float64]  # (n_states,), of that answer
+    probabilities: NDArray[np.float64]  # (n_states, n_classes)
+    inputs: NDArray[np.float64]  # (n_states, n_inputs), see ``StateEstimates``
+    # (n_states,), features acquired so far and what they cost, in the unit of ``costs``
     n_features: NDArray[np.float64]
     cost: NDArray[np.float64]
-    size: NDArray[np.int64]
+    size: NDArray[np.int64]  # (n_states,), the number of acquisitions of which something is known
 
 
 def roll_out(

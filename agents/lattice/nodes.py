@@ -99,20 +99,13 @@ def extended(z: Subset, more: list[int] | Subset) -> Subset:
 
 @dataclass(eq=False)
 class Node:
-    """A subset of the acquisitions. Without a classifier it is only passed through on the way to a larger one.
+    """A subset of the acquisitions. Without a classifier it is only passed through on the way to a larger one."""
 
-    Attributes
-    ----------
-    subset : tuple of int, acquisitions in ascending order
-    features : int64, the features that they reveal
-    cross_fit : CrossFit, or None without a classifier
-    answer_cost : float64 (n_samples,), or None without a classifier
-        Error cost of answering here, a weighted mean of the expected and the realised error cost.
-    """
-
-    subset: Subset
-    features: NDArray[np.int64]
-    cross_fit: CrossFit | None = None
+    subset: Subset  # acquisitions in ascending order
+    features: NDArray[np.int64]  # int64, the features that they reveal
+    cross_fit: CrossFit | None = None  # CrossFit, or None without a classifier
+    # (n_samples,), or None without a classifier, error cost of answering here, a weighted mean of the expected and the
+    # realised error cost
     answer_cost: NDArray[np.float64] | None = None
 
 

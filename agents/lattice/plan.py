@@ -99,17 +99,11 @@ PLAN_DTYPES |= {"split_cut": np.dtype(np.uint8), "node_cut": np.dtype(np.uint8),
 
 
 class SubsetRules(NamedTuple):
-    """What a policy does at one subset.
+    """What a policy does at one subset."""
 
-    Attributes
-    ----------
-    mode : int, STOP, ALWAYS or ADAPTIVE
-    moves : list of (acquisition, place of the subset that it leads to)
-    theta : float64, coefficients of the advantages, (n_columns, n_moves) for ADAPTIVE, otherwise empty
-    """
-
-    mode: int
-    moves: list[tuple[int, int]]
+    mode: int  # STOP, ALWAYS or ADAPTIVE
+    moves: list[tuple[int, int]]  # list of (acquisition, place of the subset that it leads to)
+    # float64, coefficients of the advantages, (n_columns, n_moves) for ADAPTIVE, otherwise empty
     theta: NDArray[np.float64]
 
 
@@ -329,21 +323,13 @@ REAL_ARRAYS = {"backup_theta", "start_value", "answer_cost", "saving"}
 
 
 class SubsetContinuation(NamedTuple):
-    """The parts of a ``Continuation`` at one subset.
+    """The parts of a ``Continuation`` at one subset."""
 
-    Attributes
-    ----------
-    backups : list of (acquisition, place of the subset that it leads to)
-    theta : float64, coefficients of the first of them
-    start_value, answer_cost : float
-    savings : list of (acquisition, saving)
-    """
-
-    backups: list[tuple[int, int]]
-    theta: NDArray[np.float64]
+    backups: list[tuple[int, int]]  # list of (acquisition, place of the subset that it leads to)
+    theta: NDArray[np.float64]  # float64, coefficients of the first of them
     start_value: float
     answer_cost: float
-    savings: list[tuple[int, float]]
+    savings: list[tuple[int, float]]  # list of (acquisition, saving)
 
 
 def make_continuation(

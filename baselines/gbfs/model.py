@@ -30,24 +30,14 @@ Phi = Callable[[NDArray[np.bool_]], Any]  # bool (n_features,), which features a
 
 
 class Purchase(NamedTuple):
-    """One entry of ``purchase_log_``.
-
-    Attributes
-    ----------
-    feature : int
-    iteration : int, from 1
-    output : int, the output of the tree: the class index; 0 for two classes and in regression
-    node : int, the node of the tree that first splits on the feature
-    price : float, ``mu * cost * phi`` at that time
-    net : float, half of the decrease of the squared error by the split, minus the price
-    """
+    """One entry of ``purchase_log_``."""
 
     feature: int
-    iteration: int
-    output: int
-    node: int
-    price: float
-    net: float
+    iteration: int  # from 1
+    output: int  # the output of the tree: the class index; 0 for two classes and in regression
+    node: int  # the node of the tree that first splits on the feature
+    price: float  # ``mu * cost * phi`` at that time
+    net: float  # half of the decrease of the squared error by the split, minus the price
 
 
 class FeaturePrices:

@@ -21,21 +21,13 @@ if TYPE_CHECKING:
 
 
 class EpisodeTable(NamedTuple):
-    """The rows of trajectories, to show them with names and values.
+    """The rows of trajectories, to show them with names and values."""
 
-    Attributes
-    ----------
-    X : float32 (n_samples, n_features)
-    rules : Rules
-    columns : Columns
-    classes : array (n_classes,)
-    case_costs : float64 (n_samples, J), or None; the prices of each row where ``rules`` have prices by case
-    """
-
-    X: NDArray[np.float32]
+    X: NDArray[np.float32]  # (n_samples, n_features)
     rules: Rules
     columns: Columns
-    classes: NDArray
+    classes: NDArray  # array (n_classes,)
+    # (n_samples, J), or None; the prices of each row where ``rules`` have prices by case
     case_costs: NDArray[np.float64] | None = None
 
 

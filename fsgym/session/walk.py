@@ -18,18 +18,11 @@ ActInStates = Callable[[NDArray[np.bool_], NDArray[np.float64], NDArray[np.bool_
 
 
 class WalkOrder(NamedTuple):
-    """The order in which a walk counts features and acquisitions.
+    """The order in which a walk counts features and acquisitions."""
 
-    Attributes
-    ----------
-    rules : Rules, in this order
-    features : int64 (n_features,), the user's index of each feature
-    acquisitions : int64 (J,), the user's index of each acquisition
-    """
-
-    rules: Rules
-    features: NDArray[np.int64]
-    acquisitions: NDArray[np.int64]
+    rules: Rules  # in this order
+    features: NDArray[np.int64]  # (n_features,), the user's index of each feature
+    acquisitions: NDArray[np.int64]  # (J,), the user's index of each acquisition
 
     @classmethod
     def of_user(cls, rules: Rules) -> WalkOrder:

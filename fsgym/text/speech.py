@@ -17,18 +17,11 @@ LONGEST_CURRENCY = 12  # characters; by hand
 
 
 class Speech(NamedTuple):
-    """How a case is described.
+    """How a case is described."""
 
-    Attributes
-    ----------
-    language : str, one of ``languages()``
-    currency : str, the unit of the prices, such as "EUR"; "" shows plain numbers
-    same_unit : bool, whether costs of errors have this unit, too, as they have at ``lam=1``
-    """
-
-    language: str = "en"
-    currency: str = ""
-    same_unit: bool = False
+    language: str = "en"  # one of ``languages()``
+    currency: str = ""  # the unit of the prices, such as "EUR"; "" shows plain numbers
+    same_unit: bool = False  # whether costs of errors have this unit, too, as they have at ``lam=1``
 
 
 ENGLISH = Speech()

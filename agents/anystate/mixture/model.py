@@ -42,19 +42,13 @@ from fsgym.support.arrays import read_only, read_only_rows
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Distributions over the points of each of J acquisitions.
+    """Distributions over the points of each of J acquisitions."""
 
-    Attributes
-    ----------
-    first : int64 (J + 1,), where the table of each acquisition begins in ``mass``
-    mass : float32 (n,)
-        The table of an acquisition with T points is a matrix (G, T): the probability of each point in each component.
-    entropy : float64 (J, G), of the distributions, in nats
-    """
-
-    first: NDArray[np.int64]
+    first: NDArray[np.int64]  # (J + 1,), where the table of each acquisition begins in ``mass``
+    # (n,), the table of an acquisition with T points is a matrix (G, T): the probability of each point in each
+    # component
     mass: NDArray[np.float32]
-    entropy: NDArray[np.float64]
+    entropy: NDArray[np.float64]  # (J, G), of the distributions, in nats
 
 
 def points_of(mixture: ClassMixture, groups: tuple[tuple[int, ...], ...], seed: int) -> Points:
@@ -205,18 +199,12 @@ class MixtureModel(StateModel):
     The preference of an acquisition is the expected reduction of the expected error cost, plus ``weights`` times the
     expected reductions of the entropy of the class, and of class and component, divided by its price. A component is
     often what a context selects: its entropy makes a context worth acquiring that says nothing about the class.
-
-    Attributes
-    ----------
-    mixture : ClassMixture
-    points : Points, of the groups of the rules
-    rules : Rules
-    weights : tuple of three floats, of the error cost, the entropy of the class, that of class and component
     """
 
     mixture: ClassMixture
-    points: Points
+    points: Points  # of the groups of the rules
     rules: Rules
+    # of the error cost, the entropy of the class, that of class and component
     weights: tuple[float, float, float] = (1.0, 0.0, const.COMPONENT_WEIGHT)
     kind: ClassVar[str] = "mixture"
     n_inputs: ClassVar[int] = const.N_INPUTS
