@@ -206,7 +206,16 @@ class Policy(ABC):
 
         A subclass may override it to be faster.
         """
-        return ActingWalk(lambda z, x, legal: self.actions(z, x.astype(np.float32), legal), self.rules, state)
+        return self._acting_walk(state)
+
+    def _acting_walk(self, state: State, missing: NDArray[np.bool_] | None = None) -> Walk:
+        """The walk by ``actions``; ``missing`` is as for ``advise``, of all cases."""
+
+        def act(acquired: Any, values: Any, legal: Any, *missing: Any) -> NDArray[np.int64]:
+            known: Any = {"missing": missing[0]} if missing else {}
+            return self.actions(acquired, values.astype(np.float32), legal, **known)
+
+        return ActingWalk(act, self.rules, state, missing)
 
     @property
     def acting(self) -> Policy:

@@ -207,7 +207,7 @@ class Lattice:
             self.nodes[z] = Node(z, self.features(z), fitted, self._answer_costs(fitted.proba))
         return [self.nodes[z] for z in accepted]
 
-    def fit_ahead(self, subsets: Iterable[Subset], share: float = 1.0) -> None:
+    def fit_ahead(self, subsets: Iterable[Subset]) -> None:
         """Fit classifiers that are about to be added, in one batch of parallel tasks, as far as the limits allow."""
         n_subsets = sum(v.cross_fit is not None for v in self.nodes.values())
         spent, wanted = self.spent_operations, []
@@ -215,7 +215,7 @@ class Lattice:
             if z in self.nodes and self.nodes[z].cross_fit is not None:
                 continue
             spent += self.operations(z)
-            if spent > share * self.limits.n_operations or n_subsets + len(wanted) >= self.limits.n_subsets:
+            if spent > self.limits.n_operations or n_subsets + len(wanted) >= self.limits.n_subsets:
                 break
             wanted.append(z)
         self._fit(wanted)
@@ -250,7 +250,7 @@ class Lattice:
         for q in between:
             self.nodes.setdefault(q, Node(q, self.features(q)))
 
-    def add_sequence(self, sequence: Iterable[int], share: float = 1.0) -> None:
+    def add_sequence(self, sequence: Iterable[int]) -> None:
         """Fit classifiers at all subsets along a sequence of acquisitions, up to the first that is illegal."""
         z: Subset = ()
         for j in sequence:
@@ -259,7 +259,7 @@ class Lattice:
             path = self.moves.path(z, j)
             if path is None:
                 return
-            self.add_acquisitions(z, [j], share)
+            self.add_acquisitions(z, [j])
             z = extended(z, path[0])
             if z not in self.nodes:
                 return
