@@ -342,14 +342,6 @@ def check_rows(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.fl
     return rows
 
 
-def acquisition_of_features(rules: Rules) -> NDArray[np.int64]:
-    """The acquisition that reveals each feature, int64 (n_features,)."""
-    acquisition = np.empty(rules.n_features, np.int64)
-    for j, group in enumerate(rules.groups):
-        acquisition[list(group)] = j
-    return acquisition
-
-
 def known_acquisitions(acquired: NDArray[np.bool_], legal: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
     """The acquisitions that need not be paid any more, bool (n, n_acquisitions).
 

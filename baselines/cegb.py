@@ -336,9 +336,7 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
         regret = rules.error_costs - rules.error_costs.min(axis=0)
         constant_cost = float((regret @ shares).min())  # mean cost of the best constant prediction
         nats = -float(shares @ np.log(shares)) / constant_cost if constant_cost > 0 else np.inf
-        prices = np.empty(rules.n_features)
-        for group, cost in zip(rules.groups, rules.costs):
-            prices[list(group)] = rules.lam * cost
+        prices = rules.lam * rules.costs[rules.acquisition_of_features]
         return np.minimum(np.where(prices > 0, 2.0 * nats, 0.0) * np.where(prices > 0, prices, 1.0), MAX_PENALTY)
 
     def _free_used_groups(self, booster: Any, penalties: NDArray[np.float64], new_trees: list[Tree]) -> None:

@@ -227,10 +227,8 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
 
     def _obtainable(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         """The values that are not missing and of which no prerequisite is, of the shape of ``table``."""
-        reachable = subset_models.reachable_acquisitions(
-            self.rules_, subset_models.available_acquisitions(self.rules_, table)
-        )
-        return subset_models.spread_to_features(self.rules_, reachable) & ~np.isnan(table)
+        reachable = subset_models.reachable_acquisitions(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)))
+        return reachable[:, self.rules_.acquisition_of_features] & ~np.isnan(table)
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike) -> list[dict[str, Any]]:
         """Return one setting for each classifier."""

@@ -165,9 +165,7 @@ class CEGBRegressor(RegressorMixin, BaseEstimator):
         unit = constant_loss if self.loss == "absolute" else constant_loss**0.5
         if not unit:
             return init, Forest.of([])
-        rules, prices = self._rules, np.empty(X.shape[1])
-        for group, cost in zip(rules.groups, rules.costs):
-            prices[list(group)] = rules.lam * cost / constant_loss
+        prices = self._rules.lam * self._rules.costs[self._rules.acquisition_of_features] / constant_loss
         penalties = np.minimum(prices, MAX_PENALTY).tolist()
         options = {"objective": LOSSES[self.loss], "cegb_penalty_feature_lazy": penalties, **growing_options(self)}
         scale = power_of_two_scales(X)

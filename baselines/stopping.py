@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from baselines.acquisition_order import follow_order
 from baselines.forward_selection import extend_order, select_forward
 from baselines.ordered import OrderedAcquisitionsMixin
-from baselines.subset_models import SubsetModels, available_acquisitions
+from baselines.subset_models import SubsetModels
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules.labels import cheapest_answers
 from fsgym.rules.options import RuleOptionsButLam, set_rule_options, takes_rule_options
@@ -228,5 +228,5 @@ class StoppingClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimato
         """The acquisitions for each row in their order, and the answers as indices into ``classes_``."""
         table = self._validate_table(X)
         lengths = self._lengths(table)
-        taken, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
+        taken, _ = follow_order(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)), self.order_)
         return self._trajectories(table, taken & (np.arange(len(self.order_)) < lengths[:, None]), lengths)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from baselines.acquisition_order import follow_order, revealing_acquisitions, with_prerequisites
+from baselines.acquisition_order import follow_order, with_prerequisites
 from baselines.linear import clip_extremes
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from fsgym.data.scaling import Scaling
@@ -98,11 +98,11 @@ class SubsetModels:
         self.rules, self.n_classes = rules, rules.n_classes
         self._X, self._all_codes = X, codes
         self.uninformative = uninformative_acquisitions(X, rules)
-        available = available_acquisitions(rules, X)
+        available = rules.acquisitions_of(~np.isnan(X))
         self._patterns, pattern_of = np.unique(available, axis=0, return_inverse=True)
         self._pattern_of = pattern_of.ravel()
         reachable = reachable_acquisitions(rules, available)
-        self._reachable = spread_to_features(rules, reachable) & ~np.isnan(X)
+        self._reachable = reachable[:, rules.acquisition_of_features] & ~np.isnan(X)
         self.encoder = TableEncoder.fit(X, self._reachable)
         generator = check_random_state(random_state)
         self.rows = np.arange(len(X))
@@ -141,7 +141,7 @@ class SubsetModels:
 
     def _assess(self, order: Sequence[int]) -> Assessment | None:
         taken = self._taken(order)
-        table = np.where(spread_to_features(self.rules, self._patterns), np.float32(0.0), np.float32(np.nan))
+        table = np.where(self._patterns[:, self.rules.acquisition_of_features], np.float32(0.0), np.float32(np.nan))
         spent, admissible, _ = self.rules.price_sets(taken, table)
         if not admissible.all():
             return None
@@ -182,7 +182,7 @@ class SubsetModels:
         gains = 0.5 * np.divide(slopes**2, information, out=np.zeros_like(slopes), where=information > 0).sum(axis=1)
         if self.n_classes == 2:
             gains /= 2.0  # both classes have the same residuals
-        acquisition = revealing_acquisitions(self.rules)
+        acquisition = self.rules.acquisition_of_features
         return np.bincount(acquisition, gains, self.rules.n_acquisitions).astype(np.float64)
 
     def follow(self, order: Sequence[int]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -200,14 +200,9 @@ class SubsetModels:
     def _encode(self, order: Sequence[int], rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Columns of training rows for the acquisitions ``order``, and the features they reveal."""
         features = np.array(sorted(i for j in order for i in self.rules.groups[j]), dtype=np.int64)
-        taken = spread_to_features(self.rules, self._taken(order))
+        taken = self._taken(order)[:, self.rules.acquisition_of_features]
         known = taken[self._pattern_of[rows]] & ~np.isnan(self._X[rows])
         return self.encoder.encode(self._X[rows], known, features), features
-
-
-def available_acquisitions(rules: Rules, X: NDArray) -> NDArray[np.bool_]:
-    """Whether each acquisition has a value for each row, bool (n_samples, n_acquisitions)."""
-    return rules.acquisitions_of(~np.isnan(X))
 
 
 def reachable_acquisitions(rules: Rules, available: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -218,11 +213,6 @@ def reachable_acquisitions(rules: Rules, available: NDArray[np.bool_]) -> NDArra
     for j in range(rules.n_acquisitions):
         reachable[:, j] = available[:, with_prerequisites(rules, j)].all(axis=1)
     return reachable
-
-
-def spread_to_features(rules: Rules, acquisitions: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The features that acquisitions (n_samples, n_acquisitions) reveal, bool (n_samples, n_features)."""
-    return acquisitions[:, revealing_acquisitions(rules)]
 
 
 def class_folds(codes: NDArray[np.int64], n_classes: int, cv: int, random_state: Any) -> NDArray[np.int64]:

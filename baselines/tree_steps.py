@@ -9,7 +9,6 @@ from numba import njit
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.acquisition_order import revealing_acquisitions
 from fsgym.data.columns import Column, Columns
 from fsgym.data.groups import default_names
 from fsgym.rules import Rules, State
@@ -106,7 +105,7 @@ class TreeAskingMixin(AskingMixin):
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
         rules = self.asked_rules_
         n, J = len(acquired), rules.n_acquisitions
-        acquisition, nodes = revealing_acquisitions(rules), AskedNodes.start(n)
+        acquisition, nodes = rules.acquisition_of_features, AskedNodes.start(n)
         compared = np.ascontiguousarray(self._tree_values(values))
         _walk_rows(self._asked_trees(), compared, legal.astype(np.int8), acquisition, np.arange(n), nodes)
         shares = self._tree_shares(values, nodes.node)
@@ -164,7 +163,7 @@ class TreeWalk:
 
     def __init__(self, model: TreeAskingMixin, state: State) -> None:
         self.model, self.state, self.rules = model, state, model.asked_rules_
-        self.trees, self.acquisition = model._asked_trees(), revealing_acquisitions(self.rules)
+        self.trees, self.acquisition = model._asked_trees(), self.rules.acquisition_of_features
         self.nodes = AskedNodes.start(len(state.spent))
         self.values = np.full((len(state.spent), self.rules.n_features), np.nan)
         self.compared = self.values.copy()  # as the thresholds need them

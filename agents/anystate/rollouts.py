@@ -152,10 +152,7 @@ def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator, 
     share = MAX_UNAVAILABLE * rng.random((dataset.n_samples, 1))
     unavailable = rng.random((dataset.n_samples, rules.n_acquisitions)) < share
     unavailable[:, list(given)] = False
-    X = dataset.X.copy()
-    for j, group in enumerate(rules.groups):
-        X[np.ix_(np.flatnonzero(unavailable[:, j]), np.array(group))] = np.nan
-    return dataset.replace(X=X)
+    return dataset.replace(X=np.where(unavailable[:, rules.acquisition_of_features], np.float32(np.nan), dataset.X))
 
 
 def _acquire_at_random(episodes: Episodes, rules: Rules, rng: np.random.Generator) -> None:

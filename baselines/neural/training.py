@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from agents.deep.network import scale_and_clip
-from agents.policy import acquisition_of_features
 from baselines.neural.policy import Layers
 from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules
@@ -106,7 +105,7 @@ class JointTraining(ABC):
         settings: TrainingSettings,
     ) -> None:
         self.rows, self.held_out, self.rules, self.settings = rows, held_out, rules, settings
-        self.acquisition = torch.from_numpy(acquisition_of_features(rules))
+        self.acquisition = torch.from_numpy(rules.acquisition_of_features)
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.rng = np.random.default_rng(settings.seed)
         given = rules.costs if rules.related is None else np.minimum(rules.costs, rules.unrelated_costs)
