@@ -13,10 +13,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from baselines.acquisition_order import follow_order
+from baselines.base import acquisition_names, column_names
 from baselines.linear import class_codes, validate_data
 from baselines.subset_models import SubsetModel, SubsetModels
 from fsgym.data.columns import Columns
-from fsgym.data.groups import default_names, resolve_groups
+from fsgym.data.groups import resolve_groups
 from fsgym.envs.trajectories import Trajectories
 from fsgym.evaluation.calibrate import (
     PathRecord,
@@ -127,10 +128,9 @@ class OrderedAcquisitionsMixin:
 
     def _make_rules(self, n_features: int) -> Rules:
         options = {option.name: getattr(self, option.name) for option in OPTIONS}
-        names = acquisition_names(self, n_features)
+        names = acquisition_names(self)
         if isinstance(options["groups"], Mapping):
-            columns = [str(name) for name in getattr(self, "feature_names_in_", default_names(n_features))]
-            options["groups"], names = resolve_groups(options["groups"], Columns.of_numbers(columns))
+            options["groups"], names = resolve_groups(options["groups"], Columns.of_numbers(column_names(self)))
         return Rules(n_features, len(self.classes_), names=names, classes=self.classes_.tolist(), **options)
 
     def _refuse_missing(self, table: NDArray[np.float64]) -> None:
@@ -381,10 +381,3 @@ class OrderedAcquisitionsMixin:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
-
-
-def acquisition_names(estimator: Any, n_features: int) -> list[str] | None:
-    """Names of the acquisitions of a fitted estimator: those of its columns; None if they come in ``groups``."""
-    if estimator.groups is not None:
-        return None
-    return [str(name) for name in getattr(estimator, "feature_names_in_", default_names(n_features))]

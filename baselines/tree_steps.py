@@ -9,8 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from baselines.base import column_names
 from fsgym.data.columns import Column, Columns
-from fsgym.data.groups import default_names
 from fsgym.rules import Rules, State
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.mixin import AskingMixin
@@ -146,8 +146,8 @@ class TreeAskingMixin(AskingMixin):
 def columns_with_ranges(estimator: Any, ranges: NDArray[np.float64]) -> Columns:
     """The columns with their ranges (2, n_features), as ``x0, x1, ...`` where the estimator has no names."""
     low, high = ranges.tolist()
-    names = [str(name) for name in getattr(estimator, "feature_names_in_", default_names(len(low)))]
-    return Columns([Column(name, low=a, high=b) for name, a, b in zip(names, low, high, strict=True)])
+    named = zip(column_names(estimator), low, high, strict=True)
+    return Columns([Column(name, low=a, high=b) for name, a, b in named])
 
 
 class TreeWalk:
