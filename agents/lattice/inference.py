@@ -16,7 +16,7 @@ from agents.lattice import constants as const
 from agents.lattice.plan import Continuation, Plan
 from agents.lattice.sweep import ADAPTIVE, STOP, write_belief_features, write_value_features
 from agents.lattice.training_data import bin_of, write_columns
-from fsgym.envs.trajectories import Trajectories
+from fsgym.envs.trajectories import Trajectories, TrajectoryArrays
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 from fsgym.rules.states import next_prices
@@ -272,24 +272,12 @@ def cheapest_answer(proba, answer_costs):
     return best
 
 
-class PlanOutputs(NamedTuple):
-    """Arrays that ``_follow_plan`` fills, see ``fsgym.Trajectories``; ``proba`` is (n_samples, n_classes)."""
-
-    order: NDArray[np.int32]
-    acquired: NDArray[np.bool_]
-    answers: NDArray[np.int64]
-    proba: NDArray[np.float64]
-
-
 def follow_plan(plan: Plan, continuation: Continuation, X: NDArray[np.float32], rules: Rules) -> Trajectories:
     """The trajectories of the rows of ``X``, with the class probabilities at the end of each episode."""
-    n, J = len(X), rules.n_acquisitions
-    order, acquired = np.full((n, J), -1, np.int32), np.zeros(X.shape, bool)
-    outputs = PlanOutputs(order, acquired, np.zeros(n, np.int64), np.empty((n, rules.n_classes)))
+    outputs = TrajectoryArrays.blank(len(X), rules, with_probabilities=True)
     buffers, state = row_buffers(plan, rules.n_classes), rules.blank_state()
     _follow_plan(plan, continuation, buffers, rules.tables, state, X, rules.answer_costs, outputs)
-    longest = int((order >= 0).sum(axis=1).max(initial=0))
-    return Trajectories(order[:, :longest], acquired, outputs.answers, np.zeros(n, bool), probabilities=outputs.proba)
+    return outputs.filled()
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -306,7 +294,7 @@ def _follow_plan(p, c, b, t, state, X, answer_costs, outputs):
             _acquire(p, b, t, state, X, row, j, outputs)
         outputs.answers[row] = cheapest_answer(b.proba, answer_costs)
         for k in range(len(b.proba)):
-            outputs.proba[row, k] = b.proba[k]
+            outputs.probabilities[row, k] = b.proba[k]
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)

@@ -119,6 +119,32 @@ class Trajectories:
         )
 
 
+class TrajectoryArrays(NamedTuple):
+    """Arrays of n rows that compiled code fills, see ``Trajectories``."""
+
+    order: NDArray[np.int32]
+    acquired: NDArray[np.bool_]
+    answers: NDArray[np.int64]
+    probabilities: NDArray[np.float64]  # (0, 0) for a policy without
+
+    @classmethod
+    def blank(cls, n: int, rules: Rules, *, with_probabilities: bool) -> TrajectoryArrays:
+        most = rules.n_acquisitions if rules.budget is None else min(rules.n_acquisitions, rules.budget)
+        return cls(
+            np.full((n, most), -1, np.int32),
+            np.zeros((n, rules.n_features), bool),
+            np.zeros(n, np.int64),
+            np.zeros((n, rules.n_classes) if with_probabilities else (0, 0)),
+        )
+
+    def filled(self) -> Trajectories:
+        """The trajectories, without the columns of ``order`` that no row reaches."""
+        longest = int((self.order >= 0).sum(axis=1).max(initial=0))
+        order, forfeited = self.order[:, :longest], np.zeros(len(self.order), bool)
+        proba = self.probabilities if self.probabilities.shape[1] else None
+        return Trajectories(order, self.acquired, self.answers, forfeited, probabilities=proba)
+
+
 def revealed_values(row: NDArray[np.float32], features: Sequence[int], columns: Columns) -> list[tuple[str, str]]:
     """Names and values, with units, of the columns that some features (indices) of one row belong to.
 
