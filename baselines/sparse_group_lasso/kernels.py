@@ -321,25 +321,13 @@ def _update_residual(blocks, g, w, old, r):
 
 
 class EigenBlocks(NamedTuple):
-    """The table in blocks of columns, and X_g'DX_g = V diag(d) V' of each group that was prepared.
+    """The table in blocks of columns, and X_g'DX_g = V diag(d) V' of each group that was prepared."""
 
-    Attributes
-    ----------
-    XT, first
-        As in ``Blocks``.
-    values : ndarray of shape (n_features,), float64
-        The eigenvalues d of each group, in increasing order.
-    vectors : ndarray of float64
-        The matrices V, concatenated.
-    vectors_first : ndarray of shape (n_groups,), int64
-        Start of each group's V in ``vectors``.
-    """
-
-    XT: NDArray[np.float64]
+    XT: NDArray[np.float64]  # as in ``Blocks``
     first: NDArray[np.int64]
-    values: NDArray[np.float64]
-    vectors: NDArray[np.float64]
-    vectors_first: NDArray[np.int64]
+    values: NDArray[np.float64]  # (n_features,), the eigenvalues d of each group, in increasing order
+    vectors: NDArray[np.float64]  # the matrices V, concatenated
+    vectors_first: NDArray[np.int64]  # (n_groups,), start of each group's V in ``vectors``
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
