@@ -29,7 +29,7 @@ class RowBuffers(NamedTuple):
     codes: NDArray[np.uint8]  # (n_features,), bins of the acquired values
     scores: NDArray[np.float64]  # (n_classes,)
     proba: NDArray[np.float64]  # (n_classes,), class probabilities at the current subset
-    design: NDArray[np.float64]  # float64, state features
+    design: NDArray[np.float64]  # state features
     # (n_slots, n_subsets, n_classes), class probabilities of a row at subsets, of each slot one row; -1 where they have
     # not been computed
     memory: NDArray[np.float64]

@@ -102,8 +102,8 @@ class Node:
     """A subset of the acquisitions. Without a classifier it is only passed through on the way to a larger one."""
 
     subset: Subset  # acquisitions in ascending order
-    features: NDArray[np.int64]  # int64, the features that they reveal
-    cross_fit: CrossFit | None = None  # CrossFit, or None without a classifier
+    features: NDArray[np.int64]  # the features that they reveal
+    cross_fit: CrossFit | None = None  # None without a classifier
     # (n_samples,), or None without a classifier, error cost of answering here, a weighted mean of the expected and the
     # realised error cost
     answer_cost: NDArray[np.float64] | None = None

@@ -103,7 +103,7 @@ class SubsetRules(NamedTuple):
 
     mode: int  # STOP, ALWAYS or ADAPTIVE
     moves: list[tuple[int, int]]  # list of (acquisition, place of the subset that it leads to)
-    # float64, coefficients of the advantages, (n_columns, n_moves) for ADAPTIVE, otherwise empty
+    # coefficients of the advantages, (n_columns, n_moves) for ADAPTIVE, otherwise empty
     theta: NDArray[np.float64]
 
 
@@ -311,7 +311,7 @@ class SubsetContinuation(NamedTuple):
     """The parts of a ``Continuation`` at one subset."""
 
     backups: list[tuple[int, int]]  # list of (acquisition, place of the subset that it leads to)
-    theta: NDArray[np.float64]  # float64, coefficients of the first of them
+    theta: NDArray[np.float64]  # coefficients of the first of them
     start_value: float
     answer_cost: float
     savings: list[tuple[int, float]]  # list of (acquisition, saving)

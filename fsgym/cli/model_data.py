@@ -291,7 +291,7 @@ class LabelledData:
 
     loaded: LoadedDataset  # all rows
     reading: Reading  # how they were read
-    training: NDArray[np.int64]  # int64, the numbers of the rows that were used in training, as far as is known
+    training: NDArray[np.int64]  # the numbers of the rows that were used in training, as far as is known
     default_split: str  # the part to evaluate on
     remark: str  # what is known of the training rows otherwise
     classifier: Any  # that for these columns

@@ -69,7 +69,7 @@ class State(NamedTuple):
     touching: NDArray[np.int32]  # (size, J), the number of acquisitions made to which each acquisition is related
     n_taken: NDArray[np.int64]  # (size,), number of acquisitions made
     spent: NDArray[np.float64]  # (size,), their total price, in the unit of ``costs``
-    # (size, J), the prices of each case; (0, J) where prices are not by case, set before an episode starts, and not
+    # (size, J), the prices of each case; (0, J) where prices are not by case. Set before an episode starts, and not
     # changed by the compiled functions
     case_costs: NDArray[np.float64]
 
