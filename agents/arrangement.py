@@ -23,15 +23,10 @@ class Arrangement:
 
     A policy of a table with names is trained on its columns in alphabetical order, so that the order in which a user's
     table or mapping lists them has no effect, not even on ties and random draws.
-
-    Attributes
-    ----------
-    features : int64 (n_features,), the user's index of each feature of the policy
-    acquisitions : int64 (n_acquisitions,), the user's index of each acquisition of the policy
     """
 
-    features: NDArray[np.int64]
-    acquisitions: NDArray[np.int64]
+    features: NDArray[np.int64]  # (n_features,), the user's index of each feature of the policy
+    acquisitions: NDArray[np.int64]  # (n_acquisitions,), the user's index of each acquisition of the policy
 
     @classmethod
     def sorted_by_name(cls, dataset: Dataset, rules: Rules) -> Arrangement:

@@ -107,10 +107,7 @@ def model_parts(model: Any) -> tuple[str, list[str | HtmlTable]]:
 def _columns_table(model: Any) -> HtmlTable:
     """Kind, levels and unit of each column, and what the rules say of its acquisition."""
     rules, columns = model.rules_, model.columns_
-    group_of = np.empty(rules.n_features, dtype=np.int64)
-    for j, members in enumerate(rules.groups):
-        group_of[list(members)] = j
-    acquisitions = [list(dict.fromkeys(group_of[list(f)].tolist())) for f in columns.features]
+    acquisitions = [list(dict.fromkeys(rules.acquisition_of_features[list(f)].tolist())) for f in columns.features]
     header: list[str] = ["column", "kind"]
     cells: list[Any] = [lambda k: columns[k].name, lambda k: columns[k].kind]
     if any(c.levels for c in columns):

@@ -37,24 +37,14 @@ MARGIN = 0.5
 
 
 class PathStates(NamedTuple):
-    """The states of training rows on the policy's own paths, from the first one to the stop, out of fold.
+    """The states of training rows on the policy's own paths, from the first one to the stop, out of fold."""
 
-    Attributes
-    ----------
-    probabilities : float64 (n_states, n_classes)
-    y : int64 (n_states,), the true classes
-    size : int64 (n_states,), the number of known acquisitions
-    stop : bool (n_states,), whether the policy answers there
-    fold : int64 (n_states,), of the row
-    weight : float64 (n_states,), of the row
-    """
-
-    probabilities: NDArray[np.float64]
-    y: NDArray[np.int64]
-    size: NDArray[np.int64]
-    stop: NDArray[np.bool_]
-    fold: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    probabilities: NDArray[np.float64]  # (n_states, n_classes)
+    y: NDArray[np.int64]  # (n_states,), the true classes
+    size: NDArray[np.int64]  # (n_states,), the number of known acquisitions
+    stop: NDArray[np.bool_]  # (n_states,), whether the policy answers there
+    fold: NDArray[np.int64]  # (n_states,), of the row
+    weight: NDArray[np.float64]  # (n_states,), of the row
 
     def select(self, index: Any) -> PathStates:
         """Some of the states."""
@@ -194,12 +184,6 @@ class TemperedPolicy(DelegatingPolicy):
     The answer is the class of the lowest expected error cost by the tempered probabilities. If all errors cost the
     same, it is the answer of the policy inside.
 
-    Attributes
-    ----------
-    policy : Policy, with probabilities
-    temperatures : float64 (n_sizes,)
-        By the number of known acquisitions; the last one is also that of all larger numbers.
-
     Raises
     ------
     ValueError
@@ -215,7 +199,8 @@ class TemperedPolicy(DelegatingPolicy):
     [0.9, 0.8, 0.8, 0.8]
     """
 
-    policy: Policy
+    policy: Policy  # with probabilities
+    # (n_sizes,), by the number of known acquisitions; the last one is also that of all larger numbers
     temperatures: NDArray[np.float64]
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from fsgym.evaluation.evaluate import play_rows
 from fsgym.evaluation.promise import Promise
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
-from fsgym.session.walk import ActingWalk, Walk
+from fsgym.session.walk import Walk
 
 # (numbers of the rows, acquired, legal, advice, missing) -> actions
 ActOnAdvice = Callable[
@@ -32,12 +32,6 @@ class CertainPolicy(DelegatingPolicy):
     Only actions differ from those of the other policy: answers, probabilities and the order are the same. Under rules
     with ``refer_cost`` the answer differs, too, where it is not certain enough and nothing can change it: it refers.
 
-    Attributes
-    ----------
-    policy : Policy, one with class probabilities
-    promise : Promise
-    rules : Rules, those of ``policy``
-
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -51,9 +45,9 @@ class CertainPolicy(DelegatingPolicy):
 
     kind = "certain"
 
-    policy: Policy
+    policy: Policy  # one with class probabilities
     promise: Promise
-    rules: Rules
+    rules: Rules  # those of ``policy``
 
     def advise(
         self,
@@ -98,7 +92,7 @@ class CertainPolicy(DelegatingPolicy):
         return self.policy.is_tempered
 
     def walk(self, state: State, missing: NDArray[np.bool_] | None = None) -> Walk:
-        return CertainWalk(self, state, missing)
+        return self._acting_walk(state, missing)
 
     @property
     def acting(self) -> CertainPolicy:
@@ -163,19 +157,6 @@ def _with_rows(done: Trajectories, rows: NDArray[np.int64], others: Trajectories
         parts[name] = np.array(getattr(done, name))
         parts[name][rows] = getattr(others, name)
     return replace(done, **parts)
-
-
-class CertainWalk(ActingWalk):
-    """The walk of a ``CertainPolicy``; ``missing`` is as for ``Policy.advise``, of all cases."""
-
-    def __init__(self, policy: CertainPolicy, state: State, missing: NDArray[np.bool_] | None) -> None:
-        super().__init__(lambda *_: np.empty(0, np.int64), policy.rules, state)
-        self.policy, self.missing = policy, missing
-
-    def _actions(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        values, legal = self.values[rows], self.state.legal[rows].astype(bool)
-        missing = None if self.missing is None else self.missing[rows]
-        return self.policy.advise(~np.isnan(values), values.astype(np.float32), legal, missing).actions
 
 
 def _played(

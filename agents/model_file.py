@@ -185,28 +185,17 @@ def damage_error(path: str | os.PathLike, error: Exception) -> ValueError:
 
 
 class Labels(NamedTuple):
-    """What a model file says in the user's terms.
+    """What a model file says in the user's terms."""
 
-    Attributes
-    ----------
-    classes : array (n_classes,)
-    columns : Columns, in the order of the user
-    named : bool, whether the columns have names
-    arrangement : Arrangement of the policy
-    training_data : where the training data came from, or None
-    expected : figures by name that training expects on other rows, such as the mean cost
-    bins : Bins of a numeric target, or None
-    price_ranges : float64 (n_acquisitions, 2), in the order of the user, or None
-        The smallest and the largest price of each acquisition in training, where prices are by case.
-    """
-
-    classes: NDArray
-    columns: Columns
-    named: bool
-    arrangement: Arrangement
-    training_data: dict[str, Any] | None
-    expected: dict[str, float]
-    bins: Bins | None = None
+    classes: NDArray  # array (n_classes,)
+    columns: Columns  # in the order of the user
+    named: bool  # whether the columns have names
+    arrangement: Arrangement  # of the policy
+    training_data: dict[str, Any] | None  # where the training data came from, or None
+    expected: dict[str, float]  # figures by name that training expects on other rows, such as the mean cost
+    bins: Bins | None = None  # of a numeric target
+    # (n_acquisitions, 2), in the order of the user: the smallest and the largest price in training, where prices are by
+    # case
     price_ranges: NDArray[np.float64] | None = None
 
 

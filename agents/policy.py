@@ -206,7 +206,16 @@ class Policy(ABC):
 
         A subclass may override it to be faster.
         """
-        return ActingWalk(lambda z, x, legal: self.actions(z, x.astype(np.float32), legal), self.rules, state)
+        return self._acting_walk(state)
+
+    def _acting_walk(self, state: State, missing: NDArray[np.bool_] | None = None) -> Walk:
+        """The walk by ``actions``; ``missing`` is as for ``advise``, of all cases."""
+
+        def act(acquired: Any, values: Any, legal: Any, *missing: Any) -> NDArray[np.int64]:
+            known: Any = {"missing": missing[0]} if missing else {}
+            return self.actions(acquired, values.astype(np.float32), legal, **known)
+
+        return ActingWalk(act, self.rules, state, missing)
 
     @property
     def acting(self) -> Policy:
@@ -331,14 +340,6 @@ def check_rows(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.fl
     if rules.missing == "error" and np.isnan(rows).any():
         raise ValueError("X has missing values, which missing='error' does not allow; use missing='unavailable'")
     return rows
-
-
-def acquisition_of_features(rules: Rules) -> NDArray[np.int64]:
-    """The acquisition that reveals each feature, int64 (n_features,)."""
-    acquisition = np.empty(rules.n_features, np.int64)
-    for j, group in enumerate(rules.groups):
-        acquisition[list(group)] = j
-    return acquisition
 
 
 def known_acquisitions(acquired: NDArray[np.bool_], legal: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:

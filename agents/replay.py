@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.policy import ChooseActions, Policy, acquisition_of_features, complete_advice, known_acquisitions
+from agents.policy import ChooseActions, Policy, complete_advice, known_acquisitions
 from fsgym.rules import NO_BUDGET, Rules
 from fsgym.rules import kernels as mdp
 from fsgym.session.step import Advice
@@ -17,18 +17,11 @@ from fsgym.text.messages import brief
 
 
 class Replayed(NamedTuple):
-    """The end of the replay of a policy that takes the highest score, in n states.
+    """The end of the replay of a policy that takes the highest score, in n states."""
 
-    Attributes
-    ----------
-    actions : int64 (n,)
-    scores : float64 (n, n_actions), in the states in which the replay ends
-    taken : bool (n, n_acquisitions), the known acquisitions that the policy has taken there
-    """
-
-    actions: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    taken: NDArray[np.bool_]
+    actions: NDArray[np.int64]  # (n,)
+    scores: NDArray[np.float64]  # (n, n_actions), in the states in which the replay ends
+    taken: NDArray[np.bool_]  # (n, n_acquisitions), the known acquisitions that the policy has taken there
 
 
 def replay(
@@ -77,7 +70,7 @@ def _replayed(
     J = rules.n_acquisitions
     known = known_acquisitions(acquired, legal, rules)
     candidates = known | legal[:, :J]
-    acquisition = acquisition_of_features(rules)
+    acquisition = rules.acquisition_of_features
     taken, spent = np.zeros_like(known), np.zeros(len(known))
     actions, rows = np.zeros(len(known), np.int64), np.arange(len(known))
     for _ in range(J + 1):
@@ -131,7 +124,7 @@ class ScoredPolicy(Policy):
     ) -> Replayed:
         """The end of the replay in each state; parameters as for ``replay``."""
         actions, taken = _replayed(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop)
-        seen = acquired & taken[:, acquisition_of_features(self.rules)]
+        seen = acquired & taken[:, self.rules.acquisition_of_features]
         return Replayed(actions, self.scores(seen, values).astype(np.float64), taken)
 
     def actions(
@@ -166,7 +159,7 @@ class ScoredPolicy(Policy):
         if ends.any():
             beyond[ends] = self.replayed(acquired[ends], values[ends], legal[ends], True).actions
         advice = complete_advice(actions, beyond, answers, legal, np.nan_to_num(scores[:, :J]), rules, None)
-        return advice._replace(unused=acquired & ~taken[:, acquisition_of_features(rules)]), scores
+        return advice._replace(unused=acquired & ~taken[:, rules.acquisition_of_features]), scores
 
 
 def with_empty_answer(

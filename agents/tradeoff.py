@@ -49,15 +49,9 @@ Result = TypeVar("Result", bound=Priced)
 
 
 class UsageTarget(NamedTuple):
-    """A limit on mean usage over the training rows.
+    """A limit on mean usage over the training rows."""
 
-    Attributes
-    ----------
-    quantity : str, "cost" or "features"
-    limit : float
-    """
-
-    quantity: str
+    quantity: str  # "cost" or "features"
     limit: float
 
 
@@ -222,34 +216,20 @@ def with_known(rules: Rules, known: AcquisitionIndices) -> Rules:
 
 
 class TrainingTask(NamedTuple):
-    """What a classifier is trained on, in alphabetical order of the columns where they have names.
+    """What a classifier is trained on, in alphabetical order of the columns where they have names."""
 
-    Attributes
-    ----------
-    dataset : Dataset, the rows with a weight above 0
-    weight : float64 (n_samples,) with mean 1, or None for equal weights
-    groups : tuple of tuple of int, the features that each acquisition reveals
-    known : tuple of int, acquisitions that are always known
-    rng : numpy Generator
-    skipped : tuple of int, acquisitions that tell nothing new: no policy makes them
-    given : tuple of int, those of ``known`` that each case brings before the policy begins
-    telling : tuple of int
-        Features for which it goes with the class whether they are missing, which the policy is not to learn.
-    error_costs : float64 (n_classes, n_classes), as of ``Rules``; None: all errors cost the same
-    whole : WholeTable, or None
-        All rows of a table in blocks, where ``dataset`` is a sample of them.
-    """
-
-    dataset: Dataset
-    weight: NDArray[np.float64] | None
-    groups: tuple[tuple[int, ...], ...]
-    known: AcquisitionIndices
+    dataset: Dataset  # the rows with a weight above 0
+    weight: NDArray[np.float64] | None  # (n_samples,) with mean 1, or None for equal weights
+    groups: tuple[tuple[int, ...], ...]  # the features that each acquisition reveals
+    known: AcquisitionIndices  # acquisitions that are always known
     rng: np.random.Generator
-    skipped: AcquisitionIndices = ()
-    given: AcquisitionIndices = ()
+    skipped: AcquisitionIndices = ()  # acquisitions that tell nothing new: no policy makes them
+    given: AcquisitionIndices = ()  # those of ``known`` that each case brings before the policy begins
+    # features for which it goes with the class whether they are missing, which the policy is not to learn
     telling: tuple[int, ...] = ()
+    # (n_classes, n_classes), as of ``Rules``; None: all errors cost the same
     error_costs: NDArray[np.float64] | None = None
-    whole: WholeTable | None = None
+    whole: WholeTable | None = None  # all rows of a table in blocks, where ``dataset`` is a sample of them
 
 
 class Learner(ABC):

@@ -30,18 +30,11 @@ def follow_order(
     spent : float64 (n_samples, n_order + 1), total price of the first 0, 1, ... of them, in the unit of ``costs``
     """
     sequence = np.array([*order], dtype=np.int64)
-    open_features = available[:, revealing_acquisitions(rules)]
+    open_features = available[:, rules.acquisition_of_features]
     values = np.where(open_features, np.float32(0.0), np.float32(np.nan))
     taken, spent = np.zeros((len(values), len(sequence)), bool), np.zeros((len(values), len(sequence) + 1))
     _follow_order(rules.tables, rules.blank_state(), read_only(values), sequence, taken, spent)
     return taken, spent
-
-
-def revealing_acquisitions(rules: Rules) -> NDArray[np.int64]:
-    """The acquisition that reveals each feature, int64 (n_features,)."""
-    acquisition = np.empty(rules.n_features, np.int64)
-    acquisition[rules.tables.member] = np.repeat(np.arange(rules.n_acquisitions), np.diff(rules.tables.member_first))
-    return acquisition
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -72,6 +72,16 @@ FloatVector = NDArray[np.float64]  # of one dimension
 FloatMatrix = NDArray[np.float64]  # of two dimensions
 
 
+def column_names(estimator: Any) -> list[str]:
+    """Names of the columns that an estimator was fitted on: x0, x1, ... for a table without names."""
+    return feature_names_of(estimator).tolist()
+
+
+def acquisition_names(estimator: Any) -> list[str] | None:
+    """Names of the acquisitions of a fitted estimator: those of its columns; None if they come in ``groups``."""
+    return column_names(estimator) if estimator.groups is None else None
+
+
 # Shared by the methods that select columns: the selected columns as a mask, as names and as a table.
 
 

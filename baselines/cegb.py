@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from baselines.base import acquisition_names
 from baselines.linear import class_codes, probabilities, validate_data
 from baselines.tree_steps import AskedTrees, TreeAskingMixin
 from fsgym.rules import Rules
@@ -252,7 +253,16 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
         import_lightgbm()
         table, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.classes_, codes = class_codes(labels)
-        self.rules_ = self._make_rules(table.shape[1])
+        self.rules_ = Rules(
+            table.shape[1],
+            len(self.classes_),
+            lam=self.lam,
+            costs=self.costs,
+            groups=self.groups,
+            error_costs=self.error_costs,
+            names=acquisition_names(self),
+            classes=self.classes_.tolist(),
+        )
         if self.penalty == "lazy" and table.size >= 2**31:
             raise ValueError(
                 f"penalty='lazy' needs fewer than 2^31 values in X, got {table.size}; use 'coupled' or fewer rows"
@@ -265,21 +275,6 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
         self.n_iter_ = self.trees_.n_trees // len(self.init_)
         self.value_ranges_ = np.stack([table.min(axis=0), table.max(axis=0)])
         return self
-
-    def _make_rules(self, n_features: int) -> Rules:
-        names = None
-        if self.groups is None:
-            names = [str(v) for v in getattr(self, "feature_names_in_", [f"x{j}" for j in range(n_features)])]
-        return Rules(
-            n_features,
-            len(self.classes_),
-            lam=self.lam,
-            costs=self.costs,
-            groups=self.groups,
-            error_costs=self.error_costs,
-            names=names,
-            classes=self.classes_.tolist(),
-        )
 
     def _choose_n_iter(self, X: NDArray[np.float64], codes: NDArray[np.int64], folds: int) -> int:
         """Return the number of iterations with the smallest mean loss on the held-out folds."""
@@ -336,9 +331,7 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
         regret = rules.error_costs - rules.error_costs.min(axis=0)
         constant_cost = float((regret @ shares).min())  # mean cost of the best constant prediction
         nats = -float(shares @ np.log(shares)) / constant_cost if constant_cost > 0 else np.inf
-        prices = np.empty(rules.n_features)
-        for group, cost in zip(rules.groups, rules.costs):
-            prices[list(group)] = rules.lam * cost
+        prices = rules.lam * rules.costs[rules.acquisition_of_features]
         return np.minimum(np.where(prices > 0, 2.0 * nats, 0.0) * np.where(prices > 0, prices, 1.0), MAX_PENALTY)
 
     def _free_used_groups(self, booster: Any, penalties: NDArray[np.float64], new_trees: list[Tree]) -> None:

@@ -19,18 +19,11 @@ TIE = 1e-9  # losses that differ by less, relative to the error costs, are equal
 
 
 class Selection(NamedTuple):
-    """An order of acquisitions, with validated figures of its first 0, 1, ... acquisitions.
+    """An order of acquisitions, with validated figures of its first 0, 1, ... acquisitions."""
 
-    Attributes
-    ----------
-    order : tuple of int, the acquisitions, each after those that it needs
-    losses : float64 (n_order + 1,), mean out-of-fold loss
-    size : int, the number of acquisitions with the lowest loss
-    """
-
-    order: tuple[int, ...]
-    losses: NDArray[np.float64]
-    size: int
+    order: tuple[int, ...]  # the acquisitions, each after those that it needs
+    losses: NDArray[np.float64]  # (n_order + 1,), mean out-of-fold loss
+    size: int  # the number of acquisitions with the lowest loss
 
 
 def select_forward(models: SubsetModels, lam: float) -> Selection:

@@ -13,10 +13,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from baselines.acquisition_order import follow_order
+from baselines.base import acquisition_names, column_names
 from baselines.linear import class_codes, validate_data
-from baselines.subset_models import SubsetModel, SubsetModels, available_acquisitions, spread_to_features
+from baselines.subset_models import SubsetModel, SubsetModels
 from fsgym.data.columns import Columns
-from fsgym.data.groups import default_names, resolve_groups
+from fsgym.data.groups import resolve_groups
 from fsgym.envs.trajectories import Trajectories
 from fsgym.evaluation.calibrate import (
     PathRecord,
@@ -127,10 +128,9 @@ class OrderedAcquisitionsMixin:
 
     def _make_rules(self, n_features: int) -> Rules:
         options = {option.name: getattr(self, option.name) for option in OPTIONS}
-        names = acquisition_names(self, n_features)
+        names = acquisition_names(self)
         if isinstance(options["groups"], Mapping):
-            columns = [str(name) for name in getattr(self, "feature_names_in_", default_names(n_features))]
-            options["groups"], names = resolve_groups(options["groups"], Columns.of_numbers(columns))
+            options["groups"], names = resolve_groups(options["groups"], Columns.of_numbers(column_names(self)))
         return Rules(n_features, len(self.classes_), names=names, classes=self.classes_.tolist(), **options)
 
     def _refuse_missing(self, table: NDArray[np.float64]) -> None:
@@ -145,14 +145,14 @@ class OrderedAcquisitionsMixin:
 
     def _known_after(self, table: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The values known after the first ``lengths[i]`` acquisitions of the order, of the shape of ``table``."""
-        taken, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
+        taken, _ = follow_order(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)), self.order_)
         return self._known_from(table, taken & (np.arange(len(self.order_)) < lengths[:, None]))
 
     def _known_from(self, table: NDArray[np.float64], taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The values known after the acquisitions ``taken`` (n_samples, n_order), of the shape of ``table``."""
         acquisitions = np.zeros((len(table), self.rules_.n_acquisitions), bool)
         acquisitions[:, self.order_] = taken
-        return spread_to_features(self.rules_, acquisitions) & ~np.isnan(table)
+        return acquisitions[:, self.rules_.acquisition_of_features] & ~np.isnan(table)
 
     def _proba_at(
         self, table: NDArray[np.float64], known: NDArray[np.bool_], lengths: NDArray[np.int64]
@@ -208,7 +208,7 @@ class OrderedAcquisitionsMixin:
         Trajectories, whose answers are indices into ``classes_``
         """
         table, rules = self._validate_table(X), rules or self.rules_
-        taken, _ = follow_order(rules, available_acquisitions(rules, table), self.order_)
+        taken, _ = follow_order(rules, rules.acquisitions_of(~np.isnan(table)), self.order_)
         lengths = np.where(taken, np.arange(1, len(self.order_) + 1), 0).max(axis=1, initial=0)
         return self._trajectories(table, taken, lengths)
 
@@ -226,7 +226,7 @@ class OrderedAcquisitionsMixin:
     def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
         """The number of acquisitions of the order after which each row is answered, with those that are passed over."""
         lengths, costs = np.full(len(table), len(self.order_)), self.rules_.answer_costs
-        open_next, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
+        open_next, _ = follow_order(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)), self.order_)
         unanswered, models = np.ones(len(table), bool), [*self.models_, *self._models_beyond]
         for k in range(len(self.order_)):
             deciding = np.flatnonzero(unanswered & self._decides(k, open_next[:, k]))
@@ -242,7 +242,7 @@ class OrderedAcquisitionsMixin:
     def _record(self, table: NDArray[np.float64]) -> PathRecord:
         """What is said of each row at each step to the end of ``order_``, past the stop."""
         last, models = len(self.order_), [*self.models_, *self._models_beyond]
-        taken, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
+        taken, _ = follow_order(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)), self.order_)
         parts, n_steps = [], np.zeros(len(table), np.int64)
         for k in range(last + 1):
             decides = self._decides(k, taken[:, k]) if k < last else np.ones(len(table), bool)
@@ -370,21 +370,14 @@ class OrderedAcquisitionsMixin:
             raise ValueError(f"acquired must have shape {table.shape}, as X, got {known.shape}")
         known = known & ~np.isnan(table)
         order = self.order_[: len(self.models_) - 1]
-        open_to_all, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), order)
+        open_to_all, _ = follow_order(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)), order)
         passed = self.rules_.acquisitions_of(known)[:, order] | ~open_to_all
         lengths = np.logical_and.accumulate(passed, axis=1).sum(axis=1)
         in_prefix = np.zeros((len(table), self.rules_.n_acquisitions), bool)
         in_prefix[:, order] = np.arange(len(order)) < lengths[:, None]
-        return self._proba_at(table, known & spread_to_features(self.rules_, in_prefix), lengths)
+        return self._proba_at(table, known & in_prefix[:, self.rules_.acquisition_of_features], lengths)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
-
-
-def acquisition_names(estimator: Any, n_features: int) -> list[str] | None:
-    """Names of the acquisitions of a fitted estimator: those of its columns; None if they come in ``groups``."""
-    if estimator.groups is not None:
-        return None
-    return [str(name) for name in getattr(estimator, "feature_names_in_", default_names(n_features))]

@@ -15,9 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from baselines import subset_models
-from baselines.base import SettingsPathMixin
+from baselines.base import SettingsPathMixin, acquisition_names
 from baselines.linear import class_codes, validate_data
-from baselines.ordered import acquisition_names
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
@@ -199,7 +198,7 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
         Raises ValueError for a parameter out of range, for invalid tables and for fewer than two classes.
         """
         table, codes = self._training_table(X, y)
-        names = acquisition_names(self, table.shape[1])
+        names = acquisition_names(self)
         options = {"groups": self.groups, "prerequisites": self.prerequisites, "error_costs": self.error_costs_}
         labels = self.classes_.tolist()
         self.rules_ = Rules(table.shape[1], len(labels), names=names, classes=labels, **options)
@@ -227,10 +226,8 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
 
     def _obtainable(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         """The values that are not missing and of which no prerequisite is, of the shape of ``table``."""
-        reachable = subset_models.reachable_acquisitions(
-            self.rules_, subset_models.available_acquisitions(self.rules_, table)
-        )
-        return subset_models.spread_to_features(self.rules_, reachable) & ~np.isnan(table)
+        reachable = subset_models.reachable_acquisitions(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)))
+        return reachable[:, self.rules_.acquisition_of_features] & ~np.isnan(table)
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike) -> list[dict[str, Any]]:
         """Return one setting for each classifier."""

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from baselines.base import acquisition_names
 from baselines.cart import features_on_paths, for_trees, pruning_settings, tree_scaling
 from baselines.cegb import MAX_PENALTY, growing_options, grown, import_lightgbm, power_of_two_scales, summed_losses
 from baselines.linear import check_X_y, validate_data
@@ -136,10 +137,8 @@ class CEGBRegressor(RegressorMixin, BaseEstimator):
         import_lightgbm()
         table, numbers = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         numbers = np.asarray(numbers, np.float64)
-        names = None
-        if self.groups is None:
-            names = [str(v) for v in getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])]
-        self._rules = Rules(table.shape[1], 2, lam=self.lam, costs=self.costs, groups=self.groups, names=names)
+        options = {"costs": self.costs, "groups": self.groups, "names": acquisition_names(self)}
+        self._rules = Rules(table.shape[1], 2, lam=self.lam, **options)
         self.n_iter_ = self.n_estimators
         folds = min(self.cv or 0, len(numbers) // 2)
         if folds > 1 and self.n_estimators:
@@ -165,9 +164,7 @@ class CEGBRegressor(RegressorMixin, BaseEstimator):
         unit = constant_loss if self.loss == "absolute" else constant_loss**0.5
         if not unit:
             return init, Forest.of([])
-        rules, prices = self._rules, np.empty(X.shape[1])
-        for group, cost in zip(rules.groups, rules.costs):
-            prices[list(group)] = rules.lam * cost / constant_loss
+        prices = self._rules.lam * self._rules.costs[self._rules.acquisition_of_features] / constant_loss
         penalties = np.minimum(prices, MAX_PENALTY).tolist()
         options = {"objective": LOSSES[self.loss], "cegb_penalty_feature_lazy": penalties, **growing_options(self)}
         scale = power_of_two_scales(X)

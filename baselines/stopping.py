@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from baselines.acquisition_order import follow_order
 from baselines.forward_selection import extend_order, select_forward
 from baselines.ordered import OrderedAcquisitionsMixin
-from baselines.subset_models import SubsetModels, available_acquisitions
+from baselines.subset_models import SubsetModels
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules.labels import cheapest_answers
 from fsgym.rules.options import RuleOptionsButLam, set_rule_options, takes_rule_options
@@ -23,17 +23,10 @@ RIDGE = 1.0  # penalty on its squared slopes, against a sum over rows
 
 
 class PiecewiseLinear(NamedTuple):
-    """A sum of piecewise linear functions of the inputs, constant beyond the training values.
+    """A sum of piecewise linear functions of the inputs, constant beyond the training values."""
 
-    Attributes
-    ----------
-    knots : tuple of float64 arrays, those of each input, increasing
-    coefs : float64 (n_ramps,), the increase from each knot to the next
-    intercept : float
-    """
-
-    knots: tuple[NDArray[np.float64], ...]
-    coefs: NDArray[np.float64]
+    knots: tuple[NDArray[np.float64], ...]  # tuple of float64 arrays, those of each input, increasing
+    coefs: NDArray[np.float64]  # (n_ramps,), the increase from each knot to the next
     intercept: float
 
     @classmethod
@@ -67,18 +60,11 @@ def belief_inputs(shares: NDArray[np.float64], answer_costs: NDArray[np.float64]
 
 
 class StoppingRule(NamedTuple):
-    """For each prefix of an order, the gain of continuing as a function of the class probabilities.
+    """For each prefix of an order, the gain of continuing as a function of the class probabilities."""
 
-    Attributes
-    ----------
-    gains : tuple of PiecewiseLinear, one for each prefix but the last; empty if the length is fixed
-    length : int, the largest number of acquisitions, or the number for every row if ``gains`` is empty
-    loss : float, the validated loss: the mean error cost plus ``lam`` times the mean price
-    """
-
-    gains: tuple[PiecewiseLinear, ...]
-    length: int
-    loss: float
+    gains: tuple[PiecewiseLinear, ...]  # one for each prefix but the last; empty if the length is fixed
+    length: int  # the largest number of acquisitions, or the number for every row if ``gains`` is empty
+    loss: float  # the validated loss: the mean error cost plus ``lam`` times the mean price
 
     def stops(self, length: int, inputs: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether to stop after ``length`` acquisitions, bool (n_samples,)."""
@@ -242,5 +228,5 @@ class StoppingClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimato
         """The acquisitions for each row in their order, and the answers as indices into ``classes_``."""
         table = self._validate_table(X)
         lengths = self._lengths(table)
-        taken, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
+        taken, _ = follow_order(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)), self.order_)
         return self._trajectories(table, taken & (np.arange(len(self.order_)) < lengths[:, None]), lengths)

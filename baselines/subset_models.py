@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from baselines.acquisition_order import follow_order, revealing_acquisitions, with_prerequisites
+from baselines.acquisition_order import follow_order, with_prerequisites
 from baselines.linear import clip_extremes
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from fsgym.data.scaling import Scaling
@@ -27,15 +27,10 @@ MAX_Z_SCORE = 1e6  # larger ones, of rows unlike the training rows, are clipped
 
 
 class TableEncoder(NamedTuple):
-    """Columns of a logistic regression: z-scores, 0 where a value is unknown, and indicators of unknown values.
+    """Columns of a logistic regression: z-scores, 0 where a value is unknown, and indicators of unknown values."""
 
-    Attributes
-    ----------
-    scaling : Scaling, of the features to z-scores over the training rows
-    indicated : bool (n_features,), whether a feature is unknown for some training rows and has an indicator
-    """
-
-    scaling: Scaling
+    scaling: Scaling  # of the features to z-scores over the training rows
+    # (n_features,), whether a feature is unknown for some training rows and has an indicator
     indicated: NDArray[np.bool_]
 
     @classmethod
@@ -53,18 +48,11 @@ class TableEncoder(NamedTuple):
 
 
 class SubsetModel(NamedTuple):
-    """A fitted logistic regression on the features of some acquisitions.
-
-    Attributes
-    ----------
-    encoder : TableEncoder
-    features : int64 (n_used,), the features that it reads
-    coefs : float64 (n_columns + 1, n_outputs), see ``fit_ridge_logistic``
-    """
+    """A fitted logistic regression on the features of some acquisitions."""
 
     encoder: TableEncoder
-    features: NDArray[np.int64]
-    coefs: NDArray[np.float64]
+    features: NDArray[np.int64]  # (n_used,), the features that it reads
+    coefs: NDArray[np.float64]  # (n_columns + 1, n_outputs), see ``fit_ridge_logistic``
 
     def proba(self, X: NDArray, known: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Class probabilities (n_samples, n_classes) from the values that are ``known``."""
@@ -72,18 +60,12 @@ class SubsetModel(NamedTuple):
 
 
 class Assessment(NamedTuple):
-    """Validated figures of a set of acquisitions.
+    """Validated figures of a set of acquisitions."""
 
-    Attributes
-    ----------
-    error_costs : float64 (n_samples,), the error cost of each row, answered out of fold by least expected cost
-    spent : float64 (n_samples,), the price of each row, in the unit of ``costs``
-    log_loss : float, mean out-of-fold log-loss, in nats
-    """
-
+    # (n_samples,), the error cost of each row, answered out of fold by least expected cost
     error_costs: NDArray[np.float64]
-    spent: NDArray[np.float64]
-    log_loss: float
+    spent: NDArray[np.float64]  # (n_samples,), the price of each row, in the unit of ``costs``
+    log_loss: float  # mean out-of-fold log-loss, in nats
 
     def losses(self, lam: float) -> NDArray[np.float64]:
         """The loss of each row, float64 (n_samples,)."""
@@ -116,11 +98,11 @@ class SubsetModels:
         self.rules, self.n_classes = rules, rules.n_classes
         self._X, self._all_codes = X, codes
         self.uninformative = uninformative_acquisitions(X, rules)
-        available = available_acquisitions(rules, X)
+        available = rules.acquisitions_of(~np.isnan(X))
         self._patterns, pattern_of = np.unique(available, axis=0, return_inverse=True)
         self._pattern_of = pattern_of.ravel()
         reachable = reachable_acquisitions(rules, available)
-        self._reachable = spread_to_features(rules, reachable) & ~np.isnan(X)
+        self._reachable = reachable[:, rules.acquisition_of_features] & ~np.isnan(X)
         self.encoder = TableEncoder.fit(X, self._reachable)
         generator = check_random_state(random_state)
         self.rows = np.arange(len(X))
@@ -159,7 +141,7 @@ class SubsetModels:
 
     def _assess(self, order: Sequence[int]) -> Assessment | None:
         taken = self._taken(order)
-        table = np.where(spread_to_features(self.rules, self._patterns), np.float32(0.0), np.float32(np.nan))
+        table = np.where(self._patterns[:, self.rules.acquisition_of_features], np.float32(0.0), np.float32(np.nan))
         spent, admissible, _ = self.rules.price_sets(taken, table)
         if not admissible.all():
             return None
@@ -200,7 +182,7 @@ class SubsetModels:
         gains = 0.5 * np.divide(slopes**2, information, out=np.zeros_like(slopes), where=information > 0).sum(axis=1)
         if self.n_classes == 2:
             gains /= 2.0  # both classes have the same residuals
-        acquisition = revealing_acquisitions(self.rules)
+        acquisition = self.rules.acquisition_of_features
         return np.bincount(acquisition, gains, self.rules.n_acquisitions).astype(np.float64)
 
     def follow(self, order: Sequence[int]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
@@ -218,14 +200,9 @@ class SubsetModels:
     def _encode(self, order: Sequence[int], rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Columns of training rows for the acquisitions ``order``, and the features they reveal."""
         features = np.array(sorted(i for j in order for i in self.rules.groups[j]), dtype=np.int64)
-        taken = spread_to_features(self.rules, self._taken(order))
+        taken = self._taken(order)[:, self.rules.acquisition_of_features]
         known = taken[self._pattern_of[rows]] & ~np.isnan(self._X[rows])
         return self.encoder.encode(self._X[rows], known, features), features
-
-
-def available_acquisitions(rules: Rules, X: NDArray) -> NDArray[np.bool_]:
-    """Whether each acquisition has a value for each row, bool (n_samples, n_acquisitions)."""
-    return rules.acquisitions_of(~np.isnan(X))
 
 
 def reachable_acquisitions(rules: Rules, available: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -236,11 +213,6 @@ def reachable_acquisitions(rules: Rules, available: NDArray[np.bool_]) -> NDArra
     for j in range(rules.n_acquisitions):
         reachable[:, j] = available[:, with_prerequisites(rules, j)].all(axis=1)
     return reachable
-
-
-def spread_to_features(rules: Rules, acquisitions: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The features that acquisitions (n_samples, n_acquisitions) reveal, bool (n_samples, n_features)."""
-    return acquisitions[:, revealing_acquisitions(rules)]
 
 
 def class_folds(codes: NDArray[np.int64], n_classes: int, cv: int, random_state: Any) -> NDArray[np.int64]:

@@ -9,9 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.acquisition_order import revealing_acquisitions
+from baselines.base import column_names
 from fsgym.data.columns import Column, Columns
-from fsgym.data.groups import default_names
 from fsgym.rules import Rules, State
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.mixin import AskingMixin
@@ -21,38 +20,23 @@ from fsgym.support.arrays import array_form, digest_of_form
 
 
 class AskedTrees(NamedTuple):
-    """Trees as flat arrays, with the way that a row without the value goes.
+    """Trees as flat arrays, with the way that a row without the value goes."""
 
-    Attributes
-    ----------
-    feature : int32 or int64 (n_nodes,), the column of the split, -1 in a leaf
-    threshold : float64 (n_nodes,), a row goes left where its value is at most this
-    left, right : int32 or int64 (n_nodes,)
-    unknown_left : bool (n_nodes,), whether a row goes left whose value cannot be had
-    roots : int64 (n_trees,)
-    """
-
-    feature: NDArray[Any]
-    threshold: NDArray[np.float64]
+    feature: NDArray[Any]  # int32 or int64 (n_nodes,), the column of the split, -1 in a leaf
+    threshold: NDArray[np.float64]  # (n_nodes,), a row goes left where its value is at most this
+    # int32 or int64 (n_nodes,)
     left: NDArray[Any]
     right: NDArray[Any]
-    unknown_left: NDArray[np.bool_]
-    roots: NDArray[np.int64]
+    unknown_left: NDArray[np.bool_]  # (n_nodes,), whether a row goes left whose value cannot be had
+    roots: NDArray[np.int64]  # (n_trees,)
 
 
 class AskedNodes(NamedTuple):
-    """Where n rows are in their trees.
+    """Where n rows are in their trees."""
 
-    Attributes
-    ----------
-    asked : int64 (n,), the first column that a row needs and can get; -1 if none
-    tree : int64 (n,), the tree in which the column is needed; n_trees if none is
-    node : int64 (n,), the node of the last tree that was walked: where the column is needed, or a leaf
-    """
-
-    asked: NDArray[np.int64]
-    tree: NDArray[np.int64]
-    node: NDArray[np.int64]
+    asked: NDArray[np.int64]  # (n,), the first column that a row needs and can get; -1 if none
+    tree: NDArray[np.int64]  # (n,), the tree in which the column is needed; n_trees if none is
+    node: NDArray[np.int64]  # (n,), the node of the last tree that was walked: where the column is needed, or a leaf
 
     @classmethod
     def start(cls, n: int) -> AskedNodes:
@@ -121,7 +105,7 @@ class TreeAskingMixin(AskingMixin):
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
         rules = self.asked_rules_
         n, J = len(acquired), rules.n_acquisitions
-        acquisition, nodes = revealing_acquisitions(rules), AskedNodes.start(n)
+        acquisition, nodes = rules.acquisition_of_features, AskedNodes.start(n)
         compared = np.ascontiguousarray(self._tree_values(values))
         _walk_rows(self._asked_trees(), compared, legal.astype(np.int8), acquisition, np.arange(n), nodes)
         shares = self._tree_shares(values, nodes.node)
@@ -162,8 +146,8 @@ class TreeAskingMixin(AskingMixin):
 def columns_with_ranges(estimator: Any, ranges: NDArray[np.float64]) -> Columns:
     """The columns with their ranges (2, n_features), as ``x0, x1, ...`` where the estimator has no names."""
     low, high = ranges.tolist()
-    names = [str(name) for name in getattr(estimator, "feature_names_in_", default_names(len(low)))]
-    return Columns([Column(name, low=a, high=b) for name, a, b in zip(names, low, high, strict=True)])
+    named = zip(column_names(estimator), low, high, strict=True)
+    return Columns([Column(name, low=a, high=b) for name, a, b in named])
 
 
 class TreeWalk:
@@ -179,7 +163,7 @@ class TreeWalk:
 
     def __init__(self, model: TreeAskingMixin, state: State) -> None:
         self.model, self.state, self.rules = model, state, model.asked_rules_
-        self.trees, self.acquisition = model._asked_trees(), revealing_acquisitions(self.rules)
+        self.trees, self.acquisition = model._asked_trees(), self.rules.acquisition_of_features
         self.nodes = AskedNodes.start(len(state.spent))
         self.values = np.full((len(state.spent), self.rules.n_features), np.nan)
         self.compared = self.values.copy()  # as the thresholds need them

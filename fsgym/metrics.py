@@ -340,17 +340,10 @@ def excess_calibration_error(
 
 
 class CertaintyBin(NamedTuple):
-    """Rows whose answers have about the same probability.
+    """Rows whose answers have about the same probability."""
 
-    Attributes
-    ----------
-    certainty : float, mean probability of the answers
-    correct : float, share of right answers
-    rows : int
-    """
-
-    certainty: float
-    correct: float
+    certainty: float  # mean probability of the answers
+    correct: float  # share of right answers
     rows: int
 
 

@@ -25,26 +25,15 @@ INTERRUPTED = 130  # exit status of a run that Ctrl-C stopped
 
 @dataclass(frozen=True)
 class Options:
-    """How to run a study, and where to write its results.
+    """How to run a study, and where to write its results."""
 
-    Attributes
-    ----------
-    full : bool, whether to run the paper's full protocol or only a few splits of it
-    out : folder of all files; None for ``fsgym-results/NAME``
-    doc : Markdown file in which the study's section is replaced, or None
-    data_dir : folder of data sets; None for the one that the variable FSGYM_DATA names
-    where : ExecutionOptions, on which processes the cells run, and whether their progress is shown
-    command : str, the command line that the report shows
-    skip_missing : bool, whether data sets that are not there are left out; else they are an error
-    """
-
-    full: bool
-    out: Path | None
-    doc: Path | None
-    data_dir: Path | None
-    where: ExecutionOptions
-    command: str
-    skip_missing: bool = False
+    full: bool  # whether to run the paper's full protocol or only a few splits of it
+    out: Path | None  # folder of all files; None for ``fsgym-results/NAME``
+    doc: Path | None  # markdown file in which the study's section is replaced, or None
+    data_dir: Path | None  # folder of data sets; None for the one that the variable FSGYM_DATA names
+    where: ExecutionOptions  # on which processes the cells run, and whether their progress is shown
+    command: str  # the command line that the report shows
+    skip_missing: bool = False  # whether data sets that are not there are left out; else they are an error
 
 
 def run_study(study: Study, options: Options) -> int:

@@ -45,19 +45,12 @@ def frequent_vectors(case_costs: NDArray[np.float64]) -> tuple[NDArray[np.float6
 
 
 class CasePricedResult(NamedTuple):
-    """What training with prices by case results in.
+    """What training with prices by case results in."""
 
-    Attributes
-    ----------
-    vectors, which : see ``frequent_vectors``
-    at : tuple, what training at each vector results in
-    other : what training with the prices of all cases results in, for the other vectors
-    """
-
-    vectors: NDArray[np.float64]
-    which: NDArray[np.int64]
-    at: tuple[Any, ...]
-    other: Any
+    vectors: NDArray[np.float64]  # see ``frequent_vectors``
+    which: NDArray[np.int64]  # see ``frequent_vectors``
+    at: tuple[Any, ...]  # tuple, what training at each vector results in
+    other: Any  # what training with the prices of all cases results in, for the other vectors
 
     @property
     def limited_by(self) -> str | None:
@@ -123,22 +116,15 @@ class CasePricedPolicy(DelegatingPolicy):
     """A policy for each of some vectors of prices, and one that plans with any.
 
     Where nothing is said of the prices of a case, they count as the means.
-
-    Attributes
-    ----------
-    vectors : float64 (n_vectors, J)
-    policies : tuple of Policy, one for each vector
-    other : Policy, trained with prices by case
-    rules : Rules, with prices by case
     """
 
     kind = "case_prices"
     takes_case_costs = True
 
-    vectors: NDArray[np.float64]
-    policies: tuple[Policy, ...]
-    other: Policy
-    rules: Rules
+    vectors: NDArray[np.float64]  # (n_vectors, J)
+    policies: tuple[Policy, ...]  # one for each vector
+    other: Policy  # trained with prices by case
+    rules: Rules  # with prices by case
 
     def at_prices(self, costs: NDArray[np.float64]) -> Policy:  # type: ignore[override]
         same = np.flatnonzero((self.vectors == costs).all(axis=1))

@@ -184,17 +184,10 @@ class ChoosingLearner(Learner):
 
 
 class InformedResult(NamedTuple):
-    """What training at one price results in where missing values are evidence.
+    """What training at one price results in where missing values are evidence."""
 
-    Attributes
-    ----------
-    informed : ChosenResult, with the indicators
-    silent : ChosenResult, without them
-    n_indicators : int
-    """
-
-    informed: ChosenResult
-    silent: ChosenResult
+    informed: ChosenResult  # with the indicators
+    silent: ChosenResult  # without them
     n_indicators: int
 
     def usage(self) -> dict[str, float]:

@@ -15,9 +15,8 @@ from agents.tradeoff import with_known
 from fsgym.data.columns import Column, Columns
 from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import Trajectories
-from fsgym.rules import Rules, State
+from fsgym.rules import Rules
 from fsgym.session.step import Advice
-from fsgym.session.walk import ActingWalk
 
 LEVEL = 0.05  # of the test for all columns together
 MIN_ROWS = 5  # with the value and without it, from which a column is tested; by hand: few rows make the test too bold
@@ -98,18 +97,11 @@ def _unused(name: str, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class InformedPolicy:
-    """A policy that knows which values of a row are missing before it acquires anything.
+    """A policy that knows which values of a row are missing before it acquires anything."""
 
-    Attributes
-    ----------
-    learner : str, of ``policy``
-    policy : Policy, under ``rules_with_indicators``
-    features : int64 (n_indicators,), those of which it knows whether they are missing
-    """
-
-    learner: str
-    policy: Policy
-    features: NDArray[np.int64]
+    learner: str  # of ``policy``
+    policy: Policy  # under ``rules_with_indicators``
+    features: NDArray[np.int64]  # (n_indicators,), those of which it knows whether they are missing
 
     def advise(
         self,
@@ -145,16 +137,3 @@ class InformedPolicy:
         done = Policy._play(rows, rules_with_indicators(rules, len(self.features)), choose)
         probabilities = self.policy.state_probabilities(done.acquired, rows)
         return replace(done, order=done.order[:, 1:], acquired=done.acquired[:, :n], probabilities=probabilities)
-
-
-class InformedWalk(ActingWalk):
-    """The walk of a policy that knows what is missing; ``missing`` is bool (n, n_features)."""
-
-    def __init__(self, policy: InformedPolicy, rules: Rules, state: State, missing: NDArray[np.bool_]) -> None:
-        super().__init__(lambda *_: np.empty(0, np.int64), rules, state)
-        self.policy, self.missing = policy, missing
-
-    def _actions(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        values = self.values[rows]
-        legal = self.state.legal[rows].astype(bool)
-        return self.policy.advise(~np.isnan(values), values.astype(np.float32), legal, self.missing[rows]).actions

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agents.adaptive.case_prices import CasePricedPolicy
-from agents.adaptive.evidence import InformedPolicy, InformedWalk, rules_with_indicators
+from agents.adaptive.evidence import InformedPolicy, rules_with_indicators
 from agents.adaptive.report import LearnerReport
 from agents.anystate import AnyStateNetworkClassifier, MixtureClassifier
 from agents.calibration import read_policy
@@ -104,7 +104,7 @@ class ChosenPolicy(Policy):
     def walk(self, state: State, missing: NDArray[np.bool_] | None = None) -> Walk:
         if missing is None or self.informed is None:
             return self.policy.walk(state)
-        return InformedWalk(self.informed, self.rules, state, missing)
+        return self._acting_walk(state, missing)
 
     @property
     def acting(self) -> Policy:

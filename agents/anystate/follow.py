@@ -14,7 +14,7 @@ from numba import njit, typeof
 from numpy.typing import NDArray
 
 from agents.anystate.stop_rule import N_STATE_NUMBERS, StopRule, predict_advantage, write_state_numbers
-from fsgym.envs.trajectories import Trajectories
+from fsgym.envs.trajectories import Trajectories, TrajectoryArrays
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 
@@ -59,15 +59,6 @@ class StateArrays(NamedTuple):
         )
 
 
-class FollowedRows(NamedTuple):
-    """Arrays that ``_follow_rows`` fills, see ``fsgym.Trajectories``."""
-
-    order: NDArray[np.int32]
-    acquired: NDArray[np.bool_]
-    answers: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
-
-
 def follow_rows(
     model: Any,
     memory: Any,
@@ -87,25 +78,15 @@ def follow_rows(
     X, rules
     skipped : bool (n_acquisitions,), the acquisitions that no row makes
     """
-    n, J = len(X), rules.n_acquisitions
-    most, n_inputs = J if rules.budget is None else min(J, rules.budget), len(stop.centre) - N_STATE_NUMBERS
-    done = FollowedRows(
-        np.full((n, most), -1, np.int32),
-        np.zeros((n, rules.n_features), bool),
-        np.zeros(n, np.int64),
-        np.zeros((n, rules.n_classes)),
-    )
+    J, n_inputs = rules.n_acquisitions, len(stop.centre) - N_STATE_NUMBERS
+    done = TrajectoryArrays.blank(len(X), rules, with_probabilities=True)
     now, start = StateArrays.blank(rules, n_inputs), StateArrays.blank(rules, n_inputs)
     state = State.blank(1, J, J + rules.n_classes)
     arguments = (rules.tables, state, X, model, memory, (stop, prices, skipped), (now, start), done)
     if type(model) not in _COMPILED:
         _COMPILED[type(model)] = _follow_rows.compile(tuple(typeof(value) for value in arguments))
     _COMPILED[type(model)](*arguments)
-    longest = int((done.order >= 0).sum(axis=1).max(initial=0))
-    forfeited = np.zeros(n, bool)
-    return Trajectories(
-        done.order[:, :longest], done.acquired, done.answers, forfeited, probabilities=done.probabilities
-    )
+    return done.filled()
 
 
 @njit(cache=True, nogil=True, _nrt=False)

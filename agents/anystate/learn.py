@@ -22,34 +22,19 @@ from fsgym.rules import Rules
 
 
 class CrossFittedModels(NamedTuple):
-    """Models of one kind, fitted without each fold and to all rows.
+    """Models of one kind, fitted without each fold and to all rows."""
 
-    Attributes
-    ----------
-    by_fold : list of StateModel, each fitted without its fold
-    final : StateModel, fitted to all rows
-    """
-
-    by_fold: Sequence[StateModel]
-    final: StateModel
+    by_fold: Sequence[StateModel]  # each fitted without its fold
+    final: StateModel  # fitted to all rows
 
 
 class LearntPolicy(NamedTuple):
-    """A model with its stop rule, and means over the training rows, out of fold.
-
-    Attributes
-    ----------
-    model : StateModel
-    stop : StopRule
-    losses : float64 (n_samples,), realised; NaN for rows that were not rolled out
-    loss, n_features, cost : float
-        ``cost`` is in the unit of ``costs``.
-    path : PathStates
-    """
+    """A model with its stop rule, and means over the training rows, out of fold."""
 
     model: StateModel
     stop: StopRule
-    losses: NDArray[np.float64]
+    losses: NDArray[np.float64]  # (n_samples,), realised; NaN for rows that were not rolled out
+    # ``cost`` is in the unit of ``costs``
     loss: float
     n_features: float
     cost: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,33 +24,11 @@ MODEL_PREFIX, STOP_PREFIX = "model.", "stop."  # prefixes of the arrays in model
 SKIPPED = "skipped"  # an array that only files have in which there are such acquisitions, and none of fsgym 0.2.0
 
 
-class _LookAhead(NamedTuple):
-    """What the policy decides by in n states: costs of answers (n, n_answers), and the rest for the preferred."""
-
-    probabilities: NDArray[np.float64]
-    preference: NDArray[np.float64]
-    error_cost: NDArray[np.float64]
-    preferred: NDArray[np.int64]
-    price: NDArray[np.float64]
-    advantage: NDArray[np.float64]
-    goes_on: NDArray[np.bool_]
-
-
 @dataclass(frozen=True, eq=False)
 class AnyStatePolicy(Policy):
     """In any state, make the acquisition that a model prefers, or answer where the stop rule expects no gain from it.
 
     A subclass for each kind of model has its class.
-
-    Attributes
-    ----------
-    model_class : type of StateModel
-        Class attribute: the class of ``model``.
-    model : StateModel
-    stop : StopRule
-    rules : Rules
-    skipped : tuple of int
-        Acquisitions that told nothing new in training. The policy answers where only these are legal.
 
     Raises
     ------
@@ -58,11 +36,12 @@ class AnyStatePolicy(Policy):
         If the arrays do not fit each other or the rules.
     """
 
-    model_class: ClassVar[type[StateModel]]
+    model_class: ClassVar[type[StateModel]]  # the class of ``model``
 
     model: StateModel
     stop: StopRule
     rules: Rules
+    # acquisitions that told nothing new in training; the policy answers where only these are legal
     skipped: AcquisitionIndices = ()
 
     def __post_init__(self) -> None:
@@ -81,16 +60,20 @@ class AnyStatePolicy(Policy):
         acquisitions are ranked by the model, without an estimate of their cost.
         """
         J, rules, rows = self.rules.n_acquisitions, self.rules, np.arange(len(acquired))
-        can_go_on = np.asarray(legal[:, :J], bool).any(axis=1)
-        found = self._look_ahead(self._states(acquired, values, legal))
-        answer = np.where(legal[:, J:], found.error_cost, np.inf).argmin(axis=1)
-        actions = np.where(can_go_on & found.goes_on, found.preferred, J + answer)
-        beyond = np.where(can_go_on, found.preferred, J)
-        advice = complete_advice(actions, beyond, answer, legal, found.preference, rules, found.probabilities)
-        least = rules.answer_costs.min() + found.price
-        go_on = np.maximum(found.error_cost.min(axis=1) + found.advantage, least)
-        estimated = can_go_on & ~self._is_skipped[found.preferred]
-        advice.expected[rows, found.preferred] = np.where(estimated, go_on, np.nan)
+        states = self._states(acquired, values, legal)
+        can_go_on, skipped = states.legal.any(axis=1), states.legal & self._is_skipped
+        probabilities, preference, inputs = self.model.estimate(states._replace(legal=states.legal & ~skipped))
+        preference[skipped] = -MAX_PREFERENCE
+        preferred, error_cost = preference.argmax(axis=1), probabilities @ rules.answer_costs.T
+        price, wanted = states.prices[rows, preferred], ~self._is_skipped[preferred]
+        advantage = self.stop.advantage(state_numbers(probabilities, price, inputs, rules))
+        goes_on = wanted & (error_cost.min(axis=1) - rules.answer_costs.min() > price) & (advantage < 0)
+        answer = np.where(legal[:, J:], error_cost, np.inf).argmin(axis=1)
+        actions = np.where(can_go_on & goes_on, preferred, J + answer)
+        beyond = np.where(can_go_on, preferred, J)
+        advice = complete_advice(actions, beyond, answer, legal, preference, rules, probabilities)
+        go_on = np.maximum(error_cost.min(axis=1) + advantage, rules.answer_costs.min() + price)
+        advice.expected[rows, preferred] = np.where(can_go_on & wanted, go_on, np.nan)
         return advice
 
     def can_change(
@@ -102,21 +85,6 @@ class AnyStatePolicy(Policy):
     ) -> NDArray[np.bool_]:
         """As ``Policy.can_change``, but not where only ``skipped`` acquisitions are left."""
         return (advice.beyond >= 0) & ~self._is_skipped[advice.beyond]
-
-    def _look_ahead(self, states: StateBatch) -> _LookAhead:
-        rows = np.arange(len(states.legal))
-        skipped = states.legal & self._is_skipped
-        probabilities, preference, inputs = self.model.estimate(states._replace(legal=states.legal & ~skipped))
-        preference[skipped] = -MAX_PREFERENCE
-        error_cost = probabilities @ self.rules.answer_costs.T
-        preferred = preference.argmax(axis=1)
-        price = states.prices[rows, preferred]
-        advantage = self.stop.advantage(state_numbers(probabilities, price, inputs, self.rules))
-        worth_it = error_cost.min(axis=1) - self.rules.answer_costs.min() > price
-        worth_it &= ~self._is_skipped[preferred]
-        return _LookAhead(
-            probabilities, preference, error_cost, preferred, price, advantage, worth_it & (advantage < 0)
-        )
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays, header = self.model.to_arrays()

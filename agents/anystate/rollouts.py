@@ -20,34 +20,21 @@ from fsgym.rules import kernels as mdp
 
 
 class RolloutStates(NamedTuple):
-    """The states of some rows along their order of preference, step by step.
+    """The states of some rows along their order of preference, step by step."""
 
-    Attributes
-    ----------
-    row : int64 (n_states,)
-    following : int64 (n_states,), the place of the row's next state, -1 for its last one
-    first : bool (n_states,), whether it is the row's first state
-    price : float64 (n_states,), of the preferred acquisition, in units of the error costs; 0 for last states
-    answer : int64 (n_states,), the answer with the lowest expected error cost
-    expected_cost : float64 (n_states,), of that answer
-    probabilities : float64 (n_states, n_classes)
-    inputs : float64 (n_states, n_inputs), see ``StateEstimates``
-    n_features, cost : float64 (n_states,)
-        Features acquired so far and what they cost, in the unit of ``costs``.
-    size : int64 (n_states,), the number of acquisitions of which something is known
-    """
-
-    row: NDArray[np.int64]
-    following: NDArray[np.int64]
-    first: NDArray[np.bool_]
+    row: NDArray[np.int64]  # (n_states,)
+    following: NDArray[np.int64]  # (n_states,), the place of the row's next state, -1 for its last one
+    first: NDArray[np.bool_]  # (n_states,), whether it is the row's first state
+    # (n_states,), of the preferred acquisition, in units of the error costs; 0 for last states
     price: NDArray[np.float64]
-    answer: NDArray[np.int64]
-    expected_cost: NDArray[np.float64]
-    probabilities: NDArray[np.float64]
-    inputs: NDArray[np.float64]
+    answer: NDArray[np.int64]  # (n_states,), the answer with the lowest expected error cost
+    expected_cost: NDArray[np.float64]  # (n_states,), of that answer
+    probabilities: NDArray[np.float64]  # (n_states, n_classes)
+    inputs: NDArray[np.float64]  # (n_states, n_inputs), see ``StateEstimates``
+    # (n_states,), features acquired so far and what they cost, in the unit of ``costs``
     n_features: NDArray[np.float64]
     cost: NDArray[np.float64]
-    size: NDArray[np.int64]
+    size: NDArray[np.int64]  # (n_states,), the number of acquisitions of which something is known
 
 
 def roll_out(
@@ -165,10 +152,7 @@ def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator, 
     share = MAX_UNAVAILABLE * rng.random((dataset.n_samples, 1))
     unavailable = rng.random((dataset.n_samples, rules.n_acquisitions)) < share
     unavailable[:, list(given)] = False
-    X = dataset.X.copy()
-    for j, group in enumerate(rules.groups):
-        X[np.ix_(np.flatnonzero(unavailable[:, j]), np.array(group))] = np.nan
-    return dataset.replace(X=X)
+    return dataset.replace(X=np.where(unavailable[:, rules.acquisition_of_features], np.float32(np.nan), dataset.X))
 
 
 def _acquire_at_random(episodes: Episodes, rules: Rules, rng: np.random.Generator) -> None:

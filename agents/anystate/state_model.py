@@ -17,35 +17,22 @@ if TYPE_CHECKING:
 
 
 class StateBatch(NamedTuple):
-    """A batch of n states.
+    """A batch of n states."""
 
-    Attributes
-    ----------
-    acquired : bool (n, n_features), the features whose values are known; False where a value is missing
-    values : float32 (n, n_features), read only where ``acquired``
-    legal : bool (n, n_acquisitions), the acquisitions that can be made
-    prices : float64 (n, n_acquisitions), in units of the error costs: ``lam`` times the present price
-    """
-
-    acquired: NDArray[np.bool_]
-    values: NDArray[np.float32]
-    legal: NDArray[np.bool_]
-    prices: NDArray[np.float64]
+    acquired: NDArray[np.bool_]  # (n, n_features), the features whose values are known; False where a value is missing
+    values: NDArray[np.float32]  # (n, n_features), read only where ``acquired``
+    legal: NDArray[np.bool_]  # (n, n_acquisitions), the acquisitions that can be made
+    prices: NDArray[np.float64]  # (n, n_acquisitions), in units of the error costs: ``lam`` times the present price
 
 
 class StateEstimates(NamedTuple):
-    """What a model says about n states.
+    """What a model says about n states."""
 
-    Attributes
-    ----------
-    probabilities : float64 (n, n_classes), given the acquired values
-    preference : float64 (n, n_acquisitions)
-        The policy acquires the legal one with the highest preference if it acquires anything; -inf where not legal.
-    inputs : float64 (n, n_inputs), finite numbers that help to predict what going on is worth, beside the probabilities
-    """
-
-    probabilities: NDArray[np.float64]
+    probabilities: NDArray[np.float64]  # (n, n_classes), given the acquired values
+    # (n, n_acquisitions), the policy acquires the legal one with the highest preference if it acquires anything; -inf
+    # where not legal
     preference: NDArray[np.float64]
+    # (n, n_inputs), finite numbers that help to predict what going on is worth, beside the probabilities
     inputs: NDArray[np.float64]
 
 

@@ -71,19 +71,13 @@ def write_advantages(centre, scale, knots, theta, numbers, advantage):
 
 
 class StopRule(NamedTuple):
-    """A linear regression, on hinges of some numbers, of the loss of going on minus that of answering.
+    """A linear regression, on hinges of some numbers, of the loss of going on minus that of answering."""
 
-    Attributes
-    ----------
-    centre, scale : float64 (n_numbers,), the mean and standard deviation of each number
-    knots : float64 (n_numbers, n_knots), in standard deviations
-    theta : float64 (n_columns,): intercept, the numbers, their hinges above each knot
-    """
-
+    # (n_numbers,), the mean and standard deviation of each number
     centre: NDArray[np.float64]
     scale: NDArray[np.float64]
-    knots: NDArray[np.float64]
-    theta: NDArray[np.float64]
+    knots: NDArray[np.float64]  # (n_numbers, n_knots), in standard deviations
+    theta: NDArray[np.float64]  # (n_columns,): intercept, the numbers, their hinges above each knot
 
     def advantage(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """The predicted loss of going on minus that of answering, float64 (n,), in units of the error costs.

@@ -27,19 +27,13 @@ def state_numbers(
 
 
 class LearntStop(NamedTuple):
-    """A stop rule and how it did out of fold.
-
-    Attributes
-    ----------
-    rule : StopRule
-    losses : float64 (n_rows,), the realised loss of each row from the empty state, by the rule of the other folds
-    last : int64 (n_rows,), the state in which each row is answered
-    reached : bool (n_states,), whether the row comes to the state before it is answered, or is answered there
-    """
+    """A stop rule and how it did out of fold."""
 
     rule: StopRule
+    # (n_rows,), the realised loss of each row from the empty state, by the rule of the other folds
     losses: NDArray[np.float64]
-    last: NDArray[np.int64]
+    last: NDArray[np.int64]  # (n_rows,), the state in which each row is answered
+    # (n_states,), whether the row comes to the state before it is answered, or is answered there
     reached: NDArray[np.bool_]
 
 

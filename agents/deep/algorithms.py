@@ -14,44 +14,24 @@ from fsgym.text.messages import brief
 
 
 class NetworkPart(NamedTuple):
-    """A part of a network, with the names that Stable-Baselines3 gives to its modules.
+    """A part of a network, with the names that Stable-Baselines3 gives to its modules."""
 
-    Attributes
-    ----------
-    trunk : str, the hidden layers
-    head : str, the last layer; "" if the trunk contains it
-    n_outputs : int, 0 for one output per action
-    """
-
-    trunk: str
-    head: str = ""
-    n_outputs: int = 0
+    trunk: str  # the hidden layers
+    head: str = ""  # the last layer; "" if the trunk contains it
+    n_outputs: int = 0  # 0 for one output per action
 
 
 class Algorithm(NamedTuple):
-    """An algorithm: its class, the network that it trains and its default settings.
+    """An algorithm: its class, the network that it trains and its default settings."""
 
-    Attributes
-    ----------
-    where : str, ``"module:Class"``, imported for training only
-    parts : tuple of NetworkPart
-        The first part is the policy: it outputs a logit or a value for each action.
-    activation : callable, of the hidden layers
-    num_envs : int, parallel episodes
-    total_timesteps : int, training steps
-    learning_rate : float, initial value, which decreases linearly to 0
-    options : mapping, further arguments of the class
-    outputs_values : bool
-        Whether the outputs are expected returns, in units of ``largest_error_cost``; otherwise they only rank.
-    """
-
-    where: str
-    parts: tuple[NetworkPart, ...]
-    activation: Callable[[NDArray[np.float32]], NDArray[np.float32]]
-    num_envs: int
-    total_timesteps: int
-    learning_rate: float
-    options: Mapping[str, Any]
+    where: str  # ``"module:Class"``, imported for training only
+    parts: tuple[NetworkPart, ...]  # the first part is the policy: it outputs a logit or a value for each action
+    activation: Callable[[NDArray[np.float32]], NDArray[np.float32]]  # of the hidden layers
+    num_envs: int  # parallel episodes
+    total_timesteps: int  # training steps
+    learning_rate: float  # initial value, which decreases linearly to 0
+    options: Mapping[str, Any]  # further arguments of the class
+    # whether the outputs are expected returns, in units of ``largest_error_cost``; otherwise they only rank
     outputs_values: bool = False
 
 

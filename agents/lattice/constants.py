@@ -42,21 +42,12 @@ MIN_LEAF_WEIGHT = 3.0  # least sum of row weights in a leaf; by hand, lowered fr
 
 
 class TreeSettings(NamedTuple):
-    """How the boosted trees of a subset are grown.
+    """How the boosted trees of a subset are grown."""
 
-    Attributes
-    ----------
-    rounds : int, boosting rounds, each with one tree per output
-    depth : int, splits on each path
-    rate : float, shrinkage of each tree
-    parts : int
-        The rows are split into so many equal parts, and each round leaves one of them out.
-    """
-
-    rounds: int
-    depth: int
-    rate: float
-    parts: int
+    rounds: int  # boosting rounds, each with one tree per output
+    depth: int  # splits on each path
+    rate: float  # shrinkage of each tree
+    parts: int  # the rows are split into so many equal parts, and each round leaves one of them out
 
 
 # By hand, for the training time: with two classes, 40 trees of half the rows had the same mean test loss as 80 trees of

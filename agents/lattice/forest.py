@@ -13,41 +13,24 @@ MAX_CODES = 256  # of a column
 
 
 class BaggedTrees(NamedTuple):
-    """Trees in concatenated arrays. The forest's shares are the means of those of its trees.
+    """Trees in concatenated arrays. The forest's shares are the means of those of its trees."""
 
-    Attributes
-    ----------
-    root : int64 (n_trees,), first node of each tree
-    place : int32 (n_nodes,), for an inner node the row of ``codes`` that it splits on
-    cut : uint8 (n_nodes,), a row goes left where ``code <= cut``
-    child : int32 (n_nodes,), the left child, followed by the right one; of a leaf, -1 minus its number
-    leaf_first : int64 (n_leaves + 1,), the entries of leaf v are ``leaf_first[v]`` to ``leaf_first[v + 1]``
-    leaf_class : int32 (n_entries,), classes in ascending order
-    leaf_share : float32 (n_entries,), above 0; those of a leaf add up to 1
-    """
-
-    root: NDArray[np.int64]
-    place: NDArray[np.int32]
-    cut: NDArray[np.uint8]
-    child: NDArray[np.int32]
+    root: NDArray[np.int64]  # (n_trees,), first node of each tree
+    place: NDArray[np.int32]  # (n_nodes,), for an inner node the row of ``codes`` that it splits on
+    cut: NDArray[np.uint8]  # (n_nodes,), a row goes left where ``code <= cut``
+    child: NDArray[np.int32]  # (n_nodes,), the left child, followed by the right one; of a leaf, -1 minus its number
+    # (n_leaves + 1,), the entries of leaf v are ``leaf_first[v]`` to ``leaf_first[v + 1]``
     leaf_first: NDArray[np.int64]
-    leaf_class: NDArray[np.int32]
-    leaf_share: NDArray[np.float32]
+    leaf_class: NDArray[np.int32]  # (n_entries,), classes in ascending order
+    leaf_share: NDArray[np.float32]  # (n_entries,), above 0; those of a leaf add up to 1
 
 
 class ForestGrowth(NamedTuple):
-    """How each tree is grown (Breiman, 2001).
+    """How each tree is grown (Breiman, 2001)."""
 
-    Attributes
-    ----------
-    n_tried : int, columns that vary among which each node chooses, drawn at random
-    min_leaf : float, least weight of the rows of a leaf
-    max_nodes : int, of a tree; nodes are split level by level until there are so many
-    """
-
-    n_tried: int
-    min_leaf: float
-    max_nodes: int
+    n_tried: int  # columns that vary among which each node chooses, drawn at random
+    min_leaf: float  # least weight of the rows of a leaf
+    max_nodes: int  # of a tree; nodes are split level by level until there are so many
 
 
 def empty_forest() -> BaggedTrees:
@@ -125,17 +108,11 @@ def _add_shares(forest, codes, rows, shares):
 
 
 class _Scratch(NamedTuple):
-    """Memory for the search of a cut.
+    """Memory for the search of a cut."""
 
-    Attributes
-    ----------
-    columns : int64 (n_columns,), in any order
-    start : int32 (257,), places of codes
-    total, left : float64 (n_classes,), weights of the classes in a node and on the left of a cut
-    """
-
-    columns: NDArray[np.int64]
-    start: NDArray[np.int32]
+    columns: NDArray[np.int64]  # (n_columns,), in any order
+    start: NDArray[np.int32]  # (257,), places of codes
+    # (n_classes,), weights of the classes in a node and on the left of a cut
     total: NDArray[np.float64]
     left: NDArray[np.float64]
 

@@ -15,7 +15,6 @@ from agents.lattice import constants as const
 from agents.lattice.nodes import Lattice, Node, Subset, extended
 from agents.lattice.sweep import SweepPolicy
 from agents.lattice.training_data import TrainingData
-from agents.policy import acquisition_of_features
 from fsgym.rules import Rules
 
 # Which acquisitions would help at a subset, assessed without fitting a classifier: score tests (Rao, 1948).
@@ -186,7 +185,7 @@ def find_interactions(data: TrainingData, rules: Rules, proba: NDArray[np.floati
         parts_of_triple = np.maximum(parts, np.maximum(parts[a][:, None], parts[a]))
         accepted = np.triu(triple > np.maximum(parts_of_triple, threshold(3 * np.log(n_features))), 1)
         found += [(triple[b, c], (a, b, c)) for b, c in np.argwhere(accepted).tolist() if b > a]
-    acquisition = acquisition_of_features(rules)[chosen]
+    acquisition = rules.acquisition_of_features[chosen]
     found.sort(key=lambda v: -v[0])
     sets = dict.fromkeys(tuple(np.unique(acquisition[list(features)]).tolist()) for _, features in found)
     return [s for s in sets if len(s) > 1][: const.MAX_INTERACTIONS]
@@ -334,7 +333,7 @@ def _add_contexts(lattice: Lattice, z: Subset = (), n_contexts: int = const.N_CO
 def _add_tree_paths(lattice: Lattice, order: list[int]) -> None:
     """Add the acquisitions along the paths of a CART tree (Breiman et al., 1984) on the first ones of ``order``."""
     data = lattice.data
-    acquisition = acquisition_of_features(lattice.rules)
+    acquisition = lattice.rules.acquisition_of_features
     features = np.flatnonzero(np.isin(acquisition, order[: const.CART_MAX_FEATURES]))
     if not len(features):
         return

@@ -32,34 +32,21 @@ from agents.lattice.sweep import (
 
 
 class Backup(NamedTuple):
-    """The back-up moves of a subset.
+    """The back-up moves of a subset."""
 
-    Attributes
-    ----------
-    moves : list of (acquisition, subset)
-        The first ``n_adaptive`` of them are chosen by ``theta``, if any of these can be obtained: the one of lowest
-        predicted advantage if that is below 0, otherwise the row answers. If none of them can be obtained, the first
-        of the others that can be obtained is made.
-    theta : float64 (n_columns, n_adaptive), coefficients of the advantages
-    """
-
+    # list of (acquisition, subset), the first ``n_adaptive`` of them are chosen by ``theta``, if any of these can be
+    # obtained: the one of lowest predicted advantage if that is below 0, otherwise the row answers. If none of them can
+    # be obtained, the first of the others that can be obtained is made.
     moves: list[tuple[int, Subset]]
-    theta: NDArray[np.float64]
+    theta: NDArray[np.float64]  # (n_columns, n_adaptive), coefficients of the advantages
 
 
 class MaskedRows(NamedTuple):
-    """Training rows, each with some acquisitions that cannot be obtained.
+    """Training rows, each with some acquisitions that cannot be obtained."""
 
-    Attributes
-    ----------
-    row : int64 (n_masked,), the training row
-    obtainable : bool (n_masked, J)
-    weight : float64 (n_masked,)
-    """
-
-    row: NDArray[np.int64]
-    obtainable: NDArray[np.bool_]
-    weight: NDArray[np.float64]
+    row: NDArray[np.int64]  # (n_masked,), the training row
+    obtainable: NDArray[np.bool_]  # (n_masked, J)
+    weight: NDArray[np.float64]  # (n_masked,)
 
 
 def mask_rows(policy: SweepPolicy, unknown: float) -> MaskedRows:
@@ -401,17 +388,12 @@ def _add_chain_without(lattice: Lattice, policy: SweepPolicy, z: Subset, j: int,
 
 
 class Start(NamedTuple):
-    """What is expected of a row that starts at a subset, whose acquisitions cost it nothing.
+    """What is expected of a row that starts at a subset, whose acquisitions cost it nothing."""
 
-    Attributes
-    ----------
-    value : float
-        Mean loss of the training rows. A subset other than the empty one has standard errors of its difference to that
-        one added, since the lowest of many estimates is taken.
-    savings : list of (acquisition, float), how much lower the mean is if that acquisition costs nothing either
-    """
-
+    # mean loss of the training rows. A subset other than the empty one has standard errors of its difference to that
+    # one added, since the lowest of many estimates is taken.
     value: float
+    # list of (acquisition, float), how much lower the mean is if that acquisition costs nothing either
     savings: list[tuple[int, float]]
 
 
@@ -468,19 +450,11 @@ def useful_starts(policy: SweepPolicy, closure: Callable[[list[Subset]], list[Su
 
 
 class HeldSubset(NamedTuple):
-    """A subset with the policy that decides there and its moves.
-
-    Attributes
-    ----------
-    policy : SweepPolicy
-    subset : tuple of int, without the base of the policy's lattice
-    children : list of int, places in ``Choice.children`` of the moves that are held
-    backup : Backup
-    """
+    """A subset with the policy that decides there and its moves."""
 
     policy: SweepPolicy
-    subset: Subset
-    children: list[int]
+    subset: Subset  # without the base of the policy's lattice
+    children: list[int]  # places in ``Choice.children`` of the moves that are held
     backup: Backup
 
 

@@ -16,36 +16,25 @@ from agents.lattice import constants as const
 from agents.lattice.plan import Continuation, Plan
 from agents.lattice.sweep import ADAPTIVE, STOP, write_belief_features, write_value_features
 from agents.lattice.training_data import bin_of, write_columns
-from fsgym.envs.trajectories import Trajectories
+from fsgym.envs.trajectories import Trajectories, TrajectoryArrays
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 from fsgym.rules.states import next_prices
 
 
 class RowBuffers(NamedTuple):
-    """Memory for one row.
+    """Memory for one row."""
 
-    Attributes
-    ----------
-    columns : float64 (n_features, 4), of the acquired values
-    codes : uint8 (n_features,), bins of the acquired values
-    scores : float64 (n_classes,)
-    proba : float64 (n_classes,), class probabilities at the current subset
-    design : float64, state features
-    memory : float64 (n_slots, n_subsets, n_classes)
-        Class probabilities of a row at subsets, of each slot one row; -1 where they have not been computed.
-    owner : int64 (n_slots,), the number of the row of each slot, or -1
-    slot : int64 (1,), the slot of the current row; -1 where nothing is remembered
-    """
-
-    columns: NDArray[np.float64]
-    codes: NDArray[np.uint8]
-    scores: NDArray[np.float64]
-    proba: NDArray[np.float64]
-    design: NDArray[np.float64]
+    columns: NDArray[np.float64]  # (n_features, 4), of the acquired values
+    codes: NDArray[np.uint8]  # (n_features,), bins of the acquired values
+    scores: NDArray[np.float64]  # (n_classes,)
+    proba: NDArray[np.float64]  # (n_classes,), class probabilities at the current subset
+    design: NDArray[np.float64]  # state features
+    # (n_slots, n_subsets, n_classes), class probabilities of a row at subsets, of each slot one row; -1 where they have
+    # not been computed
     memory: NDArray[np.float64]
-    owner: NDArray[np.int64]
-    slot: NDArray[np.int64]
+    owner: NDArray[np.int64]  # (n_slots,), the number of the row of each slot, or -1
+    slot: NDArray[np.int64]  # (1,), the slot of the current row; -1 where nothing is remembered
 
 
 def row_buffers(plan: Plan, n_classes: int, n_remembered: int = 0) -> RowBuffers:
@@ -280,24 +269,12 @@ def cheapest_answer(proba, answer_costs):
     return best
 
 
-class PlanOutputs(NamedTuple):
-    """Arrays that ``_follow_plan`` fills, see ``fsgym.Trajectories``; ``proba`` is (n_samples, n_classes)."""
-
-    order: NDArray[np.int32]
-    acquired: NDArray[np.bool_]
-    answers: NDArray[np.int64]
-    proba: NDArray[np.float64]
-
-
 def follow_plan(plan: Plan, continuation: Continuation, X: NDArray[np.float32], rules: Rules) -> Trajectories:
     """The trajectories of the rows of ``X``, with the class probabilities at the end of each episode."""
-    n, J = len(X), rules.n_acquisitions
-    order, acquired = np.full((n, J), -1, np.int32), np.zeros(X.shape, bool)
-    outputs = PlanOutputs(order, acquired, np.zeros(n, np.int64), np.empty((n, rules.n_classes)))
+    outputs = TrajectoryArrays.blank(len(X), rules, with_probabilities=True)
     buffers, state = row_buffers(plan, rules.n_classes), rules.blank_state()
     _follow_plan(plan, continuation, buffers, rules.tables, state, X, rules.answer_costs, outputs)
-    longest = int((order >= 0).sum(axis=1).max(initial=0))
-    return Trajectories(order[:, :longest], acquired, outputs.answers, np.zeros(n, bool), probabilities=outputs.proba)
+    return outputs.filled()
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -314,7 +291,7 @@ def _follow_plan(p, c, b, t, state, X, answer_costs, outputs):
             _acquire(p, b, t, state, X, row, j, outputs)
         outputs.answers[row] = cheapest_answer(b.proba, answer_costs)
         for k in range(len(b.proba)):
-            outputs.proba[row, k] = b.proba[k]
+            outputs.probabilities[row, k] = b.proba[k]
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
@@ -373,46 +350,26 @@ def _write_state_probabilities(p, b, places, X, proba):
 
 
 class KnownStates(NamedTuple):
-    """A batch of n states.
+    """A batch of n states."""
 
-    Attributes
-    ----------
-    known : bool (n, J), acquisitions that have been made or were known in advance
-    revealed : bool (n, n_features), their features
-    X : float32 (n, n_features), read only where an acquisition is known
-    legal : int8 (n, n_actions)
-    usable : int8 (n, J), acquisitions that are known or legal
-    """
-
-    known: NDArray[np.bool_]
-    revealed: NDArray[np.bool_]
-    X: NDArray[np.float32]
-    legal: NDArray[np.int8]
-    usable: NDArray[np.int8]
+    known: NDArray[np.bool_]  # (n, J), acquisitions that have been made or were known in advance
+    revealed: NDArray[np.bool_]  # (n, n_features), their features
+    X: NDArray[np.float32]  # (n, n_features), read only where an acquisition is known
+    legal: NDArray[np.int8]  # (n, n_actions)
+    usable: NDArray[np.int8]  # (n, J), acquisitions that are known or legal
 
 
 class StateOutlook(NamedTuple):
-    """What a lattice policy says about n states beside its actions.
+    """What a lattice policy says about n states beside its actions."""
 
-    Attributes
-    ----------
-    actions : int64 (n,)
-    answers : int64 (n,), the answer that the policy would give now
-    beyond : int64 (n,), the acquisition if the row goes on; -1 where none is legal
-    preference : float64 (n, J), higher for acquisitions that come first
-    expected : float64 (n, J)
-        The expected cost of going on with each acquisition, its price included; NaN where it is not estimated.
-    proba : float64 (n, n_classes), class probabilities at the subset from which the policy would answer
-    places : int64 (n,), the place of that subset
-    """
-
-    actions: NDArray[np.int64]
-    answers: NDArray[np.int64]
-    beyond: NDArray[np.int64]
-    preference: NDArray[np.float64]
+    actions: NDArray[np.int64]  # (n,)
+    answers: NDArray[np.int64]  # (n,), the answer that the policy would give now
+    beyond: NDArray[np.int64]  # (n,), the acquisition if the row goes on; -1 where none is legal
+    preference: NDArray[np.float64]  # (n, J), higher for acquisitions that come first
+    # (n, J), the expected cost of going on with each acquisition, its price included; NaN where it is not estimated
     expected: NDArray[np.float64]
-    proba: NDArray[np.float64]
-    places: NDArray[np.int64]
+    proba: NDArray[np.float64]  # (n, n_classes), class probabilities at the subset from which the policy would answer
+    places: NDArray[np.int64]  # (n,), the place of that subset
 
 
 def outlook_in_states(

@@ -19,21 +19,13 @@ from fsgym.rules import Rules
 
 
 class TrainingResult(NamedTuple):
-    """The policy of the last sweep, all of it cross-fitted, and how it was learnt.
-
-    Attributes
-    ----------
-    policy : SweepPolicy
-    history : list of dict, figures of each sweep
-    limited_by : str or None
-        The limit, "subsets" or "operations", that stopped the growth while the loss was still falling.
-    without_base : SweepPolicy, or None where ``policy`` has no base
-        For rows that cannot obtain all of the base.
-    """
+    """The policy of the last sweep, all of it cross-fitted, and how it was learnt."""
 
     policy: SweepPolicy
-    history: list[dict[str, float]]
+    history: list[dict[str, float]]  # figures of each sweep
+    # the limit, "subsets" or "operations", that stopped the growth while the loss was still falling
     limited_by: str | None
+    # SweepPolicy, or None where ``policy`` has no base, for rows that cannot obtain all of the base
     without_base: SweepPolicy | None = None
 
     def usage(self) -> dict[str, float]:

@@ -99,20 +99,13 @@ def extended(z: Subset, more: list[int] | Subset) -> Subset:
 
 @dataclass(eq=False)
 class Node:
-    """A subset of the acquisitions. Without a classifier it is only passed through on the way to a larger one.
+    """A subset of the acquisitions. Without a classifier it is only passed through on the way to a larger one."""
 
-    Attributes
-    ----------
-    subset : tuple of int, acquisitions in ascending order
-    features : int64, the features that they reveal
-    cross_fit : CrossFit, or None without a classifier
-    answer_cost : float64 (n_samples,), or None without a classifier
-        Error cost of answering here, a weighted mean of the expected and the realised error cost.
-    """
-
-    subset: Subset
-    features: NDArray[np.int64]
-    cross_fit: CrossFit | None = None
+    subset: Subset  # acquisitions in ascending order
+    features: NDArray[np.int64]  # the features that they reveal
+    cross_fit: CrossFit | None = None  # None without a classifier
+    # (n_samples,), or None without a classifier, error cost of answering here, a weighted mean of the expected and the
+    # realised error cost
     answer_cost: NDArray[np.float64] | None = None
 
 
@@ -214,7 +207,7 @@ class Lattice:
             self.nodes[z] = Node(z, self.features(z), fitted, self._answer_costs(fitted.proba))
         return [self.nodes[z] for z in accepted]
 
-    def fit_ahead(self, subsets: Iterable[Subset], share: float = 1.0) -> None:
+    def fit_ahead(self, subsets: Iterable[Subset]) -> None:
         """Fit classifiers that are about to be added, in one batch of parallel tasks, as far as the limits allow."""
         n_subsets = sum(v.cross_fit is not None for v in self.nodes.values())
         spent, wanted = self.spent_operations, []
@@ -222,7 +215,7 @@ class Lattice:
             if z in self.nodes and self.nodes[z].cross_fit is not None:
                 continue
             spent += self.operations(z)
-            if spent > share * self.limits.n_operations or n_subsets + len(wanted) >= self.limits.n_subsets:
+            if spent > self.limits.n_operations or n_subsets + len(wanted) >= self.limits.n_subsets:
                 break
             wanted.append(z)
         self._fit(wanted)
@@ -257,7 +250,7 @@ class Lattice:
         for q in between:
             self.nodes.setdefault(q, Node(q, self.features(q)))
 
-    def add_sequence(self, sequence: Iterable[int], share: float = 1.0) -> None:
+    def add_sequence(self, sequence: Iterable[int]) -> None:
         """Fit classifiers at all subsets along a sequence of acquisitions, up to the first that is illegal."""
         z: Subset = ()
         for j in sequence:
@@ -266,7 +259,7 @@ class Lattice:
             path = self.moves.path(z, j)
             if path is None:
                 return
-            self.add_acquisitions(z, [j], share)
+            self.add_acquisitions(z, [j])
             z = extended(z, path[0])
             if z not in self.nodes:
                 return

@@ -99,17 +99,11 @@ PLAN_DTYPES |= {"split_cut": np.dtype(np.uint8), "node_cut": np.dtype(np.uint8),
 
 
 class SubsetRules(NamedTuple):
-    """What a policy does at one subset.
+    """What a policy does at one subset."""
 
-    Attributes
-    ----------
-    mode : int, STOP, ALWAYS or ADAPTIVE
-    moves : list of (acquisition, place of the subset that it leads to)
-    theta : float64, coefficients of the advantages, (n_columns, n_moves) for ADAPTIVE, otherwise empty
-    """
-
-    mode: int
-    moves: list[tuple[int, int]]
+    mode: int  # STOP, ALWAYS or ADAPTIVE
+    moves: list[tuple[int, int]]  # list of (acquisition, place of the subset that it leads to)
+    # coefficients of the advantages, (n_columns, n_moves) for ADAPTIVE, otherwise empty
     theta: NDArray[np.float64]
 
 
@@ -289,61 +283,38 @@ def _require_consistent(consistent: Any, what: str) -> None:
 
 
 class Continuation(NamedTuple):
-    """Back-up moves and starts as flat arrays; the part of subset v is ``..._first[v]`` to ``..._first[v + 1]``.
+    """Back-up moves and starts as flat arrays; the part of subset v is ``..._first[v]`` to ``..._first[v + 1]``."""
 
-    Attributes
-    ----------
-    backup_child, backup_acquisition, backup_first : int64
-        The back-up moves, made where the preferred acquisition cannot be obtained.
-    backup_theta, backup_theta_first
-        Coefficients of the advantages of the first back-up moves of each subset, n_columns x n_moves.
-    start_value : float64 (n_subsets,)
-        Mean loss of the training rows that start at each subset, with its values known in advance.
-    answer_cost : float64 (n_subsets,)
-        Mean cost of answering at each subset.
-    saving, saving_acquisition, saving_first
-        How much lower that mean is if one more acquisition is known in advance.
-    order : int64 (J,)
-        All acquisitions, the most useful first: the order in which to go on after an answer.
-    base : int64 (n_base,)
-        Acquisitions that each row makes first.
-    base_place : int64 (1,), the place of the subset of these
-    """
-
+    # the back-up moves, made where the preferred acquisition cannot be obtained
     backup_child: NDArray[np.int64]
     backup_acquisition: NDArray[np.int64]
     backup_first: NDArray[np.int64]
+    # coefficients of the advantages of the first back-up moves of each subset, n_columns x n_moves
     backup_theta: NDArray[np.float64]
     backup_theta_first: NDArray[np.int64]
+    # (n_subsets,), mean loss of the training rows that start at each subset, with its values known in advance
     start_value: NDArray[np.float64]
-    answer_cost: NDArray[np.float64]
+    answer_cost: NDArray[np.float64]  # (n_subsets,), mean cost of answering at each subset
+    # how much lower that mean is if one more acquisition is known in advance
     saving: NDArray[np.float64]
     saving_acquisition: NDArray[np.int64]
     saving_first: NDArray[np.int64]
-    order: NDArray[np.int64]
-    base: NDArray[np.int64]
-    base_place: NDArray[np.int64]
+    order: NDArray[np.int64]  # (J,), the most useful first: the order in which to go on after an answer
+    base: NDArray[np.int64]  # (n_base,), acquisitions that each row makes first
+    base_place: NDArray[np.int64]  # (1,), the place of the subset of these
 
 
 REAL_ARRAYS = {"backup_theta", "start_value", "answer_cost", "saving"}
 
 
 class SubsetContinuation(NamedTuple):
-    """The parts of a ``Continuation`` at one subset.
+    """The parts of a ``Continuation`` at one subset."""
 
-    Attributes
-    ----------
-    backups : list of (acquisition, place of the subset that it leads to)
-    theta : float64, coefficients of the first of them
-    start_value, answer_cost : float
-    savings : list of (acquisition, saving)
-    """
-
-    backups: list[tuple[int, int]]
-    theta: NDArray[np.float64]
+    backups: list[tuple[int, int]]  # list of (acquisition, place of the subset that it leads to)
+    theta: NDArray[np.float64]  # coefficients of the first of them
     start_value: float
     answer_cost: float
-    savings: list[tuple[int, float]]
+    savings: list[tuple[int, float]]  # list of (acquisition, saving)
 
 
 def make_continuation(

@@ -15,7 +15,7 @@ from agents.lattice import inference
 from agents.lattice.constants import TIE_TOLERANCE
 from agents.lattice.inference import KnownStates, RowBuffers, outlook_in_states
 from agents.lattice.plan import Continuation, Plan, check_continuation, check_plan
-from agents.policy import AdviseRows, Policy, acquisition_of_features, complete_advice, known_acquisitions
+from agents.policy import AdviseRows, Policy, complete_advice, known_acquisitions
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
@@ -176,7 +176,7 @@ class LatticePolicy(Policy):
         np.put_along_axis(ranked, order, -np.arange(J, dtype=np.float64), axis=1)
         beyond = np.where(found.beyond >= 0, found.beyond, J)
         advice = complete_advice(found.actions, beyond, found.answers, legal, ranked, self.rules, found.proba)
-        used = self.taken[found.places][:, acquisition_of_features(self.rules)]
+        used = self.taken[found.places][:, self.rules.acquisition_of_features]
         return advice._replace(expected=found.expected, unused=acquired & ~used)
 
     def can_change(
@@ -217,9 +217,7 @@ class LatticePolicy(Policy):
         n_acquisitions = self.rules.n_acquisitions
         allowed = np.array(legal, dtype=np.int8)
         known = known_acquisitions(acquired, allowed != 0, self.rules)
-        revealed = np.zeros(acquired.shape, bool)
-        for j, group in enumerate(self.rules.groups):
-            revealed[:, list(group)] = known[:, j : j + 1]
+        revealed = np.ascontiguousarray(known[:, self.rules.acquisition_of_features])
         X = read_only(np.where(revealed & acquired, values, np.nan), np.float32)
         usable = known | (allowed[:, :n_acquisitions] != 0)
         masks = (np.ascontiguousarray(known), revealed, X, np.ascontiguousarray(allowed), usable.astype(np.int8, "C"))

@@ -137,38 +137,22 @@ def _advance(inverse, ridge, gradient, theta, ahead, momentum, new):
 
 
 class SubsetClassifier(NamedTuple):
-    """A fitted classifier of a subset: softmax(log(the weighted mean of its models' probabilities) / temperature).
+    """A fitted classifier of a subset: softmax(log(the weighted mean of its models' probabilities) / temperature)."""
 
-    Attributes
-    ----------
-    features : int64 (n_subset_features,)
-    coefficients : float64 (1 + 4 n_subset_features, n_classes), 0 for constant columns
-    start_score : float64 (n_outputs,), to which the boosted trees add
-    boosted : SmallForest, split on places in ``features``
-    forest : BaggedTrees, split on places in ``features``
-    blend : float64 (3,), weights of the boosted trees, the logistic regression and the forest, with sum 1
-    temperature : float
-    """
-
-    features: NDArray[np.int64]
-    coefficients: NDArray[np.float64]
-    start_score: NDArray[np.float64]
-    boosted: SmallForest
-    forest: BaggedTrees
-    blend: NDArray[np.float64]
+    features: NDArray[np.int64]  # (n_subset_features,)
+    coefficients: NDArray[np.float64]  # (1 + 4 n_subset_features, n_classes), 0 for constant columns
+    start_score: NDArray[np.float64]  # (n_outputs,), to which the boosted trees add
+    boosted: SmallForest  # split on places in ``features``
+    forest: BaggedTrees  # split on places in ``features``
+    blend: NDArray[np.float64]  # (3,), weights of the boosted trees, the logistic regression and the forest, with sum 1
     temperature: float
 
 
 class CrossFit(NamedTuple):
-    """Out-of-fold probabilities of the training rows at a subset, with the blend and temperature chosen on them.
+    """Out-of-fold probabilities of the training rows at a subset, with the blend and temperature chosen on them."""
 
-    Attributes
-    ----------
-    proba : float32 (n_samples, n_classes)
-    blend, temperature : as in ``SubsetClassifier``
-    """
-
-    proba: NDArray[np.float32]
+    proba: NDArray[np.float32]  # (n_samples, n_classes)
+    # as in ``SubsetClassifier``
     blend: NDArray[np.float64]
     temperature: float
 

@@ -25,18 +25,12 @@ if TYPE_CHECKING:
 
 
 class StateFeatures(NamedTuple):
-    """The state features of all training rows at one subset, and the ridge regression of the advantages on them.
+    """The state features of all training rows at one subset, and the ridge regression of the advantages on them."""
 
-    Attributes
-    ----------
-    design : float64 (n_samples, n_columns): intercept, belief features, value features, indicators of cells
-    penalty : float64 (n_columns,), the ridge
-    fold : int64 (n_samples,)
-    """
-
+    # (n_samples, n_columns): intercept, belief features, value features, indicators of cells
     design: NDArray[np.float64]
-    penalty: NDArray[np.float64]
-    fold: NDArray[np.int64]
+    penalty: NDArray[np.float64]  # (n_columns,), the ridge
+    fold: NDArray[np.int64]  # (n_samples,)
 
     def fit(self, advantage: NDArray, weight: NDArray, obtainable: NDArray) -> NDArray[np.float64]:
         """Coefficients from all rows, float64 (n_columns, n_children).
@@ -181,27 +175,19 @@ STOP, ALWAYS, ADAPTIVE = 0, 1, 2  # modes of a choice
 
 
 class Choice(NamedTuple):
-    """The decision rule at a subset, and its consequences for the training rows.
+    """The decision rule at a subset, and its consequences for the training rows."""
 
-    Attributes
-    ----------
-    mode : int
-        STOP answers, ALWAYS goes to the first child, ADAPTIVE goes to the child with the lowest predicted advantage if
-        that is below 0, otherwise it answers.
-    children : list of (acquisition, subset, ``lam`` times price)
-    next_child : int8 (n_samples,), place of the child to which each row goes, -1 if it answers
-    value : float64 (n_samples,), loss from here to the end of the episode
-    advantage : float32 (n_samples, n_children) or None
-        Loss of going to each child less the cost of answering here: negative where going on is better.
-    predicted : float32 (n_samples, n_children) or None
-        Out-of-fold predictions of ``advantage``, also for children that a row cannot obtain.
-    """
-
+    # STOP answers, ALWAYS goes to the first child, ADAPTIVE goes to the child with the lowest predicted advantage if
+    # that is below 0, otherwise it answers
     mode: int
-    children: list[tuple[int, Subset, float]]
-    next_child: NDArray[np.int8]
-    value: NDArray[np.float64]
+    children: list[tuple[int, Subset, float]]  # list of (acquisition, subset, ``lam`` times price)
+    next_child: NDArray[np.int8]  # (n_samples,), place of the child to which each row goes, -1 if it answers
+    value: NDArray[np.float64]  # (n_samples,), loss from here to the end of the episode
+    # (n_samples, n_children) or None, loss of going to each child less the cost of answering here: negative where going
+    # on is better
     advantage: NDArray[np.float32] | None
+    # (n_samples, n_children) or None, out-of-fold predictions of ``advantage``, also for children that a row cannot
+    # obtain
     predicted: NDArray[np.float32] | None = None
 
 

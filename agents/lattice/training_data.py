@@ -24,24 +24,14 @@ from fsgym.trees.boosting import MAX_BINS
 
 
 class Basis(NamedTuple):
-    """Statistics of the training values that define columns and bins; a missing value counts as the mean.
+    """Statistics of the training values that define columns and bins; a missing value counts as the mean."""
 
-    Attributes
-    ----------
-    mean : float64 (n_features,)
-    inverse_std : float64 (n_features,), 0 for a constant feature
-    knots : float64 (n_features, 4), z-scores at which the hinges begin, 0 for the z-score itself
-    column_mean : float64 (n_features, 4)
-    inverse_column_std : float64 (n_features, 4), 0 for a column that is constant or repeats the z-score
-    thresholds : float64 (n_features, most_bins - 1), ascending, then infinity; bin k is above k of them
-    """
-
-    mean: NDArray[np.float64]
-    inverse_std: NDArray[np.float64]
-    knots: NDArray[np.float64]
-    column_mean: NDArray[np.float64]
-    inverse_column_std: NDArray[np.float64]
-    thresholds: NDArray[np.float64]
+    mean: NDArray[np.float64]  # (n_features,)
+    inverse_std: NDArray[np.float64]  # (n_features,), 0 for a constant feature
+    knots: NDArray[np.float64]  # (n_features, 4), z-scores at which the hinges begin, 0 for the z-score itself
+    column_mean: NDArray[np.float64]  # (n_features, 4)
+    inverse_column_std: NDArray[np.float64]  # (n_features, 4), 0 for a column that is constant or repeats the z-score
+    thresholds: NDArray[np.float64]  # (n_features, most_bins - 1), ascending, then infinity; bin k is above k of them
 
     @property
     def n_bins(self) -> NDArray[np.int64]:
@@ -175,21 +165,14 @@ def _average_columns(basis, X, codes, means):
 
 
 class Ingredients(NamedTuple):
-    """The models that the classifier of a subset averages.
+    """The models that the classifier of a subset averages."""
 
-    Attributes
-    ----------
-    trees : TreeSettings, of the boosted trees
-    boosted, logistic : bool, whether there are boosted trees and logistic regression
-    n_forest_trees : int, trees of the forest
-    n_parts : int
-        The folds are united to so many parts, and each tree of a forest that predicts out of fold leaves one out.
-    """
-
-    trees: const.TreeSettings
+    trees: const.TreeSettings  # of the boosted trees
+    # whether there are boosted trees and logistic regression
     boosted: bool
     logistic: bool
-    n_forest_trees: int
+    n_forest_trees: int  # trees of the forest
+    # the folds are united to so many parts, and each tree of a forest that predicts out of fold leaves one out
     n_parts: int
 
 
@@ -227,16 +210,10 @@ def choose_ingredients(
 
 
 class LatticeLimits(NamedTuple):
-    """The limits of a lattice.
+    """The limits of a lattice."""
 
-    Attributes
-    ----------
-    n_subsets : int, subsets with classifiers
-    n_operations : int, of all subsets together, in nanoseconds by ``operations``
-    """
-
-    n_subsets: int
-    n_operations: int
+    n_subsets: int  # subsets with classifiers
+    n_operations: int  # of all subsets together, in nanoseconds by ``operations``
 
 
 def limits_of(n_samples: int, effort: float = 1.0) -> LatticeLimits:
@@ -249,20 +226,12 @@ def limits_of(n_samples: int, effort: float = 1.0) -> LatticeLimits:
 
 
 class SubsetSize(NamedTuple):
-    """What the cost of a subset's classifier depends on.
-
-    Attributes
-    ----------
-    n_features : int
-    n_columns : int, of the logistic regression, up to four a feature
-    n_bins : int, of all features together
-    levels : float, at most so many levels of a tree separate all combinations of bins
-    """
+    """What the cost of a subset's classifier depends on."""
 
     n_features: int
-    n_columns: int
-    n_bins: int
-    levels: float
+    n_columns: int  # of the logistic regression, up to four a feature
+    n_bins: int  # of all features together
+    levels: float  # at most so many levels of a tree separate all combinations of bins
 
 
 def operations(n_samples: int, n_classes: int, n_folds: int, subset: SubsetSize, ingredients: Ingredients) -> int:
@@ -292,12 +261,7 @@ def n_tried_columns(n_features: int) -> int:
 
 
 class ClassRows:
-    """What follows from the classes and weights of rows, for ``TrainingData`` and ``AllRows``.
-
-    Attributes
-    ----------
-    y, n_classes, seed, weight, error_costs, basis, ingredients : as in ``TrainingData``
-    """
+    """What follows from the classes and weights of rows, for ``TrainingData`` and ``AllRows``."""
 
     y: NDArray[np.int64]
     n_classes: int
@@ -353,50 +317,33 @@ class ClassRows:
 
 @dataclass(frozen=True, eq=False)
 class TrainingData(ClassRows):
-    """Rows to train on. Memory: 5 bytes for each value, and for each row about 100 bytes.
+    """Rows to train on. Memory: 5 bytes for each value, and for each row about 100 bytes."""
 
-    Attributes
-    ----------
-    X : float32 (n_samples, n_features)
-    y : int64 (n_samples,)
-    n_classes : int
-    fold : int64 (n_samples,), stratified; each probability used in learning is predicted out of fold
-    seed : int, for the sampling of rows and columns of the trees
-    weight : float64 (n_samples,) with mean 1, or None for equal weights
-        All means over rows are weighted. Columns and folds are not: they do not depend on weights.
-    error_costs : float64 (n_classes, n_classes), as of ``Rules``; None: all errors cost the same
-        No probability is learnt with them. They only tell how many rows decide, see ``size_at_stake``, and so which
-        models are fitted, and how much these are shrunk.
-    column_of : int64 (n_features,), the column of the table that each feature encodes; None: each is a column
-    given_basis : Basis, optional, by default fitted to ``X``
-    all_rows : AllRows, optional
-        All rows of the table, where this is a sample of them. The final classifiers are fitted to them.
-    places : bool (n_task,), optional
-        Where this is a sample of the rows of the task: which of them.
-    basis : Basis
-    codes : uint8 (n_features, n_samples), bins
-    onehot : float64 (n_samples, n_classes)
-    ingredients : Ingredients, the models that each subset's classifier averages
-    sampled : bool (n_rounds, n_samples), the rows of each boosting round
-    bags : uint8 (n_trees, n_samples), how often each row counts in each tree of a forest
-    """
-
-    X: NDArray[np.float32]
-    y: NDArray[np.int64]
+    X: NDArray[np.float32]  # (n_samples, n_features)
+    y: NDArray[np.int64]  # (n_samples,)
     n_classes: int
-    fold: NDArray[np.int64]
-    seed: int
+    fold: NDArray[np.int64]  # (n_samples,), stratified; each probability used in learning is predicted out of fold
+    seed: int  # for the sampling of rows and columns of the trees
+    # (n_samples,) with mean 1, or None for equal weights. All means over rows are weighted; columns and folds do not
+    # depend on weights.
     weight: NDArray[np.float64] | None = None
+    # (n_classes, n_classes), as of ``Rules``; None: all errors cost the same. No probability is learnt with them: they
+    # only tell how many rows decide, see ``size_at_stake``, and so which models are fitted, and how much these are
+    # shrunk.
     error_costs: NDArray[np.float64] | None = None
+    # (n_features,), the column of the table that each feature encodes; None: each is a column
     column_of: NDArray[np.int64] | None = None
-    given_basis: Basis | None = None
+    given_basis: Basis | None = None  # by default fitted to ``X``
+    # where this is a sample: all rows of the table, to which the final classifiers are fitted, and which rows of the
+    # task these are, (n_task,)
     all_rows: AllRows | None = None
     places: NDArray[np.bool_] | None = None
     basis: Basis = field(init=False)
-    codes: NDArray[np.uint8] = field(init=False)
-    onehot: NDArray[np.float64] = field(init=False)
-    ingredients: Ingredients = field(init=False)
-    sampled: NDArray[np.bool_] = field(init=False)
+    codes: NDArray[np.uint8] = field(init=False)  # (n_features, n_samples), bins
+    onehot: NDArray[np.float64] = field(init=False)  # (n_samples, n_classes)
+    ingredients: Ingredients = field(init=False)  # the models that each subset's classifier averages
+    sampled: NDArray[np.bool_] = field(init=False)  # (n_rounds, n_samples), the rows of each boosting round
+    # (n_trees, n_samples), how often each row counts in each tree of a forest
     bags: NDArray[np.uint8] = field(init=False)
 
     def __post_init__(self) -> None:

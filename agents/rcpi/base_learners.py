@@ -123,18 +123,11 @@ def fit_logits(
 
 
 class BaseLearners(NamedTuple):
-    """How scores are fitted; see the parameters of ``agents.RCPI``.
-
-    Attributes
-    ----------
-    ridge : float
-    answers : {"linear", "logistic"}
-    acquisitions : {"incremental", "linear", "trees"}
-    """
+    """How scores are fitted; see the parameters of ``agents.RCPI``."""
 
     ridge: float
-    answers: str
-    acquisitions: str
+    answers: str  # {"linear", "logistic"}
+    acquisitions: str  # {"incremental", "linear", "trees"}
 
     @property
     def rollout_every(self) -> int:

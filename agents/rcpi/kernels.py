@@ -38,44 +38,27 @@ def _larger(typingctx, a, b):
 
 
 class ActionScores(NamedTuple):
-    """The scores of all actions of one policy, as functions of the state.
+    """The scores of all actions of one policy, as functions of the state."""
 
-    Attributes
-    ----------
-    weights : float32 (n_features, 2, n_actions), of the mask and of the scaled value of each feature
-    intercepts : float32 (n_actions,)
-    logistic : bool, whether the scores of the answers are logits of the classes
-    trees : ScoreTrees, whose sums are added to the scores of acquisitions, if there are any
-    """
-
-    weights: NDArray[np.float32]
-    intercepts: NDArray[np.float32]
-    logistic: bool = False
-    trees: ScoreTrees = NO_TREES
+    weights: NDArray[np.float32]  # (n_features, 2, n_actions), of the mask and of the scaled value of each feature
+    intercepts: NDArray[np.float32]  # (n_actions,)
+    logistic: bool = False  # whether the scores of the answers are logits of the classes
+    trees: ScoreTrees = NO_TREES  # whose sums are added to the scores of acquisitions, if there are any
 
 
 class Linear(NamedTuple):
-    """Linear policies with padded rows.
+    """Linear policies with padded rows."""
 
-    Attributes
-    ----------
-    weights : float32 (n_policies, n_features, 2, width), of the mask and of the scaled value of each feature
-    intercepts : float32 (n_policies, width), EXCLUDED_SCORE in the padding
-    n_acquisitions : int, number of the actions before the answers
-    answer_costs : float32 (n_answers, n_classes), by answer and true class
-    logistic : bool (n_policies,)
-        Whether the scores of the answers are logits of the classes. An answer is then worth minus its expected error
-        cost under their softmax.
-    trees : ScoreTrees, whose sums are added to the scores of acquisitions; without any, all scores are linear
-    empty_answer : int, where nothing is acquired and no acquisition is legal; -1 for the answer with the largest score
-    """
-
+    # (n_policies, n_features, 2, width), of the mask and of the scaled value of each feature
     weights: NDArray[np.float32]
-    intercepts: NDArray[np.float32]
-    n_acquisitions: int
-    answer_costs: NDArray[np.float32]
+    intercepts: NDArray[np.float32]  # (n_policies, width), EXCLUDED_SCORE in the padding
+    n_acquisitions: int  # number of the actions before the answers
+    answer_costs: NDArray[np.float32]  # (n_answers, n_classes), by answer and true class
+    # (n_policies,), whether the scores of the answers are logits of the classes. An answer is then worth minus its
+    # expected error cost under their softmax.
     logistic: NDArray[np.bool_]
-    trees: ScoreTrees
+    trees: ScoreTrees  # whose sums are added to the scores of acquisitions; without any, all scores are linear
+    # where nothing is acquired and no acquisition is legal; -1 for the answer with the largest score
     empty_answer: int = -1
 
     @classmethod

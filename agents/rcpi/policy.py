@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit, typeof
@@ -18,7 +18,7 @@ from agents.rcpi.score_trees import NO_TREES, ScoreTrees, values_for_trees
 from agents.replay import Replayed, ScoredPolicy, check_empty_answer
 from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import Scaling
-from fsgym.envs.trajectories import Trajectories
+from fsgym.envs.trajectories import Trajectories, TrajectoryArrays
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 from fsgym.session.walk import Walk, acquire_or_miss
@@ -248,18 +248,10 @@ class LinearPolicy(ScoredPolicy):
 @cache
 def _compiled_follow_linear() -> Callable:
     """The compiled entry point. For a single row, Numba would spend more time on the types of the arguments."""
-    table, order = np.zeros((0, 0), np.float32), np.zeros((0, 0), np.int32)
-    outputs, linear = LinearOutputs(order, order > 0, np.zeros(0, np.int64)), Linear.blank(Rules(1, 2))
-    example = (Rules(1, 2).tables, State.blank(1, 1, 1), table, table, linear, outputs, table, table)
+    table, rules = np.zeros((0, 0), np.float32), Rules(1, 2)
+    outputs = TrajectoryArrays.blank(0, rules, with_probabilities=False)
+    example = (rules.tables, State.blank(1, 1, 1), table, table, Linear.blank(rules), outputs, table, table)
     return _follow_linear.compile(tuple(typeof(value) for value in example))
-
-
-class LinearOutputs(NamedTuple):
-    """Arrays that ``_follow_linear`` fills, see ``fsgym.Trajectories``."""
-
-    order: NDArray[np.int32]
-    acquired: NDArray[np.bool_]
-    answers: NDArray[np.int64]
 
 
 def follow_linear(values: NDArray[np.float32], X: NDArray[np.float32], linear: Linear, rules: Rules) -> Trajectories:
@@ -272,16 +264,12 @@ def follow_linear(values: NDArray[np.float32], X: NDArray[np.float32], linear: L
     linear : Linear, one policy
     rules : Rules
     """
-    n, J, wide = len(X), rules.n_acquisitions, linear.intercepts.shape[1]
-    most = J if rules.budget is None else min(J, rules.budget)
-    outputs = LinearOutputs(
-        np.full((n, most), -1, np.int32), np.zeros((n, rules.n_features), bool), np.zeros(n, np.int64)
-    )
+    J, wide = rules.n_acquisitions, linear.intercepts.shape[1]
+    outputs = TrajectoryArrays.blank(len(X), rules, with_probabilities=False)
     scores, allowed = np.empty((1, wide), np.float32), np.empty((2, wide), np.float32)
     compiled = _compiled_follow_linear()
     compiled(rules.tables, State.blank(1, J, wide), values, X, linear, outputs, scores, allowed)
-    longest = int((outputs.order >= 0).sum(axis=1).max(initial=0))
-    return Trajectories(outputs.order[:, :longest], outputs.acquired, outputs.answers, np.zeros(n, bool))
+    return outputs.filled()
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})

@@ -12,7 +12,6 @@ from scipy.linalg import LinAlgError, lstsq, solve
 from scipy.special import softmax
 
 from agents.parallel import TaskRunner
-from agents.policy import acquisition_of_features
 from agents.rcpi.kernels import EXCLUDED_SCORE, consecutive_ranges
 from agents.rcpi.sampling import States
 from fsgym.rules import Rules
@@ -193,7 +192,7 @@ class Design:
 
     def __init__(self, states: States, values: NDArray[np.float32], rules: Rules, intercept: bool = True) -> None:
         self.states, self.values, self.rules, self.intercept = states, values, rules, intercept
-        self.all_acquisitions = acquisition_of_features(rules)
+        self.all_acquisitions = rules.acquisition_of_features
         self.available = None if not np.isnan(values).any() else ~np.isnan(values)
         self.filled = values if self.available is None else np.where(self.available, values, np.float32(0))
         self.sizes = np.array([len(g) for g in rules.groups])

@@ -26,19 +26,11 @@ TERM_BYTES = 2**26  # largest memory of a task for the terms of a row; with more
 
 
 class Mixture(NamedTuple):
-    """A stochastic policy: a mixture of greedy linear policies, oldest first, and the uniform policy.
+    """A stochastic policy: a mixture of greedy linear policies, oldest first, and the uniform policy."""
 
-    Attributes
-    ----------
-    linear : Linear, the greedy policies
-    shares : float64 (n_policies,), the probability of each; the rest is that of the uniform policy
-    per_trajectory : bool
-        Whether one of the policies is sampled per rollout, or anew at each decision.
-    """
-
-    linear: kernels.Linear
-    shares: NDArray[np.float64]
-    per_trajectory: bool = False
+    linear: kernels.Linear  # the greedy policies
+    shares: NDArray[np.float64]  # (n_policies,), the probability of each; the rest is that of the uniform policy
+    per_trajectory: bool = False  # whether one of the policies is sampled per rollout, or anew at each decision
 
     @classmethod
     def uniform(cls, rules: Rules, per_trajectory: bool = False) -> Mixture:
@@ -52,26 +44,13 @@ class Mixture(NamedTuple):
 
 
 class RolloutProblem(NamedTuple):
-    """The inputs that all rollouts share.
-
-    Attributes
-    ----------
-    tables : Tables
-    costs : Costs
-    X : float32 (n_samples, n_features)
-    values : float32 (n_samples, n_features), scaled
-    y : int64 (n_samples,)
-    states : States
-    mixture : Mixture
-    n_rollouts : int
-    seed : int
-    """
+    """The inputs that all rollouts share."""
 
     tables: Tables
     costs: Costs
-    X: NDArray[np.float32]
-    values: NDArray[np.float32]
-    y: NDArray[np.int64]
+    X: NDArray[np.float32]  # (n_samples, n_features)
+    values: NDArray[np.float32]  # (n_samples, n_features), scaled
+    y: NDArray[np.int64]  # (n_samples,)
     states: States
     mixture: Mixture
     n_rollouts: int
@@ -79,37 +58,21 @@ class RolloutProblem(NamedTuple):
 
 
 class RolloutBuffers(NamedTuple):
-    """Memory for one rollout at a time, with a mixture of P policies.
+    """Memory for one rollout at a time, with a mixture of P policies."""
 
-    Attributes
-    ----------
-    state : State
-        Row 0 is the sampled state, row 1 the state of the rollout.
-    base : float32 (P, width), scores in the sampled state
-    scores : float32 (P, width), scores in the state of the rollout
-    has_base : bool (P,), whether ``base`` is computed
-    n_added : int64 (P,)
-        Number of acquisitions of ``chain`` that ``scores`` contains; -1 if ``scores`` is not computed.
-    chain : int64 (n_acquisitions,), the acquisitions of the rollout
-    allowed : float32 (2, width), see ``best_legal``
-    row : int64 (1,), the row of the data set that ``terms`` belong to, -1 for none
-    terms : float32 (P, n_acquisitions, width)
-        What each acquisition adds to the scores in that row; (0, 0, 0) if this is not stored.
-    has_terms : bool (P, n_acquisitions), whether they are computed
-    known : float32 (1, n_features), the values that trees read, see ``values_for_trees``
-    """
-
-    state: State
-    base: NDArray[np.float32]
-    scores: NDArray[np.float32]
-    has_base: NDArray[np.bool_]
+    state: State  # row 0 is the sampled state, row 1 the state of the rollout
+    base: NDArray[np.float32]  # (P, width), scores in the sampled state
+    scores: NDArray[np.float32]  # (P, width), scores in the state of the rollout
+    has_base: NDArray[np.bool_]  # (P,), whether ``base`` is computed
+    # (P,), number of acquisitions of ``chain`` that ``scores`` contains; -1 if ``scores`` is not computed
     n_added: NDArray[np.int64]
-    chain: NDArray[np.int64]
-    allowed: NDArray[np.float32]
-    row: NDArray[np.int64]
+    chain: NDArray[np.int64]  # (n_acquisitions,), the acquisitions of the rollout
+    allowed: NDArray[np.float32]  # (2, width), see ``best_legal``
+    row: NDArray[np.int64]  # (1,), the row of the data set that ``terms`` belong to, -1 for none
+    # (P, n_acquisitions, width), what each acquisition adds to the scores in that row; (0, 0, 0) if this is not stored
     terms: NDArray[np.float32]
-    has_terms: NDArray[np.bool_]
-    known: NDArray[np.float32]
+    has_terms: NDArray[np.bool_]  # (P, n_acquisitions), whether they are computed
+    known: NDArray[np.float32]  # (1, n_features), the values that trees read, see ``values_for_trees``
 
     @classmethod
     def blank(cls, mixture: Mixture, n_acquisitions: int) -> RolloutBuffers:

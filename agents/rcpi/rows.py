@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.policy import acquisition_of_features
 from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
@@ -34,7 +33,7 @@ def blanked(
     if share == 0:
         return dataset, scaled
     unknown = rng.random((dataset.n_samples, rules.n_acquisitions)) < share
-    unknown = unknown[:, acquisition_of_features(rules)]
+    unknown = unknown[:, rules.acquisition_of_features]
     return dataset.replace(X=np.where(unknown, np.nan, dataset.X)), np.where(unknown, np.float32(np.nan), scaled)
 
 
@@ -45,7 +44,7 @@ def only_zeros(dataset: Dataset, rules: Rules) -> NDArray[np.bool_]:
     """
     is_zero = (dataset.X == 0) & (dataset.columns.offsets == 0)
     is_other = ~is_zero & ~np.isnan(dataset.X)
-    zeros = _in_any_feature(is_zero, rules) & ~_in_any_feature(is_other, rules)
+    zeros = rules.acquisitions_of(is_zero) & ~rules.acquisitions_of(is_other)
     zeros[:, rules.tables.need] = False
     return np.ascontiguousarray(zeros)
 
@@ -53,16 +52,10 @@ def only_zeros(dataset: Dataset, rules: Rules) -> NDArray[np.bool_]:
 def few_zeros(dataset: Dataset, rules: Rules, seed: int) -> NDArray[np.float32]:
     """``X`` with NaN for some of the acquisitions of zeros, so that a row has about as many of them as of others."""
     zeros = only_zeros(dataset, rules)
-    n_others = (_in_any_feature(~np.isnan(dataset.X), rules) & ~zeros).sum(axis=1)
+    n_others = (rules.acquisitions_of(~np.isnan(dataset.X)) & ~zeros).sum(axis=1)
     share = n_others / np.maximum(zeros.sum(axis=1), 1)
     hidden = zeros & (np.random.default_rng(seed).random(zeros.shape) >= share[:, None])
-    return np.where(hidden[:, acquisition_of_features(rules)], np.float32(np.nan), dataset.X)
-
-
-def _in_any_feature(where: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
-    """Whether ``where`` is True for any feature of an acquisition, bool (n_samples, n_acquisitions)."""
-    tables = rules.tables
-    return np.logical_or.reduceat(where[:, tables.member], tables.member_first[:-1], axis=1)
+    return np.where(hidden[:, rules.acquisition_of_features], np.float32(np.nan), dataset.X)
 
 
 class UnusedAcquisitions:
@@ -101,4 +94,4 @@ class UnusedAcquisitions:
         if dropped.all() or (dropped == self.dropped).all():
             return dataset
         self.dropped = dropped
-        return dataset.replace(X=np.where(dropped[acquisition_of_features(self.rules)], np.float32(np.nan), dataset.X))
+        return dataset.replace(X=np.where(dropped[self.rules.acquisition_of_features], np.float32(np.nan), dataset.X))

@@ -15,20 +15,12 @@ from fsgym.support.arrays import read_only
 
 
 class States(NamedTuple):
-    """Sampled states (x, z), with the order of the acquisitions, on which prices can depend.
+    """Sampled states (x, z), with the order of the acquisitions, on which prices can depend."""
 
-    Attributes
-    ----------
-    rows : int64 (n_states,), the row x of the data set
-    order : int16 (n_states, longest), the acquisitions in order
-    lengths : int64 (n_states,), number of acquisitions
-    taken : bool (n_states, n_acquisitions), the set of acquisitions
-    """
-
-    rows: NDArray[np.int64]
-    order: NDArray[np.int16]
-    lengths: NDArray[np.int64]
-    taken: NDArray[np.bool_]
+    rows: NDArray[np.int64]  # (n_states,), the row x of the data set
+    order: NDArray[np.int16]  # (n_states, longest), the acquisitions in order
+    lengths: NDArray[np.int64]  # (n_states,), number of acquisitions
+    taken: NDArray[np.bool_]  # (n_states, n_acquisitions), the set of acquisitions
 
     @classmethod
     def blank(cls, n_states: int, rules: Rules) -> States:

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.base import ColumnSelectorMixin, FloatVector
+from baselines.base import ColumnSelectorMixin, FloatVector, column_names
 from baselines.gbfs.losses import Loss
 from baselines.linear import validate_data
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, check_parameters, check_sample_weight
@@ -30,24 +30,14 @@ Phi = Callable[[NDArray[np.bool_]], Any]  # bool (n_features,), which features a
 
 
 class Purchase(NamedTuple):
-    """One entry of ``purchase_log_``.
-
-    Attributes
-    ----------
-    feature : int
-    iteration : int, from 1
-    output : int, the output of the tree: the class index; 0 for two classes and in regression
-    node : int, the node of the tree that first splits on the feature
-    price : float, ``mu * cost * phi`` at that time
-    net : float, half of the decrease of the squared error by the split, minus the price
-    """
+    """One entry of ``purchase_log_``."""
 
     feature: int
-    iteration: int
-    output: int
-    node: int
-    price: float
-    net: float
+    iteration: int  # from 1
+    output: int  # the output of the tree: the class index; 0 for two classes and in regression
+    node: int  # the node of the tree that first splits on the feature
+    price: float  # ``mu * cost * phi`` at that time
+    net: float  # half of the decrease of the squared error by the split, minus the price
 
 
 class FeaturePrices:
@@ -347,7 +337,7 @@ class GBFSModel(ColumnSelectorMixin, BaseEstimator):
             y_numeric=numeric,
             ensure_min_samples=2,
         )
-        names = [str(v) for v in getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])]
+        names = column_names(self)
         check_finite_columns(table, names)
         rows, weights = weighted_rows(table, sample_weight)
         targets, fitted = self._targets(labels[rows])
@@ -428,7 +418,7 @@ class GBFSModel(ColumnSelectorMixin, BaseEstimator):
         table = validate_data(
             self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse="csc", ensure_all_finite=False
         )
-        check_finite_columns(table, list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])))
+        check_finite_columns(table, column_names(self))
         columns = np.flatnonzero(self.support_)
         part = table[:, columns]
         return (part.toarray() if sp.issparse(part) else part).astype(np.float64), self.trees_.take(columns)

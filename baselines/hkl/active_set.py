@@ -21,21 +21,13 @@ MIN_SOLVER_RTOL = 1e-8  # relative gap; below it, rounding limits the restricted
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How the active set grows and when it stops.
+    """How the active set grows and when it stops."""
 
-    Attributes
-    ----------
-    p : float in (1, 2]
-    solver : function (problem, rtol) -> HKLSolution
-    sufficient : bool, stop at the certified gap (True), or as soon as no single disjunction would help (False)
-    tol : float, relative duality gap
-    max_active, max_add, max_iter : int, limits on disjunctions in total, disjunctions per iteration, iterations
-    """
-
-    p: float
-    solver: Solver
-    sufficient: bool
-    tol: float
+    p: float  # float in (1, 2]
+    solver: Solver  # function (problem, rtol) -> HKLSolution
+    sufficient: bool  # stop at the certified gap (True), or as soon as no single disjunction would help (False)
+    tol: float  # relative duality gap
+    # limits on disjunctions in total, disjunctions per iteration, iterations
     max_active: int
     max_add: int
     max_iter: int
@@ -43,22 +35,13 @@ class SearchOptions:
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """The result of a search.
+    """The result of a search."""
 
-    Attributes
-    ----------
-    nodes : list of tuple, active disjunctions
-    solution : HKLSolution over them
-    bound : float, a lower bound on the optimum over all disjunctions; NaN if none was computed
-    status : {"certified", "necessary", "max_active", "max_iter", "inaccurate"}
-    history : list of dict, one per iteration
-    """
-
-    nodes: list[Disjunction]
-    solution: HKLSolution
-    bound: float
-    status: str
-    history: list[dict[str, Any]]
+    nodes: list[Disjunction]  # active disjunctions
+    solution: HKLSolution  # HKLSolution over them
+    bound: float  # a lower bound on the optimum over all disjunctions; NaN if none was computed
+    status: str  # {"certified", "necessary", "max_active", "max_iter", "inaccurate"}
+    history: list[dict[str, Any]]  # one per iteration
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,20 +18,12 @@ LiteralTest = Literal["true", "is", "above", "missing"]
 
 
 class BooleanLiteral(NamedTuple):
-    """One column of 0 and 1: a test of one column of the table.
-
-    Attributes
-    ----------
-    column : int
-    test : {"true", "is", "above", "missing"}
-    value : the level of "is", the threshold of "above"
-    negated : bool; the negation of "above" is "at most"; both are 0 if the value is missing
-    """
+    """One column of 0 and 1: a test of one column of the table."""
 
     column: int
-    test: LiteralTest
-    value: Any = None
-    negated: bool = False
+    test: LiteralTest  # {"true", "is", "above", "missing"}
+    value: Any = None  # the level of "is", the threshold of "above"
+    negated: bool = False  # the negation of "above" is "at most"; both are 0 if the value is missing
 
     def describe(self, name: str) -> str:
         """Return the literal in words, such as ``age > 45`` or ``ward = icu``, for a column of this name."""

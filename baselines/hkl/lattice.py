@@ -15,22 +15,13 @@ Disjunction = tuple[int, ...]  # its literals, in increasing order
 
 @dataclass(frozen=True, eq=False)
 class DisjunctionLattice:
-    """Which disjunctions exist, and their prices delta_v = scale * product of the prices of the literals in v.
+    """Which disjunctions exist, and their prices delta_v = scale * product of the prices of the literals in v."""
 
-    Attributes
-    ----------
-    prices : ndarray (n_literals,), float64, above 0; all equal to beta in the paper
-    max_literals : int, maximum number of literals of a disjunction
-    root : bool, whether the empty disjunction defines a group too
-    group : ndarray (n_literals,), int, literals of different groups are never in one disjunction
-    scale : float, beta^-k in the paper; equivalent to ``C * scale**-2``
-    """
-
-    prices: FloatVector
-    max_literals: int
-    root: bool
-    group: NDArray[np.int64]
-    scale: float = 1.0
+    prices: FloatVector  # (n_literals,), above 0; all equal to beta in the paper
+    max_literals: int  # maximum number of literals of a disjunction
+    root: bool  # whether the empty disjunction defines a group too
+    group: NDArray[np.int64]  # (n_literals,), literals of different groups are never in one disjunction
+    scale: float = 1.0  # beta^-k in the paper; equivalent to ``C * scale**-2``
 
     @property
     def n_literals(self) -> int:
@@ -43,16 +34,10 @@ class DisjunctionLattice:
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """Inactive disjunctions whose parts are all active: an active disjunction and one more literal after its last.
+    """Inactive disjunctions whose parts are all active: an active disjunction and one more literal after its last."""
 
-    Attributes
-    ----------
-    parent : ndarray (n_sources,), int, index of the active disjunction, -1 for the empty one
-    literal : ndarray (n_sources,), int
-    """
-
-    parent: NDArray[np.int64]
-    literal: NDArray[np.int64]
+    parent: NDArray[np.int64]  # (n_sources,), index of the active disjunction, -1 for the empty one
+    literal: NDArray[np.int64]  # (n_sources,)
 
     def __len__(self) -> int:
         return len(self.parent)

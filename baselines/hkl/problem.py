@@ -16,23 +16,14 @@ class HKLProblem:
     Omega(w) = sum_v delta_v |w_{D(v)}|_p. Each node (a disjunction) has a weight. The group D(v) consists of v and all
     longer disjunctions that contain v. The empty disjunction defines a group but is not a node, since it is false for
     every row.
-
-    Attributes
-    ----------
-    Psi : ndarray (n_rows, n_nodes), float64, 1 where the disjunction is true
-    y : ndarray (n_rows,), float64, +1 and -1
-    C : ndarray (n_rows,), float64, weight of each row's loss
-    membership : ndarray (n_groups, n_nodes), float64, 1 where the node is in the group
-    delta : ndarray (n_groups,), float64, price of each group
-    p : float in (1, 2]
     """
 
-    Psi: FloatMatrix
-    y: FloatVector
-    C: FloatVector
-    membership: FloatMatrix
-    delta: FloatVector
-    p: float
+    Psi: FloatMatrix  # (n_rows, n_nodes), 1 where the disjunction is true
+    y: FloatVector  # (n_rows,), +1 and -1
+    C: FloatVector  # (n_rows,), weight of each row's loss
+    membership: FloatMatrix  # (n_groups, n_nodes), 1 where the node is in the group
+    delta: FloatVector  # (n_groups,), price of each group
+    p: float  # float in (1, 2]
 
     @property
     def q(self) -> float:
@@ -105,24 +96,16 @@ def dual_value(alpha: FloatVector, C: FloatVector, U: float) -> tuple[float, flo
 
 @dataclass(frozen=True, eq=False)
 class HKLSolution:
-    """Weights and multipliers of a problem, with bounds on its optimum.
+    """Weights and multipliers of a problem, with bounds on its optimum."""
 
-    Attributes
-    ----------
-    w, b : ndarray (n_nodes,), float
-    alpha : ndarray (n_rows,), feasible: in [0, C], sum of alpha y is 0
-    eta : ndarray (n_groups,), positive, sums to 1
-    primal, dual : float, an upper and a lower bound on the optimum
-    U : float, an upper bound on the squared dual norm of ``alpha`` over the nodes
-    """
-
-    w: FloatVector
-    b: float
-    alpha: FloatVector
-    eta: FloatVector
+    w: FloatVector  # (n_nodes,)
+    b: float  # (n_nodes,)
+    alpha: FloatVector  # (n_rows,), feasible: in [0, C], sum of alpha y is 0
+    eta: FloatVector  # (n_groups,), positive, sums to 1
+    # an upper and a lower bound on the optimum
     primal: float
     dual: float
-    U: float
+    U: float  # an upper bound on the squared dual norm of ``alpha`` over the nodes
 
     @property
     def gap(self) -> float:

@@ -25,18 +25,13 @@ from fsgym.sklearn_private import Interval, StrOptions
 
 
 class Roles(NamedTuple):
-    """The role of each feature.
+    """The role of each feature."""
 
-    Attributes
-    ----------
-    order : ndarray of shape (n_features,), int64, all features, best first
-    selected, secondary : ndarray of int64, sorted indices of the selected features and of those that model the slacks
-    table, privileged : SampleTable, the samples in the selected features and in those that model the slacks
-    """
-
-    order: NDArray[np.int64]
+    order: NDArray[np.int64]  # (n_features,), all features, best first
+    # sorted indices of the selected features and of those that model the slacks
     selected: NDArray[np.int64]
     secondary: NDArray[np.int64]
+    # the samples in the selected features and in those that model the slacks
     table: SampleTable
     privileged: SampleTable
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from agents.deep.classifier import MAX_WIDTH
 from agents.model_file import Labels
-from agents.policy import MAX_LOSS, acquisition_of_features
+from agents.policy import MAX_LOSS
 from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
 from baselines.neural.policy import MaskedInputPolicy
 from baselines.neural.stopping import HeldOutStates, StopLimits, best_limits
@@ -183,7 +183,7 @@ def held_out_states(
     n_states = order.shape[1] + 1
     prices = price_steps(rules, data.X, order)
     spent = np.concatenate([np.zeros((len(rows), 1)), prices.cumsum(axis=1)], axis=1)
-    acquisition, known = acquisition_of_features(rules), ~np.isnan(data.X)
+    acquisition, known = rules.acquisition_of_features, ~np.isnan(data.X)
     available = rules.acquisitions_of(known)
     taken = np.zeros((len(rows), rules.n_acquisitions), bool)
     need, error_cost, n_features = (np.zeros((len(rows), n_states)) for _ in range(3))

@@ -27,16 +27,10 @@ MAX_OUTPUT = 1e30  # outputs are clipped at it, for networks of damaged files
 
 
 class Layers(NamedTuple):
-    """Linear layers with rectified linear units between them.
+    """Linear layers with rectified linear units between them."""
 
-    Attributes
-    ----------
-    weights : tuple of float32 (n_in, n_out)
-    biases : tuple of float32 (n_out,)
-    """
-
-    weights: tuple[NDArray[np.float32], ...]
-    biases: tuple[NDArray[np.float32], ...]
+    weights: tuple[NDArray[np.float32], ...]  # tuple of float32 (n_in, n_out)
+    biases: tuple[NDArray[np.float32], ...]  # tuple of float32 (n_out,)
 
     def outputs(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """The outputs (n, n_out) for inputs (n, n_in), in double precision: rows do not depend on each other."""
@@ -68,31 +62,16 @@ class Layers(NamedTuple):
 
 
 class Prospect(NamedTuple):
-    """What the policy decides by in n states.
+    """What the policy decides by in n states."""
 
-    Attributes
-    ----------
-    probabilities : float64 (n, n_classes)
-    preference : float64 (n, n_acquisitions), of the acquisitions, -inf where they are not legal
-    need : float64 (n,), the policy goes on where it is above a threshold
-    """
-
-    probabilities: NDArray[np.float64]
-    preference: NDArray[np.float64]
-    need: NDArray[np.float64]
+    probabilities: NDArray[np.float64]  # (n, n_classes)
+    preference: NDArray[np.float64]  # (n, n_acquisitions), of the acquisitions, -inf where they are not legal
+    need: NDArray[np.float64]  # (n,), the policy goes on where it is above a threshold
 
 
 @dataclass(frozen=True, eq=False)
 class MaskedInputPolicy(Policy):
     """Two networks whose inputs are the values times the mask, and the mask. A subclass defines what is preferred.
-
-    Attributes
-    ----------
-    predictor : Layers, with an output for each class
-    chooser : Layers, with an output for each acquisition
-    scaling : Scaling, applied to the raw values before they are clipped to [-10, 10]
-    limits : StopLimits
-    rules : Rules
 
     Raises
     ------
@@ -100,9 +79,9 @@ class MaskedInputPolicy(Policy):
         If the parts do not fit each other or the rules.
     """
 
-    predictor: Layers
-    chooser: Layers
-    scaling: Scaling
+    predictor: Layers  # with an output for each class
+    chooser: Layers  # with an output for each acquisition
+    scaling: Scaling  # applied to the raw values before they are clipped to [-10, 10]
     limits: StopLimits
     rules: Rules
 

@@ -10,37 +10,21 @@ from numpy.typing import NDArray
 
 
 class StopLimits(NamedTuple):
-    """A policy goes on while its need is above the threshold and fewer acquisitions are made than the longest.
-
-    Attributes
-    ----------
-    threshold : float
-    longest : int
-    """
+    """A policy goes on while its need is above the threshold and fewer acquisitions are made than the longest."""
 
     threshold: float
     longest: int
 
 
 class HeldOutStates(NamedTuple):
-    """The states of held-out rows after 0, 1, ... acquisitions; a row that ends early stays in its last state.
+    """The states of held-out rows after 0, 1, ... acquisitions; a row that ends early stays in its last state."""
 
-    Attributes
-    ----------
-    need : float64 (n_rows, n_states), by which the policy decides whether to go on
-    error_cost : float64 (n_rows, n_states), of the answer in each state
-    spent : float64 (n_rows, n_states), total price so far, in the unit of ``costs``
-    n_features : float64 (n_rows, n_states)
-    lengths : int64 (n_rows,), the number of acquisitions after which a row ends
-    weight : float64 (n_rows,), of sum 1
-    """
-
-    need: NDArray[np.float64]
-    error_cost: NDArray[np.float64]
-    spent: NDArray[np.float64]
-    n_features: NDArray[np.float64]
-    lengths: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    need: NDArray[np.float64]  # (n_rows, n_states), by which the policy decides whether to go on
+    error_cost: NDArray[np.float64]  # (n_rows, n_states), of the answer in each state
+    spent: NDArray[np.float64]  # (n_rows, n_states), total price so far, in the unit of ``costs``
+    n_features: NDArray[np.float64]  # (n_rows, n_states)
+    lengths: NDArray[np.int64]  # (n_rows,), the number of acquisitions after which a row ends
+    weight: NDArray[np.float64]  # (n_rows,), of sum 1
 
     def ends(self, limits: StopLimits) -> NDArray[np.int64]:
         """The number of acquisitions after which each row is answered, int64 (n_rows,)."""

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from agents.deep.network import scale_and_clip
-from agents.policy import acquisition_of_features
 from baselines.neural.policy import Layers
 from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules
@@ -37,43 +36,24 @@ _one_training = threading.Lock()  # PyTorch's number of threads and its random g
 
 
 class TrainingSettings(NamedTuple):
-    """How long networks of which size are trained.
+    """How long networks of which size are trained."""
 
-    Attributes
-    ----------
-    hidden : widths of the hidden layers of both networks
-    longest : int, acquisitions of a row in training
-    n_epochs : int, passes through the rows in a round, at most
-    batch_size : int, or None for the default
-    learning_rate : float
-    seed : int
-    """
-
-    hidden: tuple[int, ...]
-    longest: int
-    n_epochs: int
-    batch_size: int | None
+    hidden: tuple[int, ...]  # widths of the hidden layers of both networks
+    longest: int  # acquisitions of a row in training
+    n_epochs: int  # passes through the rows in a round, at most
+    batch_size: int | None  # None for the default
     learning_rate: float
     seed: int
 
 
 class TensorRows(NamedTuple):
-    """Rows as tensors.
+    """Rows as tensors."""
 
-    Attributes
-    ----------
-    values : float32 (n, n_features), scaled, 0 where missing
-    observed : float32 (n, n_features), 1 where a value is not missing
-    available : bool (n, n_acquisitions)
-    y : int64 (n,)
-    weight : float32 (n,), of mean 1
-    """
-
-    values: Tensor
-    observed: Tensor
-    available: Tensor
-    y: Tensor
-    weight: Tensor
+    values: Tensor  # float32 (n, n_features), scaled, 0 where missing
+    observed: Tensor  # float32 (n, n_features), 1 where a value is not missing
+    available: Tensor  # bool (n, n_acquisitions)
+    y: Tensor  # int64 (n,)
+    weight: Tensor  # float32 (n,), of mean 1
 
     @classmethod
     def of(cls, X: NDArray, y: NDArray[np.int64], weight: NDArray[np.float64], scaling: Scaling, rules: Rules) -> Self:
@@ -97,20 +77,12 @@ class TensorRows(NamedTuple):
 
 
 class Visited(NamedTuple):
-    """States of a batch of n rows along their acquisitions, from the empty state.
+    """States of a batch of n rows along their acquisitions, from the empty state."""
 
-    Attributes
-    ----------
-    taken : float32 (n_states, n, n_acquisitions), 1 for those made
-    legal : bool (n_states - 1, n, n_acquisitions), in all but the last state; none where a row has ended
-    prices : float32 (n_states - 1, n, n_acquisitions), those to divide by, relative to the mean price
-    choice : int64 (n_states - 1, n), where a row goes on
-    """
-
-    taken: Tensor
-    legal: Tensor
-    prices: Tensor
-    choice: Tensor
+    taken: Tensor  # float32 (n_states, n, n_acquisitions), 1 for those made
+    legal: Tensor  # bool (n_states - 1, n, n_acquisitions), in all but the last state; none where a row has ended
+    prices: Tensor  # float32 (n_states - 1, n, n_acquisitions), those to divide by, relative to the mean price
+    choice: Tensor  # int64 (n_states - 1, n), where a row goes on
 
 
 class JointTraining(ABC):
@@ -133,7 +105,7 @@ class JointTraining(ABC):
         settings: TrainingSettings,
     ) -> None:
         self.rows, self.held_out, self.rules, self.settings = rows, held_out, rules, settings
-        self.acquisition = torch.from_numpy(acquisition_of_features(rules))
+        self.acquisition = torch.from_numpy(rules.acquisition_of_features)
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.rng = np.random.default_rng(settings.seed)
         given = rules.costs if rules.related is None else np.minimum(rules.costs, rules.unrelated_costs)

@@ -10,20 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 
 class ColumnGroups(NamedTuple):
-    """A partition of the columns; each group is contiguous in ``order``.
+    """A partition of the columns; each group is contiguous in ``order``."""
 
-    Attributes
-    ----------
-    order : ndarray of shape (n_features,), int64
-        Column number at each place; group g has the places ``first[g]`` to ``first[g + 1]``.
-    first : ndarray of shape (n_groups + 1,), int64
-    weights : ndarray of shape (n_groups,), float64
-        v_g, the factors of lam2.
-    """
-
+    # (n_features,), column number at each place; group g has the places ``first[g]`` to ``first[g + 1]``
     order: NDArray[np.int64]
-    first: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    first: NDArray[np.int64]  # (n_groups + 1,)
+    weights: NDArray[np.float64]  # (n_groups,), v_g, the factors of lam2
 
     @property
     def sizes(self) -> NDArray[np.int64]:

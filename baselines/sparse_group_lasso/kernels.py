@@ -20,26 +20,14 @@ MAX_SQUARED_RATIO = 1e8  # of (lam2 / lam1)^2; above it, the dual norm is comput
 
 
 class Blocks(NamedTuple):
-    """The table in blocks of columns, one per group, and the data that a step on a block needs.
+    """The table in blocks of columns, one per group, and the data that a step on a block needs."""
 
-    Attributes
-    ----------
-    XT : ndarray of shape (n_features, n_samples), float64
-    first : ndarray of shape (n_groups + 1,), int64
-        The columns of group g are ``first[g]`` to ``first[g + 1]``.
-    gram : ndarray of float64
-        The Gram matrices, concatenated.
-    gram_first : ndarray of shape (n_groups,), int64
-        Start of each group's Gram matrix in ``gram``; -1 for a group without one.
-    bound : ndarray of shape (n_groups,), float64
-        An upper bound on the largest eigenvalue of X_g'X_g.
-    """
-
-    XT: NDArray[np.float64]
-    first: NDArray[np.int64]
-    gram: NDArray[np.float64]
+    XT: NDArray[np.float64]  # (n_features, n_samples)
+    first: NDArray[np.int64]  # (n_groups + 1,), the columns of group g are ``first[g]`` to ``first[g + 1]``
+    gram: NDArray[np.float64]  # the Gram matrices, concatenated
+    # (n_groups,), start of each group's Gram matrix in ``gram``; -1 for a group without one
     gram_first: NDArray[np.int64]
-    bound: NDArray[np.float64]
+    bound: NDArray[np.float64]  # (n_groups,), an upper bound on the largest eigenvalue of X_g'X_g
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
@@ -333,25 +321,13 @@ def _update_residual(blocks, g, w, old, r):
 
 
 class EigenBlocks(NamedTuple):
-    """The table in blocks of columns, and X_g'DX_g = V diag(d) V' of each group that was prepared.
+    """The table in blocks of columns, and X_g'DX_g = V diag(d) V' of each group that was prepared."""
 
-    Attributes
-    ----------
-    XT, first
-        As in ``Blocks``.
-    values : ndarray of shape (n_features,), float64
-        The eigenvalues d of each group, in increasing order.
-    vectors : ndarray of float64
-        The matrices V, concatenated.
-    vectors_first : ndarray of shape (n_groups,), int64
-        Start of each group's V in ``vectors``.
-    """
-
-    XT: NDArray[np.float64]
+    XT: NDArray[np.float64]  # as in ``Blocks``
     first: NDArray[np.int64]
-    values: NDArray[np.float64]
-    vectors: NDArray[np.float64]
-    vectors_first: NDArray[np.int64]
+    values: NDArray[np.float64]  # (n_features,), the eigenvalues d of each group, in increasing order
+    vectors: NDArray[np.float64]  # the matrices V, concatenated
+    vectors_first: NDArray[np.int64]  # (n_groups,), start of each group's V in ``vectors``
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)

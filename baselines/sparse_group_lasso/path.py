@@ -18,20 +18,12 @@ from fsgym.support.threads import one_blas_thread
 
 
 class SGLPath(NamedTuple):
-    """Solutions along a path.
+    """Solutions along a path."""
 
-    Attributes
-    ----------
-    coefs : ndarray of shape (n_penalties, n_features), float64
-    intercepts : ndarray of shape (n_penalties,), float64
-    dual_gaps : ndarray of shape (n_penalties,), float64, in units of the objective
-    n_iters : ndarray of shape (n_penalties,), int64
-    """
-
-    coefs: NDArray[np.float64]
-    intercepts: NDArray[np.float64]
-    dual_gaps: NDArray[np.float64]
-    n_iters: NDArray[np.int64]
+    coefs: NDArray[np.float64]  # (n_penalties, n_features)
+    intercepts: NDArray[np.float64]  # (n_penalties,)
+    dual_gaps: NDArray[np.float64]  # (n_penalties,), in units of the objective
+    n_iters: NDArray[np.int64]  # (n_penalties,)
 
 
 def centred(X: NDArray, y: NDArray, fit_intercept: bool) -> tuple[NDArray, NDArray, NDArray, float]:

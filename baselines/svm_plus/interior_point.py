@@ -35,19 +35,13 @@ class Iterate(NamedTuple):
 
 
 class Residuals(NamedTuple):
-    """Residuals of the optimality conditions, and the dual objective.
+    """Residuals of the optimality conditions, and the dual objective."""
 
-    Attributes
-    ----------
-    margin, slack : ndarray of shape (n_samples,), of the two constraints
-    dual : ndarray, of stationarity
-    value : float, the dual objective in units of C
-    """
-
+    # (n_samples,), of the two constraints
     margin: FloatVector
     slack: FloatVector
-    dual: FloatVector
-    value: float
+    dual: FloatVector  # of stationarity
+    value: float  # the dual objective in units of C
 
 
 class ProblemForm(Protocol):

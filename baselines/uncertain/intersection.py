@@ -138,22 +138,11 @@ def _add_functions(XT, knots, below, above, scores):
 
 
 class IntersectionMachine(NamedTuple):
-    """f(t) = sum_i c_i sum_j min(x_ij, t_j) + b as a sum of one piecewise linear function per column.
+    """f(t) = sum_i c_i sum_j min(x_ij, t_j) + b as a sum of one piecewise linear function per column."""
 
-    Attributes
-    ----------
-    knots : ndarray of shape (n_features, n_support), float64
-        Values of the support vectors, sorted in each column.
-    below : ndarray of shape (n_features, n_support + 1), float64
-        The sum of c_i x_ij over the first knots.
-    above : ndarray of shape (n_features, n_support + 1), float64
-        The sum of c_i over the other knots, the factor of t_j.
-    intercept : float
-    """
-
-    knots: NDArray[np.float64]
-    below: NDArray[np.float64]
-    above: NDArray[np.float64]
+    knots: NDArray[np.float64]  # (n_features, n_support), values of the support vectors, sorted in each column
+    below: NDArray[np.float64]  # (n_features, n_support + 1), the sum of c_i x_ij over the first knots
+    above: NDArray[np.float64]  # (n_features, n_support + 1), the sum of c_i over the other knots, the factor of t_j
     intercept: float
 
     @classmethod

@@ -51,31 +51,20 @@ ANY_NUMBER = float(np.finfo(np.float32).max)  # the threshold of a node that onl
 
 
 class ActionTree(NamedTuple):
-    """A binary tree whose leaves are actions. A value at most ``threshold`` goes left.
+    """A binary tree whose leaves are actions. A value at most ``threshold`` goes left."""
 
-    Attributes
-    ----------
-    feature : int64 (n_nodes,), the feature that a node compares; -1 at a leaf
-    threshold : float64 (n_nodes,)
-    left, right : int64 (n_nodes,), numbers of the next nodes
-    action : int64 (n_nodes,), acquisition, or number of acquisitions plus class code; at leaves only
-    missing_left : bool (n_nodes,), where a row without the value goes
-    may_miss : bool, whether the tree was made from cases without some value
-    exact : bool
-        Whether these are the policy's own conditions: its action depends on one known value, and the tree was measured
-        on the policy. Otherwise the tree imitates the policy's action in the cases that it was made from.
-    agreement : float, the share of those cases in which the tree chooses the policy's action
-    """
-
-    feature: NDArray[np.int64]
-    threshold: NDArray[np.float64]
+    feature: NDArray[np.int64]  # (n_nodes,), the feature that a node compares; -1 at a leaf
+    threshold: NDArray[np.float64]  # (n_nodes,)
+    # (n_nodes,), numbers of the next nodes
     left: NDArray[np.int64]
     right: NDArray[np.int64]
-    action: NDArray[np.int64]
-    missing_left: NDArray[np.bool_]
-    may_miss: bool
+    action: NDArray[np.int64]  # (n_nodes,), acquisition, or number of acquisitions plus class code; at leaves only
+    missing_left: NDArray[np.bool_]  # (n_nodes,), where a row without the value goes
+    may_miss: bool  # whether the tree was made from cases without some value
+    # whether these are the policy's own conditions: its action depends on one known value, and the tree was measured on
+    # the policy. Otherwise the tree imitates the policy's action in the cases that it was made from.
     exact: bool
-    agreement: float
+    agreement: float  # the share of those cases in which the tree chooses the policy's action
 
     @classmethod
     def always(cls, action: int, exact: bool = True, agreement: float = 1.0) -> Self:

@@ -15,20 +15,13 @@ SEED_OF_NAMES = 20  # of the random names of acquisitions
 
 @dataclass(frozen=True)
 class AskedCases:
-    """The questions of n cases, in the order of the user; L is the largest number of questions.
+    """The questions of n cases, in the order of the user; L is the largest number of questions."""
 
-    Attributes
-    ----------
-    asked : int64 (n, L), the acquisition asked for at each step, then -1
-    brought : bool (n, L), whether it brought a value
-    answers : int64 (n,), class codes
-    state : uint64 (n, L + 1)
-        A name of what is known, and what is known to be unavailable, before each step: equal states have equal names.
-    """
-
-    asked: NDArray[np.int64]
-    brought: NDArray[np.bool_]
-    answers: NDArray[np.int64]
+    asked: NDArray[np.int64]  # (n, L), the acquisition asked for at each step, then -1
+    brought: NDArray[np.bool_]  # (n, L), whether it brought a value
+    answers: NDArray[np.int64]  # (n,), class codes
+    # (n, L + 1), a name of what is known, and what is known to be unavailable, before each step: equal states have
+    # equal names
     state: NDArray[np.uint64]
 
     @property

@@ -28,27 +28,17 @@ MAX_PROBED = 200  # cases of a box in which the policy is asked what it does if 
 
 
 class Box(NamedTuple):
-    """A state in which the policy asks for one acquisition.
+    """A state in which the policy asks for one acquisition."""
 
-    Attributes
-    ----------
-    known : tuple of int, acquisitions with a value, rising
-    unavailable : tuple of int, acquisitions asked for without a value, rising
-    question : int, the acquisition asked for
-    answered : ActionTree, of the next action once it has a value
-    unknown : ActionTree, of the next action if it has none
-    shares : mapping of (whether the question was answered, leaf of the choice) -> tuple of float
-        What the policy believes of the classes there, as a mean over cases from which the chart was made.
-    n_cases : int, cases from which the box was made
-    """
-
-    known: tuple[int, ...]
-    unavailable: tuple[int, ...]
-    question: int
-    answered: ActionTree
-    unknown: ActionTree
+    known: tuple[int, ...]  # acquisitions with a value, rising
+    unavailable: tuple[int, ...]  # acquisitions asked for without a value, rising
+    question: int  # the acquisition asked for
+    answered: ActionTree  # of the next action once it has a value
+    unknown: ActionTree  # of the next action if it has none
+    # mapping of (whether the question was answered, leaf of the choice) -> tuple of float, what the policy believes of
+    # the classes there, as a mean over cases from which the chart was made
     shares: Mapping[tuple[bool, int], tuple[float, ...]]
-    n_cases: int
+    n_cases: int  # cases from which the box was made
 
     @property
     def n_before(self) -> int:

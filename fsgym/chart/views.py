@@ -112,71 +112,39 @@ def _levels_text(limits: list[Limit], column: Column) -> str:
 
 
 class Branch(NamedTuple):
-    """One way on from a box.
+    """One way on from a box."""
 
-    Attributes
-    ----------
-    answered : bool, False if the question has no answer
-    condition : str, "" if there is none
-    share : float or None, of the cases at the box that take it; None if the question had an answer in all of them
-    goes_to : int or None, number of the next box
-    answer : label or None, the answer where it ends
-    cut : str, the acquisition that the policy would ask for where the chart answers; "" elsewhere
-    wrong : float or None, the share of wrong answers among the cases that end here; None for a numeric target
-    paid : tuple of float or None, the smallest and largest total price of the cases that take it
-    """
-
-    answered: bool
-    condition: str
-    share: float | None
-    goes_to: int | None
-    answer: Any
-    cut: str
-    wrong: float | None
-    paid: tuple[float, float] | None
+    answered: bool  # false if the question has no answer
+    condition: str  # "" if there is none
+    share: float | None  # of the cases at the box that take it; None if the question had an answer in all of them
+    goes_to: int | None  # number of the next box
+    answer: Any  # label or None, the answer where it ends
+    cut: str  # the acquisition that the policy would ask for where the chart answers; "" elsewhere
+    wrong: float | None  # the share of wrong answers among the cases that end here; None for a numeric target
+    paid: tuple[float, float] | None  # the smallest and largest total price of the cases that take it
 
 
 class Row(NamedTuple):
-    """A line of a box: a condition, indented below one that holds, too.
+    """A line of a box: a condition, indented below one that holds, too."""
 
-    Attributes
-    ----------
-    depth : int, from 0
-    condition : str
-    branch : int or None, the index of the branch that it completes; None where further conditions follow
-    """
-
-    depth: int
+    depth: int  # from 0
     condition: str
-    branch: int | None
+    branch: int | None  # the index of the branch that it completes; None where further conditions follow
 
 
 class BoxView(NamedTuple):
-    """One box.
+    """One box."""
 
-    Attributes
-    ----------
-    number : int, from 1
-    known, unavailable : tuple of str, acquisitions
-    question : str
-    price : tuple of float, the smallest and largest price of the question
-    share : float, of all cases
-    classes : tuple of float, shares of the classes at the box; empty if classes are not given
-    branches : tuple of Branch, the last of them for an answer that is unknown
-    rows : tuple of Row, the conditions of the branches in their order, as a person reads them
-    note : str, how far the conditions imitate the policy; "" where they are its own
-    """
-
-    number: int
-    known: tuple[str, ...]
-    unavailable: tuple[str, ...]
+    number: int  # from 1
+    known: tuple[str, ...]  # acquisitions
+    unavailable: tuple[str, ...]  # acquisitions
     question: str
-    price: tuple[float, float]
-    share: float
-    classes: tuple[float, ...]
-    branches: tuple[Branch, ...]
-    rows: tuple[Row, ...]
-    note: str
+    price: tuple[float, float]  # the smallest and largest price of the question
+    share: float  # of all cases
+    classes: tuple[float, ...]  # shares of the classes at the box; empty if classes are not given
+    branches: tuple[Branch, ...]  # the last of them for an answer that is unknown
+    rows: tuple[Row, ...]  # the conditions of the branches in their order, as a person reads them
+    note: str  # how far the conditions imitate the policy; "" where they are its own
 
 
 class ChartTerms(NamedTuple):

@@ -30,24 +30,14 @@ class Passage(NamedTuple):
 
 
 class Way(NamedTuple):
-    """Cases that go the same way through a chart.
+    """Cases that go the same way through a chart."""
 
-    Attributes
-    ----------
-    passages : tuple of Passage, in their order
-    code : int, their class; -1 if it is not given
-    policy_answer : int, the policy's answer in them, a class code, or n_classes where it refers
-    policy_acquired : tuple of int, the acquisitions of the policy that brought a value, rising
-    policy_paid : float, what the policy pays in them
-    n : int, how many there are
-    """
-
-    passages: tuple[Passage, ...]
-    code: int
-    policy_answer: int
-    policy_acquired: tuple[int, ...]
-    policy_paid: float
-    n: int
+    passages: tuple[Passage, ...]  # in their order
+    code: int  # their class; -1 if it is not given
+    policy_answer: int  # the policy's answer in them, a class code, or n_classes where it refers
+    policy_acquired: tuple[int, ...]  # the acquisitions of the policy that brought a value, rising
+    policy_paid: float  # what the policy pays in them
+    n: int  # how many there are
 
     def to_json(self) -> list[Any]:
         return [[list(p) for p in self.passages], *self[1:3], list(self.policy_acquired), *self[4:]]
@@ -128,29 +118,23 @@ def ways_of(
 
 
 class ChartFigures(NamedTuple):
-    """What cases do in the first boxes of a chart.
+    """What cases do in the first boxes of a chart."""
 
-    Attributes
-    ----------
-    n : int, number of cases
-    arrivals : mapping of box -> int64 (n_classes + 1,), the cases of each class that come to it, last those without one
-    branches : mapping of (box, whether answered, leaf) -> the cases of each class that take it, as in ``arrivals``; and
-        the smallest and the largest total price paid by them, up to the next box or the answer
-    price : mapping of box -> tuple of float, the smallest and largest price of its question
-    loss, policy_loss : float, mean error cost plus ``lam`` times the mean price; NaN if classes are not given
-    paid, policy_paid : float, mean price
-    same : float, the share of cases in which the policy gives the same answer and acquires the same
-    """
-
-    n: int
+    n: int  # number of cases
+    # mapping of box -> int64 (n_classes + 1,), the cases of each class that come to it, last those without one
     arrivals: Mapping[int, NDArray[np.int64]]
+    # mapping of (box, whether answered, leaf) -> the cases of each class that take it, as in ``arrivals``; and the
+    # smallest and the largest total price paid by them, up to the next box or the answer
     branches: Mapping[tuple[int, bool, int], tuple[NDArray[np.int64], tuple[float, float]]]
+    # mapping of box -> tuple of float, the smallest and largest price of its question
     price: Mapping[int, tuple[float, float]]
+    # mean error cost plus ``lam`` times the mean price; NaN if classes are not given
     loss: float
     policy_loss: float
+    # mean price
     paid: float
     policy_paid: float
-    same: float
+    same: float  # the share of cases in which the policy gives the same answer and acquires the same
 
 
 def answer_of(structure: Structure, rules: Rules, box: int, brought: bool, leaf: int) -> int:

@@ -117,24 +117,14 @@ class DataOrigin(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelData:
-    """A model file and how data for it are read.
+    """A model file and how data for it are read."""
 
-    Attributes
-    ----------
-    path : Path of the model file
-    classifier : of ``agents``
-    given : Reading, the options of the command
-    trained_on : DataOrigin, or None if the file does not say
-    columns : Columns of the model; odd cells of those that --numeric names are missing
-    case_price : dict of str to str
-        The column of the prices of each acquisition: that of the command, or else of the training; may be empty.
-    """
-
-    path: Path
-    classifier: Any
-    given: Reading
-    trained_on: DataOrigin | None
-    columns: Columns
+    path: Path  # of the model file
+    classifier: Any  # of ``agents``
+    given: Reading  # the options of the command
+    trained_on: DataOrigin | None  # DataOrigin, or None if the file does not say
+    columns: Columns  # of the model; odd cells of those that --numeric names are missing
+    # the column of the prices of each acquisition: that of the command, or else of the training; may be empty
     case_price: Mapping[str, str]
 
     @classmethod
@@ -318,28 +308,16 @@ def _refuse_contradictions(given: Reading, columns: Columns, path: Path) -> None
 
 @dataclass(frozen=True)
 class LabelledData:
-    """Data with labels in the columns and classes of a model.
+    """Data with labels in the columns and classes of a model."""
 
-    Attributes
-    ----------
-    loaded : LoadedDataset, all rows
-    reading : Reading, how they were read
-    training : int64, the numbers of the rows that were used in training, as far as is known
-    default_split : str, the part to evaluate on
-    remark : str, what is known of the training rows otherwise
-    classifier : that for these columns
-    rows : DataFrame, all rows as in the table, of the columns of the model
-    columns : tuple of str, the columns of the table
-    """
-
-    loaded: LoadedDataset
-    reading: Reading
-    training: NDArray[np.int64]
-    default_split: str
-    remark: str
-    classifier: Any
-    rows: pd.DataFrame
-    columns: tuple[str, ...]
+    loaded: LoadedDataset  # all rows
+    reading: Reading  # how they were read
+    training: NDArray[np.int64]  # the numbers of the rows that were used in training, as far as is known
+    default_split: str  # the part to evaluate on
+    remark: str  # what is known of the training rows otherwise
+    classifier: Any  # that for these columns
+    rows: pd.DataFrame  # all rows as in the table, of the columns of the model
+    columns: tuple[str, ...]  # the columns of the table
 
     def rows_and_labels(self, rows: NDArray[np.int64]) -> tuple[pd.DataFrame, tuple[str, ...], NDArray]:
         """Some rows as ``ModelData.compare`` takes them; of ``Blocks`` those of the sketch."""

@@ -145,26 +145,16 @@ class ExpectedCostClassifier(ClassifierMixin, BaseEstimator):
 
 @dataclass(frozen=True)
 class ComparedMethod:
-    """A method and its settings.
+    """A method and its settings."""
 
-    Attributes
-    ----------
-    name : str, in the table of results
-    title : str, in figures and reports
-    candidates : tuple of estimators, unfitted, or ``PolicyFactory``, one per setting; the policy where ``fitted``
-    params : tuple of dict, the parameters in which the settings differ, one per candidate
-    fitted : bool, whether it was trained before and is only evaluated
-    imputed : bool, whether missing values are replaced by means for at least one candidate
-    caution : str, what must be said of all its figures; "" for nothing
-    """
-
-    name: str
-    title: str
+    name: str  # in the table of results
+    title: str  # in figures and reports
+    # tuple of estimators, unfitted, or ``PolicyFactory``, one per setting; the policy where ``fitted``
     candidates: tuple[Any, ...]
-    params: tuple[dict[str, Any], ...]
-    fitted: bool = False
-    imputed: bool = False
-    caution: str = ""
+    params: tuple[dict[str, Any], ...]  # the parameters in which the settings differ, one per candidate
+    fitted: bool = False  # whether it was trained before and is only evaluated
+    imputed: bool = False  # whether missing values are replaced by means for at least one candidate
+    caution: str = ""  # what must be said of all its figures; "" for nothing
 
 
 def compared_methods(

@@ -193,20 +193,12 @@ LEVELS_IN_MESSAGE = 12  # of a column, in a message
 
 
 class UnmatchedCells(NamedTuple):
-    """The cells of a column that have none of its levels.
+    """The cells of a column that have none of its levels."""
 
-    Attributes
-    ----------
-    texts : tuple of str, the distinct ones
-    n_cells : int, how many there are
-    n_given : int, the cells with a value
-    n_rows : int, all cells
-    """
-
-    texts: tuple[str, ...]
-    n_cells: int
-    n_given: int
-    n_rows: int
+    texts: tuple[str, ...]  # the distinct ones
+    n_cells: int  # how many there are
+    n_given: int  # the cells with a value
+    n_rows: int  # all cells
 
     def sentence(self, name: str, levels: Sequence[str]) -> str:
         """What a warning says of them.

@@ -28,20 +28,12 @@ def duplicate_groups(X: NDArray[np.float32]) -> NDArray[np.int64]:
 
 
 class RepeatedRows(NamedTuple):
-    """Rows that have the values of an earlier row.
-
-    Attributes
-    ----------
-    n_rows : int
-    n_repeated : int, rows whose features are those of an earlier row
-    n_same_class : int, those of them whose class is that of such an earlier row, too; 0 without a target
-    left_out : tuple of str, columns that were not compared, as identifiers are not
-    """
+    """Rows that have the values of an earlier row."""
 
     n_rows: int
-    n_repeated: int
-    n_same_class: int
-    left_out: tuple[str, ...]
+    n_repeated: int  # rows whose features are those of an earlier row
+    n_same_class: int  # those of them whose class is that of such an earlier row, too; 0 without a target
+    left_out: tuple[str, ...]  # columns that were not compared, as identifiers are not
 
 
 def codes_of(column: pd.Series) -> NDArray[np.int64]:

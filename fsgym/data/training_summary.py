@@ -35,63 +35,39 @@ COLUMNS_SAID, MAX_ROWS = 3, 2**53  # columns that the sentence explains; rows th
 
 
 class ColumnSummary(NamedTuple):
-    """One column in the rows of a training.
-
-    Attributes
-    ----------
-    name : str
-    n_acquired : int, the rows for which the model acquires it
-    n_missing : int, the rows without a value
-    cuts : tuple of float
-        Of numbers: some values in rising order, from the lowest to the highest, less the offset of the column.
-    counts : tuple of int
-        Of numbers the rows with a value of at most each cut, otherwise the rows of each level; of bools False and True.
-    """
+    """One column in the rows of a training."""
 
     name: str
-    n_acquired: int
-    n_missing: int
+    n_acquired: int  # the rows for which the model acquires it
+    n_missing: int  # the rows without a value
+    # of numbers: some values in rising order, from the lowest to the highest, less the offset of the column
     cuts: tuple[float, ...]
+    # of numbers the rows with a value of at most each cut, otherwise the rows of each level; of bools False and True
     counts: tuple[int, ...]
 
 
 class Difference(NamedTuple):
-    """How one column of other rows differs from the training rows, or their classes.
+    """How one column of other rows differs from the training rows, or their classes."""
 
-    Attributes
-    ----------
-    column : str, "" for the classes
-    kinds : tuple of str
-        "values" (their distribution), "range" (values outside it), "levels" (their shares), "new level", "missing",
-        "classes"
-    p_value : float, the lowest of the tests of this column, corrected for all tests of the batch
-    n_rows : int, the rows that show it: outside the range, of a new level, without a value; else all
-    factor : float or None, by which the values were multiplied, as it looks
-    text : str, what differs in words
-    """
-
-    column: str
+    column: str  # "" for the classes
+    # "values" (their distribution), "range" (values outside it), "levels" (their shares), "new level", "missing",
+    # "classes"
     kinds: tuple[str, ...]
-    p_value: float
-    n_rows: int
-    factor: float | None
-    text: str
+    p_value: float  # the lowest of the tests of this column, corrected for all tests of the batch
+    n_rows: int  # the rows that show it: outside the range, of a new level, without a value; else all
+    factor: float | None  # by which the values were multiplied, as it looks
+    text: str  # what differs in words
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How other rows differ from those that trained a model.
+    """How other rows differ from those that trained a model."""
 
-    Attributes
-    ----------
-    n_rows, n_columns, n_tests : int, what was compared
-    differences : tuple of Difference, columns first that the model acquires most often; none where nothing differs
-    """
-
+    # what was compared
     n_rows: int
     n_columns: int
     n_tests: int
-    differences: tuple[Difference, ...]
+    differences: tuple[Difference, ...]  # columns first that the model acquires most often; none where nothing differs
 
     def sentence(self, what: str) -> str:
         """What differs, on one line; "" if nothing does. ``what`` names the rows, as the file."""

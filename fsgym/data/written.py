@@ -77,17 +77,12 @@ class WrittenNumber(NamedTuple):
 
 
 class Signs(NamedTuple):
-    """What texts show of how numbers are written: for each sign an example.
+    """What texts show of how numbers are written: for each sign an example."""
 
-    Attributes
-    ----------
-    decimals, thousands : where nothing else is possible, as ``1,5`` and ``1,234,567``
-    unclear : that may be either, as ``1,007``
-    """
-
+    # where nothing else is possible, as ``1,5`` and ``1,234,567``
     decimals: dict[str, str]
     thousands: dict[str, str]
-    unclear: dict[str, str]
+    unclear: dict[str, str]  # that may be either, as ``1,007``
 
 
 def are_plain(texts: Iterable[str]) -> bool:
@@ -189,16 +184,10 @@ def _separator(sign: str) -> str:
 
 
 class Remarks(NamedTuple):
-    """What was read of the columns of a table that is not plain, by name.
+    """What was read of the columns of a table that is not plain, by name."""
 
-    Attributes
-    ----------
-    marks : the per cent or currency sign of a column's numbers
-    censored : how many cells had a limit, and an example
-    """
-
-    marks: dict[str, str]
-    censored: dict[str, tuple[int, str]]
+    marks: dict[str, str]  # the per cent or currency sign of a column's numbers
+    censored: dict[str, tuple[int, str]]  # how many cells had a limit, and an example
 
 
 def read_written(cells: pd.Series, writing: Writing, is_number: bool, remarks: Remarks) -> pd.Series:

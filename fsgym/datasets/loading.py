@@ -37,17 +37,11 @@ SPLIT_NAMES = ("all", "train", "test")
 
 
 class FoundDataset(NamedTuple):
-    """Where a data set comes from.
+    """Where a data set comes from."""
 
-    Attributes
-    ----------
-    kind : {"embedded", "openml", "file", "folder", "generated"}
-    name : str, its name there, or its path
-    folder, record : Path and dict, the folder with its record of the data set; otherwise None
-    """
-
-    kind: str
-    name: str
+    kind: str  # {"embedded", "openml", "file", "folder", "generated"}
+    name: str  # its name there, or its path
+    # Path and dict, the folder with its record of the data set; otherwise None
     folder: Path | None = None
     record: dict | None = None
 

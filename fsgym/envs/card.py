@@ -32,30 +32,21 @@ BELIEF, CORRECT, WRONG, UNANSWERED = (59, 111, 182), (27, 120, 55), (178, 24, 43
 
 
 class Card(NamedTuple):
-    """What a card shows.
+    """What a card shows."""
 
-    Attributes
-    ----------
-    title, spent, summary : str, the first line, its right end, and the line below
-    errors : str, the costs of errors in words; "" where each wrong answer costs 1
-    known : sequence of (str, str), each acquisition with its values, and its price, in their order
-    picture : uint8 (rows, columns, 3), the features as cells or pixels
-    caption : str, what the picture shows
-    belief : sequence of (str, float), each class with its probability; empty where there is no belief
-    last : str, the last step
-    correct : bool, or None; whether the answer is correct; None before the answer
-    """
-
+    # the first line, its right end, and the line below
     title: str
     spent: str
     summary: str
-    errors: str
+    errors: str  # the costs of errors in words; "" where each wrong answer costs 1
+    # sequence of (str, str), each acquisition with its values, and its price, in their order
     known: Sequence[tuple[str, str]]
-    picture: NDArray[np.uint8]
-    caption: str
+    picture: NDArray[np.uint8]  # (rows, columns, 3), the features as cells or pixels
+    caption: str  # what the picture shows
+    # sequence of (str, float), each class with its probability; empty where there is no belief
     belief: Sequence[tuple[str, float]]
-    last: str
-    correct: bool | None
+    last: str  # the last step
+    correct: bool | None  # whether the answer is correct; None before the answer
 
 
 def draw_card(card: Card) -> NDArray[np.uint8]:

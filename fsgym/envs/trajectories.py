@@ -21,21 +21,13 @@ if TYPE_CHECKING:
 
 
 class EpisodeTable(NamedTuple):
-    """The rows of trajectories, to show them with names and values.
+    """The rows of trajectories, to show them with names and values."""
 
-    Attributes
-    ----------
-    X : float32 (n_samples, n_features)
-    rules : Rules
-    columns : Columns
-    classes : array (n_classes,)
-    case_costs : float64 (n_samples, J), or None; the prices of each row where ``rules`` have prices by case
-    """
-
-    X: NDArray[np.float32]
+    X: NDArray[np.float32]  # (n_samples, n_features)
     rules: Rules
     columns: Columns
-    classes: NDArray
+    classes: NDArray  # array (n_classes,)
+    # (n_samples, J), or None; the prices of each row where ``rules`` have prices by case
     case_costs: NDArray[np.float64] | None = None
 
 
@@ -125,6 +117,32 @@ class Trajectories:
         return pd.DataFrame(
             {name: pd.Series(list(column), dtype=types.get(name, object)) for name, column in zip(header, cells)}
         )
+
+
+class TrajectoryArrays(NamedTuple):
+    """Arrays of n rows that compiled code fills, see ``Trajectories``."""
+
+    order: NDArray[np.int32]
+    acquired: NDArray[np.bool_]
+    answers: NDArray[np.int64]
+    probabilities: NDArray[np.float64]  # (0, 0) for a policy without
+
+    @classmethod
+    def blank(cls, n: int, rules: Rules, *, with_probabilities: bool) -> TrajectoryArrays:
+        most = rules.n_acquisitions if rules.budget is None else min(rules.n_acquisitions, rules.budget)
+        return cls(
+            np.full((n, most), -1, np.int32),
+            np.zeros((n, rules.n_features), bool),
+            np.zeros(n, np.int64),
+            np.zeros((n, rules.n_classes) if with_probabilities else (0, 0)),
+        )
+
+    def filled(self) -> Trajectories:
+        """The trajectories, without the columns of ``order`` that no row reaches."""
+        longest = int((self.order >= 0).sum(axis=1).max(initial=0))
+        order, forfeited = self.order[:, :longest], np.zeros(len(self.order), bool)
+        proba = self.probabilities if self.probabilities.shape[1] else None
+        return Trajectories(order, self.acquired, self.answers, forfeited, probabilities=proba)
 
 
 def revealed_values(row: NDArray[np.float32], features: Sequence[int], columns: Columns) -> list[tuple[str, str]]:

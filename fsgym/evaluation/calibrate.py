@@ -47,23 +47,14 @@ class PathRecord(NamedTuple):
     """What a policy says at each step of n rows that go on past its stops, as far as anything can change.
 
     The steps of row i are ``first[i]`` to ``first[i + 1]``; there is at least one, and the last one is an answer.
-
-    Attributes
-    ----------
-    first : int64 (n + 1,)
-    stops : bool (n_steps,), whether the policy itself would stop there
-    answers : int64 (n_steps,), class codes; n_classes refers the row
-    probabilities : float64 (n_steps, n_classes)
-    lengths : int64 (n_steps,), how many acquisitions were made by then
-    order : int32 (n, longest), the acquisitions of each row, then -1
     """
 
-    first: NDArray[np.int64]
-    stops: NDArray[np.bool_]
-    answers: NDArray[np.int64]
-    probabilities: NDArray[np.float64]
-    lengths: NDArray[np.int64]
-    order: NDArray[np.int32]
+    first: NDArray[np.int64]  # (n + 1,)
+    stops: NDArray[np.bool_]  # (n_steps,), whether the policy itself would stop there
+    answers: NDArray[np.int64]  # (n_steps,), class codes; n_classes refers the row
+    probabilities: NDArray[np.float64]  # (n_steps, n_classes)
+    lengths: NDArray[np.int64]  # (n_steps,), how many acquisitions were made by then
+    order: NDArray[np.int32]  # (n, longest), the acquisitions of each row, then -1
 
     def ends(self, may_end: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The first step of each row where it may end, bool (n_steps,), or else its last one; int64 (n,)."""
@@ -145,22 +136,15 @@ def _share(value: Any, what: str) -> float:
 
 
 class CalibrationRows(NamedTuple):
-    """The labels of the rows of a ``PathRecord``, and how they are grouped.
+    """The labels of the rows of a ``PathRecord``, and how they are grouped."""
 
-    Attributes
-    ----------
-    y : int64 (n,), class codes
-    groups : int64 (n,), codes of the groups of rows whose mean is promised, such as patients; None for single rows
-    parts : int64 (n,), codes of the parts of the rows for each of which the risks are promised; None for all together
-    part_names : list of str
-    by : str, what the parts are, such as "ward"
-    """
-
-    y: NDArray[np.int64]
+    y: NDArray[np.int64]  # (n,), class codes
+    # (n,), codes of the groups of rows whose mean is promised, such as patients; None for single rows
     groups: NDArray[np.int64] | None = None
+    # (n,), codes of the parts of the rows for each of which the risks are promised; None for all together
     parts: NDArray[np.int64] | None = None
     part_names: Sequence[str] = ("",)
-    by: str = ""
+    by: str = ""  # what the parts are, such as "ward"
 
 
 class _Tested(NamedTuple):

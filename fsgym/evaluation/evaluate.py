@@ -65,20 +65,12 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
 
 
 class Sets(NamedTuple):
-    """What a policy did that acquires in no order.
+    """What a policy did that acquires in no order."""
 
-    Attributes
-    ----------
-    used : bool (n_samples, n_features), the features used for each row
-    answers : int64 (n_samples,), class codes
-    probabilities : float64 (n_samples, n_classes), or None
-    predicted : float64 (n_samples,), or None; the answers to a numeric target
-    """
-
-    used: NDArray[np.bool_]
-    answers: NDArray[np.int64]
-    probabilities: NDArray[np.float64] | None
-    predicted: NDArray[np.float64] | None
+    used: NDArray[np.bool_]  # (n_samples, n_features), the features used for each row
+    answers: NDArray[np.int64]  # (n_samples,), class codes
+    probabilities: NDArray[np.float64] | None  # (n_samples, n_classes), or None
+    predicted: NDArray[np.float64] | None  # (n_samples,), or None; the answers to a numeric target
 
 
 def play_policy(policy: Any, data: Any, y: Any, rules: Rules | None) -> tuple[Trajectories | Sets, Dataset, Rules]:

@@ -110,48 +110,27 @@ class Risk(NamedTuple):
 
 
 class RiskTest(NamedTuple):
-    """The test of one risk at the threshold that was chosen.
-
-    Attributes
-    ----------
-    risk : Risk
-    group : str, the value of ``by``, or ""
-    n : int, rows that count, or groups of rows
-    loss : float, the sum of their losses: the number of errors, of missed rows, or of mapped costs
-    p_value : float
-    """
+    """The test of one risk at the threshold that was chosen."""
 
     risk: Risk
-    group: str
-    n: int
-    loss: float
+    group: str  # the value of ``by``, or ""
+    n: int  # rows that count, or groups of rows
+    loss: float  # the sum of their losses: the number of errors, of missed rows, or of mapped costs
     p_value: float
 
 
 class WatchedRisk(NamedTuple):
-    """What is found of one risk on other rows, and the probability of so much where the promise is just kept.
-
-    Attributes
-    ----------
-    risk : Risk
-    n : int, the rows that count, or the groups of rows
-    loss : float, the sum of their losses: the errors, the missed or the referred rows, or mapped costs
-    p_value : float
-        That the sum is as high or higher: by the binomial distribution, or for means, of groups or of costs, by
-        betting. It is corrected for the number of risks (Bonferroni).
-    power : float, or None
-        The probability that twice the limit would be seen by the binomial test; None for means.
-    grouped : bool, whether means of groups count
-    refers : bool, whether the model may refer cases
-    """
+    """What is found of one risk on other rows, and the probability of so much where the promise is just kept."""
 
     risk: Risk
-    n: int
-    loss: float
+    n: int  # the rows that count, or the groups of rows
+    loss: float  # the sum of their losses: the errors, the missed or the referred rows, or mapped costs
+    # that the sum is as high or higher: by the binomial distribution, or for means, of groups or of costs, by betting.
+    # It is corrected for the number of risks (Bonferroni).
     p_value: float
-    power: float | None
-    grouped: bool
-    refers: bool
+    power: float | None  # the probability that twice the limit would be seen by the binomial test; None for means
+    grouped: bool  # whether means of groups count
+    refers: bool  # whether the model may refer cases
 
     @property
     def is_broken(self) -> bool:

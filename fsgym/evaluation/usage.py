@@ -20,18 +20,11 @@ if TYPE_CHECKING:
 
 
 class UsageShares(NamedTuple):
-    """Shares of the rows that use each acquisition.
+    """Shares of the rows that use each acquisition."""
 
-    Attributes
-    ----------
-    table : float64 (n_settings, J)
-    names : tuple of J str
-    unit : str, "features" or "acquisitions"
-    """
-
-    table: NDArray[np.float64]
-    names: tuple[str, ...]
-    unit: str
+    table: NDArray[np.float64]  # (n_settings, J)
+    names: tuple[str, ...]  # tuple of J str
+    unit: str  # "features" or "acquisitions"
 
 
 def usage_as_json(shares: Sequence[float], names: Sequence[str]) -> str:

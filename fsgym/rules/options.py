@@ -37,26 +37,16 @@ class RuleOptions(RuleOptionsButLam, total=False):
 
 
 class RuleOption(NamedTuple):
-    """One option of ``Rules``.
-
-    Attributes
-    ----------
-    name : str
-    default : its default value
-    form : str
-        The kind of its value: a "number", a "count" (whole number), a "flag" (bool), a "word" (one of ``words``) or
-        a "text"; "prices" of the acquisitions (or one of ``words``); "pairs" of related acquisitions, or which
-        acquisition "needs" which (both are matrices (J, J) in ``Rules``); costs of "errors", a matrix (c, c); "groups"
-        of features.
-    help : str, a sentence for the command line
-    words : tuple of str, the words that it may be
-    """
+    """One option of ``Rules``."""
 
     name: str
-    default: Any
+    default: Any  # its default value
+    # the kind of its value: a "number", a "count" (whole number), a "flag" (bool), a "word" (one of ``words``) or a
+    # "text"; "prices" of the acquisitions (or one of ``words``); "pairs" of related acquisitions, or which acquisition
+    # "needs" which (both are matrices (J, J) in ``Rules``); costs of "errors", a matrix (c, c); "groups" of features
     form: Form
-    help: str
-    words: tuple[str, ...] = ()
+    help: str  # a sentence for the command line
+    words: tuple[str, ...] = ()  # the words that it may be
 
 
 OPTIONS = (  # in the order of ``Rules``

@@ -452,6 +452,13 @@ class Rules:
         """The costliest class to answer for each true class, int64: the outcome of an illegal action."""
         return self.error_costs.argmax(axis=0)[true_classes]
 
+    @property
+    def acquisition_of_features(self) -> NDArray[np.int64]:
+        """The acquisition that reveals each feature, int64 (n_features,)."""
+        acquisition = np.empty(self.n_features, np.int64)
+        acquisition[self.tables.member] = np.repeat(np.arange(self.n_acquisitions), np.diff(self.tables.member_first))
+        return acquisition
+
     def acquisitions_of(self, acquired: ArrayLike) -> NDArray[np.bool_]:
         """The acquisitions, bool (n_samples, J), that reveal the features ``acquired`` (n_samples, n_features)."""
         acquired = np.asarray(acquired, dtype=bool)

@@ -104,27 +104,15 @@ class _MinuteLines:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Results, errors and timings of a list of tasks.
+    """Results, errors and timings of a list of tasks."""
 
-    Attributes
-    ----------
-    results : list of dict or None
-        In the order of the tasks; None for a task that failed or was not run.
-    errors : list of str or None
-        In the order of the tasks; the error message for a task that failed in this run.
-    timings : DataFrame
-        Columns key, cpu_seconds, wall_seconds, peak_mib; one row per task that was run, in this run or before.
-    interrupted : bool
-        Whether Ctrl-C ended the run before its last task.
-    n_stored : int
-        How many different tasks were finished by an earlier run, whose results are used.
-    """
-
-    results: list[dict[str, Any] | None]
+    results: list[dict[str, Any] | None]  # in the order of the tasks; None for a task that failed or was not run
+    # list of str or None, in the order of the tasks; the error message for a task that failed in this run
     errors: list[str | None]
+    # columns key, cpu_seconds, wall_seconds, peak_mib; one row per task that was run, in this run or before
     timings: pd.DataFrame
-    interrupted: bool
-    n_stored: int = 0
+    interrupted: bool  # whether Ctrl-C ended the run before its last task
+    n_stored: int = 0  # how many different tasks were finished by an earlier run, whose results are used
 
 
 def run_tasks(

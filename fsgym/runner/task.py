@@ -16,24 +16,16 @@ from fsgym.runner.fingerprint import fingerprint
 
 @dataclass(frozen=True)
 class Task:
-    """A function to call, with its arguments and its data.
+    """A function to call, with its arguments and its data."""
 
-    Attributes
-    ----------
-    call : str
-        ``"package.module:function"``, imported where the task runs. The function returns a dict of JSON values, with
-        None in place of NaN, and writes no files.
-    arguments : mapping
-        Keyword arguments, which must be picklable. A seed is one of them: an integer drawn before anything runs.
-    data : mapping
-        Keyword arguments that many tasks share, such as a ``Dataset``. They are sent once to each process.
-    labels : mapping
-        The columns by which tables of results name the task; they are not part of its key.
-    """
-
+    # ``"package.module:function"``, imported where the task runs. The function returns a dict of JSON values, with None
+    # in place of NaN, and writes no files.
     call: str
+    # keyword arguments, which must be picklable. A seed is one of them: an integer drawn before anything runs.
     arguments: Mapping[str, Any]
+    # keyword arguments that many tasks share, such as a ``Dataset``. They are sent once to each process.
     data: Mapping[str, Any] = field(default_factory=dict)
+    # the columns by which tables of results name the task; they are not part of its key
     labels: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property

@@ -10,17 +10,11 @@ from typing import NamedTuple
 
 
 class Expectation(NamedTuple):
-    """What is known of a task before it runs.
+    """What is known of a task before it runs."""
 
-    Attributes
-    ----------
-    kind : tuple of str
-        From the general to the special, such as the method and its setting. Tasks of one kind take about as long.
-    seconds : float, or None where nothing is known
-    """
-
+    # from the general to the special, such as the method and its setting. Tasks of one kind take about as long.
     kind: tuple[str, ...] = ()
-    seconds: float | None = None
+    seconds: float | None = None  # None where nothing is known
 
 
 class TimeLeft:

@@ -26,24 +26,14 @@ FIRST_FORMAT_ALONE = ("serial", "refilled")  # fields of events in texts of vers
 
 
 class Event(NamedTuple):
-    """One thing that a person said.
+    """One thing that a person said."""
 
-    Attributes
-    ----------
-    kind : str, "answer", "unknown" or "later"
-    name : str, of the acquisition
-    values : dict column -> value; None for unknown columns
-    paid : bool, whether the acquisition was made for it when it was said
-    accept : bool, whether values were accepted that are not as in training
-    chosen : bool, whether the model had not asked for it
-    """
-
-    kind: str
-    name: str
-    values: dict[str, Any]
-    paid: bool = True
-    accept: bool = False
-    chosen: bool = False
+    kind: str  # "answer", "unknown" or "later"
+    name: str  # of the acquisition
+    values: dict[str, Any]  # dict column -> value; None for unknown columns
+    paid: bool = True  # whether the acquisition was made for it when it was said
+    accept: bool = False  # whether values were accepted that are not as in training
+    chosen: bool = False  # whether the model had not asked for it
 
     def as_json(self) -> dict[str, Any]:
         """The event as plain JSON values, without defaults."""

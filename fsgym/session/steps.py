@@ -91,10 +91,8 @@ class Case:
 
     def legal_and_prices(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """The legal actions, bool (n_actions,), and the prices of the acquisitions, float64 (J,)."""
-        member, first = self.rules.tables.member, self.rules.tables.member_first[:-1]
-        known = self.acquired
-        some = np.logical_or.reduceat(known[member], first)
-        rest = np.logical_or.reduceat(self.open[member], first) & ~self.paid
+        some, rest = self.rules.acquisitions_of([self.acquired, self.open])
+        rest &= ~self.paid
         taken = self.paid | (some & ~rest)
         legal, prices = legal_and_prices(
             self.rules, taken[None], np.array([self.spent]), np.array([self.n_paid], np.int64)

@@ -78,16 +78,10 @@ def _yes_or_no(column: Column, text: str) -> bool:
 
 
 class CheckedValue(NamedTuple):
-    """A value as features.
+    """A value as features."""
 
-    Attributes
-    ----------
-    features : tuple of float, those of the column; NaN for a level that the column does not have
-    remark : str, what was accepted although it is not as in training; "" if nothing
-    """
-
-    features: tuple[float, ...]
-    remark: str
+    features: tuple[float, ...]  # those of the column; NaN for a level that the column does not have
+    remark: str  # what was accepted although it is not as in training; "" if nothing
 
 
 def check_value(column: Column, value: Any, accept: bool = False) -> CheckedValue:

@@ -13,23 +13,13 @@ from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 from fsgym.support.arrays import read_only
 
-# (acquired, values, legal) -> actions, each as in ``AskedModel.advise``
-ActInStates = Callable[[NDArray[np.bool_], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.int64]]
-
 
 class WalkOrder(NamedTuple):
-    """The order in which a walk counts features and acquisitions.
+    """The order in which a walk counts features and acquisitions."""
 
-    Attributes
-    ----------
-    rules : Rules, in this order
-    features : int64 (n_features,), the user's index of each feature
-    acquisitions : int64 (J,), the user's index of each acquisition
-    """
-
-    rules: Rules
-    features: NDArray[np.int64]
-    acquisitions: NDArray[np.int64]
+    rules: Rules  # in this order
+    features: NDArray[np.int64]  # (n_features,), the user's index of each feature
+    acquisitions: NDArray[np.int64]  # (J,), the user's index of each acquisition
 
     @classmethod
     def of_user(cls, rules: Rules) -> WalkOrder:
@@ -63,13 +53,20 @@ class ActingWalk:
 
     Parameters
     ----------
-    act : callable (acquired, values, legal) -> actions
+    act : callable (acquired, values, legal) -> actions; with ``missing`` that of these cases comes last
     rules : Rules
     state : State of n cases, started
+    missing : bool (n, n_features), optional, which values of each case are missing, where all of this is known
     """
 
-    def __init__(self, act: ActInStates, rules: Rules, state: State) -> None:
-        self.act, self.rules, self.state = act, rules, state
+    def __init__(
+        self,
+        act: Callable[..., NDArray[np.int64]],
+        rules: Rules,
+        state: State,
+        missing: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.act, self.rules, self.state, self.missing = act, rules, state, missing
         self.values = np.full((len(state.spent), rules.n_features), np.nan)
 
     def begin(self) -> NDArray[np.int64]:
@@ -85,7 +82,8 @@ class ActingWalk:
 
     def _actions(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         values = self.values[rows]
-        return self.act(~np.isnan(values), values, self.state.legal[rows].astype(bool))
+        known = () if self.missing is None else (self.missing[rows],)
+        return self.act(~np.isnan(values), values, self.state.legal[rows].astype(bool), *known)
 
 
 def started_state(rules: Rules, obtainable: NDArray[np.bool_]) -> State:

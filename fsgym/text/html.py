@@ -22,18 +22,12 @@ CLASSES_SHOWN = 10  # in a matrix of error costs
 
 
 class HtmlTable(NamedTuple):
-    """A table for ``html_block``.
+    """A table for ``html_block``."""
 
-    Attributes
-    ----------
-    header : sequence of str
-    rows : iterable of sequences, one value per cell; only the first ``ROWS_SHOWN`` rows are read
-    n_rows : int, how many rows there are
-    """
-
-    header: Sequence[object]
+    header: Sequence[object]  # sequence of str
+    # iterable of sequences, one value per cell; only the first ``ROWS_SHOWN`` rows are read
     rows: Iterable[Sequence[object]]
-    n_rows: int
+    n_rows: int  # how many rows there are
 
 
 def html_block(title: str, *parts: str | HtmlTable) -> str:

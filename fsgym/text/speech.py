@@ -17,20 +17,12 @@ LONGEST_CURRENCY = 12  # characters; by hand
 
 
 class Speech(NamedTuple):
-    """How a case is described.
+    """How a case is described."""
 
-    Attributes
-    ----------
-    language : str, one of ``languages()``
-    currency : str, the unit of the prices, such as "EUR"; "" shows plain numbers
-    same_unit : bool, whether costs of errors have this unit, too, as they have at ``lam=1``
-    decimal : str, the decimal sign of prices and costs; "" is that of the language
-    """
-
-    language: str = "en"
-    currency: str = ""
-    same_unit: bool = False
-    decimal: str = ""
+    language: str = "en"  # one of ``languages()``
+    currency: str = ""  # the unit of the prices, such as "EUR"; "" shows plain numbers
+    same_unit: bool = False  # whether costs of errors have this unit, too, as they have at ``lam=1``
+    decimal: str = ""  # the decimal sign of prices and costs; "" is that of the language
 
 
 ENGLISH = Speech()

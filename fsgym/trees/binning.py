@@ -20,25 +20,21 @@ USUAL_SHARE = 0.75  # share of rows from which skipping a word pays, as a failed
 class BinnedTable:
     """A table of bins.
 
-    Attributes
-    ----------
-    words : ndarray of shape (n_blocks, n_samples), uint32
-        The bins of four adjacent columns, the first column in the lowest byte; bytes after the last column are 0.
-    first : ndarray of shape (4 n_blocks + 1,), uint64
-        The position of each column's first bin in a histogram of all columns.
-    usual : ndarray of shape (n_blocks,), uint64
-        The word that most rows have, which kernels skip; 2^32, which no word equals, if it is not frequent enough.
-    thresholds : tuple of ndarray, float64, one per column
-        Ascending; x is in bin k if k thresholds are below it, so that ``x <= thresholds[k]`` means ``bin <= k``.
-
     Notes
     -----
     Memory is one byte per value; while binning, each thread also holds four columns as float64.
     """
 
+    # (n_blocks, n_samples), the bins of four adjacent columns, the first column in the lowest byte; bytes after the
+    # last column are 0
     words: NDArray[np.uint32]
+    # (4 n_blocks + 1,), the position of each column's first bin in a histogram of all columns
     first: NDArray[np.uint64]
+    # (n_blocks,), the word that most rows have, which kernels skip; 2^32, which no word equals, if it is not frequent
+    # enough
     usual: NDArray[np.uint64]
+    # tuple of ndarray, float64, one per column, ascending; x is in bin k if k thresholds are below it, so that ``x <=
+    # thresholds[k]`` means ``bin <= k``
     thresholds: tuple[NDArray[np.float64], ...]
 
     @property

@@ -24,42 +24,22 @@ MAX_COLUMNS = 256  # of a tree: the numbers of all their bins are below 65536
 
 
 class SmallForest(NamedTuple):
-    """Complete binary trees, level by level: node k has the children 2k + 1 and 2k + 2.
+    """Complete binary trees, level by level: node k has the children 2k + 1 and 2k + 2."""
 
-    Attributes
-    ----------
-    feature : ndarray of shape (n_trees, 2^depth - 1), int32
-        Row of ``codes``; 0 in a node without a cut, where all rows go left.
-    cut : ndarray of shape (n_trees, 2^depth - 1), uint8
-        A row goes left where ``code <= cut``.
-    value : ndarray of shape (n_trees, 2^depth), float64
-        Values of the leaves; tree t belongs to output t modulo the number of outputs.
-    """
-
+    # (n_trees, 2^depth - 1), row of ``codes``; 0 in a node without a cut, where all rows go left
     feature: NDArray[np.int32]
-    cut: NDArray[np.uint8]
+    cut: NDArray[np.uint8]  # (n_trees, 2^depth - 1), a row goes left where ``code <= cut``
+    # (n_trees, 2^depth), values of the leaves; tree t belongs to output t modulo the number of outputs
     value: NDArray[np.float64]
 
 
 class Growth(NamedTuple):
-    """How each tree is grown.
+    """How each tree is grown."""
 
-    Attributes
-    ----------
-    depth : int
-        Number of cuts on each path, at most 7.
-    rate : float
-        Learning rate: the factor of each tree's values.
-    least : float
-        Smallest weight of the rows of a leaf.
-    l2 : float
-        Added to the sum of hessians of a leaf.
-    """
-
-    depth: int
-    rate: float
-    least: float = 5.0
-    l2: float = 1.0
+    depth: int  # number of cuts on each path, at most 7
+    rate: float  # learning rate: the factor of each tree's values
+    least: float = 5.0  # smallest weight of the rows of a leaf
+    l2: float = 1.0  # added to the sum of hessians of a leaf
 
 
 class _Sample(NamedTuple):
@@ -74,54 +54,28 @@ class _Sample(NamedTuple):
 
 
 class _Buffers(NamedTuple):
-    """Working arrays of a forest. Two levels of nodes are stored, level k at index k modulo 2.
+    """Working arrays of a forest. Two levels of nodes are stored, level k at index k modulo 2."""
 
-    Attributes
-    ----------
-    training : ndarray of shape (n_samples,), bool
-    scores, probabilities : ndarray of shape (n_samples, n_outputs), float64
-    statistics : ndarray of shape (n_samples, 4), float64
-        Gradient, hessian, weight and 1 for each row.
-    n_drawn : ndarray of shape (1,), int64
-    drawn : ndarray of shape (n_samples,), uint32
-        The ``n_drawn`` training rows sampled in this round, ascending.
-    node : ndarray of shape (n_samples,), uint8
-        The node of each row, held-out rows included.
-    order : ndarray of shape (2, n_samples), uint32
-        The rows of ``drawn`` node by node.
-    first : ndarray of shape (2, 2^depth + 1), int64
-        The rows of node v of a level are ``order[level, first[v]:first[v + 1]]``.
-    first_bin : ndarray of shape (k + 1,), uint64
-        Where the bins of each column of the tree begin. Unsigned numbers are indices without a test of their sign.
-    bin : ndarray of shape (n_samples, k), uint16
-        The bin of each row in each column of the tree, numbered over all columns.
-    histogram : ndarray of shape (2, n_nodes, n_bins, 4), float64
-        Sums of the statistics by node and bin.
-    flat : ndarray of shape (2, n_nodes, n_bins * 4), float64
-        The same memory.
-    candidate : ndarray of shape (3, n_bins), float64
-        Sums of gradients and hessians left of each possible cut of a node, and its gain.
-    candidate_bin : ndarray of shape (n_bins,), uint64
-    leaf : ndarray of shape (2^depth, 4), float64
-        Sums of the statistics by leaf.
-    """
-
-    training: NDArray[np.bool_]
-    scores: NDArray[np.float64]
-    probabilities: NDArray[np.float64]
-    statistics: NDArray[np.float64]
-    n_drawn: NDArray[np.int64]
-    drawn: NDArray[np.uint32]
-    node: NDArray[np.uint8]
-    order: NDArray[np.uint32]
+    training: NDArray[np.bool_]  # (n_samples,)
+    scores: NDArray[np.float64]  # (n_samples, n_outputs)
+    probabilities: NDArray[np.float64]  # (n_samples, n_outputs)
+    statistics: NDArray[np.float64]  # (n_samples, 4), gradient, hessian, weight and 1 for each row
+    n_drawn: NDArray[np.int64]  # (1,)
+    drawn: NDArray[np.uint32]  # (n_samples,), the ``n_drawn`` training rows sampled in this round, ascending
+    node: NDArray[np.uint8]  # (n_samples,), the node of each row, held-out rows included
+    order: NDArray[np.uint32]  # (2, n_samples), the rows of ``drawn`` node by node
+    # (2, 2^depth + 1), the rows of node v of a level are ``order[level, first[v]:first[v + 1]]``
     first: NDArray[np.int64]
+    # (k + 1,), where the bins of each column of the tree begin. Unsigned numbers are indices without a test of their
+    # sign.
     first_bin: NDArray[np.uint64]
-    bin: NDArray[np.uint16]
-    histogram: NDArray[np.float64]
-    flat: NDArray[np.float64]
+    bin: NDArray[np.uint16]  # (n_samples, k), the bin of each row in each column of the tree, numbered over all columns
+    histogram: NDArray[np.float64]  # (2, n_nodes, n_bins, 4), sums of the statistics by node and bin
+    flat: NDArray[np.float64]  # (2, n_nodes, n_bins * 4), the same memory
+    # (3, n_bins), sums of gradients and hessians left of each possible cut of a node, and its gain
     candidate: NDArray[np.float64]
-    candidate_bin: NDArray[np.uint64]
-    leaf: NDArray[np.float64]
+    candidate_bin: NDArray[np.uint64]  # (n_bins,)
+    leaf: NDArray[np.float64]  # (2^depth, 4), sums of the statistics by leaf
 
 
 def boost(

@@ -17,12 +17,7 @@ from fsgym.trees.tree import NODE_DTYPES, Tree
 class Forest(NamedTuple):
     """Trees in concatenated arrays; the nodes of tree t are ``roots[t]`` to ``roots[t + 1]``.
 
-    Attributes
-    ----------
-    feature, left, right : ndarray of shape (n_nodes,), int32
-        As in ``Tree``, with children numbered from the first node of the first tree.
-    threshold, value : ndarray of shape (n_nodes,), float64
-    roots : ndarray of shape (n_trees + 1,), int64
+    Fields of nodes are as in ``Tree``, with children numbered from the first node of the first tree.
     """
 
     feature: NDArray[np.int32]
@@ -30,7 +25,7 @@ class Forest(NamedTuple):
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     value: NDArray[np.float64]
-    roots: NDArray[np.int64]
+    roots: NDArray[np.int64]  # (n_trees + 1,)
 
     @classmethod
     def of(cls, trees: Sequence[Tree]) -> Forest:

@@ -34,41 +34,23 @@ class Bins(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows in the order of their leaves, with gradients and hessians.
+    """Rows in the order of their leaves, with gradients and hessians."""
 
-    Attributes
-    ----------
-    order : ndarray of shape (n_samples,), int32
-    gradient : ndarray of shape (n_samples,), float64
-    hessian : ndarray of shape (n_samples,) or, where every hessian is 1, (0,), float64
-    """
-
-    order: NDArray[np.int32]
-    gradient: NDArray[np.float64]
-    hessian: NDArray[np.float64]
+    order: NDArray[np.int32]  # (n_samples,)
+    gradient: NDArray[np.float64]  # (n_samples,)
+    hessian: NDArray[np.float64]  # (n_samples,) or, where every hessian is 1, (0,)
 
 
 class Leaf(NamedTuple):
-    """A leaf with the rows ``order[start:stop]``, and the arrays for its sums and cuts.
-
-    Attributes
-    ----------
-    start, stop : int
-    total : ndarray of shape (3,), float64
-        Sums of gradients and of hessians, and the number of rows.
-    histogram : ndarray of shape (n_bins, 2 or 4), float64
-    gain : ndarray of shape (n_features,), float64
-        Half of the reduction of the squared error by the best cut of each column.
-    cut : ndarray of shape (n_features,), int64
-        The bin of that cut, -1 where there is none.
-    """
+    """A leaf with the rows ``order[start:stop]``, and the arrays for its sums and cuts."""
 
     start: int
     stop: int
-    total: NDArray[np.float64]
-    histogram: NDArray[np.float64]
+    total: NDArray[np.float64]  # (3,), sums of gradients and of hessians, and the number of rows
+    histogram: NDArray[np.float64]  # (n_bins, 2 or 4)
+    # (n_features,), half of the reduction of the squared error by the best cut of each column
     gain: NDArray[np.float64]
-    cut: NDArray[np.int64]
+    cut: NDArray[np.int64]  # (n_features,), the bin of that cut, -1 where there is none
 
 
 class Limits(NamedTuple):

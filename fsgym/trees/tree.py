@@ -21,27 +21,14 @@ MIN_PARALLEL_VALUES = 100_000  # rows times columns below which threads cost mor
 
 
 class Tree(NamedTuple):
-    """Nodes in the order in which they were grown, the root first.
+    """Nodes in the order in which they were grown, the root first."""
 
-    Attributes
-    ----------
-    feature : ndarray of shape (n_nodes,), int32
-        The column of the split, -1 in a leaf.
-    threshold : ndarray of shape (n_nodes,), float64
-        A row goes left where ``x <= threshold``.
-    cut : ndarray of shape (n_nodes,), int32
-        The threshold as a bin: left where ``bin <= cut``.
-    left, right : ndarray of shape (n_nodes,), int32
-    value : ndarray of shape (n_nodes,), float64
-        Sum of gradients divided by sum of hessians, for every node.
-    """
-
-    feature: NDArray[np.int32]
-    threshold: Vector
-    cut: NDArray[np.int32]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    value: Vector
+    feature: NDArray[np.int32]  # (n_nodes,), the column of the split, -1 in a leaf
+    threshold: Vector  # (n_nodes,), a row goes left where ``x <= threshold``
+    cut: NDArray[np.int32]  # (n_nodes,), the threshold as a bin: left where ``bin <= cut``
+    left: NDArray[np.int32]  # (n_nodes,)
+    right: NDArray[np.int32]  # (n_nodes,)
+    value: Vector  # (n_nodes,), sum of gradients divided by sum of hessians, for every node
 
 
 @dataclass(eq=False)

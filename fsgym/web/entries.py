@@ -15,30 +15,18 @@ ANOTHER = "another"  # the choice of a level that is typed
 
 
 class FieldEntry(NamedTuple):
-    """A column in a form, and what was typed for it. Fields are named by the number of the column, not by its name.
+    """A column in a form, and what was typed for it. Fields are named by the number of the column, not by its name."""
 
-    Attributes
-    ----------
-    k : int, of the column
-    column : Column
-    choices : tuple of (value of the field, text), for columns that are answered by choosing
-    picked : str, the value of the field that was chosen
-    text : str, as it was typed
-    value : what it means; None where nothing was entered
-    error : str, a sentence where it means nothing
-    can_accept : bool, whether the value may be accepted although it is not as in training
-    accept : bool, whether that was asked for
-    """
-
-    k: int
+    k: int  # of the column
     column: Column
+    # tuple of (value of the field, text), for columns that are answered by choosing
     choices: tuple[tuple[str, str], ...] = ()
-    picked: str = ""
-    text: str = ""
-    value: Any = None
-    error: str = ""
-    can_accept: bool = False
-    accept: bool = False
+    picked: str = ""  # the value of the field that was chosen
+    text: str = ""  # as it was typed
+    value: Any = None  # what it means; None where nothing was entered
+    error: str = ""  # a sentence where it means nothing
+    can_accept: bool = False  # whether the value may be accepted although it is not as in training
+    accept: bool = False  # whether that was asked for
 
     @property
     def has_levels(self) -> bool:

@@ -17,20 +17,13 @@ CauseText = Callable[[Mapping[str, Any]], str]  # a cause from the figures of th
 
 @dataclass(frozen=True)
 class AssessedClaim:
-    """A claim with the number of our runs, and whether we reproduced it.
+    """A claim with the number of our runs, and whether we reproduced it."""
 
-    Attributes
-    ----------
-    text, paper, cause : str, as in ``Claim``
-    ours : str, the number in our runs
-    reproduced : bool, whether our runs meet the criterion; None where cells that it needs are missing
-    """
-
-    text: str
-    paper: str
-    ours: str
-    reproduced: bool | None
-    cause: str = ""
+    text: str  # as in ``Claim``
+    paper: str  # as in ``Claim``
+    ours: str  # the number in our runs
+    reproduced: bool | None  # whether our runs meet the criterion; None where cells that it needs are missing
+    cause: str = ""  # as in ``Claim``
 
     @property
     def result(self) -> str:

@@ -13,20 +13,14 @@ from fsgym_studies.common.statistics import wins
 
 
 class Difference(NamedTuple):
-    """The first of two methods compared with the second.
+    """The first of two methods compared with the second."""
 
-    Attributes
-    ----------
-    first, second : float, mean figures; NaN where a method has none
-    error : float, standard error of their difference
-    lower_is_better : bool, whether the figures are errors or losses
-    wins, ties, losses : int, data sets on which the first is better, equal and worse, if they were counted
-    """
-
+    # mean figures; NaN where a method has none
     first: float
     second: float
-    error: float
-    lower_is_better: bool = False
+    error: float  # standard error of their difference
+    lower_is_better: bool = False  # whether the figures are errors or losses
+    # data sets on which the first is better, equal and worse, if they were counted
     wins: int = 0
     ties: int = 0
     losses: int = 0

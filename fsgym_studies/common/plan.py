@@ -27,22 +27,13 @@ RULE_SETTINGS = ("lam", "budget", "budget_cost")  # settings of a price-aware me
 
 @dataclass(frozen=True)
 class Source:
-    """A data set of a study, in the form that the paper used.
+    """A data set of a study, in the form that the paper used."""
 
-    Attributes
-    ----------
-    name : str, its name in ``load_dataset``
-    title : str, its name in tables
-    split : {"all", "train", "test"}
-    drop : columns to leave out
-    one_hot : bool, whether a category becomes one column per level (True) or one column of codes
-    """
-
-    name: str
-    title: str
-    split: str = "all"
-    drop: tuple[str, ...] = ()
-    one_hot: bool = False
+    name: str  # its name in ``load_dataset``
+    title: str  # its name in tables
+    split: str = "all"  # {"all", "train", "test"}
+    drop: tuple[str, ...] = ()  # columns to leave out
+    one_hot: bool = False  # whether a category becomes one column per level (True) or one column of codes
 
     def load(self, data_dir: DataFolder = None) -> Dataset:
         """The data set under its title."""
@@ -70,22 +61,14 @@ def without(sources: Sequence[Source], skip: Collection[str]) -> list[Source]:
 
 @dataclass(frozen=True)
 class MethodSettings:
-    """A method of a study with the settings at which it is run.
+    """A method of a study with the settings at which it is run."""
 
-    Attributes
-    ----------
-    title : str, its name in tables and figures
-    method : str, a name of ``fsgym.methods.METHODS``
-    settings : sequence of dict, or None
-        Constructor parameters of each setting; None for those of the method's ``sparsity_grid`` on the first training
-        part.
-    preset : dict, constructor parameters that all settings share
-    """
-
-    title: str
-    method: str
+    title: str  # its name in tables and figures
+    method: str  # a name of ``fsgym.methods.METHODS``
+    # constructor parameters of each setting; None for those of the method's ``sparsity_grid`` on the first training
+    # part
     settings: tuple[dict[str, Any], ...] | None = None
-    preset: Mapping[str, Any] = field(default_factory=dict)
+    preset: Mapping[str, Any] = field(default_factory=dict)  # constructor parameters that all settings share
 
     def at(self, protocol: Protocol) -> ComparedMethod:
         """The method at its settings under a protocol; it gets the options of the rules if it is price-aware."""

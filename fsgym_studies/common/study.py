@@ -29,48 +29,29 @@ def bibtex(module_file: str, name: str = "references") -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a report.
+    """A table of a report."""
 
-    Attributes
-    ----------
-    stem : str, name of the CSV file without its ending
-    heading : str
-    caption : str, what the columns mean
-    frame : DataFrame, the rows as text or numbers
-    """
-
-    stem: str
+    stem: str  # name of the CSV file without its ending
     heading: str
-    caption: str
-    frame: pd.DataFrame
+    caption: str  # what the columns mean
+    frame: pd.DataFrame  # the rows as text or numbers
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """Everything that a report says about the results of a study.
+    """Everything that a report says about the results of a study."""
 
-    Attributes
-    ----------
-    protocol : str, a few sentences on what was run
-    claims : sequence of AssessedClaim
-    tables : sequence of Table
-    pictures : sequence of Picture
-    notes : sequence of str, listed below the claims
-    shown : stems of the tables and pictures that a section of a Markdown file has; the report has all of them
-    files : mapping stem -> DataFrame, further tables for programs, written as CSV files and not shown
-    latex : mapping stem -> text of a .tex file
-    verdict : sequence of str, the sentences at the top of a page whose details are closed; the first notes, too
-    """
-
-    protocol: str
+    protocol: str  # a few sentences on what was run
     claims: Sequence[AssessedClaim]
     tables: Sequence[Table] = ()
     pictures: Sequence[Picture] = ()
-    notes: Sequence[str] = field(default_factory=tuple)
+    notes: Sequence[str] = field(default_factory=tuple)  # listed below the claims
+    # stems of the tables and pictures that a section of a Markdown file has; the report has all of them
     shown: Sequence[str] = ()
+    # mapping stem -> DataFrame, further tables for programs, written as CSV files and not shown
     files: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-    verdict: Sequence[str] = ()
-    latex: Mapping[str, str] = field(default_factory=dict)
+    verdict: Sequence[str] = ()  # the sentences at the top of a page whose details are closed; the first notes, too
+    latex: Mapping[str, str] = field(default_factory=dict)  # mapping stem -> text of a .tex file
 
     def summary(self) -> str:
         """How many claims are reproduced, or confirmed if no claim is a paper's, and why others are not, in words.
@@ -100,34 +81,23 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class Study:
-    """The declaration of a study.
+    """The declaration of a study."""
 
-    Attributes
-    ----------
-    name : str, its name on the command line
-    title : str
-    reference : str, BibTeX entries of the papers
-    minutes : (float, float), processor minutes of the quick study (measured) and of the full one (extrapolated)
-    datasets : names that ``load_dataset`` must know
-    plan : callable (full, data_dir, skip=()) -> list of Task, one per cell, with labels
-        ``skip`` names data sets that are left out; a study of one data set needs no such parameter.
-    conclude : callable (plan, table, full) -> Conclusion; ``table`` comes from ``cells_table``, and figures may be
-        missing in it
-    quick_datasets : those of ``datasets`` that the quick study needs; None for all
-    command : str, the command that its section names; by default ``fsgym reproduce`` with its name
-    subject : {"reproduce", "benchmark"}, the subcommand of ``fsgym`` that runs it
-    """
-
-    name: str
+    name: str  # its name on the command line
     title: str
-    reference: str
+    reference: str  # BibTeX entries of the papers
+    # (float, float), processor minutes of the quick study (measured) and of the full one (extrapolated)
     minutes: tuple[float, float]
-    datasets: tuple[str, ...]
+    datasets: tuple[str, ...]  # names that ``load_dataset`` must know
+    # callable (full, data_dir, skip=()) -> list of Task, one per cell, with labels; ``skip`` names data sets that are
+    # left out; a study of one data set needs no such parameter
     plan: Callable[..., list[Task]]
+    # callable (plan, table, full) -> Conclusion; ``table`` comes from ``cells_table``, and figures may be missing in
+    # it
     conclude: Callable[[Sequence[Task], pd.DataFrame, bool], Conclusion]
-    quick_datasets: tuple[str, ...] | None = None
-    command: str = ""
-    subject: str = "reproduce"
+    quick_datasets: tuple[str, ...] | None = None  # those of ``datasets`` that the quick study needs; None for all
+    command: str = ""  # the command that its section names; by default ``fsgym reproduce`` with its name
+    subject: str = "reproduce"  # {"reproduce", "benchmark"}, the subcommand of ``fsgym`` that runs it
 
     def shown_command(self, full: bool) -> str:
         """The command that runs the full or the quick study."""

@@ -182,20 +182,14 @@ def quality_errors(table: pd.DataFrame, counts: Sequence[int]) -> pd.DataFrame:
 
 
 class BestSetting(NamedTuple):
-    """A method on colon at its setting with the lowest mean test error, and at that with the fewest bags.
+    """A method on colon at its setting with the lowest mean test error, and at that with the fewest bags."""
 
-    Attributes
-    ----------
-    error, features, bags : float, mean test error, selected features and bags at the setting with the lowest error
-    fewest_bags : float, the lowest mean number of bags of a setting that selects features
-    error_at_fewest : float, the mean test error of that setting
-    """
-
+    # mean test error, selected features and bags at the setting with the lowest error
     error: float
     features: float
     bags: float
-    fewest_bags: float
-    error_at_fewest: float
+    fewest_bags: float  # the lowest mean number of bags of a setting that selects features
+    error_at_fewest: float  # the mean test error of that setting
 
 
 def best_setting(table: pd.DataFrame, method: str) -> BestSetting | None:

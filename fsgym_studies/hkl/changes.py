@@ -30,17 +30,11 @@ SAME_MAX_LITERALS = 3  # the default with more than 60 Boolean features; with tw
 
 
 class Change(NamedTuple):
-    """What differs from the other cells.
+    """What differs from the other cells."""
 
-    Attributes
-    ----------
-    title : str, what differs, as the object of "with"
-    methods : tuple of str, the approaches that are run with it
-    literals, search : mapping, entries of ``features["literals"]`` and ``search`` of ``nested`` that differ
-    """
-
-    title: str
-    methods: tuple[str, ...]
+    title: str  # what differs, as the object of "with"
+    methods: tuple[str, ...]  # the approaches that are run with it
+    # entries of ``features["literals"]`` and ``search`` of ``nested`` that differ
     literals: Mapping[str, Any] = MappingProxyType({})
     search: Mapping[str, Any] = MappingProxyType({})
 
@@ -115,21 +109,13 @@ def accuracies_of_changes(table: pd.DataFrame, further: pd.DataFrame, dataset: s
 
 
 class ChangeCompared(NamedTuple):
-    """An approach with a change, in points of accuracy on the same test parts.
-
-    Attributes
-    ----------
-    change, method : str
-    accuracy : float, in percent
-    unchanged : Difference or None, from the same approach without the change
-    svm : Difference or None, from the L2-SVM with the change, or without it where it was not run with it
-    """
+    """An approach with a change, in points of accuracy on the same test parts."""
 
     change: str
     method: str
-    accuracy: float
-    unchanged: Difference | None
-    svm: Difference | None
+    accuracy: float  # in percent
+    unchanged: Difference | None  # from the same approach without the change
+    svm: Difference | None  # from the L2-SVM with the change, or without it where it was not run with it
 
 
 def changes_compared(accuracies: pd.DataFrame) -> list[ChangeCompared]:

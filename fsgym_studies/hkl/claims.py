@@ -224,20 +224,13 @@ def far_behind(table: pd.DataFrame) -> dict[str, tuple[str, float, float, int]]:
 
 
 class Tests(NamedTuple):
-    """The test of Table 2 on our accuracies, and on others in their place: one-sided p-values.
+    """The test of Table 2 on our accuracies, and on others in their place: one-sided p-values."""
 
-    Attributes
-    ----------
-    runs : list of float, in each set of folds
-    tie : float, with a tie on 20 newsgroups
-    printed : float, on the accuracies of the paper's Table 1; NaN where it lacks the approach
-    printed_other, printed_own : float, with the printed accuracies of the other approach, or of the disjunctions, on
-        the data sets whose rows are the paper's
-    """
-
-    runs: list[float]
-    tie: float
-    printed: float = math.nan
+    runs: list[float]  # in each set of folds
+    tie: float  # with a tie on 20 newsgroups
+    printed: float = math.nan  # on the accuracies of the paper's Table 1; NaN where it lacks the approach
+    # with the printed accuracies of the other approach, or of the disjunctions, on the data sets whose rows are the
+    # paper's
     printed_other: float = math.nan
     printed_own: float = math.nan
 

@@ -26,21 +26,16 @@ SMALL_SHARES = (0.0078125, 0.00390625)  # about the share of rules; the smallest
 
 
 class SettingsCompared(NamedTuple):
-    """The disjunctions compared with the zero-norm SVM, each at the setting that is best on the test parts, in points.
+    """The disjunctions less the zero-norm SVM, each at the setting that is best on the test parts, in points."""
 
-    Attributes
-    ----------
-    few, many : Difference, on the splits of Table 4 alone, and on all
-    same_size : Difference, on all splits, with a zero-norm SVM that keeps about as many features as there are rules
-    n_few, n_many : int, the number of splits
-    rules, selected, most : float, mean numbers of rules, of features at ``same_size`` and of features at ``many``
-    """
-
+    # on the splits of Table 4 alone, and on all
     few: Difference
     many: Difference
-    same_size: Difference
+    same_size: Difference  # on all splits, with a zero-norm SVM that keeps about as many features as there are rules
+    # the number of splits
     n_few: int
     n_many: int
+    # mean numbers of rules, of features at ``same_size`` and of features at ``many``
     rules: float
     selected: float
     most: float

@@ -38,30 +38,17 @@ RANDOM_SPLITS = {False: 4, True: 30}  # of the microarrays; 30 as in the paper o
 
 @dataclass(frozen=True)
 class StudyDataset:
-    """A data set of the study, how it is made Boolean, and which settings are tried.
-
-    Attributes
-    ----------
-    source : Source
-    literals : mapping, options of ``Booleanizer``
-    grid : mapping or None, settings of the disjunctions; None: those of ``HKL_GRID``
-    max_active : int, the largest number of active disjunctions
-    official : bool, whether the data set has official training and test parts
-    positive : label of the class to separate from all others, optional
-    max_literals : int, optional, of a disjunction; None: the default of the classifier
-    quick_repeats : int, how often the folds of the quick study are drawn
-    training_rows : int, optional, of random splits that take the place of the folds
-    """
+    """A data set of the study, how it is made Boolean, and which settings are tried."""
 
     source: Source
-    literals: Mapping[str, Any] = field(default_factory=dict)
-    grid: Mapping[str, Sequence[float]] | None = None
-    max_active: int = changes.MAX_ACTIVE
-    official: bool = False
-    positive: int | None = None
-    max_literals: int | None = None
-    quick_repeats: int = 1
-    training_rows: int | None = None
+    literals: Mapping[str, Any] = field(default_factory=dict)  # options of ``Booleanizer``
+    grid: Mapping[str, Sequence[float]] | None = None  # settings of the disjunctions; None: those of ``HKL_GRID``
+    max_active: int = changes.MAX_ACTIVE  # the largest number of active disjunctions
+    official: bool = False  # whether the data set has official training and test parts
+    positive: int | None = None  # label of the class to separate from all others, optional
+    max_literals: int | None = None  # of a disjunction; None: the default of the classifier
+    quick_repeats: int = 1  # how often the folds of the quick study are drawn
+    training_rows: int | None = None  # of random splits that take the place of the folds
 
     def splits(self, full: bool, n_samples: int) -> tuple[Split, ...]:
         """The splits of the full or the quick study, without an official test part."""

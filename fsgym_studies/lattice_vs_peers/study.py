@@ -28,22 +28,14 @@ KDDCUP = "kddcup99"
 
 @dataclass(frozen=True)
 class ComparedSet:
-    """A data set of the study.
-
-    Attributes
-    ----------
-    source : Source
-    size : {"small", "large"}, which claims it belongs to
-    rows : int or None, how many random rows of it are used; None for all
-    first_class : labels of the first of two classes; without any, the classes are those of the data set
-    cegb : bool, whether CEGB is run; its settings take long to choose where there are many columns and classes
-    """
+    """A data set of the study."""
 
     source: Source
-    size: str = SMALL
-    rows: int | None = None
+    size: str = SMALL  # {"small", "large"}, which claims it belongs to
+    rows: int | None = None  # how many random rows of it are used; None for all
+    # labels of the first of two classes; without any, the classes are those of the data set
     first_class: tuple[str, ...] = ()
-    cegb: bool = True
+    cegb: bool = True  # whether CEGB is run; its settings take long to choose where there are many columns and classes
 
     def load(self, data_dir: DataFolder) -> Dataset:
         """The data set as all methods get it; a missing category is a category of its own, with the code -1."""

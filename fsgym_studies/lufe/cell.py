@@ -37,21 +37,13 @@ def augmented_at_share(t: float) -> str:
 
 
 class Role(NamedTuple):
-    """The features that a classifier predicts from, and what it knows of its slack variables.
+    """The features that a classifier predicts from, and what it knows of its slack variables."""
 
-    Attributes
-    ----------
-    columns : int64, the features that it predicts from
-    view : SampleTable, the training documents in these features
-    privileged : SampleTable or None, the features that model the slacks; None: a plain SVM
-    intercept : bool, whether the model of the slacks has an intercept
-    bounds : float64 (n_documents,) or None, given slacks under a hard margin; the setting ``C`` multiplies them
-    """
-
-    columns: IndexArray
-    view: SampleTable
-    privileged: SampleTable | None = None
-    intercept: bool = True
+    columns: IndexArray  # int64, the features that it predicts from
+    view: SampleTable  # the training documents in these features
+    privileged: SampleTable | None = None  # the features that model the slacks; None: a plain SVM
+    intercept: bool = True  # whether the model of the slacks has an intercept
+    # (n_documents,) or None, given slacks under a hard margin; the setting ``C`` multiplies them
     bounds: NDArray[np.float64] | None = None
 
 

@@ -24,21 +24,15 @@ def has_prices(method: ComparedMethod, prices: tuple[float, ...]) -> bool:
 
 @dataclass(frozen=True)
 class SuiteMethods:
-    """The methods that take part.
+    """The methods that take part."""
 
-    Attributes
-    ----------
-    names : tuple of str, names of methods
-    own : mapping name -> estimator, list of estimators, or factory ``train(env) -> policy``, the user's methods
-    unavailable : mapping title -> reason, methods that are left out because an optional dependency is missing
-    first_run : tuple of str, names of further methods that are made on the first run of each data set only
-    usual : tuple of str, names of the methods of the suite, of which those that are not made are named
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # names of methods
+    # mapping name -> estimator, list of estimators, or factory ``train(env) -> policy``, the user's methods
     own: Mapping[str, Any]
+    # mapping title -> reason, methods that are left out because an optional dependency is missing
     unavailable: Mapping[str, str]
-    first_run: tuple[str, ...] = ()
+    first_run: tuple[str, ...] = ()  # names of further methods that are made on the first run of each data set only
+    # names of the methods of the suite, of which those that are not made are named
     usual: tuple[str, ...] = (*BENCHMARK_METHODS, *SLOW_METHODS)
 
     @property

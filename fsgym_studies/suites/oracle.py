@@ -67,9 +67,7 @@ class ConditionedOracle:
         self.sd = np.where(sd > 0, sd, 1.0)
         self.scaled = np.nan_to_num((self.X - self.mean) / self.sd)  # the mean in place of a missing value
         self.sets = _candidate_sets(rules.n_acquisitions, rng)
-        self.features = np.zeros((rules.n_acquisitions, rules.n_features), bool)
-        for acquisition, group in enumerate(rules.groups):
-            self.features[acquisition, list(group)] = True
+        self.features = np.arange(rules.n_acquisitions)[:, None] == rules.acquisition_of_features
         self._first: dict[bytes, int] = {}  # actions before any acquisition, by what is legal
 
     def __call__(self, observations: NDArray, legal: NDArray[np.bool_]) -> NDArray[np.int64]:

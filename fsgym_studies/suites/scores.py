@@ -198,20 +198,12 @@ def spreads(scores: pd.DataFrame, score: str, by: str) -> tuple[pd.DataFrame, pd
 
 
 class Paired(NamedTuple):
-    """The main score of the ranked methods on what is independent, in a form where less is better.
+    """The main score of the ranked methods on what is independent, in a form where less is better."""
 
-    Attributes
-    ----------
-    losses : DataFrame, a row for each independent unit, a column for each method
-    test : callable (differences) -> ``noise.Tested``
-    words : str, the test in words
-    ranks : RankTest or None, over data sets where there are enough; it then decides
-    """
-
-    losses: pd.DataFrame
-    test: Callable[..., noise.Tested]
-    words: str
-    ranks: noise.RankTest | None = None
+    losses: pd.DataFrame  # a row for each independent unit, a column for each method
+    test: Callable[..., noise.Tested]  # callable (differences) -> ``noise.Tested``
+    words: str  # the test in words
+    ranks: noise.RankTest | None = None  # RankTest or None, over data sets where there are enough; it then decides
 
     def differences(self, focus: str) -> pd.DataFrame:
         """Each method minus ``focus``, the columns ``noise.DIFFERENCE`` by method; by the intervals of ``test``."""

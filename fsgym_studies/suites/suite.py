@@ -21,18 +21,13 @@ def counted(n: int, thing: str) -> str:
 
 
 class RowSplit(NamedTuple):
-    """A division of the rows by their position: for training, for validation, and all others for test.
+    """A division of the rows by their position: for training, for validation, and all others for test."""
 
-    Attributes
-    ----------
-    n_fit, n_validation : int, numbers of rows
-    order_seed : int or None
-        The rows are first brought into the order ``numpy.random.default_rng(order_seed).permutation``; None: they stay
-        in their order.
-    """
-
+    # numbers of rows
     n_fit: int
     n_validation: int
+    # the rows are first brought into the order ``numpy.random.default_rng(order_seed).permutation``; None: they stay in
+    # their order
     order_seed: int | None = None
 
     def parts(self, dataset: Dataset) -> SplitParts:
@@ -45,32 +40,22 @@ class RowSplit(NamedTuple):
 
 @dataclass(frozen=True)
 class Problem:
-    """A data set of a suite.
+    """A data set of a suite."""
 
-    Attributes
-    ----------
-    name : str, its name in tables
-    runs : sequence of pairs (Dataset, Split or RowSplit)
-        What each method is fitted and tested on; figures are means over them.
-    prices : float, ascending
-        Values of ``lam`` at which the loss is measured; price-aware methods are trained at each.
-    price_names : str, what tables call them; by default such as "0.01"
-    budgets : float, total prices within which accuracy is measured, where the policy continues past its stop
-    rules : mapping, options of ``Rules`` other than ``lam``
-    standard_losses : float, one per price, or empty; each loss is divided by it for the score "cost_share"
-    generator : str, the known distribution of the data, a key of ``GENERATORS``; "" for none
-    reference_call : str
-        ``"module:function"`` that computes the scores of the reference as a task; "" for no reference.
-    """
-
-    name: str
+    name: str  # its name in tables
+    # sequence of pairs (Dataset, Split or RowSplit), what each method is fitted and tested on; figures are means over
+    # them
     runs: Sequence[tuple[Dataset, Any]]
+    # ascending, values of ``lam`` at which the loss is measured; price-aware methods are trained at each
     prices: tuple[float, ...]
-    price_names: tuple[str, ...] = ()
+    price_names: tuple[str, ...] = ()  # what tables call them; by default such as "0.01"
+    # total prices within which accuracy is measured, where the policy continues past its stop
     budgets: tuple[float, ...] = ()
-    rules: Mapping[str, Any] = field(default_factory=dict)
+    rules: Mapping[str, Any] = field(default_factory=dict)  # options of ``Rules`` other than ``lam``
+    # one per price, or empty; each loss is divided by it for the score "cost_share"
     standard_losses: tuple[float, ...] = ()
-    generator: str = ""
+    generator: str = ""  # the known distribution of the data, a key of ``GENERATORS``; "" for none
+    # ``"module:function"`` that computes the scores of the reference as a task; "" for no reference
     reference_call: str = ""
 
     def measurement(self) -> Measurement:
@@ -80,59 +65,42 @@ class Problem:
 
 
 class TableOf(NamedTuple):
-    """A table of a suite: a score of every method.
+    """A table of a suite: a score of every method."""
 
-    Attributes
-    ----------
-    score : str, a key of ``SCORES``
-    columns : {"at", "dataset", "both"}
-        A column per price or budget, per data set, or per pair of these; figures are means over the others.
-    """
-
-    score: str
+    score: str  # a key of ``SCORES``
+    # {"at", "dataset", "both"}, a column per price or budget, per data set, or per pair of these; figures are means
+    # over the others
     columns: str = "at"
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Problems, and the tables that compare methods on them.
-
-    Attributes
-    ----------
-    name, title : str
-    problems : callable (quick, data_dir, skip) -> list of Problem
-    protocol : callable (quick) -> str, in words: data, splits, prices, and what ``quick`` leaves out
-    tables : sequence of TableOf, the first of them is that of the score by which methods are ranked
-    development : str, whether the data were used while the methods of this package were developed
-    published : path of a module beside ``published.csv``, or "" without one
-    reference : str, BibTeX entries
-    datasets, quick_datasets : names that ``load_dataset`` must know
-    notes : sequence of str, for the report
-    price_in_words : str, what a column for a price is
-    reference_title, reference_note : str, what tables call the reference, and what it is
-    runs_are : {"splits", "realisations", "seeds"}
-        In what the runs of a data set differ: divisions of the same rows, rows of a generator, or seeds of the methods
-        on one division. It decides how differences are tested, see ``scores.paired_scores``.
-    methods : tuple of str, names of its default methods; () for those of ``methods.BENCHMARK_METHODS``
-    oracle : bool, whether the AACO-like oracle can be afforded
-    limits : mapping quick -> processor seconds after which a cell is stopped; empty for none
-    """
+    """Problems, and the tables that compare methods on them."""
 
     name: str
     title: str
+    # callable (quick, data_dir, skip) -> list of Problem
     problems: Callable[[bool, DataFolder, Collection[str]], list[Problem]]
+    # callable (quick) -> str, in words: data, splits, prices, and what ``quick`` leaves out
     protocol: Callable[[bool], str]
+    # sequence of TableOf, the first of them is that of the score by which methods are ranked
     tables: tuple[TableOf, ...]
-    development: str
-    published: str = ""
-    reference: str = ""
+    development: str  # whether the data were used while the methods of this package were developed
+    published: str = ""  # path of a module beside ``published.csv``, or "" without one
+    reference: str = ""  # BibTeX entries
+    # names that ``load_dataset`` must know
     datasets: tuple[str, ...] = ()
     quick_datasets: tuple[str, ...] | None = None
-    notes: tuple[str, ...] = ()
-    price_in_words: str = "price lam"
+    notes: tuple[str, ...] = ()  # for the report
+    price_in_words: str = "price lam"  # what a column for a price is
+    # what tables call the reference, and what it is
     reference_title: str = REFERENCE_TITLE
     reference_note: str = "knows the distribution of the data"
+    # {"splits", "realisations", "seeds"}, in what the runs of a data set differ: divisions of the same rows, rows of a
+    # generator, or seeds of the methods on one division. It decides how differences are tested, see
+    # ``scores.paired_scores``.
     runs_are: Literal["splits", "realisations", "seeds"] = "splits"
-    methods: tuple[str, ...] = ()
-    oracle: bool = True
+    methods: tuple[str, ...] = ()  # names of its default methods; () for those of ``methods.BENCHMARK_METHODS``
+    oracle: bool = True  # whether the AACO-like oracle can be afforded
+    # mapping quick -> processor seconds after which a cell is stopped; empty for none
     limits: Mapping[bool, float] = field(default_factory=dict)

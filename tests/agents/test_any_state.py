@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from agents import DatumWiseClassifier, LinearPolicy, load_classifier
-from agents.policy import acquisition_of_features, known_acquisitions
+from agents.policy import known_acquisitions
 from agents.rcpi.rows import blanked
 from agents.replay import replay
 from fsgym import Dataset, Rules, Scaling
@@ -59,7 +59,7 @@ def walk(policy, X, known, unknown, **options):
     """
     rules = policy.rules
     J, rows = rules.n_acquisitions, np.arange(len(X))
-    place = acquisition_of_features(rules)
+    place = rules.acquisition_of_features
     paid, answers = np.zeros((len(X), J), bool), np.full(len(X), -1)
     order = np.full((len(X), J + 1), -1)
     for step in range(J + 1):
@@ -148,7 +148,7 @@ def test_known_acquisitions_are_never_paid_and_budgets_respected(agent, variant)
 def test_no_answer_while_the_policy_scores_a_legal_acquisition_higher(agent, variant):
     policy, (X, _) = fitted(agent, variant).policy_, table()
     rules, rng = policy.rules, np.random.default_rng(2)
-    J, place = rules.n_acquisitions, acquisition_of_features(rules)
+    J, place = rules.n_acquisitions, rules.acquisition_of_features
     for share in (0.2, 0.5, 0.8):
         taken, unknown = rng.random((N_ROWS, J)) < 0.3, rng.random((N_ROWS, J)) < share
         legal = np.hstack([~taken & ~unknown, np.ones((N_ROWS, rules.n_classes), bool)])

@@ -20,19 +20,13 @@ from fsgym.support.vector_exp import BLOCK, write_exponentials
 
 
 class MixtureParameters(NamedTuple):
-    """The components of all classes, those of class 0 first.
+    """The components of all classes, those of class 0 first."""
 
-    Attributes
-    ----------
-    theta : float64 (n_columns, G)
-        Coefficients of ``Variables.design``: the log density of a row in component g is ``design @ theta[:, g]``.
-    log_share : float64 (G,), logarithm of the probability of class and component before anything is known
-    class_of : int64 (G,), ascending
-    """
-
+    # (n_columns, G), coefficients of ``Variables.design``: the log density of a row in component g is ``design @
+    # theta[:, g]``
     theta: NDArray[np.float64]
-    log_share: NDArray[np.float64]
-    class_of: NDArray[np.int64]
+    log_share: NDArray[np.float64]  # (G,), logarithm of the probability of class and component before anything is known
+    class_of: NDArray[np.int64]  # (G,), ascending
 
     def without(self, absent: NDArray[np.bool_]) -> MixtureParameters:
         """The same components, those of the classes ``absent``, bool (n_classes,), with a probability of 0."""
@@ -45,22 +39,13 @@ class MixtureParameters(NamedTuple):
 
 
 class TrainingDesign(NamedTuple):
-    """Rows as ``fit_mixture`` needs them.
+    """Rows as ``fit_mixture`` needs them."""
 
-    Attributes
-    ----------
-    design : float64 (n, n_columns), see ``Variables.design``
-    y : int64 (n,)
-    weight : float64 (n,), positive or 0
-    n_classes : int
-    lacking : bool (n, V), optional
-        Where a row has no value and that is evidence. Such a row does not count as one whose value is not known.
-    """
-
-    design: NDArray[np.float64]
-    y: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    design: NDArray[np.float64]  # (n, n_columns), see ``Variables.design``
+    y: NDArray[np.int64]  # (n,)
+    weight: NDArray[np.float64]  # (n,), positive or 0
     n_classes: int
+    # (n, V), where a row has no value and that is evidence; it does not count as one whose value is not known
     lacking: NDArray[np.bool_] | None = None
 
     def rows(self, index: NDArray) -> TrainingDesign:
@@ -110,17 +95,12 @@ def fit_mixture(variables: Variables, data: TrainingDesign, k: int, seed: int) -
 
 
 class _Prior(NamedTuple):
-    """Moments towards which components are shrunk.
+    """Moments towards which components are shrunk."""
 
-    Attributes
-    ----------
-    means, whole : float64 (n_columns,), the means of numbers; the variances and level shares
-    rows : three floats, rows that the means, variances and level shares count as
-    """
-
+    # (n_columns,), the means of numbers; the variances and level shares
     means: NDArray[np.float64]
     whole: NDArray[np.float64]
-    rows: tuple[float, float, float]
+    rows: tuple[float, float, float]  # three floats, rows that the means, variances and level shares count as
 
 
 def _no_prior(variables: Variables) -> _Prior:

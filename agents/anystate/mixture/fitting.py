@@ -18,23 +18,15 @@ from fsgym.support.threads import one_blas_thread
 
 @dataclass(frozen=True, eq=False)
 class FittedMixtures:
-    """Mixtures that depend neither on prices nor on groups.
+    """Mixtures that depend neither on prices nor on groups."""
 
-    Attributes
-    ----------
-    of_fold : list of ClassMixture, each fitted without the rows of one fold
-    final : ClassMixture, fitted to all rows
-    n_components : int, of each class
-    steps : int, of the gradient
-    log_loss : dict, of the candidates by name, over random subsets of rows that their components were not fitted to
-    points : dict, what ``agents.anystate.mixture.model`` derives from them for the groups of some rules
-    """
-
-    of_fold: list[ClassMixture]
-    final: ClassMixture
-    n_components: int
-    steps: int
+    of_fold: list[ClassMixture]  # each fitted without the rows of one fold
+    final: ClassMixture  # fitted to all rows
+    n_components: int  # of each class
+    steps: int  # of the gradient
+    # of the candidates by name, over random subsets of rows that their components were not fitted to
     log_loss: dict[str, float]
+    # what ``agents.anystate.mixture.model`` derives from them for the groups of some rules
     points: dict = field(default_factory=dict, repr=False)
 
 

@@ -15,12 +15,11 @@ from scipy.special import ndtr, softmax
 from agents.anystate.follow import follow_rows
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import MixtureParameters
-from agents.anystate.mixture.fitting import FittedMixtures, fit_mixtures
+from agents.anystate.mixture.fitting import FittedMixtures
 from agents.anystate.mixture.kernels import (
     CompiledMixture,
     state_buffers,
     write_estimates,
-    write_posterior,
     write_probabilities,
 )
 from agents.anystate.mixture.tuning import ClassMixture
@@ -28,7 +27,6 @@ from agents.anystate.mixture.variables import Variables
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
 from agents.anystate.stop_rule import StopRule
 from agents.parts import lengths_of_parts
-from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.support.arrays import read_only, read_only_rows
@@ -42,19 +40,13 @@ from fsgym.support.arrays import read_only, read_only_rows
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Distributions over the points of each of J acquisitions.
+    """Distributions over the points of each of J acquisitions."""
 
-    Attributes
-    ----------
-    first : int64 (J + 1,), where the table of each acquisition begins in ``mass``
-    mass : float32 (n,)
-        The table of an acquisition with T points is a matrix (G, T): the probability of each point in each component.
-    entropy : float64 (J, G), of the distributions, in nats
-    """
-
-    first: NDArray[np.int64]
+    first: NDArray[np.int64]  # (J + 1,), where the table of each acquisition begins in ``mass``
+    # (n,), the table of an acquisition with T points is a matrix (G, T): the probability of each point in each
+    # component
     mass: NDArray[np.float32]
-    entropy: NDArray[np.float64]
+    entropy: NDArray[np.float64]  # (J, G), of the distributions, in nats
 
 
 def points_of(mixture: ClassMixture, groups: tuple[tuple[int, ...], ...], seed: int) -> Points:
@@ -205,18 +197,12 @@ class MixtureModel(StateModel):
     The preference of an acquisition is the expected reduction of the expected error cost, plus ``weights`` times the
     expected reductions of the entropy of the class, and of class and component, divided by its price. A component is
     often what a context selects: its entropy makes a context worth acquiring that says nothing about the class.
-
-    Attributes
-    ----------
-    mixture : ClassMixture
-    points : Points, of the groups of the rules
-    rules : Rules
-    weights : tuple of three floats, of the error cost, the entropy of the class, that of class and component
     """
 
     mixture: ClassMixture
-    points: Points
+    points: Points  # of the groups of the rules
     rules: Rules
+    # of the error cost, the entropy of the class, that of class and component
     weights: tuple[float, float, float] = (1.0, 0.0, const.COMPONENT_WEIGHT)
     kind: ClassVar[str] = "mixture"
     n_inputs: ClassVar[int] = const.N_INPUTS
@@ -259,50 +245,6 @@ class MixtureModel(StateModel):
     def follow(self, stop: StopRule, X: NDArray[np.float32], rules: Rules, skipped: NDArray[np.bool_]) -> Trajectories:
         prices, memory = self.rules.lam * self.rules.costs, state_buffers(self._compiled)
         return follow_rows(self._compiled, memory, stop, prices, X, rules, skipped)
-
-    def predict_unknown(
-        self, acquisition: int, acquired: NDArray[np.bool_], values: NDArray[np.float32]
-    ) -> list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
-        """What one state lets expect of each feature of an acquisition.
-
-        Parameters
-        ----------
-        acquisition : int
-        acquired : bool (n_features,)
-        values : float32 (n_features,), read only where ``acquired``
-
-        Returns
-        -------
-        list of (feature, levels, numbers)
-            Of a feature with few values: these and their probabilities, float64 (n_levels,) each. Of other numbers: no
-            levels, and the mean and standard deviation, float64 (2,).
-        """
-        if not 0 <= acquisition < self.rules.n_acquisitions:
-            raise ValueError(f"acquisition must be from 0 to {self.rules.n_acquisitions - 1}, got {acquisition}")
-        buffers = state_buffers(self._compiled)
-        rows = read_only_rows(acquired[None], values[None])
-        write_posterior(self._compiled, buffers, rows[1][0], rows[0][0], np.empty(self.rules.n_classes))
-        return [self._expected(feature, buffers.joint) for feature in self.rules.groups[acquisition]]
-
-    def _expected(
-        self, feature: int, joint: NDArray[np.float64]
-    ) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
-        variables, densities = self.mixture.variables, self.mixture.densities
-        v = variables.variable_of[feature]
-        if variables.n_levels[v] == 0:
-            mean, sd = mean_and_sd(variables, densities, v)
-            grid = np.linspace(-const.MAX_ABS_Z, const.MAX_ABS_Z, const.N_GRID)
-            chance = np.diff(joint @ ndtr((grid - mean[:, None]) / sd[:, None]))
-            chance /= chance.sum()
-            x = variables.numbers_of(v, (grid[1:] + grid[:-1]) / 2)
-            center = chance @ x
-            return feature, np.empty(0), np.array([center, np.sqrt(chance @ (x - center) ** 2)])
-        share = np.exp(densities.theta[slice(*variables.first_column[v : v + 2])]) @ joint
-        members = variables.feature[slice(*variables.first_feature[v : v + 2])]
-        if len(members) == 1:
-            return feature, variables.level[slice(*variables.first_level[v : v + 2])], share
-        on = share[np.flatnonzero(members == feature)[0]]
-        return feature, np.array([0.0, 1.0]), np.array([1.0 - on, on])
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         mixture = self.mixture
@@ -392,25 +334,3 @@ def model_of(
     given = () if weights is None else (weights,)
     models = [MixtureModel(m, p, rules, *given) for m, p in zip([*fitted.of_fold, fitted.final], found)]
     return models[:-1], models[-1]
-
-
-def cross_fit_mixture(
-    dataset: Dataset,
-    rules: Rules,
-    fold: NDArray[np.int64],
-    weight: NDArray[np.float64] | None = None,
-    seed: int = 0,
-    weights: tuple[float, float, float] | None = None,
-) -> tuple[list[MixtureModel], MixtureModel]:
-    """A model without the rows of each fold, and one of all rows.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    rules : Rules
-    fold : int64 (n_samples,), 0, 1, ... for each row
-    weight : float64 (n_samples,), optional, of the rows
-    seed : int; one seed gives the same models
-    weights : tuple of three floats, optional, see ``MixtureModel``
-    """
-    return model_of(fit_mixtures(dataset, fold, weight, seed), rules, weights)

@@ -26,21 +26,12 @@ from fsgym.support.vector_exp import BLOCK, write_exponentials
 
 @dataclass(frozen=True, eq=False)
 class ClassMixture:
-    """A fitted mixture.
-
-    Attributes
-    ----------
-    variables : Variables
-    densities : MixtureParameters, as fitted: what is expected of values that are not known
-    theta : float64 (n_columns, G), as ``densities.theta``, tuned to predict the class
-    count_power : float
-        With m known variables the sum of their log densities is multiplied by (1 + m) ** count_power.
-    """
+    """A fitted mixture."""
 
     variables: Variables
-    densities: MixtureParameters
-    theta: NDArray[np.float64]
-    count_power: float
+    densities: MixtureParameters  # as fitted: what is expected of values that are not known
+    theta: NDArray[np.float64]  # (n_columns, G), as ``densities.theta``, tuned to predict the class
+    count_power: float  # with m known variables the sum of their log densities is multiplied by (1 + m) ** count_power
 
     @property
     def class_of(self) -> NDArray[np.int64]:

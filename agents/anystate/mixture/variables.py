@@ -19,30 +19,21 @@ from fsgym.support.arrays import read_only
 
 @dataclass(frozen=True, eq=False)
 class Variables:
-    """How the features of a table make up V independent variables.
+    """How the features of a table make up V independent variables."""
 
-    Attributes
-    ----------
-    first_feature : int64 (V + 1,), where the features of each variable begin in ``feature``
-    feature : int64 (n_features,), each feature once
-    first_level : int64 (V + 1,), where the levels of each variable begin in ``level``; a number has none
-    level : float64 (n_levels,)
-        The values of a variable with a single feature, ascending. Of a variable with several features, of which one is
-        1 in each row, they are 0, 1, ..., the places of the features.
-    center, scale : float64 (V,), of numbers; 0 and 1 for categories
-    first_knot : int64 (V + 1,), where the knots of each variable begin; without knots ``center`` and ``scale`` are used
-    knot, score : float64 (n_knots,)
-        A number with knots is replaced by its normal score, which is linear between them and constant beyond; both
-        ascend.
-    """
-
-    first_feature: NDArray[np.int64]
-    feature: NDArray[np.int64]
-    first_level: NDArray[np.int64]
+    first_feature: NDArray[np.int64]  # (V + 1,), where the features of each variable begin in ``feature``
+    feature: NDArray[np.int64]  # (n_features,), each feature once
+    first_level: NDArray[np.int64]  # (V + 1,), where the levels of each variable begin in ``level``; a number has none
+    # (n_levels,), the values of a variable with a single feature, ascending. Of a variable with several features, of
+    # which one is 1 in each row, they are 0, 1, ..., the places of the features.
     level: NDArray[np.float64]
+    # (V,), of numbers; 0 and 1 for categories
     center: NDArray[np.float64]
     scale: NDArray[np.float64]
+    # (V + 1,), where the knots of each variable begin; without knots ``center`` and ``scale`` are used
     first_knot: NDArray[np.int64]
+    # (n_knots,), a number with knots is replaced by its normal score, which is linear between them and constant beyond;
+    # both ascend
     knot: NDArray[np.float64]
     score: NDArray[np.float64]
 

@@ -47,15 +47,6 @@ from fsgym.text.messages import brief
 class NetworkModel(StateModel):
     """Predictors of the classes, and a ranking network.
 
-    Attributes
-    ----------
-    candidates : int64 (b,), the acquisitions that the networks use, ascending; others have the lowest preference
-    embedding : Embedding of their features
-    predictors : sequence of MLP, whose scores are averaged
-    temperature : float, by which scores are divided
-    ranking : MLP
-    rules : Rules
-
     Raises
     ------
     ValueError
@@ -65,10 +56,11 @@ class NetworkModel(StateModel):
     kind = "any_network"
     n_inputs = N_STOP_INPUTS
 
+    # (b,), the acquisitions that the networks use, ascending; others have the lowest preference
     candidates: NDArray[np.int64]
-    embedding: Embedding
-    predictors: Sequence[MLP]
-    temperature: float
+    embedding: Embedding  # of their features
+    predictors: Sequence[MLP]  # whose scores are averaged
+    temperature: float  # by which scores are divided
     ranking: MLP
     rules: Rules
 

@@ -41,7 +41,6 @@ RANKING_WARM_UP_STEPS = 50
 LAST_LAYER_SCALE = 0.1  # of the initial weights of the ranking's last layer; trial
 AVERAGING_RATE = 0.01  # of the averaged parameters; trial
 N_CHAIN_STATES = 128  # states of a step from episodes, and as many at random; trial
-N_TARGETS = 4  # acquisitions of a state for which returns are compared; trial: 8 do not help
 # Weight of the entropy, scaled to the range of the expected error, in differences between acquisitions
 ENTROPY_WEIGHT = 0.1  # measured: .05 to .2 help as much, and more or less harms
 DISCOUNTS = (0.5, 0.9)  # of what comes later, in the first and the second half of the steps; trial

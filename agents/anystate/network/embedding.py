@@ -23,20 +23,14 @@ class Embedding(NamedTuple):
 
     The numbers of a value v are z = (v - center) / scale, and (max(z - knot, 0) - shift) / spread for each knot, all
     clipped to [-5, 5]. They are 0 where the value is not known.
-
-    Attributes
-    ----------
-    features : int64 (m,), ascending
-    center, scale : float64 (m,)
-    knots, shift, spread : float32 (n_hinges, m)
     """
 
-    features: NDArray[np.int64]
-    center: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    knots: NDArray[np.float32]
-    shift: NDArray[np.float32]
-    spread: NDArray[np.float32]
+    features: NDArray[np.int64]  # (m,), ascending
+    center: NDArray[np.float64]  # (m,)
+    scale: NDArray[np.float64]  # (m,)
+    knots: NDArray[np.float32]  # (n_hinges, m)
+    shift: NDArray[np.float32]  # (n_hinges, m)
+    spread: NDArray[np.float32]  # (n_hinges, m)
 
     @property
     def n_inputs(self) -> int:
@@ -170,24 +164,14 @@ def _mutual_information(column: NDArray[np.float32], y: NDArray[np.int64]) -> fl
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedRows:
-    """The training rows, embedded once. The networks use ``n_candidates`` of the acquisitions, and their m features.
-
-    Attributes
-    ----------
-    dataset : Dataset
-    candidates : int64 (n_candidates,), the acquisitions that the networks use, ascending
-    groups : the features of each acquisition
-    fold : int64 (n_samples,), from 0
-    weight : float32 (n_samples,), of each row, with mean 1
-    telling : tuple of int, see ``agents.tradeoff.TrainingTask``
-    """
+    """The training rows, embedded once. The networks use ``n_candidates`` of the acquisitions, and their m features."""
 
     dataset: Dataset
-    candidates: NDArray[np.int64]
-    groups: tuple[tuple[int, ...], ...]
-    fold: NDArray[np.int64]
-    weight: NDArray[np.float32]
-    telling: tuple[int, ...] = ()
+    candidates: NDArray[np.int64]  # (n_candidates,), the acquisitions that the networks use, ascending
+    groups: tuple[tuple[int, ...], ...]  # the features of each acquisition
+    fold: NDArray[np.int64]  # (n_samples,), from 0
+    weight: NDArray[np.float32]  # (n_samples,), of each row, with mean 1
+    telling: tuple[int, ...] = ()  # see ``agents.tradeoff.TrainingTask``
 
     @cached_property
     def embedding(self) -> Embedding:

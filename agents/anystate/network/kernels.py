@@ -19,35 +19,23 @@ N_STOP_INPUTS = 5  # of the stop rule
 
 
 class CompiledNetwork(NamedTuple):
-    """The networks as arrays, see ``NetworkModel``.
+    """The networks as arrays, see ``NetworkModel``."""
 
-    Attributes
-    ----------
-    features ... spread : the fields of ``Embedding``
-    predictors : float32 (n_predictors, n_parameters)
-    predictor_sizes, ranking_sizes : int64 (n_layers + 1,), of the layers
-    ranking : float32 (n_parameters,)
-    score_scale : float32, by which the sum of the scores of all predictors is multiplied
-    candidates : int64 (b,)
-    answer_costs : float64 (n_answers, n_classes)
-    regrets : float32 (n_classes, n_answers), by class and answer, in the unit of the task
-    unit : float
-    """
-
+    # the fields of ``Embedding``
     features: NDArray[np.int64]
     center: NDArray[np.float64]
     scale: NDArray[np.float64]
     knots: NDArray[np.float32]
     shift: NDArray[np.float32]
     spread: NDArray[np.float32]
-    predictors: NDArray[np.float32]
-    predictor_sizes: NDArray[np.int64]
-    ranking: NDArray[np.float32]
-    ranking_sizes: NDArray[np.int64]
-    score_scale: np.float32
-    candidates: NDArray[np.int64]
-    answer_costs: NDArray[np.float64]
-    regrets: NDArray[np.float32]
+    predictors: NDArray[np.float32]  # (n_predictors, n_parameters)
+    predictor_sizes: NDArray[np.int64]  # (n_layers + 1,)
+    ranking: NDArray[np.float32]  # (n_parameters,)
+    ranking_sizes: NDArray[np.int64]  # (n_layers + 1,)
+    score_scale: np.float32  # by which the sum of the scores of all predictors is multiplied
+    candidates: NDArray[np.int64]  # (b,)
+    answer_costs: NDArray[np.float64]  # (n_answers, n_classes)
+    regrets: NDArray[np.float32]  # (n_classes, n_answers), in the unit of the task
     unit: float
 
 

@@ -64,29 +64,18 @@ def _add_acquisitions(sums, weights, which, row, chosen, data):
 
 
 class Situation(NamedTuple):
-    """n states of training rows and what is known about them: b candidates, errors in units of the task.
+    """n states of training rows and what is known about them: b candidates, errors in units of the task."""
 
-    Attributes
-    ----------
-    rows : int64 (n,)
-    taken : bool (n, b)
-    predictor_sums, ranking_sums : float32 (n, n_units)
-        Of the first layers: that of the predictor, and that of the ranking with averaged parameters, for the inputs
-        that both have.
-    probabilities : float32 (n, n_classes), out of fold
-    error : float32 (n,), expected error of answering
-    legal : bool (n, b)
-    prices : float32 (n, b)
-    """
-
-    rows: NDArray[np.int64]
-    taken: NDArray[np.bool_]
+    rows: NDArray[np.int64]  # (n,)
+    taken: NDArray[np.bool_]  # (n, b)
+    # (n, n_units), of the first layers: that of the predictor, and that of the ranking with averaged parameters, for
+    # the inputs that both have
     predictor_sums: NDArray[np.float32]
     ranking_sums: NDArray[np.float32]
-    probabilities: NDArray[np.float32]
-    error: NDArray[np.float32]
-    legal: NDArray[np.bool_]
-    prices: NDArray[np.float32]
+    probabilities: NDArray[np.float32]  # (n, n_classes), out of fold
+    error: NDArray[np.float32]  # (n,), expected error of answering
+    legal: NDArray[np.bool_]  # (n, b)
+    prices: NDArray[np.float32]  # (n, b)
 
     def of(self, some: NDArray[np.int64]) -> Situation:
         """Some of the states."""
@@ -94,18 +83,11 @@ class Situation(NamedTuple):
 
 
 class Outlook(NamedTuple):
-    """What the ranking network says about n states.
+    """What the ranking network says about n states."""
 
-    Attributes
-    ----------
-    advantages : float32 (n, b), A_j; inf where not legal
-    best : int64 (n,), the legal candidate of the smallest A_j
-    value : float32 (n,), U; inf where nothing is legal
-    """
-
-    advantages: NDArray[np.float32]
-    best: NDArray[np.int64]
-    value: NDArray[np.float32]
+    advantages: NDArray[np.float32]  # (n, b), A_j; inf where not legal
+    best: NDArray[np.int64]  # (n,), the legal candidate of the smallest A_j
+    value: NDArray[np.float32]  # (n,), U; inf where nothing is legal
 
 
 def outlook(

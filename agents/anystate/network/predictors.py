@@ -39,20 +39,12 @@ class VisitedStates(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FittedPredictors:
-    """Predictors of all folds. They do not depend on prices.
-
-    Attributes
-    ----------
-    rows : EmbeddedRows
-    networks : one MLP for each fold, trained without it
-    temperature : float, by which scores are divided
-    n_steps : int, steps in which each of them was trained
-    """
+    """Predictors of all folds. They do not depend on prices."""
 
     rows: EmbeddedRows
-    networks: tuple[MLP, ...]
-    temperature: float
-    n_steps: int
+    networks: tuple[MLP, ...]  # one MLP for each fold, trained without it
+    temperature: float  # by which scores are divided
+    n_steps: int  # steps in which each of them was trained
 
     @cached_property
     def first_weights(self) -> NDArray[np.float32]:

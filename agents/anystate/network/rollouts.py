@@ -20,23 +20,15 @@ from agents.anystate.network.predictors import VisitedStates, steps_of
 
 
 class TriedStates(NamedTuple):
-    """n states with the returns of several acquisitions.
-
-    Attributes
-    ----------
-    here : Situation
-    tried : int64 (n, n_tried), the acquisition that the ranking prefers first
-    counted : bool (n, n_tried), False where there was no further legal acquisition
-    returns : float32 (n, n_tried), prices and expected error at the end, less the expected error of answering now;
-        except in the empty state, what comes after the first acquisition is discounted
-    best_return : float32 (n,), that of the first acquisition tried, without discount
-    """
+    """n states with the returns of several acquisitions."""
 
     here: lookahead.Situation
-    tried: NDArray[np.int64]
-    counted: NDArray[np.bool_]
+    tried: NDArray[np.int64]  # (n, n_tried), the acquisition that the ranking prefers first
+    counted: NDArray[np.bool_]  # (n, n_tried), False where there was no further legal acquisition
+    # (n, n_tried), prices and expected error at the end, less the expected error of answering now; except in the empty
+    # state, what comes after the first acquisition is discounted
     returns: NDArray[np.float32]
-    best_return: NDArray[np.float32]
+    best_return: NDArray[np.float32]  # (n,), that of the first acquisition tried, without discount
 
 
 def _join_tried(parts: Sequence[TriedStates]) -> TriedStates:

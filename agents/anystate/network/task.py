@@ -15,16 +15,10 @@ from fsgym.rules.states import legal_and_prices
 
 @dataclass(frozen=True, eq=False)
 class CandidateTask:
-    """The rules for the acquisitions that the networks use. The unit of prices and errors is the largest regret.
-
-    Attributes
-    ----------
-    rules : Rules
-    candidates : int64 (n_candidates,), ascending
-    """
+    """The rules for the acquisitions that the networks use. The unit of prices and errors is the largest regret."""
 
     rules: Rules
-    candidates: NDArray[np.int64]
+    candidates: NDArray[np.int64]  # (n_candidates,), ascending
 
     @cached_property
     def unit(self) -> float:

@@ -34,20 +34,12 @@ _training_lock = threading.RLock()  # PyTorch's threads and the global random ge
 
 
 class Settings(NamedTuple):
-    """The default settings of an algorithm, from its entry in ``agents.deep.ALGORITHMS``.
+    """The default settings of an algorithm, from its entry in ``agents.deep.ALGORITHMS``."""
 
-    Attributes
-    ----------
-    algorithm : class of Stable-Baselines3, whose ``learn`` runs in one thread
-    num_envs : int, parallel episodes
-    total_timesteps : int, training steps
-    options : mapping, arguments of the class
-    """
-
-    algorithm: type[BaseAlgorithm]
-    num_envs: int
-    total_timesteps: int
-    options: Mapping[str, Any]
+    algorithm: type[BaseAlgorithm]  # class of Stable-Baselines3, whose ``learn`` runs in one thread
+    num_envs: int  # parallel episodes
+    total_timesteps: int  # training steps
+    options: Mapping[str, Any]  # arguments of the class
 
 
 class _InOneThread:

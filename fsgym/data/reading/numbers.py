@@ -32,23 +32,16 @@ NAMES_OF_SIGNS = {",": "commas", ".": "points", "'": "apostrophes", " ": "spaces
 
 
 class Declared(NamedTuple):
-    """What is known of the numbers of a table before it is read.
+    """What is known of the numbers of a table before it is read."""
 
-    Attributes
-    ----------
-    decimal, thousands, censored : str, optional
-        As in ``load_dataset``.
-    numeric : names of columns of numbers, in which cells without a per cent or currency sign count as those with one
-    plain : names of columns whose per cent signs, currencies and limits stay: labels and row groups
-    usual : Writing, that of the model that reads the table, for what the table leaves open
-    """
-
-    decimal: str | None = None
-    thousands: str | None = None
-    censored: str | None = None
+    decimal: str | None = None  # as in ``load_dataset``
+    thousands: str | None = None  # as in ``load_dataset``
+    censored: str | None = None  # as in ``load_dataset``
+    # names of columns of numbers, in which cells without a per cent or currency sign count as those with one
     numeric: Collection[str] = ()
+    # names of columns whose per cent signs, currencies and limits stay: labels and row groups
     plain: Collection[str] = ()
-    usual: Writing = Writing()
+    usual: Writing = Writing()  # that of the model that reads the table, for what the table leaves open
 
 
 class Found(NamedTuple):

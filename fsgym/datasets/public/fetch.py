@@ -26,20 +26,13 @@ PRICES_FILE = Path(__file__).with_name(PRICE_LISTS)
 
 
 class Fetched(NamedTuple):
-    """What ``fetch_dataset`` did.
-
-    Attributes
-    ----------
-    name : str
-    state : {"comes with scikit-learn", "written", "already there", "already there, with another content than recorded"}
-    files : paths of the files that were written
-    untried : addresses that were used, and whose whole file nobody had converted before
-    """
+    """What ``fetch_dataset`` did."""
 
     name: str
+    # {"comes with scikit-learn", "written", "already there", "already there, with another content than recorded"}
     state: str
-    files: tuple[Path, ...] = ()
-    untried: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()  # paths of the files that were written
+    untried: tuple[str, ...] = ()  # addresses that were used, and whose whole file nobody had converted before
 
 
 def fetch_dataset(name: str, data_dir: str | os.PathLike, downloads_dir: str | os.PathLike | None = None) -> Fetched:

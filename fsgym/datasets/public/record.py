@@ -14,40 +14,23 @@ SETS_FILE = Path(__file__).with_name("sets.json")
 
 @dataclass(frozen=True)
 class Download:
-    """A file that a data set is converted from.
+    """A file that a data set is converted from."""
 
-    Attributes
-    ----------
-    file : str, its name
-    address : str or None, where it can be downloaded; None where it must be fetched by hand
-    tried : bool, whether the whole file that is published at this address has given the recorded SHA-256
-    """
-
-    file: str
-    address: str | None
-    tried: bool = False
+    file: str  # its name
+    address: str | None  # where it can be downloaded; None where it must be fetched by hand
+    tried: bool = False  # whether the whole file that is published at this address has given the recorded SHA-256
 
 
 @dataclass(frozen=True)
 class PublicSet:
-    """A data set of the studies.
+    """A data set of the studies."""
 
-    Attributes
-    ----------
-    name : str, its name in ``load_dataset``
-    form : str, the form of its downloads, a key of ``FORMS``
-    downloads : the files that it is converted from; none where it comes with scikit-learn
-    options : mapping, how its downloads are read
-    record : mapping, its record in ``MANIFEST.json``; ``files`` are the converted ones with their SHA-256
-    advice : str, what the user must do where a download has no address
-    """
-
-    name: str
-    form: str
-    downloads: tuple[Download, ...]
-    options: Mapping[str, Any]
-    record: Mapping[str, Any]
-    advice: str = ""
+    name: str  # its name in ``load_dataset``
+    form: str  # the form of its downloads, a key of ``FORMS``
+    downloads: tuple[Download, ...]  # the files that it is converted from; none where it comes with scikit-learn
+    options: Mapping[str, Any]  # how its downloads are read
+    record: Mapping[str, Any]  # its record in ``MANIFEST.json``; ``files`` are the converted ones with their SHA-256
+    advice: str = ""  # what the user must do where a download has no address
 
     @property
     def checksums(self) -> dict[str, str]:

@@ -14,7 +14,6 @@ from agents.anystate.network.rollouts import follow_rollouts
 from agents.anystate.network.task import CandidateTask, regrets
 from agents.anystate.state_model import StateBatch
 from agents.lattice.training_data import stratified_folds
-from agents.policy import acquisition_of_features
 from fsgym import Dataset
 from fsgym.datasets import Cube, CubeNM
 from fsgym.rules import Rules
@@ -65,7 +64,7 @@ def states_of(rules, taken, X):
     """StateBatch with the acquisitions ``taken`` of the rows ``X``."""
     available = rules.acquisitions_of(~np.isnan(X))
     legal, prices = legal_and_prices(rules, taken & available)
-    acquired = taken[:, acquisition_of_features(rules)] & ~np.isnan(X)
+    acquired = taken[:, rules.acquisition_of_features] & ~np.isnan(X)
     return StateBatch(acquired, X, legal[:, : rules.n_acquisitions] & available, prices * rules.lam)
 
 

@@ -15,7 +15,7 @@ from agents import AdaptiveClassifier, MixtureClassifier
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import MixtureParameters, TrainingDesign, fit_mixture
 from agents.anystate.mixture.fitting import fit_mixtures
-from agents.anystate.mixture.model import MixtureModel, cross_fit_mixture, model_of, points_of
+from agents.anystate.mixture.model import MixtureModel, model_of, points_of
 from agents.anystate.mixture.tuning import ClassMixture, Exponents
 from agents.anystate.mixture.variables import Variables, fit_variables, with_normal_scores
 from agents.anystate.state_model import StateBatch
@@ -328,20 +328,6 @@ def test_each_state_is_estimated_on_its_own(small):
         assert all(np.array_equal(a[0], b[i]) for a, b in zip(alone, together))
 
 
-def test_unknown_values_are_predicted_given_the_known_ones(small):
-    dataset, _, _, model = small
-    nothing = np.zeros(dataset.n_features, bool)
-    size = model.predict_unknown(0, nothing, dataset.X[0])
-    assert size[0][2] == pytest.approx([dataset.X[:, 0].mean(), dataset.X[:, 0].std()], rel=0.15)
-    levels = model.predict_unknown(1, nothing, dataset.X[0])
-    assert [on for _, _, (_, on) in levels] == pytest.approx(dataset.X[:, 1:4].mean(axis=0), abs=0.05)
-    size_only = np.arange(dataset.n_features) == 0
-    high, low = np.full(dataset.n_features, 4, np.float32), np.full(dataset.n_features, -2, np.float32)
-    assert model.predict_unknown(3, size_only, high)[0][2][1] > model.predict_unknown(3, size_only, low)[0][2][1] + 0.1
-    with pytest.raises(ValueError, match="acquisition must be"):
-        model.predict_unknown(99, size_only, high)
-
-
 def test_models_come_back_from_arrays_and_one_seed_gives_the_same_bytes(small):
     dataset, _, rules, model = small
     arrays, header = model.to_arrays()
@@ -349,7 +335,7 @@ def test_models_come_back_from_arrays_and_one_seed_gives_the_same_bytes(small):
     states = states_of(rules, dataset.X, np.random.default_rng(0).random(dataset.X.shape) < 0.4)
     assert all(np.array_equal(a, b) for a, b in zip(model.estimate(states), again.estimate(states)))
     fold = stratified_folds(dataset.y, 2, np.random.default_rng(0))
-    of_fold, final = cross_fit_mixture(dataset, rules, fold, seed=0)
+    of_fold, final = model_of(fit_mixtures(dataset, fold, None, 0), rules)
     assert len(of_fold) == 2
     same, other = final.to_arrays()[0], of_fold[0].to_arrays()[0]
     assert all(arrays[name].tobytes() == same[name].tobytes() for name in arrays)
