@@ -25,6 +25,7 @@ from fsgym_studies.common.study import Conclusion, Study, Table
 # The table at the head of a page of studies: how many claims each section reproduces, and why not the others.
 
 VERDICT = re.compile(r"^\*\*.*?(\d+) of (\d+) claims reproduced(.*)\*\*", re.MULTILINE)
+SENTENCES = re.compile(r"Sentences of the paper: (\d+) of (\d+) reproduced")
 
 
 def overview(pages: Mapping[str, str]) -> pd.DataFrame:
@@ -36,21 +37,26 @@ def overview(pages: Mapping[str, str]) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, a row per page and one for all: ``study``, a link; ``run`` (quick or full), ``claims`` that are assessed,
-        how many are ``reproduced``, and for each of ``CAUSES`` how many are not
+    DataFrame, a row per page and one for all: ``study``, a link; ``run`` (quick or full), ``claims`` that were run,
+        how many are ``reproduced``, for each of ``CAUSES`` how many are not, and the ``sentences`` of the paper with
+        how many are ``reproduced in full``
 
     >>> page = "# A\\n\\n**In a quick run, 1 of 3 claims reproduced; causes: data 2.** More.\\n\\n`run --quick`\\n"
     >>> overview({"a.md": page}).to_dict("records")[0]  # doctest: +ELLIPSIS
-    {'study': '[A](a.md)', 'run': 'quick', 'claims': 3, 'reproduced': 1, 'cause: paper': 0, 'cause: data': 2, ...}
+    {'study': '[A](a.md)', 'run': 'quick', 'claims': 3, 'reproduced': 1, 'paper': 0, 'data': 2, ...}
     """
     rows = []
     for address, page in pages.items():
         if verdict := VERDICT.search(page):
-            causes = {name: int(n) for name, n in re.findall(r"(\w+) (\d+)", verdict[3].partition("causes:")[2])}
-            counts = (int(verdict[2]), int(verdict[1]), *(causes.get(name, 0) for name in CAUSES))
+            listed = re.findall(r"([a-z ]+) (\d+)", verdict[3].partition("causes:")[2])
+            causes = {name.strip(): int(n) for name, n in listed}
+            met, sentences = SENTENCES.search(page).groups() if SENTENCES.search(page) else (0, 0)
+            of_causes = (causes.get(name, 0) for name in CAUSES)
+            counts = (int(verdict[2]), int(verdict[1]), *of_causes, int(sentences), int(met))
             title = page.partition("# ")[2].partition("\n")[0]
             rows.append((f"[{title}]({address})", "quick" if "--quick`" in page else "full", *counts))
-    table = pd.DataFrame(rows, columns=["study", "run", "claims", "reproduced", *map("cause: {}".format, CAUSES)])
+    columns = ["study", "run", "claims", "reproduced", *CAUSES, "sentences", "reproduced in full"]
+    table = pd.DataFrame(rows, columns=columns)
     table.loc[len(table)] = ["all", "", *table.sum(numeric_only=True).astype(int)]
     return table
 
@@ -119,8 +125,9 @@ def page_of(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
         return folded_page(study, conclusion, full, work)
     claims, assessed = conclusion.claims, [c for c in conclusion.claims if c.reproduced is not None]
     verdict = f"**{'' if full else 'In a quick run, '}{conclusion.summary()}.**"
-    others = [str(number) for number, c in enumerate(claims, 1) if c.reproduced is False]
+    others = [str(number) for number, c in enumerate(claims, 1) if c.paper and c.reproduced is False]
     second = f" The others are the claims {', '.join(others)}." if len(others) > 1 else ""
+    second += f"\n\n{conclusion.second_summary()}" if any(c.paper for c in assessed) else ""
     table, met = claims_table(claims), [c.reproduced is True for c in claims]
     folded_rows = table[met] if len(claims) > MOST_CLAIMS else table[:0]
     folded = {

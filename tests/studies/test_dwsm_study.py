@@ -144,7 +144,7 @@ def test_a_count_is_not_assessed_while_data_sets_are_missing():
     table = binary_cells({})
     claims = claims_of(dwsm_binary, table[table["dataset"] != "sonar"])
     assert by_text(claims, "DWSM is above L1-SVM and LARS").reproduced is None
-    assert by_text(claims, "DWSM is above L1-SVM and LARS").result == "not assessed"
+    assert by_text(claims, "DWSM is above L1-SVM and LARS").result == "not run"
 
 
 @pytest.mark.parametrize(("dwsm_at", "svm_at", "reproduced"), [(0.9, 0.8, (True, True)), (0.85, 0.82, (False, False))])

@@ -14,7 +14,7 @@ from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import OfficialSplit
 from fsgym.data.reading.files import read_text
 from fsgym_studies import STUDIES, find_study
-from fsgym_studies.common.claims import AssessedClaim
+from fsgym_studies.common.claims import AssessedClaim, Near
 from fsgym_studies.common.data import require_datasets
 from fsgym_studies.common.plan import MethodSettings, Source, study_cells
 from fsgym_studies.common.render import overview, overview_in_markdown, page_of, write_page
@@ -105,23 +105,53 @@ def test_unknown_study():
 
 def test_claims_are_counted_in_words():
     claims = [AssessedClaim("", "0.9", "", reproduced) for reproduced in (True, False, None, True)]
-    assert Conclusion("", claims).summary() == "2 of 3 claims reproduced; 1 not assessed"
-    assert Conclusion("", claims[:2]).summary() == "1 of 2 claims reproduced"
+    assert Conclusion("", claims).summary() == "2 of 3 claims reproduced; 1 not run; causes: not known 1"
+    assert Conclusion("", claims[:1]).summary() == "1 of 1 claims reproduced"
 
 
 def test_claims_that_are_not_reproduced_are_counted_by_cause():
     causes = ["ours: fewer iterations", "paper: a misprint", "ours: other draws", ""]
     claims = [AssessedClaim("", "0.9", "", False, cause) for cause in causes]
-    assert Conclusion("", claims).summary() == "0 of 4 claims reproduced; causes: paper 1, ours 2, unknown 1"
+    assert Conclusion("", claims).summary() == "0 of 4 claims reproduced; causes: paper 1, ours 2, not known 1"
     missing = AssessedClaim("", "0.9", "", None)
     words = Conclusion("", [*claims[:1], missing]).summary()
-    assert words == "0 of 1 claims reproduced; 1 not assessed; causes: ours 1"
+    assert words == "0 of 1 claims reproduced; 1 not run; causes: ours 1"
+
+
+def test_claims_of_one_sentence_count_once_in_the_second_line():
+    """It is reproduced where all of its claims that were run are."""
+    parts = [AssessedClaim(name, "1", "", met, sentence="Table 2") for name, met in (("a", True), ("b", None))]
+    other = [AssessedClaim("c", "1", "", met, sentence="Table 3") for met in (True, False)]
+    whole, own = AssessedClaim("d", "1", "", True), AssessedClaim("e", "", "", False)
+    conclusion = Conclusion("", [*parts, *other, whole, own])
+    assert conclusion.summary() == "3 of 4 claims reproduced; 1 not run; causes: not known 1"
+    assert conclusion.second_summary() == (
+        "Sentences of the paper: 2 of 3 reproduced in all their claims. Checks of ours: 0 of 1 confirmed."
+    )
+    row = overview({"page.md": page_of(find_study("dwsm-cost"), conclusion, True, "")}).iloc[0]
+    assert (row["not known"], row["sentences"], row["reproduced in full"]) == (1, 3, 2)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_claim_that_prints_a_number_fails_on_both_sides(name):
+    """A paper's claim whose column ``paper`` is a number has a criterion with a tolerance."""
+    module = importlib.import_module(f"{STUDIES[name].partition(':')[0].removesuffix('.study')}")
+    source = module if hasattr(module, "all_claims") else importlib.import_module(f"{module.__name__}.claims")
+    claims = source.all_claims()
+    printed = [claim for claim in claims if re.fullmatch(r"[\d.]+( .*)?", claim.paper)]
+    for claim in printed:
+        near = claim.criterion
+        assert isinstance(near, Near), claim.text
+        assert near.tolerance < near.printed
+        assert [near.holds(near.printed + k * near.tolerance) for k in (-1.1, -0.9, 0, 0.9, 1.1)] == [
+            *[False, True, True, True, False]
+        ], claim.text
 
 
 def test_claims_without_a_paper_are_confirmed():
     claims = [AssessedClaim("", "", "", confirmed) for confirmed in (True, False, None)]
-    assert [c.result for c in claims] == ["confirmed", "not confirmed", "not assessed"]
-    assert Conclusion("", claims).summary() == "1 of 2 claims confirmed; 1 not assessed"
+    assert [c.result for c in claims] == ["confirmed", "not confirmed", "not run"]
+    assert Conclusion("", claims).summary() == "1 of 2 claims confirmed; 1 not run"
 
 
 def test_claims_without_a_paper_are_not_counted_beside_those_of_a_paper(tmp_path):
@@ -131,7 +161,7 @@ def test_claims_without_a_paper_are_not_counted_beside_those_of_a_paper(tmp_path
     assert conclusion.summary() == "1 of 2 claims reproduced; causes: data 1"
     write_page(doc, find_study("dwsm-cost"), conclusion, True, "5 cells")
     row = overview({"page.md": doc.read_text()}).iloc[0]
-    assert (row["claims"], row["reproduced"], row["cause: paper"], row["cause: data"]) == (2, 1, 0, 1)
+    assert (row["claims"], row["reproduced"], row["paper"], row["data"]) == (2, 1, 0, 1)
     assert "not confirmed" in doc.read_text()
 
 
@@ -173,8 +203,8 @@ def test_a_new_page_changes_the_overview(tmp_path):
     claims = [AssessedClaim("one", "1", "2", False, "data: other rows"), AssessedClaim("two", "1", "1", True)]
     write_page(page, study, Conclusion("Protocol.", claims), False, "2 cells")
     write_page(page, study, Conclusion("Protocol.", claims[:1]), True, "2 cells")
-    assert f"| [{study.title}](all/dwsm-cost.md) | full | 1 | 0 | 0 | 1 | 0 | 0 |" in index.read_text()
-    assert "| all |  | 1 | 0 | 0 | 1 | 0 | 0 |" in index.read_text()
+    assert f"| [{study.title}](all/dwsm-cost.md) | full | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |" in index.read_text()
+    assert "| all |  | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |" in index.read_text()
 
 
 def test_a_page_has_the_verdict_on_top_and_the_whole_of_each_claim_folded():
