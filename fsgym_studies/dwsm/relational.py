@@ -201,7 +201,7 @@ def protocol(full: bool) -> str:
 
 def clearly_lowest(blocks: pd.Series, errors: pd.Series, digit: str) -> bool:
     """Whether a digit has the lowest number, by more than two standard errors; ``errors`` are bounds on them."""
-    others = blocks.drop(digit)
+    others = blocks.drop(digit).dropna()
     return bool((others - blocks[digit] > 2 * np.hypot(errors[digit], errors[others.index])).all())
 
 

@@ -23,7 +23,7 @@ COMPARED_SELECTIONS = ("all sub-features", "FS", "FS (ratio < 0.9)")
 FOLD_KINDS = {
     "no selection": "shuffled",
     "no selection, file order": "in file order",
-    "no selection, blocks": "blocks of rows",
+    "no selection, blocks": "in blocks of rows",
 }
 IN_FILE_ORDER = "no selection, file order"
 FOLDS = "folds"  # stem of the table
@@ -64,6 +64,7 @@ def accuracies_by_folds(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = table[table["method"].isin(FOLD_KINDS) & table["error"].isna()]
     rows = rows.reindex(columns=["method", "distribution", "dataset", "accuracy"])
+    rows = rows[rows["distribution"].isin({noise for noise, _ in PRINTED})]
     grouped = (100 * rows["accuracy"].astype(float)).groupby([rows[k] for k in rows.columns[:3]], sort=False)
     found = pd.DataFrame({"accuracy": grouped.mean(), "std": grouped.std()})
     columns = ["printed_accuracy", "printed_std"]

@@ -33,7 +33,7 @@ def line(dataset, method, points, split=0, share=0.5, chance=0.55, **more):
         {
             "dataset": dataset, "share": share, "split": split, "method": method, "setting": k,
             "params": json.dumps({"lam": 0.01 * k} if method == DWSM else {"knob": k}), "sparsity": s, "accuracy": a,
-            "chance": chance, "sparsity_within": 0.0, "n_acquisitions": 5.0, "n_features": 5.0, "error": None,
+            "chance": chance, "sparsity_within": 0.0, "n_acquisitions": 5.0, "n_features": 5.0, "error": None, "n_test": 900,
             "histogram": [0, 0, 0, 6] + [0] * 6 + [4], "wrong": [0] * 10 + [2], "usage": [0.5] * 10,
             "history": [0.5, 0.4, 0.3, 0.2, *[0.1] * 6], **more,
         }
