@@ -63,7 +63,7 @@ def overview(pages: Mapping[str, str]) -> pd.DataFrame:
 
 WHOLE_MINUTES_FROM = 10.0  # minutes; shorter times are shown with one decimal
 OVERVIEW = "overview"  # names the part of a page that counts the claims of all pages of its folder
-MOST_CLAIMS = 22  # in the table of a page; of more, those that are reproduced are folded
+MOST_CLAIMS = 22  # in the table of a page; of more that were run, those that are reproduced are folded
 CLAIM_LENGTH, OURS_LENGTH = 110, 75  # characters of a cell of the table of claims; the whole stands below it
 LINE: dict[str, Any] = {"linewidth": 1.4, "markersize": 5}  # of matplotlib's plot, in points
 
@@ -129,8 +129,11 @@ def page_of(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
     second = f" The others are the claims {', '.join(others)}." if len(others) > 1 else ""
     second += f"\n\n{conclusion.second_summary()}" if any(c.paper for c in assessed) else ""
     table, met = claims_table(claims), [c.reproduced is True for c in claims]
-    folded_rows = table[met] if len(claims) > MOST_CLAIMS else table[:0]
+    missing = [c.reproduced is None for c in claims]
+    folded_rows = table[met] if len(claims) - sum(missing) > MOST_CLAIMS else table[:0]
+    not_run = table[missing] if assessed else table[:0]
     folded = {
+        f"The {len(not_run)} that are not run": markdown(not_run) if len(not_run) else "",
         f"The {len(folded_rows)} claims that are reproduced": markdown(folded_rows) if len(folded_rows) else "",
         "The claims in full": "\n\n".join(_claim_in_full(number, c) for number, c in enumerate(claims, 1)),
         "Remarks": "\n".join(f"* {note}" for note in conclusion.notes),
@@ -140,7 +143,7 @@ def page_of(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
     }
     parts = [
         f"# {study.title}\n",
-        *([f"{verdict}{second}\n", markdown(table.drop(folded_rows.index))] if assessed else []),
+        *([f"{verdict}{second}\n", markdown(table.drop(folded_rows.index).drop(not_run.index))] if assessed else []),
     ]
     return "\n".join([*parts, *_folded(folded)]).rstrip() + "\n"
 
@@ -184,7 +187,7 @@ def _claim_in_full(number: int, claim: AssessedClaim) -> str:
     labelled = {
         "Criterion": criterion,
         "Paper": claim.paper,
-        "Ours": claim.ours,
+        "Ours": "" if claim.ours == DASH else claim.ours,
         f"Cause{f', {word}' if word else ''}": reason,
     }
     parts = [f"{name}: {_markdown_cell(text).removesuffix('.')}." for name, text in labelled.items() if text]

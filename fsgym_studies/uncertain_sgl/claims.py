@@ -61,6 +61,11 @@ MEAN_ACCURACIES = (  # two selections, and how many points the first may be belo
 )
 
 
+# The best of more settings on the test folds is the better one whatever the results, and no claim; the paper's sentence
+# is judged by settings that are chosen on inner folds.
+BEST_OF_MORE = ("best", MEAN_ACCURACIES[1][1])
+
+
 def agrees(fnum: pd.Series, paper: pd.Series) -> pd.Series:
     """Whether numbers of features are near the printed ones."""
     return (fnum - paper).abs() <= FNUM_MARGIN * paper
@@ -130,7 +135,7 @@ def mean_accuracy_claim(way: str, text: str, pair: tuple[str, str], margin: floa
         return "; ".join(f"{n} {p.first:.2f} against {p.second:.2f} ({p.with_error(2)})" for n, p in leads.items())
 
     means = {noise: [mean_printed(noise, name) for name in pair] for noise in TABLE_NAMES}
-    nested = way == "nested"  # is ours
+    nested = way == "nested" and ("best", pair) != BEST_OF_MORE  # is ours
     return Claim(
         text.format(WAYS[way]),
         "" if nested else "; ".join(f"{noise} {m[0]:.2f} against {m[1]:.2f}" for noise, m in means.items()),
@@ -169,7 +174,8 @@ def choice_cause(way: str, pair: tuple[str, str], figures: Mapping[str, Any]) ->
     if way == "nested":
         further += f"; nested, by data set, {'; '.join(weight_text(figures, pair, noise) for noise in TABLE_NAMES)}"
     settings = "40 pairs (w, s)" if pair == ("all sub-features", "raw") else "480 settings"
-    own = f"{NOT_KNOWN}: " if way == "best" else "nesting is ours; "
+    own = f"{NOT_KNOWN}: " if way == "best" or ("best", pair) == BEST_OF_MORE else ""
+    own += "" if way == "best" else "nesting is ours; "
     return (
         f"{own}the paper prints the best of up to {settings}, and names no other rows for choosing them than "
         f"the test folds; the difference ({paper} in the paper) is, by the setting of the grid that is best on the "
@@ -275,7 +281,12 @@ CLAIMS = (
         lambda early, exact: (early >= 0.999).all() if len(early) == len(ALL_SELECTED) else None,
         lambda early, exact: f"ratios {ratios_text(early)}; at the minimum {ratios_text(exact)}",
     ),
-    *(mean_accuracy_claim(way, text, pair, margin) for way in WAYS for text, pair, margin in MEAN_ACCURACIES),
+    *(
+        mean_accuracy_claim(way, text, pair, margin)
+        for way in WAYS
+        for text, pair, margin in MEAN_ACCURACIES
+        if (way, pair) != BEST_OF_MORE
+    ),
     Claim(
         "Sonar: a large lambda1 makes the weights sparse within groups, a large lambda2 does not (share of non-zero "
         f"weights within the selected groups after 100 steps: at (1000, 0) at least {WITHIN_GROUPS_MARGIN:g} below "
@@ -290,7 +301,7 @@ CLAIMS = (
         "steps never rises)",
         "Figs. 4 and 5",
         "zeros",
-        lambda means: means.is_monotonic_decreasing,
+        lambda means: means.is_monotonic_decreasing and means.iloc[0] > means.iloc[-1],
         lambda means: f"larger penalty {', '.join(f'{top:g}: {mean:.3f}' for top, mean in means.items())}",
     ),
     Claim(

@@ -8,7 +8,7 @@ import pytest
 from fsgym_studies.common.plan import DWSM, LARS
 from fsgym_studies.dwsm import groups as dwsm_groups
 from fsgym_studies.dwsm import shared as dwsm
-from support.synthetic_results import all_assessed, by_text, claims_of, line
+from support.synthetic_results import all_assessed, always_met, by_text, claims_of, line
 
 
 def test_random_groups_are_a_partition():
@@ -19,7 +19,8 @@ def test_random_groups_are_a_partition():
     assert groups != dwsm_groups.random_groups(62, 10, 4)
 
 
-def test_groups_claims():
+def cells_in_groups():
+    """Invented cells of all data sets."""
     rows = line("Adult", DWSM, [(0.4, 0.84), (0.6, 0.84), (0.9, 0.78)])
     for row, taken, lam in zip(rows, (8.0, 4.0, 4.0), (0.0, 0.005, 0.01)):
         row |= {"n_acquisitions": taken, "params": json.dumps({"lam": lam})}
@@ -34,7 +35,15 @@ def test_groups_claims():
     for row in rows:
         if row["method"] == LARS:
             row["params"] = json.dumps({"max_features": 95})
-    claims = claims_of(dwsm_groups, pd.DataFrame(rows))
+    return pd.DataFrame(rows)
+
+
+def test_no_claim_on_groups_holds_for_random_results():
+    assert always_met(lambda table: claims_of(dwsm_groups, table), cells_in_groups()) == set()
+
+
+def test_groups_claims():
+    claims = claims_of(dwsm_groups, cells_in_groups())
     assert all_assessed(claims, 12)
     generally = by_text(claims, "In random groups")
     assert generally.ours.startswith("in 3 groups lower on 5 of 8, -3.0 points on average; in 10 groups lower on 0 of")

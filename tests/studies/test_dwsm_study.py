@@ -17,7 +17,7 @@ from fsgym_studies.dwsm import cost as dwsm_cost
 from fsgym_studies.dwsm import multiclass as dwsm_multiclass
 from fsgym_studies.dwsm import relational as dwsm_relational
 from fsgym_studies.dwsm import shared as dwsm
-from support.synthetic_results import all_assessed, binary_cells, by_text, claims_of, line, stand_in
+from support.synthetic_results import all_assessed, always_met, binary_cells, by_text, claims_of, line, stand_in
 
 
 def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
@@ -276,3 +276,38 @@ def test_the_share_of_training_data_is_a_cause_where_the_criterion_is_met_at_one
     assert "from -0.060 to +0.050 on vowel, so that the criterion is not met on vowel with these" in at_half
     assert at_both.startswith("protocol: the share of training data of Fig. 6 is not printed, and the criterion is met")
     assert at_both.endswith("50%: -0.010 on wine, -0.060 on vowel; 90%: -0.003 on wine, -0.020 on vowel")
+
+
+@pytest.mark.slow
+def test_no_claim_on_binary_data_holds_for_random_results():
+    assert always_met(lambda table: claims_of(dwsm_binary, table), binary_cells({})) == set()
+
+
+@pytest.mark.slow
+def test_no_claim_on_classes_budgets_and_costs_holds_for_random_results():
+    rows = []
+    for dataset in (
+        *dwsm_multiclass.MULTICLASS_TITLES,
+        *map(dwsm_cost.error_cost_label, (400.0, 800.0)),
+        "heart",
+        "sonar",
+    ):
+        for split in range(3):
+            for method in (DWSM, L1_SVM, LARS, dwsm.BUDGET_MODEL, dwsm.LARS_WITHOUT, dwsm.L1_SVM_WITHOUT):
+                points = [(0.7, 0.7), (0.8, 0.8)]
+                own = line(dataset, method, points, split, loss=100.0, spent=16.0, error_cost=60.0)
+                for row, m in zip(own, (2, 5) if method == dwsm.BUDGET_MODEL else ()):
+                    row["params"] = json.dumps({"lam": 0.0, "budget": m})
+                rows += own
+    table = pd.DataFrame(rows)
+    binary = table[table["dataset"].isin(("heart", "sonar"))]
+    assert always_met(dwsm_multiclass.claims, table[~table["dataset"].isin(("heart", "sonar"))]) == set()
+    assert always_met(dwsm_cost.claims, table) == set()
+    assert always_met(lambda own: dwsm_budget.claims(dwsm_budget.accuracy_at_budgets(own), {}), binary) == set()
+
+
+def test_no_claim_on_blocks_holds_for_random_results():
+    label = dwsm_relational.block_price_label(dwsm_relational.BLOCK_PRICES[-1])
+    row = {"dataset": label, "method": DWSM, "class_usage": np.full((10, 16), 0.5).tolist(), "class_right": [900] * 10}
+    classes = [str(k) for k in range(10)]
+    assert always_met(lambda table: dwsm_relational.claims(table, classes), pd.DataFrame([row])) == set()

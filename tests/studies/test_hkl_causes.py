@@ -90,9 +90,7 @@ def test_where_no_difference_is_expected_the_printed_losses_are_listed():
     other = hkl_printed.NOT_SIGNIFICANT
     leads = pd.Series(-1.0, hkl_printed.TABLE1_DATASETS)
     cause = hkl_claims.wilcoxon_cause(other, False, two_approaches(other, leads))
-    assert cause.startswith(
-        "not known: neither folds nor 20 newsgroups decide; p is not below 0.05 in 0 of 1 sets of folds; "
-    )
+    assert cause.startswith("not known: neither folds nor 20 newsgroups decide; p is not below ")
     assert "on MONK-2 +1.0 points, printed -" in cause
 
 

@@ -21,7 +21,7 @@ from fsgym_studies.lufe import cell as lufe_cell
 from fsgym_studies.lufe import claims as lufe_claims
 from fsgym_studies.lufe import study as lufe
 from fsgym_studies.lufe import tables as lufe_tables
-from support.synthetic_results import all_assessed, by_text, stand_in
+from support.synthetic_results import all_assessed, always_met, by_text, stand_in
 
 INNER = ("outer", "nested")
 
@@ -356,3 +356,8 @@ def test_pairs_of_classifiers():
     assert difference.word == "similar"
     np.testing.assert_allclose(difference.error, sem([2.0, 0.0, -1.0]))
     assert paired_difference(first[:0], second[:0]).word == "–"
+
+
+@pytest.mark.slow
+def test_no_claim_holds_for_random_results():
+    assert always_met(lufe_claims.claims, lufe_table()) == set()
