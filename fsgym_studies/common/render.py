@@ -50,7 +50,8 @@ def overview(pages: Mapping[str, str]) -> pd.DataFrame:
         if verdict := VERDICT.search(page):
             listed = re.findall(r"([a-z ]+) (\d+)", verdict[3].partition("causes:")[2])
             causes = {name.strip(): int(n) for name, n in listed}
-            met, sentences = SENTENCES.search(page).groups() if SENTENCES.search(page) else (0, 0)
+            counted = SENTENCES.search(page)
+            met, sentences = counted.groups() if counted else (0, 0)
             of_causes = (causes.get(name, 0) for name in CAUSES)
             counts = (int(verdict[2]), int(verdict[1]), *of_causes, int(sentences), int(met))
             title = page.partition("# ")[2].partition("\n")[0]

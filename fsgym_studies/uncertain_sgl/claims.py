@@ -101,7 +101,7 @@ def fold_claim(noise: str, figure: str) -> Claim:
             f"{near.sum()} of 9: {', '.join(near.index[near]) or 'none'}; outside: "
             f"{', '.join(near.index[~near]) or 'none'}"
         ),
-        lambda figures: folds_cause(near_folds(figures["folds"], noise, figure, margin)),
+        lambda figures: folds_cause(figures["folds"], noise, figure, margin),
         table,
     )
 
@@ -119,9 +119,10 @@ def near_folds(found: pd.DataFrame, noise: str, figure: str, margin: float) -> t
     return near.xs((IN_FILE_ORDER, noise), level=levels).set_axis(texts), others
 
 
-def folds_cause(figure: tuple[pd.Series, dict[str, int]]) -> str:
-    """On how many data sets a figure is near the printed one in the other orders of the rows."""
-    listed = ", ".join(f"{count} of 9 with folds {title}" for title, count in figure[1].items())
+def folds_cause(found: pd.DataFrame, noise: str, figure: str, margin: float) -> str:
+    """On how many data sets a figure is near the printed one in each order of the rows."""
+    near = near_folds(found, noise, figure, margin)
+    listed = ", ".join(f"{count} of 9 with folds {title}" for title, count in (near[1] if near else {}).items())
     return f"{NOT_KNOWN}: the paper prints no order of the rows; within the margin are {listed}"
 
 
