@@ -314,7 +314,7 @@ CLAIMS = (
         "{:.2f}",
         f"{NOT_KNOWN}: the ratio hangs on the number of steps and on the scale of the features, which are not printed",
     ),
-    not_run("The penalties of FS (ratio < 0.9) are larger than those of FS (section 4)", "larger"),
+    not_run("Section 4: the penalties of FS (ratio < 0.9) are larger than those of FS", "larger"),
 )
 
 

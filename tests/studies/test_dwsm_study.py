@@ -94,7 +94,7 @@ def test_the_example_of_the_process_has_the_rewards_of_the_paper():
     assert dwsm_process.process_picture().png.startswith(b"\x89PNG")
 
 
-NOT_RUN = ["Section 5.2"] * 2 + ["More states or iterations give similar results (section 6)"]
+NOT_RUN = [*["Section 5.2"] * 2, *["Section 6"] * 2]
 
 
 def test_binary_claims_that_are_reproduced():
