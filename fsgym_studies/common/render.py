@@ -64,7 +64,7 @@ def overview(pages: Mapping[str, str]) -> pd.DataFrame:
 
 WHOLE_MINUTES_FROM = 10.0  # minutes; shorter times are shown with one decimal
 OVERVIEW = "overview"  # names the part of a page that counts the claims of all pages of its folder
-MOST_CLAIMS = 22  # in the table of a page; of more that were run, those that are reproduced are folded
+MOST_CLAIMS = 20  # in the table of a page; of more that were run, the reproduced ones are folded, and then the last
 CLAIM_LENGTH, OURS_LENGTH = 110, 75  # characters of a cell of the table of claims; the whole stands below it
 LINE: dict[str, Any] = {"linewidth": 1.4, "markersize": 5}  # of matplotlib's plot, in points
 
@@ -133,8 +133,12 @@ def page_of(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
     missing = [c.reproduced is None for c in claims]
     folded_rows = table[met] if len(claims) - sum(missing) > MOST_CLAIMS else table[:0]
     not_run = table[missing] if assessed else table[:0]
+    shown = table.drop(folded_rows.index).drop(not_run.index)
     folded = {
         f"The {len(not_run)} that are not run": markdown(not_run) if len(not_run) else "",
+        f"The last {len(shown) - MOST_CLAIMS} of the table": markdown(shown[MOST_CLAIMS:])
+        if len(shown) > MOST_CLAIMS
+        else "",
         f"The {len(folded_rows)} claims that are reproduced": markdown(folded_rows) if len(folded_rows) else "",
         "The claims in full": "\n\n".join(_claim_in_full(number, c) for number, c in enumerate(claims, 1)),
         "Remarks": "\n".join(f"* {note}" for note in conclusion.notes),
@@ -144,7 +148,7 @@ def page_of(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
     }
     parts = [
         f"# {study.title}\n",
-        *([f"{verdict}{second}\n", markdown(table.drop(folded_rows.index).drop(not_run.index))] if assessed else []),
+        *([f"{verdict}{second}\n", markdown(shown[:MOST_CLAIMS])] if assessed else []),
     ]
     return "\n".join([*parts, *_folded(folded)]).rstrip() + "\n"
 
@@ -155,7 +159,7 @@ def claims_table(claims: Sequence[AssessedClaim]) -> pd.DataFrame:
         (
             str(number),
             textwrap.shorten(_statement(c.text)[0], CLAIM_LENGTH, placeholder=" …"),
-            c.paper,
+            textwrap.shorten(c.paper, OURS_LENGTH, placeholder=" …"),
             textwrap.shorten(c.ours, OURS_LENGTH, placeholder=" …"),
             c.result,
             _cause_of(c)[0],
