@@ -3,7 +3,7 @@
 Protocol: scikit-learn's breast cancer, 70 % of the rows for training, stratified, seeds 0 to 2 for the splits and the
 agents, z-scores computed on the training part, a price of 1 for each feature. Exits with status 1 unless MaskablePPO
 reaches 0.94 with at most 2 features at lam 0.01, and masked deep Q-learning 0.93 with at most 4 at lam 0.03. Writes its
-section of docs/agents.md; needs the extra rl.
+section of docs/agent_measurements.md; needs the extra rl.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NAMES = {
     "plain": "DQN without masks",
 }
 LIMITS = {"maskable_ppo": (0.01, 0.94, 2.0), "dqn": (0.03, 0.93, 4.0)}  # lam, least accuracy, most features
-PLACE = Path(__file__).resolve().parent.parent / "docs" / "agents.md"
+PLACE = Path(__file__).resolve().parent.parent / "docs" / "agent_measurements.md"
 
 
 def parts(seed: int) -> tuple[Dataset, Dataset]:

@@ -3,7 +3,7 @@
 Each generator is sampled once for training and once for the test, with other seeds than those by which constants were
 chosen. Prices are .01, errors cost 1. Exits with status 1 unless the chosen learner is within .015 (cubes) or .03 (Syn)
 of the loss of a policy that knows the distribution, and not above the best learner by more than two standard errors of
-the paired difference. Writes its section of docs/agents.md; takes about ten minutes on one core.
+the paired difference. Writes its section of docs/agent_measurements.md; takes about ten minutes on one core.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GENERATORS: dict[SyntheticData, tuple[int, float]] = {  # rows, and how far abov
     Syn(3): (10_000, 0.03),
 }
 LEARNERS = {"lattice": LatticeClassifier, "mixture": MixtureClassifier, "network": AnyStateNetworkClassifier}
-PLACE = Path(__file__).resolve().parent.parent / "docs" / "agents.md"
+PLACE = Path(__file__).resolve().parent.parent / "docs" / "agent_measurements.md"
 
 
 class Measured(NamedTuple):
@@ -56,7 +56,7 @@ def section(rows: list[dict[str, str]]) -> str:
     lines = [" | ".join(rows[0]), " | ".join("---" for _ in rows[0]), *(" | ".join(row.values()) for row in rows)]
     table = "\n".join(f"| {line} |" for line in lines)
     return (
-        "### On data with a known distribution\n\n"
+        "## Learners on data with a known distribution\n\n"
         "This section is written by `python benchmarks/learners.py`. Loss on test rows at `lam=0.01`, after one "
         "training with default settings on 12,000 rows\n(cubes) or 10,000 (Syn). The reference is the loss of a policy "
         "that knows the distribution: for Syn the best one after `x11`, for the cubes a\ngreedy one, which a learner "

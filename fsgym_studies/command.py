@@ -130,7 +130,7 @@ def _show_conclusion(title: str, conclusion: Conclusion) -> None:
     for note in conclusion.notes:
         out.print(f"Note: {note}")
     if conclusion.claims:
-        out.print(f"{conclusion.summary()}.")
+        out.print(f"{conclusion.summary()}. {conclusion.second_summary()}".rstrip())
 
 
 def _terminal_table(title: str, columns: list[Column], rows: pd.DataFrame, **style: Any) -> Table:

@@ -219,3 +219,31 @@ def test_the_bibtex_entry_is_that_of_the_citation_file():
     assert f"{entry['year']}-{entry['month']}" == given["date-released"][:7]
     assert author is not None
     assert entry["author"] == f"{{{author[1]}}}"
+
+
+def rows_of_measurements(first):
+    """The cells of the rows of docs/agent_measurements.md whose first cell matches, without their markup."""
+    lines = (DOCS / "agent_measurements.md").read_text().splitlines()
+    cells = [
+        [cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")
+    ]
+    return [own for own in cells if re.fullmatch(first, own[0])]
+
+
+def test_the_verdict_on_agents_is_that_of_their_tables():
+    """Three agents are alike within two standard errors, MaskablePPO is first on three tasks, the mixture on four."""
+    losses = {}
+    for agent, lam, *_, loss, _ in rows_of_measurements("RCPI.*|MaskablePPO|masked DQN"):
+        losses[agent, lam] = [float(v) for v in loss.split(" ± ")]
+    for lam in ("0.01", "0.03", "0.1"):
+        alike = [losses[agent, lam] for agent in ("RCPI", "MaskablePPO", "masked DQN")]
+        assert all(abs(a - b) < 2 * np.hypot(p, q) for a, p in alike for b, q in alike)
+        printed, error = losses["RCPI as printed", lam]
+        assert printed - losses["RCPI", lam][0] > 2 * np.hypot(error, losses["RCPI", lam][1])
+    tasks = [[float(v) for v in own[2:]] for own in rows_of_measurements("DatumWise.*")]
+    assert sorted(int(np.argmin(own)) for own in tasks) == [0, 0, 2, 2, 2]
+    assert all(printed > rcpi for rcpi, printed, *_ in tasks)
+    learners = [(own[1:4], own[5]) for own in rows_of_measurements(r"Cube.*|Syn\(.*")]
+    best = [min(map(float, own)) for own, _ in learners]
+    assert [int(np.argmin([float(v) for v in own])) for own, _ in learners] == [1, 1, 1, 0, 2, 1]
+    assert all(float(chosen) - least < 0.002 for (_, chosen), least in zip(learners, best))

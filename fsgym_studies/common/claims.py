@@ -8,11 +8,38 @@ from typing import Any
 
 import pandas as pd
 
-RESULT_WORDS = {True: "reproduced", False: "not reproduced", None: "not assessed"}  # of a paper's claim
-OWN_RESULT_WORDS = {True: "confirmed", False: "not confirmed", None: "not assessed"}  # of a claim of our own
-CAUSES = ("paper", "data", "protocol", "ours")  # where the cause of a claim that is not reproduced may lie
+RESULT_WORDS = {True: "reproduced", False: "not reproduced", None: "not run"}  # of a paper's claim
+OWN_RESULT_WORDS = {True: "confirmed", False: "not confirmed", None: "not run"}  # of a check of ours
+NOT_KNOWN = "not known"
+CAUSES = ("paper", "data", "protocol", "ours", NOT_KNOWN)  # of a claim that is not reproduced
+ROUNDING = 1e-9  # allowance for rounding in a deviation from a printed number
 DASH = "–"  # stands where there is no number
 CauseText = Callable[[Mapping[str, Any]], str]  # a cause from the figures of the study
+
+
+@dataclass(frozen=True)
+class Near:
+    """The criterion of a claim that prints a number: ours deviates from it by at most a tolerance, on either side.
+
+    Attributes
+    ----------
+    printed, tolerance : float
+    number : callable, our number from the figure of the claim; by default the figure itself
+
+    >>> Near(0.9, 0.02)(0.91), Near(0.9, 0.02)(0.93), Near(0.9, 0.02)(0.87)
+    (True, False, False)
+    """
+
+    printed: float
+    tolerance: float
+    number: Callable[..., float] = float
+
+    def __call__(self, *figure: Any) -> bool:
+        return self.holds(self.number(*figure))
+
+    def holds(self, number: float) -> bool:
+        """Whether a number is near enough to the printed one."""
+        return abs(number - self.printed) <= self.tolerance + ROUNDING
 
 
 @dataclass(frozen=True)
@@ -24,6 +51,7 @@ class AssessedClaim:
     ours: str  # the number in our runs
     reproduced: bool | None  # whether our runs meet the criterion; None where cells that it needs are missing
     cause: str = ""  # as in ``Claim``
+    sentence: str = ""  # as in ``Claim``
 
     @property
     def result(self) -> str:
@@ -32,20 +60,23 @@ class AssessedClaim:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper, or one of our own: what is measured for it, and when it counts as reproduced.
+    """A statement of a paper, or a check of ours: what is measured for it, and when it counts as reproduced.
 
     Attributes
     ----------
     text : str, the statement and, in parentheses, the criterion
-    paper : str, the number in the paper; "" for a claim of our own
+    paper : str, the number in the paper; "" for a check of ours
     measure : str or callable, the figure of our runs: its name among the figures of the study, or a function of them;
         there is no figure, or it is None or NaN, where cells are missing
-    criterion : callable, from the figure to a bool; None where the figure lacks some of its cells
+    criterion : callable, from the figure to a bool; None where the figure lacks some of its cells; ``Near`` where the
+        claim prints a number. One that compares methods tests whether their difference is noise
     format : str or callable, the figure as text: a format string such as ``"{:.2f}"``, or a function of the figure; by
         default ``figure_text``
-    cause : str or callable, why it is not reproduced, if that is known: one of ``CAUSES``, a colon, and the experiment
-        that shows it; "" if it is not known; a function of the figures of the study where it states one of them. A
-        claim of our own has none of ``CAUSES``, since there is nothing to reproduce
+    cause : str or callable, why it is not reproduced: one of ``CAUSES``, a colon, and the experiment that shows it,
+        or what was not tried where it is not known; a function of the figures of the study where it states one of
+        them. A check of ours has none of ``CAUSES``, since there is nothing to reproduce
+    sentence : str, the sentence or table of the paper of which the claim is one of several parts; "" where the claim is
+        a whole one
 
     Raises ValueError if the cause of a paper's claim is not one of ``CAUSES``.
 
@@ -60,6 +91,7 @@ class Claim:
     criterion: Callable[..., Any]
     format: str | Callable[..., str] | None = None
     cause: str | CauseText = ""
+    sentence: str = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.cause, str):
@@ -79,14 +111,19 @@ class Claim:
     def assess(self, figure: Any, figures: Mapping[str, Any]) -> AssessedClaim:
         """The claim assessed on its figure, with its cause from the figures of the study."""
         if figure is None:
-            return AssessedClaim(self.text, self.paper, DASH, None)
+            return AssessedClaim(self.text, self.paper, DASH, None, sentence=self.sentence)
         values = figure if type(figure) is tuple else (figure,)
         met = self.criterion(*values)
         as_text = self.format.format if isinstance(self.format, str) else self.format or figure_text
         reproduced = None if met is None else bool(met)
         cause = "" if reproduced is not False else self.cause
         stated = cause if isinstance(cause, str) else self.check_cause(cause(figures))
-        return AssessedClaim(self.text, self.paper, as_text(*values), reproduced, stated)
+        return AssessedClaim(self.text, self.paper, as_text(*values), reproduced, stated, self.sentence)
+
+
+def not_run(text: str, paper: str) -> Claim:
+    """A sentence of a paper for which nothing was measured."""
+    return Claim(text, paper, lambda figures: None, lambda figure: None)
 
 
 def figure_text(figure: Any) -> str:
@@ -103,13 +140,13 @@ def figure_text(figure: Any) -> str:
 def assess(claims: Iterable[Claim], figures: Mapping[str, Any], *, list_all: bool = True) -> list[AssessedClaim]:
     """Assess claims on the figures of a study, which are named or computed by their measures.
 
-    Claims without a figure are listed as not assessed, or left out if not ``list_all``.
+    Claims without a figure are listed as not run, or left out if not ``list_all``.
 
     >>> above = Claim("At least .9", ".95", "accuracy", lambda accuracy: accuracy >= 0.9, "{:.2f}")
     >>> [(claim.ours, claim.result) for claim in assess([above], {"accuracy": 0.92})]
     [('0.92', 'reproduced')]
     >>> [(claim.ours, claim.result) for claim in assess([above], {})]
-    [('–', 'not assessed')]
+    [('–', 'not run')]
     """
     measured = [(claim, claim.figure(figures)) for claim in claims]
     return [claim.assess(figure, figures) for claim, figure in measured if list_all or figure is not None]

@@ -9,6 +9,7 @@ import pandas as pd
 
 from fsgym.comparison.summary import means_over_splits
 from fsgym_studies.common import statistics
+from fsgym_studies.common.difference import Difference, paired_difference
 from fsgym_studies.common.statistics import Mean, mean_of
 
 CURVE_KEYS = ["dataset", "share", "method"]  # with a split they determine a curve
@@ -96,6 +97,12 @@ def differences(values: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     pairs = _in_pairs(values, [first, second])
     means = {name: mean_of(own[first] - own[second]) for name, own in pairs.groupby("dataset", sort=False)}
     return pd.DataFrame.from_dict(means, orient="index", columns=Mean._fields)[["mean", "low", "high"]]
+
+
+def paired_differences(values: pd.DataFrame, first: str, second: str) -> dict[str, Difference]:
+    """``first`` compared with ``second`` over the splits that both have, by data set."""
+    pairs = _in_pairs(values, [first, second])
+    return {str(name): paired_difference(own[first], own[second]) for name, own in pairs.groupby("dataset", sort=False)}
 
 
 def wins_over_datasets(values: pd.DataFrame, first: str, others: Sequence[str]) -> pd.DataFrame:

@@ -25,6 +25,7 @@ from fsgym_studies.common.study import Conclusion, Study, Table
 # The table at the head of a page of studies: how many claims each section reproduces, and why not the others.
 
 VERDICT = re.compile(r"^\*\*.*?(\d+) of (\d+) claims reproduced(.*)\*\*", re.MULTILINE)
+SENTENCES = re.compile(r"Sentences of the paper: (\d+) of (\d+) reproduced")
 
 
 def overview(pages: Mapping[str, str]) -> pd.DataFrame:
@@ -36,28 +37,34 @@ def overview(pages: Mapping[str, str]) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, a row per page and one for all: ``study``, a link; ``run`` (quick or full), ``claims`` that are assessed,
-        how many are ``reproduced``, and for each of ``CAUSES`` how many are not
+    DataFrame, a row per page and one for all: ``study``, a link; ``run`` (quick or full), ``claims`` that were run,
+        how many are ``reproduced``, for each of ``CAUSES`` how many are not, and the ``sentences`` of the paper with
+        how many are ``reproduced in full``
 
     >>> page = "# A\\n\\n**In a quick run, 1 of 3 claims reproduced; causes: data 2.** More.\\n\\n`run --quick`\\n"
     >>> overview({"a.md": page}).to_dict("records")[0]  # doctest: +ELLIPSIS
-    {'study': '[A](a.md)', 'run': 'quick', 'claims': 3, 'reproduced': 1, 'cause: paper': 0, 'cause: data': 2, ...}
+    {'study': '[A](a.md)', 'run': 'quick', 'claims': 3, 'reproduced': 1, 'paper': 0, 'data': 2, ...}
     """
     rows = []
     for address, page in pages.items():
         if verdict := VERDICT.search(page):
-            causes = {name: int(n) for name, n in re.findall(r"(\w+) (\d+)", verdict[3].partition("causes:")[2])}
-            counts = (int(verdict[2]), int(verdict[1]), *(causes.get(name, 0) for name in CAUSES))
+            listed = re.findall(r"([a-z ]+) (\d+)", verdict[3].partition("causes:")[2])
+            causes = {name.strip(): int(n) for name, n in listed}
+            counted = SENTENCES.search(page)
+            met, sentences = counted.groups() if counted else (0, 0)
+            of_causes = (causes.get(name, 0) for name in CAUSES)
+            counts = (int(verdict[2]), int(verdict[1]), *of_causes, int(sentences), int(met))
             title = page.partition("# ")[2].partition("\n")[0]
             rows.append((f"[{title}]({address})", "quick" if "--quick`" in page else "full", *counts))
-    table = pd.DataFrame(rows, columns=["study", "run", "claims", "reproduced", *map("cause: {}".format, CAUSES)])
+    columns = ["study", "run", "claims", "reproduced", *CAUSES, "sentences", "reproduced in full"]
+    table = pd.DataFrame(rows, columns=columns)
     table.loc[len(table)] = ["all", "", *table.sum(numeric_only=True).astype(int)]
     return table
 
 
 WHOLE_MINUTES_FROM = 10.0  # minutes; shorter times are shown with one decimal
 OVERVIEW = "overview"  # names the part of a page that counts the claims of all pages of its folder
-MOST_CLAIMS = 22  # in the table of a page; of more, those that are reproduced are folded
+MOST_CLAIMS = 20  # in the table of a page; of more that were run, the reproduced ones are folded, and then the last
 CLAIM_LENGTH, OURS_LENGTH = 110, 75  # characters of a cell of the table of claims; the whole stands below it
 LINE: dict[str, Any] = {"linewidth": 1.4, "markersize": 5}  # of matplotlib's plot, in points
 
@@ -119,11 +126,19 @@ def page_of(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
         return folded_page(study, conclusion, full, work)
     claims, assessed = conclusion.claims, [c for c in conclusion.claims if c.reproduced is not None]
     verdict = f"**{'' if full else 'In a quick run, '}{conclusion.summary()}.**"
-    others = [str(number) for number, c in enumerate(claims, 1) if c.reproduced is False]
+    others = [str(number) for number, c in enumerate(claims, 1) if c.paper and c.reproduced is False]
     second = f" The others are the claims {', '.join(others)}." if len(others) > 1 else ""
+    second += f"\n\n{conclusion.second_summary()}" if any(c.paper for c in assessed) else ""
     table, met = claims_table(claims), [c.reproduced is True for c in claims]
-    folded_rows = table[met] if len(claims) > MOST_CLAIMS else table[:0]
+    missing = [c.reproduced is None for c in claims]
+    folded_rows = table[met] if len(claims) - sum(missing) > MOST_CLAIMS else table[:0]
+    not_run = table[missing] if assessed else table[:0]
+    shown = table.drop(folded_rows.index).drop(not_run.index)
     folded = {
+        f"The {len(not_run)} that are not run": markdown(not_run) if len(not_run) else "",
+        f"The last {len(shown) - MOST_CLAIMS} of the table": markdown(shown[MOST_CLAIMS:])
+        if len(shown) > MOST_CLAIMS
+        else "",
         f"The {len(folded_rows)} claims that are reproduced": markdown(folded_rows) if len(folded_rows) else "",
         "The claims in full": "\n\n".join(_claim_in_full(number, c) for number, c in enumerate(claims, 1)),
         "Remarks": "\n".join(f"* {note}" for note in conclusion.notes),
@@ -133,7 +148,7 @@ def page_of(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
     }
     parts = [
         f"# {study.title}\n",
-        *([f"{verdict}{second}\n", markdown(table.drop(folded_rows.index))] if assessed else []),
+        *([f"{verdict}{second}\n", markdown(shown[:MOST_CLAIMS])] if assessed else []),
     ]
     return "\n".join([*parts, *_folded(folded)]).rstrip() + "\n"
 
@@ -144,7 +159,7 @@ def claims_table(claims: Sequence[AssessedClaim]) -> pd.DataFrame:
         (
             str(number),
             textwrap.shorten(_statement(c.text)[0], CLAIM_LENGTH, placeholder=" …"),
-            c.paper,
+            textwrap.shorten(c.paper, OURS_LENGTH, placeholder=" …"),
             textwrap.shorten(c.ours, OURS_LENGTH, placeholder=" …"),
             c.result,
             _cause_of(c)[0],
@@ -177,7 +192,7 @@ def _claim_in_full(number: int, claim: AssessedClaim) -> str:
     labelled = {
         "Criterion": criterion,
         "Paper": claim.paper,
-        "Ours": claim.ours,
+        "Ours": "" if claim.ours == DASH else claim.ours,
         f"Cause{f', {word}' if word else ''}": reason,
     }
     parts = [f"{name}: {_markdown_cell(text).removesuffix('.')}." for name, text in labelled.items() if text]

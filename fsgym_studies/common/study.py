@@ -12,7 +12,7 @@ import pandas as pd
 
 from fsgym.comparison.report import Picture
 from fsgym.runner.task import Task
-from fsgym_studies.common.claims import CAUSES, OWN_RESULT_WORDS, RESULT_WORDS, AssessedClaim
+from fsgym_studies.common.claims import CAUSES, NOT_KNOWN, OWN_RESULT_WORDS, RESULT_WORDS, AssessedClaim
 
 # The data files of a study: the numbers that its papers print, and the papers.
 
@@ -56,27 +56,57 @@ class Conclusion:
     def summary(self) -> str:
         """How many claims are reproduced, or confirmed if no claim is a paper's, and why others are not, in words.
 
-        Beside a paper's claims, those without a paper are not counted.
+        Beside a paper's claims, checks of ours are not counted.
 
         >>> Conclusion("", [AssessedClaim("", ".9", "0.91", True), AssessedClaim("", ".8", "", None)]).summary()
-        '1 of 1 claims reproduced; 1 not assessed'
+        '1 of 1 claims reproduced; 1 not run'
         >>> Conclusion("", [AssessedClaim("", "", "0.91", True)]).summary()
         '1 of 1 claims confirmed'
         >>> Conclusion("", [AssessedClaim("", ".9", "0.91", True), AssessedClaim("", "", "0.7", False)]).summary()
         '1 of 1 claims reproduced'
         >>> failed = [AssessedClaim("", ".9", "0.8", False, cause) for cause in ("data: few", "data: other", "")]
         >>> Conclusion("", failed).summary()
-        '0 of 3 claims reproduced; causes: data 2, unknown 1'
+        '0 of 3 claims reproduced; causes: data 2, not known 1'
         """
         of_paper = [c for c in self.claims if c.paper]
         counted, words = (of_paper, RESULT_WORDS) if of_paper else (self.claims, OWN_RESULT_WORDS)
-        assessed = [c for c in counted if c.reproduced is not None]
-        text = f"{sum(c.reproduced is True for c in assessed)} of {len(assessed)} claims {words[True]}"
-        if rest := len(counted) - len(assessed):
-            text += f"; {rest} not assessed"
-        causes = Counter(c.cause.partition(":")[0] or "unknown" for c in assessed if not c.reproduced)
-        listed = ", ".join(f"{cause} {causes[cause]}" for cause in (*CAUSES, "unknown") if cause in causes)
-        return f"{text}; causes: {listed}" if set(causes) & set(CAUSES) else text
+        text = _counted(counted, "claims", words)
+        failed = [c for c in counted if c.reproduced is False]
+        causes = Counter(c.cause.partition(":")[0] or NOT_KNOWN for c in failed)
+        listed = ", ".join(f"{cause} {causes[cause]}" for cause in CAUSES if cause in causes)
+        return f"{text}; causes: {listed}" if of_paper and listed else text
+
+    def second_summary(self) -> str:
+        """How many sentences of the paper are reproduced in all their claims, and how many checks of ours confirmed.
+
+        >>> parts = [AssessedClaim("", ".9", "", met, sentence="Table 1") for met in (True, False)]
+        >>> others = [AssessedClaim("a", "1", "", True), AssessedClaim("", "", "", True)]
+        >>> Conclusion("", [*parts, *others]).second_summary()
+        'Sentences of the paper: 1 of 2 reproduced in all their claims. Checks of ours: 1 of 1 confirmed.'
+        """
+        of_paper, own = [c for c in self.claims if c.paper], [c for c in self.claims if not c.paper]
+        parts: dict[str, list[bool]] = {}
+        for claim in of_paper:
+            if claim.reproduced is not None:
+                parts.setdefault(claim.sentence or claim.text, []).append(claim.reproduced)
+        texts = []
+        if parts:
+            met = sum(map(all, parts.values()))
+            texts.append(f"Sentences of the paper: {met} of {len(parts)} reproduced in all their claims.")
+        if of_paper and own:
+            texts.append(f"Checks of ours: {_counted(own, '', OWN_RESULT_WORDS)}.")
+        return " ".join(texts)
+
+
+def _counted(claims: Sequence[AssessedClaim], noun: str, words: Mapping[bool | None, str]) -> str:
+    """How many of the claims that were run are met, and how many were not run."""
+    run = [c for c in claims if c.reproduced is not None]
+    text = " ".join(part for part in (f"{sum(map(_met, run))} of {len(run)}", noun, words[True]) if part)
+    return f"{text}; {len(claims) - len(run)} {words[None]}" if len(run) < len(claims) else text
+
+
+def _met(claim: AssessedClaim) -> bool:
+    return claim.reproduced is True
 
 
 @dataclass(frozen=True)

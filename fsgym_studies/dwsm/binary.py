@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -18,7 +17,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.runner import Task
 from fsgym_studies.common import curves
-from fsgym_studies.common.claims import AssessedClaim, Claim, assess
+from fsgym_studies.common.claims import AssessedClaim, Claim, Near, assess, not_run
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
 from fsgym_studies.common.render import draw_picture, picture_of
 from fsgym_studies.common.study import Conclusion, Study
@@ -85,7 +84,6 @@ def process_picture() -> Picture:
 ARMS = (*shared.OTHER_READINGS, *shared.INTERCEPT_ARMS)
 ALL_METHODS = (*shared.BINARY_METHODS, *(arm.title for arm in ARMS))
 NINE_SETS = (*shared.BINARY_SETS, shared.CANCER_WITHOUT_ID)
-READING_CAUSES = {shared.AS_PRINTED: causes.as_printed_cause, shared.LOGISTIC: causes.logistic_cause}
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
@@ -112,25 +110,32 @@ def protocol(full: bool) -> str:
     )
 
 
-def reading_claim(reading: str) -> Claim:
-    """The first claim for another form of the methods."""
-    method, (svm, _) = causes.READINGS[reading]
+def reading_check(reading: str) -> Claim:
+    """A check of ours: the first claim for another form of the methods."""
     return Claim(
-        f"The same for {reading}: DWSM is above both at equal sparsity on 7 of 8 data sets (by area, mean over shares)",
-        "7 of 8",
+        f"Another form of the first claim, {reading}: DWSM is above both at equal sparsity on 7 of 8 data sets (as "
+        "there)",
+        "",
         reading,
         lambda lead, _: causes.enough(lead) if lead.notna().all() else None,
         lambda lead, at_half: (
             f"{shared.above_text(lead)}. With half of the rows for training, on {(at_half > 0).sum()}"
         ),
-        READING_CAUSES.get(method, partial(causes.form_cause, svm)),
     )
+
+
+FIGURE_4_LEFT = "The caption of Fig. 4, left"
+ALL_ROWS = 0.99  # share of the rows from which a feature counts as used for all
+
+
+def numbers_text(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers)) or "none"
 
 
 L1_CLAIMS = (  # Fig. 2
     Claim(
-        "DWSM is above L1-SVM and LARS at equal sparsity on 7 of 8 data sets (its area under the curve is larger "
-        "than theirs)",
+        "DWSM is above L1-SVM and LARS at equal sparsity on 7 of 8 data sets (its area under the curve is larger by "
+        "more than two standard errors over the splits, mean over shares of training data)",
         "7 of 8",
         "lead over L1",
         lambda lead, *_: causes.enough(lead) if lead.notna().all() else None,
@@ -140,17 +145,17 @@ L1_CLAIMS = (  # Fig. 2
         ).format(*counts),
         causes.l1_cause,
     ),
-    *map(reading_claim, causes.READINGS),
     Claim(
-        "The only exception is splice (the only data set where the area of DWSM is not larger than theirs)",
+        "The only exception is splice (the only data set where the area of DWSM is not larger than theirs by more than "
+        "two standard errors)",
         "splice",
         "lead over L1",
         lambda lead, *_: causes.only_exception(lead) if lead.notna().all() else None,
         lambda lead, *_: f"not above both: {', '.join(lead.index[lead <= 0]) or 'none'}",
         causes.exceptions_cause,
     ),
-    shared.reaches_printed("Breast cancer with id: DWSM's accuracy at sparsity .70", shared.CANCER_ID, 0.7, 0.96),
-    shared.reaches_printed("Breast cancer without id: DWSM's accuracy at sparsity .70", shared.CANCER, 0.7, 0.96),
+    shared.printed_accuracy("Breast cancer with id: DWSM's accuracy at sparsity .70", shared.CANCER_ID, 0.7, 0.96),
+    shared.printed_accuracy("Breast cancer without id: DWSM's accuracy at sparsity .70", shared.CANCER, 0.7, 0.96),
     Claim(
         "Breast cancer with id: L1-SVM and LARS have accuracies of .88 to .90 at sparsity .70 (to within .01, mean "
         "over shares of training data)",
@@ -159,20 +164,21 @@ L1_CLAIMS = (  # Fig. 2
         lambda means: all(0.87 <= v <= 0.91 for v in means.values()) if len(means) == 2 else None,
         cause=causes.l1_on_cancer_cause,
     ),
+    *map(reading_check, causes.READINGS),
 )
 OTHER_CLAIMS = (  # left out where cells are missing
     # Fig. 3:
     Claim(
         "On some data set CART has an accuracy of about .90 at sparsity .9, above DWSM and the L1 methods (within "
-        ".03 of .90, on the data set where CART has the largest lead)",
-        ".90",
+        ".03 of .90, and above by more than two standard errors, on the data set where CART has the largest lead)",
+        "about .90",
         "lead of CART",
         lambda dataset, lead, means: lead > 0 and abs(means[CART] - 0.9) <= 0.03,
         "{0}: CART {2[CART]:.3f}, DWSM {2[DWSM]:.3f}, L1-SVM {2[L1-SVM]:.3f}, LARS {2[LARS]:.3f}",
         causes.tree_cause,
     ),
     Claim(
-        "On some data set DWSM is above CART at equal sparsity (its area is larger)",
+        "On some data set DWSM is above CART at equal sparsity (its area is larger by more than two standard errors)",
         "shown for one",
         "lead over CART",
         lambda lead: (lead > 0).any(),
@@ -184,7 +190,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "(to within .10)",
         ".60",
         "at most three",
-        lambda share, sparsity: abs(share - 0.6) <= 0.1,
+        Near(0.6, 0.1, lambda share, sparsity: share),
         "{:.2f} (at the setting nearest to sparsity .5, whose sparsity is {:.2f})",
         causes.few_features_cause,
     ),
@@ -198,6 +204,47 @@ OTHER_CLAIMS = (  # left out where cells are missing
         causes.errors_cause,
     ),
     Claim(
+        "Breast cancer with id at sparsity .5: LARS uses feature 2 for all rows, DWSM for 88 % of them (to within .10)",
+        ".88",
+        "feature 2",
+        Near(0.88, 0.1, lambda own, other: own if other >= ALL_ROWS else np.nan),
+        "DWSM {:.2f}, LARS {:.2f}",
+        sentence=FIGURE_4_LEFT,
+    ),
+    Claim(
+        "Breast cancer with id at sparsity .5: DWSM uses features 1 and 9 for about 20 % of the rows each, LARS for "
+        "all "
+        "(to within .10)",
+        "about .20",
+        "features 1 and 9",
+        lambda own, other: all(abs(v - 0.2) <= 0.1 for v in own) and min(other) >= ALL_ROWS,
+        "DWSM {0[0]:.2f} and {0[1]:.2f}, LARS {1[0]:.2f} and {1[1]:.2f}",
+    ),
+    Claim(
+        "Breast cancer with id at sparsity .5: DWSM uses some features for all rows, and LARS uses these for all, too "
+        "(for at least .99)",
+        "they are",
+        "used for all",
+        lambda own, other: len(own) > 0 and set(own) <= set(other),
+        lambda own, other: f"DWSM features {numbers_text(own)}, LARS features {numbers_text(other)}",
+    ),
+    Claim(
+        "Breast cancer with id at sparsity .5: DWSM classifies 20 % of the rows with exactly 2 features, and LARS all "
+        "with 5 (to within .10, and at least .9 of the rows of LARS)",
+        ".20",
+        "exactly two",
+        Near(0.2, 0.1, lambda own, other: own if other >= 0.9 else np.nan),
+        "DWSM {:.2f} with 2, LARS {:.2f} with 5",
+        sentence=FIGURE_4_LEFT.replace("left", "right"),
+    ),
+    Claim(
+        "Breast cancer with id at sparsity .5: DWSM mainly uses 1, 2, 3 or 10 features (for at least .8 of the rows)",
+        "mainly",
+        "one to three or all",
+        lambda share: share >= 0.8,
+        "{:.2f} of the rows",
+    ),
+    Claim(
         "Policies are stable after 4 to 5 iterations (after the fifth, the training loss changes by at most "
         ".01 per iteration on average)",
         "stable",
@@ -208,10 +255,11 @@ OTHER_CLAIMS = (  # left out where cells are missing
     ),
     # Fig. 5:
     Claim(
-        "The higher lambda, the higher the mean sparsity (it never falls by more than .01)",
+        "The higher lambda, the higher the mean sparsity (it never falls by more than .01, and rises by more than two "
+        "standard errors over all)",
         "Fig. 5",
         "by price",
-        lambda means: (np.diff(means["sparsity"]) >= -0.01).all(),
+        lambda means: (np.diff(means["sparsity"]) >= -0.01).all() and rises(means),
         lambda means: f"at lambda {', '.join(f'{lam:g}: {s:.2f}' for lam, s in means['sparsity'].items())}",
     ),
     Claim(
@@ -226,12 +274,23 @@ OTHER_CLAIMS = (  # left out where cells are missing
         ),
     ),
 )
+NOT_RUN = (
+    not_run("Section 5.2: training takes an order of magnitude longer than that of baselines", "an order of magnitude"),
+    not_run("Section 5.2: inference is as fast as that of baselines", "the same speed"),
+    not_run("Section 6: more states or iterations give similar results", "similar"),
+    not_run("Section 6: a lower alpha of the mixture is less stable, a higher one needs more iterations", "is so"),
+)
+
+
+def all_claims() -> tuple[Claim, ...]:
+    return (*L1_CLAIMS, *OTHER_CLAIMS, *NOT_RUN)
 
 
 def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
     prices = by_price(table)
     figures = {**tree_figures(table), **usage_figures(table, settings), "by price": prices if len(prices) > 1 else None}
-    return assess(L1_CLAIMS, {"table": table, **l1_figures(table)}) + assess(OTHER_CLAIMS, figures, list_all=False)
+    of_l1 = assess(L1_CLAIMS, {"table": table, **l1_figures(table)})
+    return [*of_l1, *assess(OTHER_CLAIMS, figures, list_all=False), *assess(NOT_RUN, {})]
 
 
 def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
@@ -240,24 +299,22 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     half = values[values["share"] == 0.5]
     by_share = {share: values[values["share"] == share] for share in sorted(table["share"].unique())}
     by_height = (curves.heights(table, level) for level in (0.5, 0.7, 0.9))
-    lead, *further = (shared.lead_over(by, shared.BINARY_TITLES) for by in (values, *by_height))
+    lead, *further = (shared.clear_lead(by, shared.BINARY_TITLES) for by in (values, *by_height))
     means = curves.by_dataset(curves.heights(table[table["dataset"] == shared.CANCER_ID], 0.7))
     cancer = {m: float(means[m].iloc[0]) for m in means}
     forms = {
         **causes.READINGS,
-        "logistic answers without intercepts": (shared.LOGISTIC, (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT)),
-        "as printed without intercepts": (shared.AS_PRINTED, (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT)),
         "lead over L1-SVM": (DWSM, (L1_SVM,)),
         "lead over LARS": (DWSM, (LARS,)),
     }
     leads = {
-        name: tuple(shared.lead_over(rows, shared.BINARY_TITLES, pair, method) for rows in (values, half))
+        name: tuple(shared.clear_lead(rows, shared.BINARY_TITLES, pair, method) for rows in (values, half))
         for name, (method, pair) in forms.items()
     }
     by_form = {
         pair: (
-            shared.lead_over(values, shared.BINARY_TITLES, pair),
-            {share: shared.lead_over(rows, shared.BINARY_TITLES, pair) for share, rows in by_share.items()},
+            shared.clear_lead(values, shared.BINARY_TITLES, pair),
+            {share: shared.clear_lead(rows, shared.BINARY_TITLES, pair) for share, rows in by_share.items()},
         )
         for pair in product(causes.L1_SVM_FORMS, causes.LARS_FORMS)
     }
@@ -269,7 +326,6 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
             m: curves.accuracy_by_share(table, shared.CANCER_ID, 0.7, m)
             for m in (L1_SVM, LARS, shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT)
         },
-        "late changes": late_changes(curves.in_shared_splits(table, (DWSM, shared.AS_PRINTED))),
         "lead over L1": (lead, *((other > 0).sum() for other in further)),
         "L1 on cancer": {m: cancer[m] for m in (L1_SVM, LARS) if m in cancer} or None,
     }
@@ -277,15 +333,16 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
 
 def tree_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Accuracies where CART has the largest lead at sparsity .9, and where DWSM is above CART by area."""
-    means = curves.by_dataset(curves.heights(table, 0.9)).reindex(columns=[*shared.BINARY_METHODS])
-    lead = (means[CART] - means[[DWSM, L1_SVM, LARS]].max(axis=1, skipna=False)).reindex(shared.BINARY_TITLES)
+    heights = curves.heights(table, 0.9)
+    means = curves.by_dataset(heights).reindex(columns=[*shared.BINARY_METHODS])
+    lead = shared.clear_lead(heights, shared.BINARY_TITLES, (DWSM, L1_SVM, LARS), CART)
     if lead.isna().all():
         return {}
     best = str(lead.idxmax())
     return {
         "lead of CART": (best, lead[best], means.loc[best]),
         "CART by share": curves.accuracy_by_share(table, best, 0.9, CART),
-        "lead over CART": shared.lead_over(curves.areas(table), shared.BINARY_TITLES, (CART,)),
+        "lead over CART": shared.clear_lead(curves.areas(table), shared.BINARY_TITLES, (CART,)),
     }
 
 
@@ -297,12 +354,28 @@ def usage_figures(table: pd.DataFrame, settings: pd.DataFrame) -> dict[str, Any]
         rows, wrong = curves.summed(cells, "histogram"), curves.summed(cells, "wrong")
         figures["at most three"] = (rows[:4].sum() / rows.sum(), cells["sparsity"].mean())
         figures["errors after all"] = (wrong[-1] / wrong.sum() if wrong.sum() else np.nan, wrong.sum())
+        figures["one to three or all"] = (rows[1:4].sum() + rows[-1]) / rows.sum()
+        others = cells_at_half(table, settings, LARS)
+        figures |= beside_lars(cells, others) if len(others) else {}
     steps = loss_changes(table, DWSM)
     if len(steps):
         figures["changes of the loss"] = (steps[:, 4:].mean(), steps[:, :4].mean())
         figures["late changes"] = late_changes(table)
         figures["late changes of the best"] = late_changes(table, best=True)
     return figures
+
+
+def beside_lars(cells: pd.DataFrame, others: pd.DataFrame) -> dict[str, Any]:
+    """Which features DWSM and LARS use on breast cancer, and how many, at the settings nearest to sparsity one half."""
+    used, of_lars = (curves.summed(own, "usage") / len(own) for own in (cells, others))
+    counts, of_lars_counts = (curves.summed(own, "histogram") for own in (cells, others))
+    pair = [0, 8]  # features 1 and 9
+    return {
+        "feature 2": (used[1], of_lars[1]),
+        "features 1 and 9": ((*used[pair],), (*of_lars[pair],)),
+        "used for all": tuple([int(j) + 1 for j in np.flatnonzero(own >= ALL_ROWS)] for own in (used, of_lars)),
+        "exactly two": (counts[2] / counts.sum(), of_lars_counts[5] / of_lars_counts.sum()),
+    }
 
 
 def loss_changes(table: pd.DataFrame, method: str, *, best: bool = False) -> np.ndarray:
@@ -348,7 +421,14 @@ def cells_at_half(table: pd.DataFrame, settings: pd.DataFrame, method: str) -> p
 def by_price(table: pd.DataFrame) -> pd.DataFrame:
     """DWSM's mean sparsity at each price over all cells, and the share of cells that acquire nothing."""
     rows = with_lam(table[table["method"] == DWSM])
-    return rows.assign(nothing=rows["sparsity"] >= 1).groupby("lam")[["sparsity", "nothing"]].mean()
+    by_lam = rows.assign(nothing=rows["sparsity"] >= 1).groupby("lam")
+    return by_lam[["sparsity", "nothing"]].mean().assign(error=by_lam["sparsity"].sem())
+
+
+def rises(means: pd.DataFrame) -> bool:
+    """Whether the mean sparsity at the highest price is above that at the lowest by more than two standard errors."""
+    first, last = means.iloc[0], means.iloc[-1]
+    return bool(last["sparsity"] - first["sparsity"] > 2 * np.hypot(first["error"], last["error"]))
 
 
 def usage_pictures(table: pd.DataFrame, settings: pd.DataFrame) -> list[Picture]:

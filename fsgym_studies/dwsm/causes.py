@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.claims import figure_text
+from fsgym_studies.common.claims import NOT_KNOWN, figure_text
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS
 from fsgym_studies.dwsm.shared import AS_PRINTED, L1_SVM_B1, L1_SVM_WITHOUT, LARS_WITHOUT, LOGISTIC
 
@@ -36,18 +36,12 @@ PRINTED_DIFFERENCES = (
 )
 MODERATE = (0.4, 0.7)  # sparsities of the settings that ``at_half_text`` lists
 ALMOST_ALL = 0.8  # of the errors, ours
-SMALL_LEAD = 0.001  # in area; smaller ones may be chance
 CANCER_NEAR = (0.87, 0.91)  # within .01 of the accuracies .88 to .90 that the paper prints
 
 
 def enough(lead: pd.Series) -> bool:
     """Whether DWSM is above on as many data sets as the paper says."""
     return bool((lead > 0).sum() >= ABOVE_ON)
-
-
-def by_at_least(lead: pd.Series) -> int:
-    """On how many data sets DWSM is above by no small lead."""
-    return int((lead >= SMALL_LEAD).sum())
 
 
 def only_exception(lead: pd.Series) -> bool:
@@ -66,7 +60,9 @@ def leads_by_form(figures: Mapping[str, Any]) -> dict[tuple[str, str], tuple[pd.
 
 def source_text(met: bool) -> str:
     """The kind of a cause, and what the paper leaves open; ``met``: whether some form of the L1 methods is enough."""
-    return f"protocol: {L1_TEXT}" if met else f"ours: why is not known, and no form that we ran gives it; {L1_TEXT}"
+    if met:
+        return f"protocol: {L1_TEXT}"
+    return f"not known: no form of the L1 methods that we ran gives it, and the scaling was not varied; {L1_TEXT}"
 
 
 def form_text(figures: Mapping[str, Any], svm: str) -> str:
@@ -90,9 +86,7 @@ def met_text(figures: Mapping[str, Any]) -> str:
     for pair, (over_all, by_share) in leads_by_form(figures).items():
         shares = ", ".join(f"{share:.0%}" for share, lead in by_share.items() if enough(lead))
         if enough(over_all):
-            n = by_at_least(over_all)
-            small = "" if n >= ABOVE_ON else f" (by {SMALL_LEAD} or more on {n} alone)"
-            over_shares.append(f"{pair_text(*pair)}{small}")
+            over_shares.append(pair_text(*pair))
         elif shares:
             at_one.append(f"{pair_text(*pair)} at {shares}")
     more = f", and at single shares {'; '.join(at_one)}" if at_one else ""
@@ -106,47 +100,12 @@ def any_enough(leads: Mapping[Any, tuple[pd.Series, Mapping[float, pd.Series]]])
 
 def l1_cause(figures: Mapping[str, Any]) -> str:
     """On how many data sets DWSM is above both L1 methods, by the intercept of each, over shares and at each."""
-    logistic, half = (int((lead > 0).sum()) for lead in figures["answers by logistic regression"])
     (lead_over_svm, _), (lead_over_lars, _) = figures["lead over L1-SVM"], figures["lead over LARS"]
     forms = "; ".join(form_text(figures, svm) for svm in L1_SVM_FORMS)
     return (
-        f"{source_text(any_enough(leads_by_form(figures)))}. DWSM is above both, by area over the shares (at each "
-        f"share alone), {forms}. {met_text(figures)}. "
-        f"With our intercepts it is above L1-SVM alone on {(lead_over_svm > 0).sum()}; its leads over LARS are "
-        f"{lead_over_lars.min():+.3f} to {lead_over_lars.max():+.3f}, and are not tested. With logistic answers, a "
-        f"choice of ours, it is above both on {logistic} (with half of the rows on {half})"
-    )
-
-
-def form_cause(svm: str, figures: Mapping[str, Any]) -> str:
-    """What the intercept of LARS and the share of training data change for one form of the L1-SVM."""
-    leads = {pair: lead for pair, lead in leads_by_form(figures).items() if pair[0] == svm}
-    source = f"{source_text(any_enough(leads))}. DWSM is above both, by area over the shares (at each share alone), "
-    if (svm, LARS_WITHOUT) not in leads:
-        return f"{source}{form_text(figures, svm)}; LARS without an intercept was not run"
-    without, _ = leads[svm, LARS_WITHOUT]
-    rest = (
-        f"nothing but the intercept of LARS takes the number to {ABOVE_ON} or more"
-        if enough(without)
-        else f"the intercept of LARS alone does not give {ABOVE_ON}, and what is left is not separated"
-    )
-    return (
-        f"{source}{form_text(figures, svm)}: {rest}. If LARS has no intercept, it is above both on "
-        f"{ahead_text(without)}. The only exception of the paper is {EXCEPTION}"
-    )
-
-
-def ahead_text(lead: pd.Series) -> str:
-    """On which data sets DWSM is above, its smallest and its largest lead, and on how many it is no small one."""
-    ahead = lead[lead > 0]
-    if ahead.empty:
-        return "none"
-    missing = ", ".join(lead.index[lead <= 0])
-    smallest = ", ".join(f"{value:+.4f} on {name}" for name, value in ahead.nsmallest(2).items())
-    chance = ", so that chance may decide" if enough(lead) and by_at_least(lead) < ABOVE_ON else ""
-    return (
-        f"all {f'but {missing}' if missing else len(lead)}, by {smallest} and at most {ahead.max():+.3f} on "
-        f"{ahead.idxmax()}; leads are not tested, and on {by_at_least(lead)} they are {SMALL_LEAD} or more{chance}"
+        f"{source_text(any_enough(leads_by_form(figures)))}. DWSM is above both, by more than two standard errors of "
+        f"the area over the shares (at each share alone), {forms}. {met_text(figures)}. With our intercepts it is "
+        f"above L1-SVM alone on {(lead_over_svm > 0).sum()}, and above LARS alone on {(lead_over_lars > 0).sum()}"
     )
 
 
@@ -161,37 +120,8 @@ def exceptions_cause(figures: Mapping[str, Any]) -> str:
     if alone:
         return f"{source_text(True)}. {listed}. {EXCEPTION.capitalize()} is the only one {'; '.join(alone)}"
     return (
-        f"ours: why is not known; neither the intercepts of the L1 methods, which are not printed, nor a share of "
-        f"training data makes {EXCEPTION} the only one. {listed}"
-    )
-
-
-def logistic_cause(figures: Mapping[str, Any]) -> str:
-    """On how many data sets DWSM with logistic answers is above L1 methods without intercepts."""
-    over_all, half = ((lead > 0).sum() for lead in figures["logistic answers without intercepts"])
-    rest = f"; over all shares intercepts alone do not give {ABOVE_ON}, and what is left is not separated"
-    return (
-        f"{source_text(max(over_all, half) >= ABOVE_ON)}; logistic answers are a choice of ours. Above L1 methods "
-        f"without intercepts it is on {over_all} of "
-        f"8 sets, with half of the rows on {half}{'' if over_all >= ABOVE_ON else rest}"
-    )
-
-
-def as_printed_cause(figures: Mapping[str, Any]) -> str:
-    """What the paper leaves open about RCPI, how unstable its last policy is, and what intercepts matter."""
-    changes = figures["late changes"]
-    over_all, half = ((lead > 0).sum() for lead in figures["as printed without intercepts"])
-    if over_all >= ABOVE_ON:
-        source = "protocol: the paper does not print the intercepts of its L1 methods"
-    else:
-        source = (
-            "paper: section 3.4 names states of two kinds, uniform ones and those of a previous policy, and footnote "
-            "10 says that policies are usually stable after 4 to 5 iterations"
-        )
-    return (
-        f"{source}. {PRINTED_DIFFERENCES}. From the fifth to the tenth iteration its training loss changes by "
-        f"{changes[AS_PRINTED].mean():.3f} per iteration, in our reading by {changes[DWSM].mean():.3f}. Above L1 "
-        f"methods without intercepts it is on {over_all} of 8 sets, with half of the rows on {half}"
+        f"not known: neither the intercepts of the L1 methods, which are not printed, nor a share of training data "
+        f"makes {EXCEPTION} the only one, and the scaling was not varied. {listed}"
     )
 
 
@@ -208,8 +138,10 @@ def l1_on_cancer_cause(figures: Mapping[str, Any]) -> str:
     met = any(near[pair].all(axis=1).any() for pair in pairs if set(pair) <= set(near))
     where = "at one of ours" if met else "at none of ours, with intercepts or without,"
     return (
-        f"{'protocol' if met else 'ours'}: the paper prints neither the intercepts of its L1 methods nor the share of "
-        f"training data of this curve; {where} both are within .01. Mean over the shares without intercepts: "
+        f"{'protocol' if met else NOT_KNOWN}: the paper prints neither the intercepts of its L1 methods nor the share "
+        "of "
+        f"training data of this curve; {where} both are within .01; the scaling was not varied. Mean over the shares "
+        "without intercepts: "
         f"{figure_text(figures['L1 without intercept'])}. By share: {listed}"
     )
 
@@ -233,7 +165,8 @@ def at_half_text(figures: Mapping[str, Any], name: str) -> str:
 def few_features_cause(figures: Mapping[str, Any]) -> str:
     """The share of rows with few features at a sparsity of one half."""
     return (
-        f"ours: the share of these rows, {at_half_text(figures, 'at most three')}. If 60 % of the rows use at most 3 "
+        f"not known: the share of these rows, {at_half_text(figures, 'at most three')}. If 60 % of the rows use at "
+        "most 3 "
         "of the 10 features there, the others use at least 8 on average. The paper names neither lambda nor the share "
         "of training data"
     )
@@ -244,7 +177,11 @@ def errors_cause(figures: Mapping[str, Any]) -> str:
     usage = figures["usage"]
     reached = usage[usage["sparsity"].between(*MODERATE) & (usage["errors after all"] >= ALMOST_ALL)]
     ours, printed = (reached[reached["method"] == method] for method in (DWSM, AS_PRINTED))
-    source = "ours: why is not known" if ours.empty else "protocol: it hangs on settings that the paper does not print"
+    source = (
+        "not known: RCPI as printed is not separated from our reading in states, constant and policy"
+        if ours.empty
+        else "protocol: it hangs on settings that the paper does not print"
+    )
     return (
         f"{source}. The paper names neither lambda nor the share of training data; at least {ALMOST_ALL} of the errors "
         f"are made after all features at {len(ours) or 'none'} of our settings with sparsities from {MODERATE[0]} to "
@@ -270,10 +207,10 @@ def stability_cause(figures: Mapping[str, Any]) -> str:
         else ""
     )
     return (
-        "protocol: the paper says that policies are usually stable, and prints neither a measure nor a number. Our "
+        "not known: the paper says that policies are usually stable, and prints neither a measure nor a number. Our "
         f"loss is that of the policy of each iteration: from the fifth to the tenth it changes by {own.mean():.4f} per "
         "iteration, the mean over all data sets and prices, which some fits dominate (the median fit by "
         f"{pd.Series(own).median():.4f}, {(own <= 0.01).mean():.0%} of the fits by at most .01){printed}. The loss of "
         f"the best policy so far, which is the one we return, changes by {best[DWSM].mean():.4f}; that of the mixture "
-        "was not assessed. Whether the measure alone decides, or our implementation, too, is not separated"
+        "was not run. Whether the measure alone decides, or our implementation, too, is not separated"
     )

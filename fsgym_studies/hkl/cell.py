@@ -180,6 +180,8 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
 
 NESTED_CALL, EACH_SETTING_CALL = "fsgym_studies.hkl.cell:nested", "fsgym_studies.hkl.cell:at_each_setting"
 HKL, KERNEL_L2_SVM, LINEAR_L1_SVM = "HKL disjunctions", "L2-SVM", "L1-SVM"
+L1_SVM_AT_DEFAULTS = f"{LINEAR_L1_SVM} at LIBLINEAR's defaults"  # C = 1 and no intercept, without a choice
+ONCE = f"{HKL}, every row tested once"  # names cells on folds where the study has random splits
 CHI2, INFORMATION = "chi2", "information"
 SUBSETS = tuple(f"{evaluator}, {search}" for evaluator in EVALUATORS for search in SEARCHES)
 SELECTION_METHODS = tuple(
@@ -197,7 +199,11 @@ SELECTED_SHARES = (0.02, 0.1, 0.25, 0.5)
 ZERO_NORM_SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625)  # of Table 4
 ZERO_NORM_C = 100.0  # close to the hard margin of the zero-norm SVM's paper
 ONE_STANDARD_ERROR = "one standard error"  # how a setting is chosen, in place of the best mean on the inner folds
-C_VALUES = {KERNEL_L2_SVM: (1.0, 10.0, 100.0, 1000.0), LINEAR_L1_SVM: (0.01, 0.1, 1.0, 10.0)}
+C_VALUES = {
+    KERNEL_L2_SVM: (1.0, 10.0, 100.0, 1000.0),
+    LINEAR_L1_SVM: (0.01, 0.1, 1.0, 10.0),
+    L1_SVM_AT_DEFAULTS: (1.0,),
+}
 MAX_REPORTED_RULES = 12  # of each fit, those with the largest weights
 
 
@@ -218,7 +224,7 @@ def nested(
     Parameters
     ----------
     dataset : Dataset, categories as columns of codes
-    method : str, one of ``APPROACHES``
+    method : str, one of ``APPROACHES``, or ``L1_SVM_AT_DEFAULTS``
     features : mapping
         ``literals``, options of ``Booleanizer``; ``names``, names to report for literals whose own name has a code.
     search : mapping
@@ -350,10 +356,11 @@ def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int
         sizes = sorted({max(1, round(share * n)) for share in search.get("shares", ZERO_NORM_SHARES)})
         return ZeroNormSVMClassifier(C=ZERO_NORM_C), {"n_selected": sizes}
     score, _, machine = method.rpartition(" + ")
+    own = {"fit_intercept": False} if machine == L1_SVM_AT_DEFAULTS else {"intercept_scaling": 10.0}
     svm: Any = (
         SVC(kernel=rbf_kernel)
         if machine == KERNEL_L2_SVM  # with gamma = 1 / n_features, LIBSVM's default
-        else LinearSVC(penalty="l1", dual=False, intercept_scaling=10.0, max_iter=2000, random_state=seed)
+        else LinearSVC(penalty="l1", dual=False, max_iter=2000, random_state=seed, **own)
     )
     steps, settings = [("machine", svm)], {"machine__C": list(C_VALUES[machine])}
     if score in (CHI2, INFORMATION):

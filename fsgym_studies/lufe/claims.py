@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
+from scipy import stats
 
 from fsgym_studies.common.claims import AssessedClaim, CauseText, Claim, assess
 from fsgym_studies.common.difference import Difference
@@ -71,11 +72,8 @@ def outer_cause(selector: str, figures: Mapping[str, Any]) -> str:
         f"{tied['outer']:.1f} are equally the best, in the other case {tied['nested']:.1f}"
     )
     if nested.better and outer.mean > outer.error:
-        return (
-            f"ours: {outer.count} samples are too few to show a gain of this size by more than two "
-            f"standard errors; {text}"
-        )
-    return f"data: TechTC-300 is not available; {text}. Whether the data or our implementation decides is not separated"
+        return f"{outer.count} samples are too few to show a gain of this size by more than two standard errors; {text}"
+    return f"TechTC-300 is not available; {text}. Whether the data or our implementation decides is not separated"
 
 
 def small_gain_cause(figures: Mapping[str, Any]) -> str:
@@ -135,7 +133,7 @@ def better_claim(
 
 
 def selector_claims(s: str) -> list[Claim]:
-    """The claims on LUFe with one method of selection; controls that the paper does not have are checks of ours."""
+    """The claims on LUFe with one method of selection; what the paper does not have is a check of ours."""
 
     def printed(name: str, other: str) -> str:
         rows = {K: tables.PRINTED_TABLE1[s, K, name] for K in tables.SELECTION_SIZES}
@@ -151,10 +149,11 @@ def selector_claims(s: str) -> list[Claim]:
         better_claim(control("identity"), s, "LUFe", "identity", "", partial(control_cause, s, "identity")),
         better_claim(f"LUFe-{s} is better than ALL", s, "LUFe", "ALL", printed("LUFe", "all")),
         better_claim(f"{s} is better than ALL", s, "selection", "ALL", printed("selection", "all")),
-        better_claim(outer, s, "LUFe", "selection", over_selection, partial(outer_cause, s), "outer"),
+        better_claim(outer, s, "LUFe", "selection", "", partial(outer_cause, s), "outer"),
     ]
 
 
+MOST_WINS = (0.6, 0.8)  # shares of the unselected features between which LUFe-RFE beats RFE most often
 CLAIMS = (
     *(claim for s in tables.COMPARED_SELECTORS for claim in selector_claims(s)),
     better_claim(
@@ -177,6 +176,17 @@ CLAIMS = (
         lambda pair: None if pair.better is None else abs(pair.mean) <= LITTLE_DIFFERENCE,
     ),
     Claim(
+        "The number of data sets on which LUFe-RFE is better than RFE peaks where 60 to 80 % of the unselected "
+        "features "
+        "are used (K = 300; the largest number is at one of these shares, and by a sign test at level .05 larger than "
+        "with all of them)",
+        "46 of 49, with all 44",
+        "wins by share",
+        lambda wins, p: MOST_WINS[0] <= wins.idxmax() <= MOST_WINS[1] and p < 0.05,
+        lambda wins, p: f"{', '.join(f'{n} at {share:.0%}' for share, n in wins.items())}; p = {p:.2f}",
+        "not known: our corpora are not those of the paper, and its own two numbers differ by two data sets",
+    ),
+    Claim(
         "LUFe-RFE with a given share of the unselected features is better than RFE-augmented, a plain SVM on the "
         "selected features plus that share of the unselected ones, at every share (K = 300)",
         "41 of 49 at every share",
@@ -195,6 +205,26 @@ CLAIMS = (
 )
 
 
+def all_claims() -> tuple[Claim, ...]:
+    return CLAIMS
+
+
+def wins_by_share(accuracies: pd.DataFrame) -> pd.DataFrame:
+    """Whether LUFe-RFE-300 is better than RFE-300, a row per data set and a column per share of unselected features."""
+    own = tables.accuracy_by_dataset(accuracies, "RFE", "selection", 300)
+    shares = (*tables.UNSELECTED_SHARES, 1.0)
+    gains = {t: tables.accuracy_by_dataset(accuracies, "RFE", lufe_at_share(t), 300) - own for t in shares}
+    gain = pd.DataFrame(gains).dropna()
+    return 100 * gain > tables.TIE_MARGIN
+
+
+def more_wins_than_with_all(wins: pd.DataFrame) -> float:
+    """The one-sided p of a sign test that the share with the most wins has more of them than all features."""
+    best, with_all = wins[wins.sum().idxmax()], wins[1.0]
+    only, missed = int((best & ~with_all).sum()), int((with_all & ~best).sum())
+    return float(stats.binomtest(only, only + missed, alternative="greater").pvalue) if only + missed else 1.0
+
+
 def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     nested = tables.mean_accuracies(table)
     figures: dict[str, Any] = {"table": table, "nested": nested, "outer": tables.mean_accuracies(table, "outer")}
@@ -202,6 +232,9 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     for t in (tables.UNSELECTED_SHARES[0], 0.7):
         figures[f"over {t:.0%}"] = tables.compare_classifiers(nested, "RFE", "LUFe", lufe_at_share(t), 300)
     against = [p for p in tables.differences_by_share(nested)["RFE-augmented"] if p.better is not None]
+    wins = wins_by_share(nested)
+    if len(wins):
+        figures["wins by share"] = (wins.sum(), more_wins_than_with_all(wins))
     if against:
         means = [p.mean for p in against]
         figures["over RFE-augmented"] = (sum(p.better for p in against), len(against), min(means), max(means))

@@ -29,6 +29,28 @@ MODES = {"early": "fista", "exact": "exact"}  # solvers: after 100 accelerated s
 Penalties = tuple[float, float]  # lambda1, lambda2
 
 
+class FoldInFileOrder(NamedTuple):
+    """One of several folds as test part, drawn in the order of the rows in their file, without shuffling.
+
+    Attributes
+    ----------
+    n_folds, fold : int, as in ``Split``
+    stratified : bool, whether each fold has as many rows of each class; else it is a block of rows
+    """
+
+    n_folds: int
+    fold: int
+    stratified: bool = True
+
+    def divide(self, dataset: Dataset) -> tuple[Dataset, Dataset]:
+        """The training and the test part."""
+        from sklearn.model_selection import KFold, StratifiedKFold
+
+        kind = StratifiedKFold if self.stratified else KFold
+        train, test = list(kind(self.n_folds).split(dataset.X, dataset.y))[self.fold]
+        return dataset.rows(train), dataset.rows(test)
+
+
 class SampledData(NamedTuple):
     """Draws of a training and of a test part, (n, d * s), with ``s`` draws per value, and targets of -1 and +1."""
 
@@ -102,7 +124,9 @@ def _largest_class_accuracy(data: SampledData) -> float:
 
 
 @returns(record(accuracy=share))
-def unselected(dataset: Dataset, *, distribution: str, w: float, s: int, split: Split, seed: int) -> dict[str, Any]:
+def unselected(
+    dataset: Dataset, *, distribution: str, w: float, s: int, split: Split | FoldInFileOrder, seed: int
+) -> dict[str, Any]:
     """Accuracy of the SVM on all draws; with amplitude ``w`` 0, on the values themselves."""
     draws = sample_data(*split.divide(dataset), distribution, w, s, seed)
     return {"accuracy": selection_accuracies(draws, [all_draws(draws)])[0]}

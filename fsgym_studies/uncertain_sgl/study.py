@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fsgym.comparison.protocol import seed_of
-from fsgym.comparison.splits import folds
+from fsgym.comparison.splits import Split, folds
 from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, study_task, without
@@ -139,6 +139,16 @@ UCI_SOURCES = (
     Source("wpbc", "WPBC"),
 )
 TEST_FOLDS = folds(10, 1)
+FOLDS_BY_KIND = dict(
+    zip(
+        tables.FOLD_KINDS,
+        (
+            TEST_FOLDS,
+            tuple(cell.FoldInFileOrder(10, fold) for fold in range(10)),
+            tuple(cell.FoldInFileOrder(10, fold, stratified=False) for fold in range(10)),
+        ),
+    )
+)
 GRID_INNER_FOLDS = 3
 GRID_SAMPLINGS = {  # w and s of the grid, for each distribution, in the quick (False) and in the full study
     False: [(w, s) for w in (0.05, 0.2) for s in (10,)],
@@ -157,30 +167,38 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
     cells = []
     for source in without(UCI_SOURCES, skip):
         data = source.load(data_dir)
-        cells += [*unselected_cells(data), *setting_cells(data), *grid_cells(data, full), *weight_cells(data)]
+        cells += [c for kind in tables.FOLD_KINDS for c in unselected_cells(data, kind)]
+        cells += [*setting_cells(data), *grid_cells(data, full), *weight_cells(data)]
         cells += [*amplitude_cells(data), *recoded_cells(data)]
         cells += setting_cells(data, SPARSE_COLUMNS, "fewer steps", CHECK_FOLDS, n_steps=FEWER_STEPS)
     return cells
 
 
 def cells_of_folds(
-    call: str, kind: str, data: Dataset, columns: dict[str, Any], n_folds: int | None = None, **arguments: Any
+    call: str,
+    kind: str,
+    data: Dataset,
+    columns: dict[str, Any],
+    n_folds: int | None = None,
+    splits: Sequence[Split | cell.FoldInFileOrder] = TEST_FOLDS,
+    **arguments: Any,
 ) -> Iterator[Task]:
     """A cell for each fold; ``columns`` are those of its row besides data set, kind, fold and sampling."""
     sampling = {k: v for k, v in arguments.items() if k in ("distribution", "w", "s")}
     named = {"dataset": data.name, "method": kind, "params": json.dumps(sampling)}
-    for fold in range(n_folds or len(TEST_FOLDS)):
+    for fold in range(n_folds or len(splits)):
         seed = seed_of((data.name, *sampling.values(), fold))
         row = {**named, "split": fold, **sampling, **columns}
-        yield study_task(call, {**arguments, "split": TEST_FOLDS[fold], "seed": seed}, row, data)
+        yield study_task(call, {**arguments, "split": splits[fold], "seed": seed}, row, data)
 
 
-def unselected_cells(data: Dataset) -> Iterator[Task]:
-    """Accuracies on raw and on uncertain data of Tables 2 and 4."""
+def unselected_cells(data: Dataset, kind: str) -> Iterator[Task]:
+    """Accuracies on raw and on uncertain data of Tables 2 and 4, on one of the kinds of folds."""
     for noise in ("raw", *NOISES):
         p = printed.PRINTED[noise, "all sub-features"][data.name]
         sampling = {"distribution": "uniform" if noise == "raw" else noise, "w": p.w, "s": p.s}
-        yield from cells_of_folds(cell.UNSELECTED_CALL, "no selection", data, {"distribution": noise}, **sampling)
+        columns, splits = {"distribution": noise}, FOLDS_BY_KIND[kind]
+        yield from cells_of_folds(cell.UNSELECTED_CALL, kind, data, columns, splits=splits, **sampling)
 
 
 def amplitude_cells(data: Dataset) -> Iterator[Task]:
@@ -246,9 +264,15 @@ def permute_codes(data: Dataset, order: int) -> Dataset:
 
 
 def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
-    shown = [tables.accuracy_table(table), tables.selection_table(table), tables.chosen_table(table)]
+    shown = [
+        tables.folds_table(table),
+        tables.accuracy_table(table),
+        tables.selection_table(table),
+        tables.chosen_table(table),
+    ]
     filled = [t for t in shown if len(t.frame)]
-    return Conclusion(protocol(full), claims(table), filled, tables.weight_pictures(table), notes(table))
+    pictures = tables.weight_pictures(table)
+    return Conclusion(protocol(full), claims(table), filled, pictures, notes(table), (tables.FOLDS,))
 
 
 def protocol(full: bool) -> str:
@@ -258,7 +282,8 @@ def protocol(full: bool) -> str:
         else "only 2 of the paper's 40 pairs (w, s), namely w = 0.05 and w = 0.2 at s = 10"
     )
     return (
-        "We repeat section 4 of Xie and Xu (2013) on its nine data sets, with ten stratified folds. Every value "
+        "We repeat section 4 of Xie and Xu (2013) on its nine data sets, with ten stratified folds, shuffled; Tables 2 "
+        "and 4 also with folds in the order of the files, stratified and in blocks of rows. Every value "
         "is replaced by s random draws around it, from a uniform distribution on an interval whose width is w times "
         "the feature's range, or from a Gaussian distribution whose standard deviation is a quarter of that width "
         "(draws outside the interval are clipped to its ends). Each draw is one sub-feature, and the s sub-features of "

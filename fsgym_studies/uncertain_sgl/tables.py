@@ -19,6 +19,14 @@ from fsgym_studies.uncertain_sgl.cell import MODES
 from fsgym_studies.uncertain_sgl.printed import PENALTY_PAIRS, PRINTED, PRINTED_ROWS, max_lasso_ratio
 
 COMPARED_SELECTIONS = ("all sub-features", "FS", "FS (ratio < 0.9)")
+# Kinds of cells without a selection, by how the ten folds are drawn, as tables name it:
+FOLD_KINDS = {
+    "no selection": "shuffled",
+    "no selection, file order": "in file order",
+    "no selection, blocks": "in blocks of rows",
+}
+IN_FILE_ORDER = "no selection, file order"
+FOLDS = "folds"  # stem of the table
 RATIO_LIMIT = 0.9  # of the paper's second column of selections
 SETTING_FIGURES = [f"{mode}_{name}" for mode in MODES for name in ("fnum", "ratio", "accuracy", "gap")] + ["above"]
 
@@ -46,6 +54,41 @@ def unselected_accuracies(table: pd.DataFrame) -> dict[tuple[str, str], Any]:
     rows, keys = cells_of_kind(table, "no selection"), ["distribution", "dataset"]
     means = means_with_stds(rows.reindex(columns=[*keys, "accuracy"]), keys, ["accuracy"])
     return {key: (mean, std) for key, mean, std in means.itertuples(name=None)}
+
+
+def accuracies_by_folds(table: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy in percent without a selection beside the printed one, by kind of folds, noise and data set.
+
+    Columns ``accuracy`` and ``std`` (divisor n - 1), ``printed_accuracy`` and ``printed_std``; index levels ``method``
+    (the kind), ``distribution`` and ``dataset``.
+    """
+    rows = table[table["method"].isin(FOLD_KINDS) & table["error"].isna()]
+    rows = rows.reindex(columns=["method", "distribution", "dataset", "accuracy"])
+    rows = rows[rows["distribution"].isin({noise for noise, _ in PRINTED})]
+    grouped = (100 * rows["accuracy"].astype(float)).groupby([rows[k] for k in rows.columns[:3]], sort=False)
+    found = pd.DataFrame({"accuracy": grouped.mean(), "std": grouped.std()})
+    columns = ["printed_accuracy", "printed_std"]
+    printed = [PRINTED[noise, "all sub-features"][dataset] for _, noise, dataset in found.index]
+    return found.assign(**{name: [getattr(p, name.removeprefix("printed_")) for p in printed] for name in columns})
+
+
+def folds_table(table: pd.DataFrame) -> Table:
+    """Accuracies of Tables 2 and 4 without a selection, by the order in which folds are drawn."""
+    found = accuracies_by_folds(table)
+    rows = []
+    for (noise, dataset), own in found.groupby(["distribution", "dataset"], sort=False):
+        first = own.iloc[0]
+        row = {"noise": noise, "data set": dataset, "paper": with_std(first["printed_accuracy"], first["printed_std"])}
+        texts = {kind: with_std(r["accuracy"], r["std"]) for (kind, *_), r in own.iterrows()}
+        rows.append(row | {title: texts.get(kind, "–") for kind, title in FOLD_KINDS.items()})
+    return Table(
+        FOLDS,
+        "Folds in other orders (Tables 2 and 4)",
+        "Accuracy of the SVM without a selection at the printed w and s, in percent: mean ± standard deviation "
+        "(divisor "
+        "n - 1) over ten folds.",
+        pd.DataFrame(rows),
+    )
 
 
 def grid_settings(table: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fsgym_studies.common.plan import DWSM
+from fsgym_studies.common.plan import DWSM, L1_SVM, LARS
 from fsgym_studies.dwsm import binary as dwsm_binary
 from fsgym_studies.dwsm import causes, relational
 from fsgym_studies.dwsm import multiclass as dwsm_multiclass
@@ -23,17 +23,9 @@ def test_the_intercepts_decide_where_a_form_of_the_methods_is_enough():
     assert "with our L1-SVM on 6 if LARS has its intercept (6 at 50%) and 6 if LARS has none (6 at 50%)" in above
     only = "reached with LIBLINEAR's default and LARS without an intercept over the shares. With our"
     assert f". 7 or more are {only}" in above
-    with_intercept, default, _ = (c.cause for c in claims if c.text.startswith("The same for an L1-SVM"))
-    assert with_intercept.startswith("ours: why is not known, and no form that we ran gives it; the paper does not")
-    assert "(6 at 50%): the intercept of LARS alone does not give 7, and what is left is" in with_intercept
-    assert default.startswith("protocol: ")
-    assert "(8 at 50%): nothing but the intercept of LARS takes the number to 7 or more" in default
-    assert "LARS has no intercept, it is above both on all 8, by +" in default
-    assert "leads are not tested, and on 8 they are 0.001 or more. The only exception of the paper is splice" in default
-    assert "LARS has no intercept, it is above both on all but heart, sonar, by +" in with_intercept
     exceptions = by_text(claims, "The only exception is splice").cause
     assert "with our L1-SVM and LARS without an intercept: heart, sonar; " in exceptions
-    assert exceptions.startswith("ours: why is not known; neither the intercepts of the L1 methods, ")
+    assert exceptions.startswith("not known: neither the intercepts of the L1 methods, ")
 
 
 def test_a_form_where_splice_is_the_only_exception_is_named():
@@ -43,26 +35,26 @@ def test_a_form_where_splice_is_the_only_exception_is_named():
     assert f"{form}: splice. Splice is the only one {form} over the shares; {form} at 50%" in cause
 
 
-def test_no_form_of_the_l1_methods_is_a_cause_that_is_ours():
+def test_where_no_form_of_the_l1_methods_gives_it_the_cause_is_not_known():
     claims = claims_of(dwsm_binary, binary_cells(dict.fromkeys(dwsm.BINARY_TITLES, -0.4)))
-    for text in ("DWSM is above L1-SVM and LARS", "The same for an L1-SVM as LIBLINEAR's default"):
-        cause = by_text(claims, text).cause
-        assert cause.startswith("ours: why is not known, and no form that we ran gives it; the paper does not print")
-        assert "chance" not in cause
+    cause = by_text(claims, "DWSM is above L1-SVM and LARS").cause
+    assert cause.startswith("not known: no form of the L1 methods that we ran gives it, and the scaling was not varied")
+    assert all(not c.cause for c in claims if c.text.startswith("Another form of the first claim"))
 
 
-def test_leads_that_chance_may_decide_are_counted():
-    lead = pd.Series(dict(zip("abcdefgh", [0.02, 0.0004, 0.03, 0.04, 0.0009, 0.05, 0.01, -0.1])))
-    small, large = (causes.ahead_text(own) for own in (lead, lead + 0.001))
-    assert small == (
-        "all but h, by +0.0004 on b, +0.0009 on e and at most +0.050 on f; leads are not tested, and on 5 they are "
-        "0.001 or more, so that chance may decide"
-    )
-    assert large.endswith("and on 7 they are 0.001 or more")
-    pair = (dwsm.L1_SVM_WITHOUT, dwsm.LARS_WITHOUT)
-    over_shares = "reached with LIBLINEAR's default and LARS without an intercept"
-    for own, rest in ((lead, " (by 0.001 or more on 5 alone) over"), (lead + 0.001, " over")):
-        assert f"{over_shares}{rest} the shares" in causes.met_text({"leads by form": {pair: (own, {})}})
+def test_a_lead_that_may_be_noise_is_none():
+    """One of .01 over splits that differ by more, beside a clear one of the same size."""
+    values = [
+        {"dataset": d, "share": 0.5, "method": m, "split": k, "value": 0.9 + lead * (m == DWSM) + noise * k}
+        for d, spread in (("clear", 0.0), ("noise", 0.05))
+        for m, noise, lead in ((DWSM, spread, 0.01), (L1_SVM, 0.0, 0.0), (LARS, 0.0, -0.1))
+        for k in (-1, 0, 1)
+    ]
+    table = pd.DataFrame(values)
+    assert dwsm.lead_over(table, ["clear", "noise"]).round(3).tolist() == [0.01, 0.01]
+    assert dwsm.clear_lead(table, ["clear", "noise", "missing"]).round(3).tolist()[:2] == [0.01, 0.0]
+    assert dwsm.clear_lead(table, ["missing"]).isna().all()
+    assert (dwsm.clear_lead(table, ["clear"], (DWSM,), L1_SVM) < 0).all()
 
 
 def test_errors_after_all_features_are_the_settings_where_some_setting_gives_the_share():
@@ -71,7 +63,9 @@ def test_errors_after_all_features_are_the_settings_where_some_setting_gives_the
         by_text(claims_of(dwsm_binary, own), "Breast cancer with id at sparsity .5: DWSM makes almost").cause
         for own in (with_errors(cells, dwsm.AS_PRINTED), with_errors(cells, DWSM, setting=1, sparsity=0.6))
     )
-    assert ours.startswith("ours: why is not known. The paper names neither lambda nor the share of training data; at ")
+    assert ours.startswith(
+        "not known: RCPI as printed is not separated from our reading in states, constant and policy. The "
+    )
     assert "at least 0.8 of the errors are made after all features at none of our settings with sparsities " in ours
     assert "from 0.4 to 0.7, and at 1 of RCPI as printed" in ours
     assert "our runs (0.50 at 0.50) and about 1.00 in RCPI as printed (1.00 at 0.50)" in ours
@@ -107,8 +101,6 @@ def test_forms_of_the_l1_methods_that_were_not_run_are_left_out():
     claims = claims_of(dwsm_binary, table[~table["method"].isin([dwsm.LARS_WITHOUT, dwsm.L1_SVM_B1])])
     above = by_text(claims, "DWSM is above L1-SVM and LARS").cause
     assert "with our L1-SVM on 5 if LARS has its intercept (5 at 50%); LIBLINEAR's -B 1 was not run; " in above
-    default = by_text(claims, "The same for an L1-SVM as LIBLINEAR's default").cause
-    assert default.endswith("(5 at 50%); LARS without an intercept was not run")
     exceptions = by_text(claims, "The only exception is splice").cause
     assert "none" not in exceptions
     assert "-B 1" not in exceptions
@@ -134,7 +126,8 @@ def test_the_cause_on_wine_says_where_the_curve_ends(higher, met):
     assert (
         f"At the best share, 50%, no setting of DWSM is as sparse, {end} to the accuracy of the largest class" in cause
     )
-    assert cause.startswith("ours: our policies are less sparse" if met else "ours: our answers are linear regressions")
+    start = "our policies are less sparse" if met else "our answers are linear regressions"
+    assert cause.startswith(f"not known: {start}")
     assert f"on all splits: {'met' if met else 'not met'}. With nothing changed but logistic answers" in cause
     assert cause.endswith("at least 0.88: DWSM, logistic answers")
 
@@ -164,7 +157,7 @@ def test_prices_are_the_cause_of_few_blocks_where_one_of_ours_gives_many():
         relational.complex_digit_cause({"by price": known, "as printed": NO_BLOCKS, "by formula": NO_BLOCKS})
         for known in (blocks[1:], blocks)
     )
-    assert few.startswith("ours: at none of our 1 pairs")
+    assert few.startswith("not known: at none of our 1 pairs")
     assert "more than 8.00 blocks" in few
     assert many.startswith("protocol: ")
     assert "blocks at 1, where the 1 and the 5 take 7.00 and 12.50 at 0 related, 0 not" in many
@@ -184,7 +177,8 @@ def test_the_reading_decides_where_rcpi_as_printed_alone_acquires_many_blocks():
 
 
 @pytest.mark.parametrize(
-    ("ones", "by_formula", "kind"), [([7.0, 4.0], [3.0], "paper"), ([7.0, 4.0], [5.0], "protocol"), ([7.0], [], "ours")]
+    ("ones", "by_formula", "kind"),
+    [([7.0, 4.0], [3.0], "paper"), ([7.0, 4.0], [5.0], "protocol"), ([7.0], [], "not known")],
 )
 def test_the_cause_of_a_1_with_many_blocks_is_the_formula_the_prices_or_ours(ones, by_formula, kind):
     printed = blocks_at([3.5, 9.5], [12.6, 14.4]).assign(**{"8": [13.0, 1.0]})

@@ -110,7 +110,7 @@ def cells_of(dataset, accuracies):
     """Cells on four test parts by the method's name in tables; accuracies in percent."""
     more = {"dataset": dataset, "share": 0.75, "chance": 0.6, "error": None, "n_kept": 3, "n_literals": 50}
     more |= {"words": 1.0, "status": "necessary", "inner": 0.8, "share_used": 0.5, "rules": ["+1.00 a"], "bias": "-1"}
-    more |= {"params": "{}", "setting": 0}
+    more |= {"params": "{}", "setting": 0, "n_test": 50}
     return [
         {**more, "method": method, "split": split, "accuracy": value / 100}
         for method, values in accuracies.items()

@@ -73,7 +73,7 @@ def test_measures_and_formats():
 
 
 def test_a_cause_names_where_it_lies():
-    with pytest.raises(ValueError, match="one of paper, data, protocol, ours and a colon, got 'bad luck'"):
+    with pytest.raises(ValueError, match="one of paper, data, protocol, ours, not known and a colon, got 'bad luck'"):
         claim(cause="bad luck")
 
 
@@ -84,5 +84,7 @@ def test_a_cause_may_state_figures():
         "protocol: with half of the rows 0.93",
         "",
     ]
-    with pytest.raises(ValueError, match=r"one of paper, data, protocol, ours and a colon, got 'half: 0\.93'"):
+    with pytest.raises(
+        ValueError, match=r"one of paper, data, protocol, ours, not known and a colon, got 'half: 0\.93'"
+    ):
         assess([claim(cause=lambda figures: f"half: {figures['half']}")], low)

@@ -117,7 +117,7 @@ def test_the_list_has_every_study_with_its_time(capsys):
 def test_claims_are_printed_and_files_written(capsys, tmp_path):
     code, output, error = call(capsys, "reproduce", "tiny", "--quick", "--jobs", 1, "--out", tmp_path)
     assert (code, error) == (0, "")
-    assert "1 of 2 claims reproduced; 1 not assessed." in output
+    assert "1 of 2 claims reproduced; 1 not run; causes: not known 1. Sentences of the paper: 1 of 2" in output
     assert "Accuracy is at least 2" in output
     assert NASTY.split(" |")[0] in " ".join(output.split())
     assert "Note: A <i>note</i>." in output
@@ -140,7 +140,7 @@ def test_claims_are_printed_and_files_written(capsys, tmp_path):
     assert len(cells) == len(tiny_plan(False, None))
     assert set(cells["dataset"]) == {NASTY}
     assert "histogram" not in cells
-    assert pd.read_csv(tmp_path / "claims.csv")["result"].tolist() == ["reproduced", "not reproduced", "not assessed"]
+    assert pd.read_csv(tmp_path / "claims.csv")["result"].tolist() == ["reproduced", "not reproduced", "not run"]
     times, timings = pd.read_csv(tmp_path / "times.csv"), pd.read_csv(tmp_path / "timings.csv")
     splits = cells.groupby("method")["split"].nunique()
     whole = timings.groupby("method")["cpu_seconds"].sum() / splits
@@ -250,7 +250,7 @@ def test_the_section_of_a_document_is_replaced(capsys, tmp_path, tiny_folder):
     assert text.startswith("# Reproduction\n\nWritten by hand.\n")
     assert text.count("# A tiny") == 1
     assert "`fsgym reproduce tiny --quick`" in text
-    assert "**In a quick run, 1 of 2 claims reproduced; 1 not assessed.**" in text
+    assert "**In a quick run, 1 of 2 claims reproduced; 1 not run; causes: not known 1.**" in text
     assert "| not reproduced |" in text
     doc.write_text(text + "\nMore by hand.\n")
     replace_section(doc, "tiny", "## Other \\1 text")

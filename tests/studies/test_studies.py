@@ -14,7 +14,7 @@ from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import OfficialSplit
 from fsgym.data.reading.files import read_text
 from fsgym_studies import STUDIES, find_study
-from fsgym_studies.common.claims import AssessedClaim
+from fsgym_studies.common.claims import AssessedClaim, Near
 from fsgym_studies.common.data import require_datasets
 from fsgym_studies.common.plan import MethodSettings, Source, study_cells
 from fsgym_studies.common.render import overview, overview_in_markdown, page_of, write_page
@@ -105,23 +105,49 @@ def test_unknown_study():
 
 def test_claims_are_counted_in_words():
     claims = [AssessedClaim("", "0.9", "", reproduced) for reproduced in (True, False, None, True)]
-    assert Conclusion("", claims).summary() == "2 of 3 claims reproduced; 1 not assessed"
-    assert Conclusion("", claims[:2]).summary() == "1 of 2 claims reproduced"
+    assert Conclusion("", claims).summary() == "2 of 3 claims reproduced; 1 not run; causes: not known 1"
+    assert Conclusion("", claims[:1]).summary() == "1 of 1 claims reproduced"
 
 
 def test_claims_that_are_not_reproduced_are_counted_by_cause():
     causes = ["ours: fewer iterations", "paper: a misprint", "ours: other draws", ""]
     claims = [AssessedClaim("", "0.9", "", False, cause) for cause in causes]
-    assert Conclusion("", claims).summary() == "0 of 4 claims reproduced; causes: paper 1, ours 2, unknown 1"
+    assert Conclusion("", claims).summary() == "0 of 4 claims reproduced; causes: paper 1, ours 2, not known 1"
     missing = AssessedClaim("", "0.9", "", None)
     words = Conclusion("", [*claims[:1], missing]).summary()
-    assert words == "0 of 1 claims reproduced; 1 not assessed; causes: ours 1"
+    assert words == "0 of 1 claims reproduced; 1 not run; causes: ours 1"
+
+
+def test_claims_of_one_sentence_count_once_in_the_second_line():
+    """It is reproduced where all of its claims that were run are."""
+    parts = [AssessedClaim(name, "1", "", met, sentence="Table 2") for name, met in (("a", True), ("b", None))]
+    other = [AssessedClaim("c", "1", "", met, sentence="Table 3") for met in (True, False)]
+    whole, own = AssessedClaim("d", "1", "", True), AssessedClaim("e", "", "", False)
+    conclusion = Conclusion("", [*parts, *other, whole, own])
+    assert conclusion.summary() == "3 of 4 claims reproduced; 1 not run; causes: not known 1"
+    assert conclusion.second_summary() == (
+        "Sentences of the paper: 2 of 3 reproduced in all their claims. Checks of ours: 0 of 1 confirmed."
+    )
+    row = overview({"page.md": page_of(find_study("dwsm-cost"), conclusion, True, "")}).iloc[0]
+    assert (row["not known"], row["sentences"], row["reproduced in full"]) == (1, 3, 2)
+
+
+@pytest.mark.parametrize("name", [name for name in STUDIES if name != "lattice-vs-peers"])  # which has no paper
+def test_a_claim_that_prints_a_number_fails_on_both_sides(name):
+    """A paper's claim whose column ``paper`` is a number has a criterion with a tolerance."""
+    module = importlib.import_module(STUDIES[name].partition(":")[0].replace(".study", ".claims"))
+    for claim in module.all_claims():
+        if re.fullmatch(r"\d*\.?\d+( \(.*)?", claim.paper):
+            near = claim.criterion
+            assert isinstance(near, Near), claim.text
+            met = [near.holds(near.printed + k * near.tolerance) for k in (-1.1, -0.9, 0.9, 1.1)]
+            assert met == [False, True, True, False], claim.text
 
 
 def test_claims_without_a_paper_are_confirmed():
     claims = [AssessedClaim("", "", "", confirmed) for confirmed in (True, False, None)]
-    assert [c.result for c in claims] == ["confirmed", "not confirmed", "not assessed"]
-    assert Conclusion("", claims).summary() == "1 of 2 claims confirmed; 1 not assessed"
+    assert [c.result for c in claims] == ["confirmed", "not confirmed", "not run"]
+    assert Conclusion("", claims).summary() == "1 of 2 claims confirmed; 1 not run"
 
 
 def test_claims_without_a_paper_are_not_counted_beside_those_of_a_paper(tmp_path):
@@ -131,7 +157,7 @@ def test_claims_without_a_paper_are_not_counted_beside_those_of_a_paper(tmp_path
     assert conclusion.summary() == "1 of 2 claims reproduced; causes: data 1"
     write_page(doc, find_study("dwsm-cost"), conclusion, True, "5 cells")
     row = overview({"page.md": doc.read_text()}).iloc[0]
-    assert (row["claims"], row["reproduced"], row["cause: paper"], row["cause: data"]) == (2, 1, 0, 1)
+    assert (row["claims"], row["reproduced"], row["paper"], row["data"]) == (2, 1, 0, 1)
     assert "not confirmed" in doc.read_text()
 
 
@@ -173,8 +199,8 @@ def test_a_new_page_changes_the_overview(tmp_path):
     claims = [AssessedClaim("one", "1", "2", False, "data: other rows"), AssessedClaim("two", "1", "1", True)]
     write_page(page, study, Conclusion("Protocol.", claims), False, "2 cells")
     write_page(page, study, Conclusion("Protocol.", claims[:1]), True, "2 cells")
-    assert f"| [{study.title}](all/dwsm-cost.md) | full | 1 | 0 | 0 | 1 | 0 | 0 |" in index.read_text()
-    assert "| all |  | 1 | 0 | 0 | 1 | 0 | 0 |" in index.read_text()
+    assert f"| [{study.title}](all/dwsm-cost.md) | full | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |" in index.read_text()
+    assert "| all |  | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |" in index.read_text()
 
 
 def test_a_page_has_the_verdict_on_top_and_the_whole_of_each_claim_folded():
@@ -182,16 +208,21 @@ def test_a_page_has_the_verdict_on_top_and_the_whole_of_each_claim_folded():
     claims = [
         AssessedClaim("A is above B (by area (mean), on 7 of 8)", "7", "3 | 4 " + "of many " * 30, False, causes),
         AssessedClaim("C holds", "0..3", "4...5", True),
+        AssessedClaim("D is fast", "fast", "–", None),
     ]
     page = page_of(find_study("dwsm-cost"), Conclusion("Protocol.", claims, notes=["A note."]), True, "2 cells")
     top, *folded = page.split("<details><summary>")
-    assert "**1 of 2 claims reproduced; causes: protocol 1.**" in top.splitlines()[2]
+    assert "**1 of 2 claims reproduced; 1 not run; causes: protocol 1.**" in top.splitlines()[2]
     assert re.search(
         r"^\| 1 \| A is above B \| 7 \| 3 \\\| 4 of many .{50,75} … \| not reproduced \| protocol \|$", top, re.M
     )
-    assert [text.partition("<")[0] for text in folded] == ["The claims in full", "Remarks", "What was run"]
+    titles = ["The 1 that are not run", "The claims in full", "Remarks", "What was run"]
+    assert [text.partition("<")[0] for text in folded] == titles
+    assert "D is fast" not in top
+    assert "| 3 | D is fast | fast | – | not run |" in folded.pop(0)
     assert "**1.** A is above B: not reproduced. Criterion: by area (mean), on 7 of 8. Paper: 7." in folded[0]
     assert "Cause, protocol: the paper does not say (its section 2) how." in folded[0]
     assert f"3 \\| 4 {'of many ' * 30}".strip() in folded[0]
     assert "**2.** C holds: reproduced. Paper: 0..3. Ours: 4...5." in folded[0]
-    assert page.count("</details>") == 3
+    assert "**3.** D is fast: not run. Paper: fast." in folded[0]
+    assert page.count("</details>") == 4

@@ -34,6 +34,7 @@ def line(dataset, method, points, split=0, share=0.5, chance=0.55, **more):
             "dataset": dataset, "share": share, "split": split, "method": method, "setting": k,
             "params": json.dumps({"lam": 0.01 * k} if method == DWSM else {"knob": k}), "sparsity": s, "accuracy": a,
             "chance": chance, "sparsity_within": 0.0, "n_acquisitions": 5.0, "n_features": 5.0, "error": None,
+            "n_test": 900,
             "histogram": [0, 0, 0, 6] + [0] * 6 + [4], "wrong": [0] * 10 + [2], "usage": [0.5] * 10,
             "history": [0.5, 0.4, 0.3, 0.2, *[0.1] * 6], **more,
         }
@@ -61,3 +62,34 @@ def binary_cells(lead):
             rows += line(dataset, dwsm.LARS_WITHOUT, [(0.5, 0.8), (0.8, 0.7)], split)
             rows += line(dataset, CART, [(0.9, 0.91)] if dataset == "splice" else [(0.9, 0.6)], split)
     return pd.DataFrame(rows)
+
+
+# Columns that name a cell, or say how large it is:
+LABELS = {"dataset", "share", "split", "method", "setting", "params", "error", "corpus", "selector", "inner", "coding"}
+KEYS = LABELS | {"n_test", "n_train", "chance", "K", "distribution", "column", "w", "s", "lam1", "lam2", "mu_rel"}
+
+
+def always_met(assessed, table, number=5):
+    """The texts of the claims that are met by every one of so many copies of a table whose results are random numbers.
+
+    ``assessed`` returns the assessed claims of a table.
+    """
+    rng, met = np.random.default_rng(0), None
+    for _ in range(number):
+        random = table.assign(**{c: [random_like(v, rng) for v in table[c]] for c in table if c not in KEYS})
+        own = {claim.text for claim in assessed(random) if claim.reproduced}
+        met = own if met is None else met & own
+    return met
+
+
+def random_like(value, rng):
+    """A random number from 0 to twice the size of a number, at most 1 for a share; lists are lists of such numbers."""
+    if isinstance(value, list):
+        return [random_like(v, rng) for v in value]
+    if isinstance(value, bool):
+        return bool(rng.integers(2))
+    if isinstance(value, str) or value is None or value != value:
+        return value
+    if isinstance(value, float) and 0 <= value <= 1:
+        return float(rng.random()) * (value not in (0.0, 1.0) or int(rng.integers(2)))  # a weight may be zero
+    return 2 * abs(value) * rng.random() if isinstance(value, float) else int(rng.integers(0, 2 * abs(value) + 2))
