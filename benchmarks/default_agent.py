@@ -55,7 +55,8 @@ def measure(name: str, seed: int, method: str, data) -> pd.DataFrame:
         measurement=problem.measurement(),
         seed=seed_of((name, seed, method)),
     )
-    scores = pd.DataFrame(cell["scores"]).pivot(index="at", columns="score", values="value")[["loss", "features"]]
+    scores = pd.DataFrame(cell["scores"]).query("score in ('loss', 'features')")
+    scores = scores.pivot(index="at", columns="score", values="value")
     scores = scores.rename_axis("price").reset_index().astype({"price": float})
     return scores.assign(dataset=name, seed=seed, method=method, seconds=cell["seconds"])
 

@@ -112,18 +112,27 @@ class InformedPolicy:
     ) -> Advice:
         """As ``Policy.advise``."""
         J = self.policy.rules.n_acquisitions  # the last one is that of the indicators, which the policy never makes
-        known = np.ones((len(acquired), len(self.features)), bool)
-        advice = self.policy.advise(
-            np.concatenate([acquired, known], axis=1),
-            with_indicators(values, missing[:, self.features]),
-            np.insert(legal, J - 1, False, axis=1),
-        )
+        state = self._with_known(acquired, values, missing)
+        advice = self.policy.advise(*state, np.insert(legal, J - 1, False, axis=1))
         return advice._replace(
             actions=advice.actions - (advice.actions >= J),
             preference=advice.preference[:, :-1],
             expected=advice.expected[:, :-1],
             unused=advice.unused[:, : acquired.shape[1]],
         )
+
+    def state_probabilities(
+        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], missing: NDArray[np.bool_]
+    ) -> NDArray[np.float64] | None:
+        """As ``Policy.state_probabilities``."""
+        return self.policy.state_probabilities(*self._with_known(acquired, values, missing))
+
+    def _with_known(
+        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], missing: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+        """Both with the indicators, all known."""
+        known = np.ones((len(acquired), len(self.features)), bool)
+        return np.concatenate([acquired, known], axis=1), with_indicators(values, missing[:, self.features])
 
     def trajectories(self, X: NDArray[np.float32], rules: Rules, continue_after_stop: bool = False) -> Trajectories:
         """As ``Policy.trajectories``: a value that is NaN is missing."""

@@ -101,6 +101,17 @@ class ChosenPolicy(Policy):
             return self.policy.can_change(acquired, legal, advice)
         return super().can_change(acquired, legal, advice)
 
+    def state_probabilities(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        missing: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.float64] | None:
+        """Those of the chosen policy; parameters as for ``Policy.state_probabilities``."""
+        if missing is None or self.informed is None:
+            return self.policy.state_probabilities(acquired, values)
+        return self.informed.state_probabilities(acquired, values, missing)
+
     def walk(self, state: State, missing: NDArray[np.bool_] | None = None) -> Walk:
         if missing is None or self.informed is None:
             return self.policy.walk(state)

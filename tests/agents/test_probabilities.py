@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from agents import DatumWiseClassifier, LatticeClassifier
+from agents import AdaptiveClassifier, DatumWiseClassifier, LatticeClassifier
+from agents.lattice import LatticePolicy
 from fsgym import evaluate
 from support.majority import MajorityClassifier
 from support.patients import RULES, features_and_labels, patients
@@ -45,6 +46,17 @@ def test_probabilities_at_a_state_read_only_what_was_acquired_in_the_order_of_th
     shuffled = LatticeClassifier(unknown=0, effort=0.1, random_state=0, **RULES).fit(X.iloc[:, order], y)
     moved = np.concatenate([np.arange(features.shape[1])[model.columns_.features[k]] for k in order])
     np.testing.assert_array_equal(shuffled.probabilities_at(X, acquired[:, moved]), at_half)
+
+
+def test_the_default_agent_has_the_probabilities_of_its_learner_at_each_subset():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 5)).astype(np.float32)  # the last three features are noise, and worsen answers
+    y = (X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=120) > 0).astype(int)
+    model = AdaptiveClassifier(lam=0.1, learner="lattice", calibration="none", random_state=0).fit(X, y)
+    learner = model.policy_.acting
+    assert isinstance(learner, LatticePolicy)
+    acquired = learner.taken[np.arange(len(X)) % len(learner.taken)]
+    np.testing.assert_array_equal(model.probabilities_at(X, acquired), learner.state_probabilities(acquired, X))
 
 
 def test_agents_without_a_model_of_the_classes_have_no_probabilities():
