@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -506,7 +506,7 @@ def curve_figures(result: Evaluation, model: Any, train: Dataset) -> dict[str, A
         records it; for images ``class_usage`` and ``class_right``, usage and number of the correctly classified test
         rows of each class.
     """
-    taken, test = result.rules.acquisitions_of(result.used), result.dataset
+    taken, test = result.rules.acquisitions_of(result.used), cast(Dataset, result.dataset)
     correct = result.answers == test.y
     figures: dict[str, Any] = {
         "chance": chance_accuracy(train, test),

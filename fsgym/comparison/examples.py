@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ def first_columns(result: Evaluation) -> dict[str, str | None]:
     if result.trajectories is None:
         return {"first": None, "first_paid": None}
     rules, order = result.rules, result.trajectories.order
-    firsts = {"first": order[:, :1], "first_paid": _first_paid(rules, result.dataset, order)}
+    firsts = {"first": order[:, :1], "first_paid": _first_paid(rules, cast(Dataset, result.dataset), order)}
     counts = {name: np.bincount(f[f >= 0], minlength=rules.n_acquisitions) for name, f in firsts.items()}
     return {name: usage_as_json((n / len(order)).tolist(), rules.names) for name, n in counts.items()}
 
@@ -128,7 +128,7 @@ def beliefs_of_row(model: Any, result: Evaluation, order: NDArray[np.int32], i: 
     acquired = np.zeros((len(order) + 1, result.dataset.n_features), dtype=bool)
     for step, j in enumerate(order.tolist()):
         acquired[step + 1 :, list(result.rules.groups[j])] = True
-    rows = result.dataset.rows(np.full(len(acquired), i))
+    rows = cast(Dataset, result.dataset).rows(np.full(len(acquired), i))
     labelled = callable(getattr(model, "labelled_dataset", None))  # takes columns by name
     probabilities: Any = probabilities_at(rows if labelled else rows.X, acquired & ~np.isnan(rows.X))
     return None if probabilities is None else np.asarray(probabilities, float).round(6).tolist()
