@@ -62,15 +62,24 @@ class Costs(NamedTuple):
 
 
 class State(NamedTuple):
-    """States of ``size`` episodes with J acquisitions, written by the compiled functions."""
+    """States of ``size`` episodes with J acquisitions, written by the compiled functions.
 
-    legal: NDArray[np.int8]  # (size, width), 1 for each legal action; actions after the acquisitions are always legal
-    status: NDArray[np.int8]  # (size, J), OPEN, TAKEN or MISSING; under independent rules it stays OPEN when taken
-    touching: NDArray[np.int32]  # (size, J), the number of acquisitions made to which each acquisition is related
-    n_taken: NDArray[np.int64]  # (size,), number of acquisitions made
-    spent: NDArray[np.float64]  # (size,), their total price, in the unit of ``costs``
-    # (size, J), the prices of each case; (0, J) where prices are not by case. Set before an episode starts, and not
-    # changed by the compiled functions
+    Attributes
+    ----------
+    legal : int8 (size, width), 1 for each legal action; actions after the acquisitions are always legal
+    status : int8 (size, J), OPEN, TAKEN or MISSING; under independent rules it stays OPEN when taken
+    touching : int32 (size, J), the number of acquisitions made to which each acquisition is related
+    n_taken : int64 (size,), number of acquisitions made
+    spent : float64 (size,), their total price, in the unit of ``costs``
+    case_costs : float64 (size, J), the prices of each case; (0, J) where prices are not by case
+        Set before an episode starts, and not changed by the compiled functions.
+    """
+
+    legal: NDArray[np.int8]
+    status: NDArray[np.int8]
+    touching: NDArray[np.int32]
+    n_taken: NDArray[np.int64]
+    spent: NDArray[np.float64]
     case_costs: NDArray[np.float64]
 
     @classmethod

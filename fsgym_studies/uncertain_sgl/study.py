@@ -180,10 +180,11 @@ def cells_of_folds(
     data: Dataset,
     columns: dict[str, Any],
     n_folds: int | None = None,
-    splits: Sequence[Split | cell.FoldInFileOrder] = TEST_FOLDS,
+    splits: Sequence[Split | cell.FoldInFileOrder] | None = None,
     **arguments: Any,
 ) -> Iterator[Task]:
-    """A cell for each fold; ``columns`` are those of its row besides data set, kind, fold and sampling."""
+    """A cell for each fold, of ``TEST_FOLDS`` by default; ``columns`` are further ones of its row."""
+    splits = TEST_FOLDS if splits is None else splits
     sampling = {k: v for k, v in arguments.items() if k in ("distribution", "w", "s")}
     named = {"dataset": data.name, "method": kind, "params": json.dumps(sampling)}
     for fold in range(n_folds or len(splits)):

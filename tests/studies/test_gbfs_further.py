@@ -48,7 +48,7 @@ def test_nodes_of_few_rows_are_leaves():
 
 @pytest.mark.parametrize(
     ("linear", "where"),
-    [(0.02, "protocol: the number of features decides; "), (0.055, "protocol: the number"), (0.065, "ours: ")],
+    [(0.02, "protocol: the number of features decides; "), (0.055, "protocol: the number"), (0.065, "not known: ")],
 )
 def test_more_features_decide_where_the_linear_model_is_ahead_of_most_others(linear, where):
     """The path of HSIC Lasso ends at 20 features, so that errors are read there."""
@@ -67,8 +67,8 @@ def test_more_features_decide_where_the_linear_model_is_ahead_of_most_others(lin
     assert f". At more features, without HSIC Lasso: {listed} at 30; {listed} at 50; {listed} at 80; {listed}" in text
     assert " of two such errors on our 900 test rows has a standard error of 0.014. Neither the classes " in text
     converged = claims.converged_cause(figures)
-    assert converged.startswith("ours: the errors are read at 20 features, since on our rows the path of HSIC Lasso ")
-    assert text.endswith(converged.removeprefix("ours: "))
+    assert converged.startswith("not known: the errors are read at 20 features, since on our rows the path of HSIC Lasso ")
+    assert text.endswith(converged.removeprefix("not known: "))
 
 
 def test_the_setting_is_the_cause_where_group_lasso_is_far_behind_at_the_fewest_bags(monkeypatch):
