@@ -115,7 +115,14 @@ class Blocks:
 
     Examples
     --------
-    See ``open_blocks``.
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from fsgym import open_blocks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/table.npz", X=np.arange(20).reshape(10, 2), y=np.arange(10) % 2)
+    ...     blocks = open_blocks(f"{folder}/table.npz")
+    ...     print(blocks.n_samples, blocks.classes, [name for name in blocks.columns.names])
+    10 [0 1] ['x0', 'x1']
     """
 
     bins = numbers = row_groups = case_costs = error_costs = None  # as of ``Dataset``

@@ -50,7 +50,7 @@ def test_a_promise_changes_when_it_stops_and_nothing_else(model, missing):
     assert (model.features_used(X) >= used).all()
     certain = record.ends(record.confident(0.93))
     assert (n_used == record.lengths[certain]).all()
-    assert np.array_equal(shares, record.probabilities[certain])
+    np.testing.assert_allclose(shares, record.probabilities[certain], rtol=0, atol=1e-12)  # sums of other batches
     assert ((shares.max(axis=1) >= 0.93) | (n_used == whole.lengths)).all()
 
 

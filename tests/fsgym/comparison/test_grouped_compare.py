@@ -114,7 +114,7 @@ def test_the_column_of_the_labels_has_a_name(visits, file, tmp_path):
     pd.testing.assert_frame_equal(found, expected)
     grouped = compare(frame, ["cart"], target="state", row_groups="pid", **arguments)
     assert grouped["loss"].equals(compare(file, ["cart"], row_groups="pid", **arguments)["loss"])
-    refused(ValueError, r"no column 'target'; name one with target=\.\.\.", path, call=compare)
+    refused(ValueError, r"no column 'target'; name one as target: 'code'", path, call=compare)
     data = load_dataset(path, target="state")
     refused(TypeError, "target must be left out if dataset is a Dataset", data, target="state", call=compare)
 
@@ -147,7 +147,7 @@ def test_the_column_of_the_groups_is_no_feature(visits, file):
 @pytest.mark.parametrize(
     ("change", "options", "match"),
     [
-        ({}, {"row_groups": "patient"}, "no column 'patient' for row_groups .*pid, code, target"),
+        ({}, {"row_groups": "patient"}, "no column 'patient' for row_groups; its columns are pid, code, target"),
         ({}, {"row_groups": "target"}, "must not name the target column 'target'"),
         ({"pid": [None, *["b"] * 299]}, {"row_groups": "pid"}, r"1 row\(s\) .* no value in 'pid'"),
         ({"pid": ["b ", *["b"] * 299]}, {"row_groups": "pid"}, "'b ' and 'b', which differ only in spaces"),
