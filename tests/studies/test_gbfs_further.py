@@ -67,7 +67,7 @@ def test_more_features_decide_where_the_linear_model_is_ahead_of_most_others(lin
     assert f". At more features, without HSIC Lasso: {listed} at 30; {listed} at 50; {listed} at 80; {listed}" in text
     assert " of two such errors on our 900 test rows has a standard error of 0.014. Neither the classes " in text
     converged = claims.converged_cause(figures)
-    assert converged.startswith("not known: the errors are read at 20 features, since on our rows the path of HSIC Lasso ")
+    assert converged.startswith("not known: the errors are read at 20 features, since on our rows the path of HSIC ")
     assert text.endswith(converged.removeprefix("not known: "))
 
 
