@@ -48,9 +48,9 @@ FAULTS = (
         "connections that are never read lock the server",
         "connections",
         "fsgym/web/serving.py",
-        "        self._unread = self.loop.call_later(MAX_UNREAD_SECONDS, self.transport.abort)\n",
-        "        self._unread = self.loop.call_later(3600, self.transport.abort)\n",
-        "unread",
+        "MAX_UNREAD_SECONDS = 10.0  # until a reply is read\nMAX_REQUESTS = 100  # of a connection\n",
+        "MAX_UNREAD_SECONDS = 3600.0\nMAX_REQUESTS = 1_000_000\n",  # each alone bounds what is unread
+        "unread connections are open",
         1.5,
     ),
     Fault(

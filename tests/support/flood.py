@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -26,6 +27,8 @@ REQUEST = b"GET /static/style.css HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n"
 PIPELINED = 2000
 MOST_SECONDS = 2.0  # of a step
 MOST_SECONDS_TO_END = 3.0
+FEW = 20  # unread connections, too few for one of them to give way to another
+MOST_SECONDS_UNREAD = 20.0  # of each of the few
 
 
 class Flood(NamedTuple):
@@ -34,17 +37,21 @@ class Flood(NamedTuple):
     Attributes
     ----------
     longest : dict, the longest step in each part of the attack, in seconds; inf where a step failed
+    still_open : int, how many of a few connections that are never read are never closed
     to_end : float, seconds from Ctrl-C to the end
     said : str, what the server wrote besides its log
     """
 
     longest: dict[str, float]
+    still_open: int
     to_end: float
     said: str
 
     def findings(self) -> list[str]:
         """What is not as it must be."""
         found = [f"{part}: a step took {took:.1f} s" for part, took in self.longest.items() if took > MOST_SECONDS]
+        if self.still_open:
+            found.append(f"{self.still_open} of {FEW} unread connections are open after {MOST_SECONDS_UNREAD:g} s")
         if self.to_end > MOST_SECONDS_TO_END:
             found.append(f"Ctrl-C took {self.to_end:.1f} s")
         return found + ([f"the server said: {self.said}"] if "Traceback" in self.said else [])
@@ -65,6 +72,7 @@ def flood(model: Path, unread: int, idle: int, seconds: float) -> Flood:
             port = int(server.stdout.readline().rstrip("/\n").rpartition(":")[2])
             held: list[socket.socket] = []
             longest = {"no attack": _step(port)}
+            still_open = _still_open(port)
             longest["unread"] = _attacked(port, held, unread, REQUEST % port * PIPELINED, seconds)
             longest["unread and idle"] = _attacked(port, held, idle, b"", seconds)
             threading.Thread(target=_connect, args=(port, held, unread, REQUEST % port * PIPELINED)).start()
@@ -79,7 +87,22 @@ def flood(model: Path, unread: int, idle: int, seconds: float) -> Flood:
         said = "".join(line for line in log if not line.startswith(("POST ", "GET ")))
     for each in held:
         each.close()
-    return Flood(longest, to_end, said)
+    return Flood(longest, still_open, to_end, said)
+
+
+def _still_open(port: int) -> int:
+    """How many of a few connections with the token, which read nothing, the server has not closed in time."""
+    held: list[socket.socket] = []
+    _connect(port, held, FEW, (REQUEST[:-2] % port + f"Authorization: Bearer {TOKEN}\r\n\r\n".encode()) * PIPELINED)
+    closed = select.poll()
+    for each in held:
+        closed.register(each, 0)  # its end is reported, but not that there is something to read
+    end = time.perf_counter() + MOST_SECONDS_UNREAD
+    while (n := len(held) - len(closed.poll(0))) and time.perf_counter() < end:
+        time.sleep(0.5)
+    for each in held:
+        each.close()
+    return n
 
 
 def _attacked(port: int, held: list[socket.socket], n: int, text: bytes, seconds: float) -> float:
@@ -144,6 +167,7 @@ def main() -> int:
         seen = flood(model, given.unread, given.idle, given.seconds)
     for part, took in seen.longest.items():
         print(f"longest step, {part}: {took:.2f} s")
+    print(f"unread connections that stay open: {seen.still_open} of {FEW}")
     print(f"Ctrl-C: {seen.to_end:.2f} s")
     for finding in seen.findings():
         print("FINDING", finding)
