@@ -447,12 +447,13 @@ def own_methods(seed: int, seconds: float, folder: Path) -> Found:
             findings.add(f"the search is not asked, or does not search: {seen}")
         if {"asked": True} in seen:
             findings.add("labels of test rows are in the process of a method of the user")
-    counts = []
-    for _ in range(3):  # the second time, Python has bytecode of the file
+    counts, environment = [], os.environ | {"PYTHONPATH": str(ROOT)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # the second time, Python has bytecode of the file
+    for _ in range(3):
         done = subprocess.run(
             [sys.executable, "-m", "fsgym", *command, "--jobs", "1", "--out", "out"],
             cwd=folder,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            env=environment,
             capture_output=True,
             text=True,
             check=False,

@@ -31,7 +31,11 @@ def stopped_after(seconds: float, command: tuple[str, ...]) -> tuple[int, str]:
         )
         time.sleep(seconds)
         run.send_signal(signal.SIGINT)
-        said, _ = run.communicate(timeout=120)
+        try:
+            said, _ = run.communicate(timeout=120)
+        except subprocess.TimeoutExpired:  # Ctrl-C was lost: status -9
+            os.killpg(run.pid, signal.SIGKILL)
+            said, _ = run.communicate()
     return run.returncode, said
 
 
