@@ -139,8 +139,8 @@ FAULTS = (
         "a killed run leaves a file -shm",
         "kills of compare",
         "fsgym/runner/store.py",
-        '?mode=rw", uri=True, timeout=0.1)\n            try:\n                # A lock as that of ``Store``. Without it, '
-        'a log that a killed run has left is read by a file -shm.\n                connection.execute("PRAGMA '
+        '?mode=rw", uri=True, timeout=0.1)\n            try:\n                # A lock as that of ``Store``. Without it'
+        ', a log that a killed run has left is read by a file -shm.\n                connection.execute("PRAGMA '
         'locking_mode=EXCLUSIVE")\n',
         '?mode=ro", uri=True, timeout=0.1)\n            try:\n',
         "-shm",

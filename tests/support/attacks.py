@@ -291,7 +291,8 @@ def stops(seed: int, seconds: float, folder: Path) -> Found:
         after = rng.uniform(0.2, 2.5)  # a busy machine reaches the first line of fsgym in .1 s
         status, said = stopped_after(after, command)
         if "Traceback" in said or status not in (0, 130, -signal.SIGINT):
-            findings.add(f"Ctrl-C after {after:.2f} s: status {status}, {said.strip()[-120:]}")
+            what = "a Traceback, " * ("Traceback" in said)
+            findings.add(f"Ctrl-C after {after:.2f} s: {what}status {status}, {said.strip()[-120:]}")
     return Found(n, sorted(findings))
 
 
