@@ -193,6 +193,13 @@ def expected_use(rows: pd.DataFrame, figure: str) -> pd.Series:
     return np.fmax(held_out, rows[f"refit_{figure}"]) if f"refit_{figure}" in rows else held_out
 
 
+def nearest_settings(rows: pd.DataFrame, lam: float) -> pd.DataFrame:
+    """The settings of each split that were trained nearest to this ``lam``, as a ratio; all where none has one."""
+    trained = with_lam(rows)["lam"].clip(lower=np.finfo(float).tiny)
+    distance = np.log(trained / max(lam, np.finfo(float).tiny)).abs().fillna(np.inf).round(9)
+    return rows[distance == distance.groupby(rows["split"]).transform("min")]
+
+
 def chosen_at(rows: pd.DataFrame, lam: float, counted: str) -> pd.DataFrame:
     """The setting of each split that was trained nearest to this ``lam``, as a ratio.
 
@@ -201,9 +208,7 @@ def chosen_at(rows: pd.DataFrame, lam: float, counted: str) -> pd.DataFrame:
     exchange rates on few validation rows is a worse choice. ``acquisition_cost`` and ``loss``, on the test part, are
     those at ``lam``.
     """
-    trained = with_lam(rows)["lam"].clip(lower=np.finfo(float).tiny)
-    distance = np.log(trained / max(lam, np.finfo(float).tiny)).abs().fillna(np.inf).round(9)
-    rows = rows[distance == distance.groupby(rows["split"]).transform("min")]
+    rows = nearest_settings(rows, lam)
     chosen = best_per_split(rows, rows["validation_error_cost"] + lam * expected_use(rows, "spent"), counted)
     paid = lam * chosen["spent"]
     return chosen.assign(acquisition_cost=paid, loss=chosen["error_cost"] + paid)
