@@ -129,9 +129,10 @@ class Comparison:
     def expectations(self) -> list[Expectation]:
         """The method and settings of each task, and the seconds that it takes by ``seconds_of``."""
         train, found = self.protocol.parts(0).train, []
+        each = {method.name: seconds_of(method.name, train) for method in self.methods}
         for places, _ in self.tasks:
             _, method, setting = self.cells[places[0]]
-            seconds = seconds_of(method.name, train)
+            seconds = each[method.name]
             found.append(Expectation((method.name, str(setting)), None if seconds is None else seconds * len(places)))
         return found
 
