@@ -170,9 +170,9 @@ class SubsetModels:
         return shares
 
     def _prefix(self, order: tuple[int, ...]) -> _FoldModels:
-        """The models of the folds for an order that others begin with, which are kept."""
-        if order not in self._prefixes:
-            self._prefixes[order] = self._fitted(order, self._taken(order))[1]
+        """The models of the folds for an order that others begin with, which are kept, as are those of its prefixes."""
+        for prefix in [order[:k] for k in range(len(order) + 1) if order[:k] not in self._prefixes]:
+            self._prefixes[prefix] = self._fitted(prefix, self._taken(prefix))[1]
         return self._prefixes[order]
 
     def _fitted(self, order: tuple[int, ...], taken: NDArray[np.bool_]) -> tuple[NDArray[np.float64], _FoldModels]:
