@@ -34,6 +34,7 @@ from fsgym.rules import Rules
 from fsgym.rules.labels import cheapest_answers
 from fsgym.rules.options import OPTIONS
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, check_parameters, checks_parameters
+from fsgym.support.threads import one_blas_thread
 from fsgym.text.messages import listing
 
 PRICES: list[Any] = [None, "array-like", Interval(Real, 0, None, closed="left"), HasMethods("keys")]
@@ -123,7 +124,8 @@ class OrderedAcquisitionsMixin:
         self.promise_, self._calibrations = None, {}
         self._trained_rows = TrainedRows(table.astype(np.float32), codes)
         models = SubsetModels(table, codes, self.rules_, self.cv, self.random_state) if shared is None else shared
-        self._fit_shared(models)
+        with one_blas_thread():
+            self._fit_shared(models)
         return models
 
     def _make_rules(self, n_features: int) -> Rules:

@@ -14,11 +14,16 @@ MAX_SCORE = 700.0  # exp of larger log-odds overflows
 
 
 def fit_ridge_logistic(
-    Z: NDArray[np.float64], codes: NDArray[np.int64], n_classes: int, weights: NDArray[np.float64], C: float
+    Z: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    n_classes: int,
+    weights: NDArray[np.float64],
+    C: float,
+    start: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Coefficients that minimise the weighted sum of log-losses plus the squared coefficients over ``2 C``.
 
-    Newton's method from zero, with halved steps where the objective would increase. With two classes there is one
+    Newton's method, with halved steps where the objective would increase. With two classes there is one
     vector of coefficients, as in scikit-learn's ``LogisticRegression``; with more, one for each class.
 
     Parameters
@@ -28,6 +33,8 @@ def fit_ridge_logistic(
     n_classes : int
     weights : float64 (n_fits, n_samples), the weights of the rows in each of the fits
     C : float, inverse strength of the penalty, which leaves the intercepts almost free
+    start : float64 (n_fits, n_columns + 1, n_outputs), optional
+        Where to start, 0 by default. Coefficients without one column take half of the steps.
 
     Returns
     -------
@@ -39,12 +46,13 @@ def fit_ridge_logistic(
     targets = targets[:, 1:] if n_classes == 2 else targets
     ridge = np.full((A.shape[1], 1), 1.0 / C)
     ridge[-1] = INTERCEPT_RIDGE
-    coefs = np.zeros((len(weights), A.shape[1], targets.shape[1]))
+    coefs = np.zeros((len(weights), A.shape[1], targets.shape[1])) if start is None else start.copy()
     limits = GRADIENT_TOLERANCE * np.maximum(weights.sum(axis=1), 1.0)
     active = np.arange(len(weights))
-    values = _objectives(A, targets, weights, ridge, coefs)
+    scores = A @ coefs
+    values = _objectives(scores, targets, weights, ridge, coefs)
     for _ in range(MAX_ITERATIONS_NEWTON):
-        shares = _output_shares(A @ coefs[active])
+        shares = _output_shares(scores[active])
         gradient = A.T @ (weights[active][:, :, None] * (shares - targets)) + ridge * coefs[active]
         unfinished = np.abs(gradient).max(axis=(1, 2)) > limits[active]
         active = active[unfinished]
@@ -53,11 +61,13 @@ def fit_ridge_logistic(
         flat = gradient[unfinished].transpose(0, 2, 1).reshape(len(active), -1, 1)
         steps = np.linalg.solve(_hessians(A, shares[unfinished], weights[active], ridge), flat)
         steps = steps.reshape(len(active), -1, A.shape[1]).transpose(0, 2, 1)
-        active = active[_descend(coefs, values, active, steps, (A, targets, weights, ridge))]
+        active = active[_descend(coefs, scores, values, active, steps, (A, targets, weights, ridge))]
     return coefs
 
 
-def _descend(coefs: NDArray, values: NDArray, active: NDArray, steps: NDArray, problem: tuple) -> NDArray[np.bool_]:
+def _descend(
+    coefs: NDArray, scores: NDArray, values: NDArray, active: NDArray, steps: NDArray, problem: tuple
+) -> NDArray[np.bool_]:
     """Subtract each step, halved until the objective decreases; return which fits made progress."""
     A, targets, weights, ridge = problem
     size, improved = np.ones(len(active)), np.zeros(len(active), dtype=bool)
@@ -67,9 +77,11 @@ def _descend(coefs: NDArray, values: NDArray, active: NDArray, steps: NDArray, p
             break
         fits = active[rest]
         trial = coefs[fits] - size[rest, None, None] * steps[rest]
-        value = _objectives(A, targets, weights[fits], ridge, trial)
+        trial_scores = A @ trial
+        value = _objectives(trial_scores, targets, weights[fits], ridge, trial)
         better = value < values[fits]
-        coefs[fits[better]], values[fits[better]] = trial[better], value[better]
+        found = fits[better]
+        coefs[found], scores[found], values[found] = trial[better], trial_scores[better], value[better]
         improved[rest[better]] = True
         size[rest] /= 2.0
     return improved
@@ -80,8 +92,9 @@ def _output_shares(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return expit(scores) if scores.shape[-1] == 1 else softmax(scores, axis=-1)
 
 
-def _objectives(A: NDArray, targets: NDArray, weights: NDArray, ridge: NDArray, coefs: NDArray) -> NDArray[np.float64]:
-    scores = A @ coefs
+def _objectives(
+    scores: NDArray, targets: NDArray, weights: NDArray, ridge: NDArray, coefs: NDArray
+) -> NDArray[np.float64]:
     if targets.shape[1] == 1:
         losses = np.logaddexp(0.0, scores[..., 0]) - targets[:, 0] * scores[..., 0]
     else:

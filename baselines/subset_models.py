@@ -16,13 +16,12 @@ from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules
 from fsgym.rules.labels import cheapest_answers
 from fsgym.rules.uninformative import uninformative_acquisitions
-from fsgym.support.threads import one_blas_thread
 
 C = 1.0  # inverse strength of the ridge penalty on z-scores; 0.1 was worse in our runs, 10 no better
 # A stratified sample of larger tables is used in the folds: 5000 rows for two classes, down to 2000 for five or more.
 MAX_SELECTION_SHARES, LEAST_ROWS = 10_000, 2000
 FIT_OPERATIONS = 1e7  # floating-point operations that take as long as the fixed part of a fit
-NEWTON_STEPS = 8  # of a typical fit
+NEWTON_STEPS = 8  # of a typical fit that starts from zero
 MAX_Z_SCORE = 1e6  # larger ones, of rows unlike the training rows, are clipped
 
 
@@ -38,6 +37,10 @@ class TableEncoder(NamedTuple):
         scaling = Scaling.standard(clip_extremes(np.where(known, X, np.nan)))
         return cls(scaling, np.asarray(~known.all(axis=0)))
 
+    def columns_of(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers of the columns of ``encode``, ascending: features, and the indicators behind all features."""
+        return np.concatenate([features, len(self.indicated) + features[self.indicated[features]]])
+
     def encode(self, X: NDArray, known: NDArray[np.bool_], features: NDArray[np.int64]) -> NDArray[np.float64]:
         """Columns for some features, float64 (n_samples, n_columns), where ``known`` (n_samples, n_features)."""
         seen = known[:, features]
@@ -45,6 +48,13 @@ class TableEncoder(NamedTuple):
         z = (values - self.scaling.offset[features]) * self.scaling.scale[features]
         indicators = np.where(seen[:, self.indicated[features]], 0.0, 1.0)
         return np.hstack([np.where(seen, z.clip(-MAX_Z_SCORE, MAX_Z_SCORE), 0.0), indicators])
+
+
+class _FoldModels(NamedTuple):
+    """The logistic regressions of an order, one for each fold that is left out."""
+
+    columns: NDArray[np.int64]  # (n_columns,), as from ``TableEncoder.columns_of``
+    coefs: NDArray[np.float64]  # (n_folds, n_columns + 1, n_outputs), see ``fit_ridge_logistic``
 
 
 class SubsetModel(NamedTuple):
@@ -73,9 +83,10 @@ class Assessment(NamedTuple):
 
 
 class SubsetModels:
-    """The models of sets of acquisitions on one training table, with the same folds for all sets.
+    """The models of orders of acquisitions on one training table, with the same folds for all.
 
-    Figures do not depend on ``lam``, so that selections at several prices share them.
+    Figures do not depend on ``lam``, so that selections at several prices share them. Each fit starts from that of the
+    order without its last acquisition.
 
     Parameters
     ----------
@@ -113,12 +124,10 @@ class SubsetModels:
         self.codes = codes[self.rows]
         self.fold = class_folds(self.codes, self.n_classes, cv, generator)
         self._fold_weights = (self.fold != np.arange(self.fold.max() + 1)[:, None]).astype(np.float64)
-        self._assessments: dict[Any, Assessment | None] = {}
-        self._models: dict[Any, SubsetModel] = {}
-
-    def _key(self, order: Sequence[int]) -> Any:
-        """What the model of an order depends on: the set, unless prices or what is legal depend on the order."""
-        return frozenset(order) if self.rules.related is None else tuple(order)
+        self._acquisition = rules.acquisition_of_features
+        self._assessments: dict[tuple[int, ...], Assessment | None] = {}
+        self._models: dict[tuple[int, ...], SubsetModel] = {}
+        self._prefixes: dict[tuple[int, ...], _FoldModels] = {}
 
     def operations(self, order: Sequence[int]) -> float:
         """Estimated number of floating-point operations of ``assess``."""
@@ -134,37 +143,56 @@ class SubsetModels:
 
     def assess(self, order: Sequence[int]) -> Assessment | None:
         """Validated figures of the acquisitions ``order``, a legal order; None if ``price_sets`` refuses their set."""
-        key = self._key(order)
+        key = tuple(order)
         if key not in self._assessments:
-            self._assessments[key] = self._assess(order)
+            self._assessments[key] = self._assess(key)
         return self._assessments[key]
 
-    def _assess(self, order: Sequence[int]) -> Assessment | None:
+    def _assess(self, order: tuple[int, ...]) -> Assessment | None:
         taken = self._taken(order)
-        table = np.where(self._patterns[:, self.rules.acquisition_of_features], np.float32(0.0), np.float32(np.nan))
+        table = np.where(self._patterns[:, self._acquisition], np.float32(0.0), np.float32(np.nan))
         spent, admissible, _ = self.rules.price_sets(taken, table)
         if not admissible.all():
             return None
-        shares = self.out_of_fold(order)
+        shares = self._shares_of(*self._fitted(order, taken))
         errors = self.rules.answer_costs[cheapest_answers(shares, self.rules.answer_costs), self.codes]
         return Assessment(errors, spent[self._pattern_of[self.rows]], mean_cross_entropy(shares, self.codes))
 
     def out_of_fold(self, order: Sequence[int]) -> NDArray[np.float64]:
         """Out-of-fold class probabilities for the acquisitions ``order``, float64 (n_selection, n_classes)."""
-        Z, _ = self._encode(order, self.rows)
+        Z, _ = self._encode(order, self.rows, self._taken(order))
+        return self._shares_of(Z, self._prefix(tuple(order)))
+
+    def _shares_of(self, Z: NDArray[np.float64], models: _FoldModels) -> NDArray[np.float64]:
         shares = np.empty((len(Z), self.n_classes))
-        with one_blas_thread():
-            for k, coefs in enumerate(fit_ridge_logistic(Z, self.codes, self.n_classes, self._fold_weights, C)):
-                shares[self.fold == k] = ridge_proba(Z[self.fold == k], coefs)
+        for k, coefs in enumerate(models.coefs):
+            shares[self.fold == k] = ridge_proba(Z[self.fold == k], coefs)
         return shares
+
+    def _prefix(self, order: tuple[int, ...]) -> _FoldModels:
+        """The models of the folds for an order that others begin with, which are kept, as are those of its prefixes."""
+        for prefix in [order[:k] for k in range(len(order) + 1) if order[:k] not in self._prefixes]:
+            self._prefixes[prefix] = self._fitted(prefix, self._taken(prefix))[1]
+        return self._prefixes[order]
+
+    def _fitted(self, order: tuple[int, ...], taken: NDArray[np.bool_]) -> tuple[NDArray[np.float64], _FoldModels]:
+        """The columns of the rows in the folds, and the models of the folds; ``taken`` as from ``_taken``."""
+        Z, features = self._encode(order, self.rows, taken)
+        columns = self.encoder.columns_of(features)
+        start = None
+        if order:
+            before = self._prefix(order[:-1])
+            start = np.zeros((len(self._fold_weights), len(columns) + 1, before.coefs.shape[2]))
+            start[:, np.append(np.searchsorted(columns, before.columns), len(columns))] = before.coefs
+        coefs = fit_ridge_logistic(Z, self.codes, self.n_classes, self._fold_weights, C, start)
+        return Z, _FoldModels(columns, coefs)
 
     def model(self, order: Sequence[int]) -> SubsetModel:
         """The model of the acquisitions ``order``, fitted on all rows."""
-        key = self._key(order)
+        key = tuple(order)
         if key not in self._models:
-            Z, features = self._encode(order, np.arange(len(self._X)))
-            with one_blas_thread():
-                coefs = fit_ridge_logistic(Z, self._all_codes, self.n_classes, np.ones((1, len(Z))), C)[0]
+            Z, features = self._encode(order, np.arange(len(self._X)), self._taken(order))
+            coefs = fit_ridge_logistic(Z, self._all_codes, self.n_classes, np.ones((1, len(Z))), C)[0]
             self._models[key] = SubsetModel(self.encoder, features, coefs)
         return self._models[key]
 
@@ -193,15 +221,19 @@ class SubsetModels:
 
     def _taken(self, order: Sequence[int]) -> NDArray[np.bool_]:
         """The acquisitions made for each pattern of available ones, bool (n_patterns, n_acquisitions)."""
-        taken = np.zeros(self._patterns.shape, bool)
-        taken[:, [*order]] = follow_order(self.rules, self._patterns, order)[0]
+        taken, places = np.zeros(self._patterns.shape, bool), [*order]
+        if self.rules.tables.independent and len(places) <= self.rules.tables.budget:
+            taken[:, places] = self._patterns[:, places]
+        else:
+            taken[:, places] = follow_order(self.rules, self._patterns, order)[0]
         return taken
 
-    def _encode(self, order: Sequence[int], rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def _encode(
+        self, order: Sequence[int], rows: NDArray[np.int64], taken: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Columns of training rows for the acquisitions ``order``, and the features they reveal."""
         features = np.array(sorted(i for j in order for i in self.rules.groups[j]), dtype=np.int64)
-        taken = self._taken(order)[:, self.rules.acquisition_of_features]
-        known = taken[self._pattern_of[rows]] & ~np.isnan(self._X[rows])
+        known = taken[:, self._acquisition][self._pattern_of[rows]] & ~np.isnan(self._X[rows])
         return self.encoder.encode(self._X[rows], known, features), features
 
 

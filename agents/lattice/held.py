@@ -23,6 +23,7 @@ from agents.lattice.sweep import (
     state_features,
     weighted_standard_error,
 )
+from agents.lattice.training_data import rows_of_folds
 
 # Back-up moves: what a policy does where it cannot obtain the acquisition that it prefers.
 #
@@ -238,7 +239,8 @@ class _BackupChoice:
         if node.answer_cost is not None and len(first) and n_effective >= const.MIN_ADAPTIVE_BACKUP_ROWS:
             rest = np.array([k for k in fixed.tolist() if k not in set(first.tolist())], dtype=np.int64)
             all_rows, row = state_features(of.lattice, node), of.masked.row[learned_on]
-            features = StateFeatures(all_rows.design[row], all_rows.penalty, all_rows.fold[row])
+            folds = rows_of_folds(of.lattice.data.fold[row], of.lattice.data.n_folds)
+            features = StateFeatures(all_rows.design[row], all_rows.penalty, folds)
             predicted = features.cross_predict(gain[:, first], weight, possible[:, first])
             predicted = np.where(possible[:, first], predicted, np.inf)
             best = predicted.argmin(axis=1)

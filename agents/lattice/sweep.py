@@ -30,7 +30,7 @@ class StateFeatures(NamedTuple):
     # (n_samples, n_columns): intercept, belief features, value features, indicators of cells
     design: NDArray[np.float64]
     penalty: NDArray[np.float64]  # (n_columns,), the ridge
-    fold: NDArray[np.int64]  # (n_samples,)
+    folds: list[NDArray[np.int64]]  # list of int64 arrays, the rows of each fold
 
     def fit(self, advantage: NDArray, weight: NDArray, obtainable: NDArray) -> NDArray[np.float64]:
         """Coefficients from all rows, float64 (n_columns, n_children).
@@ -42,34 +42,32 @@ class StateFeatures(NamedTuple):
         obtainable : bool (n_samples, n_children)
             Rows without the values of a child have no weight in its regression.
         """
-        return self._solve(advantage, weight, obtainable, None)[0]
+        return self._solve(advantage, weight, obtainable, [slice(None)])[0]
 
     def cross_predict(self, advantage: NDArray, weight: NDArray, obtainable: NDArray) -> NDArray[np.float64]:
         """Out-of-fold predictions, float64 (n_samples, n_children); parameters as for ``fit``."""
-        theta = self._solve(advantage, weight, obtainable, self.fold)
+        theta = self._solve(advantage, weight, obtainable, self.folds)
         predicted = np.empty_like(advantage)
-        for k, coefficients in enumerate(theta):
-            rows = self.fold == k
+        for rows, coefficients in zip(self.folds, theta, strict=True):
             predicted[rows] = self.design[rows] @ coefficients
         return predicted
 
-    def _solve(self, advantage, weight, obtainable, fold) -> NDArray[np.float64]:
-        """Coefficients without each fold, (n_folds, n_columns, n_children), or from all rows, with n_folds = 1."""
+    def _solve(self, advantage, weight, obtainable, parts) -> NDArray[np.float64]:
+        """Coefficients without each part of the rows, (n_parts, n_columns, n_children); of a single part, from it."""
         if obtainable.all():
-            return self._ridge(advantage, weight, fold)
+            return self._ridge(advantage, weight, parts)
         n_children = advantage.shape[1]
-        each = [self._ridge(advantage[:, k : k + 1], weight * obtainable[:, k], fold) for k in range(n_children)]
+        each = [self._ridge(advantage[:, k : k + 1], weight * obtainable[:, k], parts) for k in range(n_children)]
         return np.concatenate(each, axis=2)
 
-    def _ridge(self, advantage, weight, fold) -> NDArray[np.float64]:
-        parts = [slice(None)] if fold is None else [fold == k for k in range(fold.max() + 1)]
+    def _ridge(self, advantage, weight, parts) -> NDArray[np.float64]:
         root = np.sqrt(weight)[:, None]
-        of_parts = []
+        design, target, of_parts = self.design * root, advantage * root, []
         for rows in parts:
-            scaled = self.design[rows] * root[rows]
-            of_parts.append((scaled.T @ scaled, scaled.T @ (advantage[rows] * root[rows])))
+            part = design[rows]
+            of_parts.append((part.T @ part, part.T @ target[rows]))
         grams, sides = (np.stack(part) for part in zip(*of_parts))
-        if fold is not None:
+        if len(parts) > 1:
             grams, sides = grams.sum(axis=0) - grams, sides.sum(axis=0) - sides
         grams[:, np.arange(len(self.penalty)), np.arange(len(self.penalty))] += self.penalty
         return np.linalg.solve(grams, sides)
@@ -109,7 +107,7 @@ def state_features(lattice: Lattice, node: Node) -> StateFeatures:
     )
     penalty = np.repeat([const.BELIEF_PENALTY, const.VALUE_PENALTY, const.BELIEF_PENALTY], sizes)
     penalty[0] = const.INTERCEPT_PENALTY
-    return StateFeatures(design, penalty, data.fold)
+    return StateFeatures(design, penalty, data.rows_of_folds)
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -315,6 +315,11 @@ class ClassRows:
         return float(values.mean() if self.weight is None else self.weight @ values / self.weight.sum())
 
 
+def rows_of_folds(fold: NDArray[np.int64], n_folds: int) -> list[NDArray[np.int64]]:
+    """The rows of each fold, list of int64 arrays."""
+    return [np.flatnonzero(fold == k) for k in range(n_folds)]
+
+
 @dataclass(frozen=True, eq=False)
 class TrainingData(ClassRows):
     """Rows to train on. Memory: 5 bytes for each value, and for each row about 100 bytes."""
@@ -368,6 +373,10 @@ class TrainingData(ClassRows):
     @property
     def n_folds(self) -> int:
         return int(self.fold.max()) + 1
+
+    @cached_property
+    def rows_of_folds(self) -> list[NDArray[np.int64]]:
+        return rows_of_folds(self.fold, self.n_folds)
 
     @cached_property
     def fine_bins(self) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:

@@ -59,7 +59,8 @@ def evaluate_trained(
     with one_thread():
         origin, test = training_origin(policy), split.divide(dataset)[1]
         fit, shown = lambda part: [policy], lambda part, train: as_in_training(part, origin)
-        (figures,) = _cells(lambda parts: _trained_here(fit, parts, rules, shown), dataset, split, explained)
+        train = partial(_trained_here, fit, rules=rules, shown=shown)
+        (figures,) = _cells(train, dataset, split, explained, [explained])
         seen = None if origin is None else test.origin.share_in(origin)
         figures["row"] |= {"seen": seen, "warning": caution_of(seen, policy) or figures["row"].get("warning")}
         return figures
@@ -88,6 +89,7 @@ def run_cell(
     seed: int,
     split: Split | OfficialSplit,
     explained: bool,
+    charted: list[bool],
 ) -> dict[str, Any]:
     """Fit a setting twice and evaluate it: on the validation part and on the test part.
 
@@ -100,7 +102,7 @@ def run_cell(
     dict with ``cells``, for each setting a dict of JSON values: ``row``, figures by name; ``histogram`` and ``usage``
     of ``acquisition_figures``; ``reliability``, the lines of ``Evaluation.reliability``; ``examples``, a few test rows
     with their acquisitions in order; and ``played`` and ``chart`` of ``record_of``. The last three only if the cell is
-    ``explained`` and its method has an order.
+    ``explained`` and its method has an order; a chart only of the settings that are ``charted``.
 
     Code of the user runs in a process apart, without labels of test rows: see ``runs_apart``.
     """
@@ -108,15 +110,12 @@ def run_cell(
     if runs_apart(candidate):
         subject = fingerprint([dataset, split])
         try:
-            return {"cells": _cells(lambda parts: _trained_apart(subject, parts, given), dataset, split, explained)}
+            return {"cells": _cells(partial(_trained_apart, subject, given=given), dataset, split, explained, charted)}
         finally:
             if explained:  # what explains has seen labels
                 end_subject()
-    return {
-        "cells": _cells(
-            lambda parts: _trained_here(_fit(given), parts, rules, _shown(given)), dataset, split, explained
-        )
-    }
+    train = partial(_trained_here, _fit(given), rules=rules, shown=_shown(given))
+    return {"cells": _cells(train, dataset, split, explained, charted)}
 
 
 def _fit(given: Mapping[str, Any]) -> Callable[[Dataset], Sequence[Any]]:
@@ -150,14 +149,14 @@ class Trained(NamedTuple):
 
     ``validated`` is that of a fit on the rows to fit on, on validation rows; ``tested`` and ``refit`` are those of a
     fit on the whole training part, on test rows and on validation rows. ``promise`` is what ``_price_of_promise``
-    returns, and ``explain()`` returns ``examples``, ``played`` and ``chart`` of ``run_cell``.
+    returns, and ``explain(charted)`` returns ``examples``, ``played`` and ``chart`` of ``run_cell``.
     """
 
     validated: Evaluation
     tested: Evaluation
     refit: Evaluation
     promise: dict[str, float]
-    explain: Callable[[], dict[str, Any]]
+    explain: Callable[[bool], dict[str, Any]]
 
 
 def _cells(
@@ -165,6 +164,7 @@ def _cells(
     dataset: Dataset,
     split: Split | OfficialSplit,
     explained: bool,
+    charted: Sequence[bool],
 ) -> list[dict[str, Any]]:
     """Figures of the settings that ``train`` returns for the parts of a split, each with the first warning of all.
 
@@ -175,7 +175,7 @@ def _cells(
         parts = split.parts(dataset)
         cells = []
         trained, warning = train(parts)
-        for before, result, refit, promise, explain in trained:
+        for (before, result, refit, promise, explain), with_chart in zip(trained, charted, strict=True):
             row = {f"validation_{k}": v for k, v in before.figures().items()}
             row |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
             row |= _test_figures(result, parts.train) | first_columns(result) | {"by_class": _by_class_as_json(result)}
@@ -185,7 +185,7 @@ def _cells(
                     "row": finite_or_none(row) | {"seen": 0.0, "warning": None},
                     **acquisition_figures(result),
                     "reliability": result.reliability.to_dict("records"),
-                    **(explain() if explained and result.trajectories is not None else {"examples": None}),
+                    **(explain(with_chart) if explained and result.trajectories is not None else {"examples": None}),
                 }
             )
     for figures in cells:
@@ -193,8 +193,8 @@ def _cells(
     return cells
 
 
-def _explanation(model: Any, result: Evaluation, test: Dataset) -> dict[str, Any]:
-    return {"examples": examples_of_rows(result, test, model), **record_of(result, model, test)}
+def _explanation(model: Any, result: Evaluation, test: Dataset, charted: bool) -> dict[str, Any]:
+    return {"examples": examples_of_rows(result, test, model), **record_of(result, model, test, charted)}
 
 
 def _trained_here(
@@ -296,9 +296,10 @@ def _judged(arrays: Mapping[str, NDArray], bins: Any, rows: Dataset, rules: Rule
     return judge(played_of(arrays), rows, rules)
 
 
-def _explained_apart(subject: str, number: int, result: Evaluation, test: Dataset) -> dict[str, Any]:
+def _explained_apart(subject: str, number: int, result: Evaluation, test: Dataset, charted: bool) -> dict[str, Any]:
     """A model explains rows that all models of the cell answered before; what it is sent has labels."""
-    return call_apart(subject, EXPLAIN_APART, {"number": number, "result": result, "test": test}, dict)[0]
+    given = {"number": number, "result": result, "test": test, "charted": charted}
+    return call_apart(subject, EXPLAIN_APART, given, dict)[0]
 
 
 def play_apart(
@@ -332,9 +333,11 @@ def play_apart(
     return {"warning": warning, "tells": tells, "played": told, "promises": promises}, arrays
 
 
-def explain_apart(*, number: int, result: Evaluation, test: Dataset, **_: Any) -> tuple[dict[str, Any], dict]:
+def explain_apart(
+    *, number: int, result: Evaluation, test: Dataset, charted: bool, **_: Any
+) -> tuple[dict[str, Any], dict]:
     """``examples``, ``played`` and ``chart`` of a model that ``play_apart`` has fitted."""
-    return _explanation(_models[number], result, test), {}
+    return _explanation(_models[number], result, test, charted), {}
 
 
 def _test_figures(result: Evaluation, train: Dataset) -> dict[str, Any]:

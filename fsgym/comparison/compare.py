@@ -245,6 +245,7 @@ def run_planned(planned: Comparison, where: ExecutionOptions, command: str | Non
     texts = results[list(JSON_COLUMNS)].astype(object)
     results[list(JSON_COLUMNS)] = texts.where(texts.notna(), float("nan"))
     results = results.astype(dict.fromkeys(figures, float))  # columns without any value, too
+    results = results.copy()  # with columns of one type side by side: each selection of rows takes half the time
     results.attrs = {
         "counted": protocol.counted,
         "within": planned.limits,

@@ -149,10 +149,11 @@ def _values_with_units(values: list[tuple[str, float | None]], dataset: Dataset)
     return revealed_values(row, features, dataset.columns)
 
 
-def record_of(result: Evaluation, model: Any, test: Dataset) -> dict[str, Any]:
+def record_of(result: Evaluation, model: Any, test: Dataset, charted: bool) -> dict[str, Any]:
     """What is stored of a model beside its figures: what ``played_rows`` (``played``) and ``chart_drawn`` return."""
     with warnings.catch_warnings(action="ignore"):  # a row's warning is that of its fits
-        return {"played": played_rows(result, model), "chart": chart_drawn(with_names(model, result, test), test)}
+        chart = chart_drawn(with_names(model, result, test), test) if charted else None
+        return {"played": played_rows(result, model), "chart": chart}
 
 
 def played_rows(result: Evaluation, model: Any) -> dict[str, list] | None:

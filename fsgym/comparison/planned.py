@@ -19,6 +19,7 @@ from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.examples import with_units
 from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.ranking import RankedMethod
+from fsgym.comparison.summary import nearest_settings
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.usage import usage_as_json
 from fsgym.runner.local_code import error_with_line
@@ -128,9 +129,10 @@ class Comparison:
     def expectations(self) -> list[Expectation]:
         """The method and settings of each task, and the seconds that it takes by ``seconds_of``."""
         train, found = self.protocol.parts(0).train, []
+        each = {method.name: seconds_of(method.name, train) for method in self.methods}
         for places, _ in self.tasks:
             _, method, setting = self.cells[places[0]]
-            seconds = seconds_of(method.name, train)
+            seconds = each[method.name]
             found.append(Expectation((method.name, str(setting)), None if seconds is None else seconds * len(places)))
         return found
 
@@ -153,12 +155,15 @@ class Comparison:
 
 def _make_task(cells: list[Cell], protocol: Protocol) -> Task:
     split, method, setting = cells[0]
+    settings = pd.DataFrame({"split": split, "params": [json.dumps(params) for params in method.params]})
+    shown = nearest_settings(settings, protocol.rules.lam).index  # by the report, in a chart
     arguments = {
         "candidate": method.candidates[setting],
         "lams": [method.params[k]["lam"] for *_, k in cells] if len(cells) > 1 else None,
         "seed": seed_of(protocol.seed, split, method.name),
         "split": protocol.splits[split],
         "explained": split == 0,
+        "charted": [split == 0 and k in shown for *_, k in cells],
     }
     return Task(CELL_FUNCTION, arguments, {"dataset": protocol.dataset, "rules": protocol.rules})
 

@@ -179,8 +179,12 @@ def lambdas_of(results: pd.DataFrame) -> tuple[float, ...]:
 
 def with_lam(settings: pd.DataFrame) -> pd.DataFrame:
     """The settings with a column ``lam``, from their ``params``; NaN where a setting has none."""
+    return settings.assign(lam=_lams(settings))
+
+
+def _lams(settings: pd.DataFrame) -> pd.Series:
     lam = [json.loads(p).get("lam", np.nan) for p in settings["params"]]
-    return settings.assign(lam=pd.to_numeric(pd.Series(lam, index=settings.index, dtype=object), errors="coerce"))
+    return pd.to_numeric(pd.Series(lam, index=settings.index, dtype=object), errors="coerce")
 
 
 def expected_use(rows: pd.DataFrame, figure: str) -> pd.Series:
@@ -193,6 +197,16 @@ def expected_use(rows: pd.DataFrame, figure: str) -> pd.Series:
     return np.fmax(held_out, rows[f"refit_{figure}"]) if f"refit_{figure}" in rows else held_out
 
 
+def nearest_settings(rows: pd.DataFrame, lam: float) -> pd.DataFrame:
+    """The settings of each split that were trained nearest to this ``lam``, as a ratio; all where none has one."""
+    trained = _lams(rows).clip(lower=np.finfo(float).tiny)
+    distance = np.log(trained / max(lam, np.finfo(float).tiny)).abs().fillna(np.inf).round(9).to_numpy()
+    splits, split_of = np.unique(rows["split"], return_inverse=True)
+    least = np.full(len(splits), np.inf)
+    np.minimum.at(least, split_of, distance)
+    return rows[distance == least[split_of]]
+
+
 def chosen_at(rows: pd.DataFrame, lam: float, counted: str) -> pd.DataFrame:
     """The setting of each split that was trained nearest to this ``lam``, as a ratio.
 
@@ -201,9 +215,7 @@ def chosen_at(rows: pd.DataFrame, lam: float, counted: str) -> pd.DataFrame:
     exchange rates on few validation rows is a worse choice. ``acquisition_cost`` and ``loss``, on the test part, are
     those at ``lam``.
     """
-    trained = with_lam(rows)["lam"].clip(lower=np.finfo(float).tiny)
-    distance = np.log(trained / max(lam, np.finfo(float).tiny)).abs().fillna(np.inf).round(9)
-    rows = rows[distance == distance.groupby(rows["split"]).transform("min")]
+    rows = nearest_settings(rows, lam)
     chosen = best_per_split(rows, rows["validation_error_cost"] + lam * expected_use(rows, "spent"), counted)
     paid = lam * chosen["spent"]
     return chosen.assign(acquisition_cost=paid, loss=chosen["error_cost"] + paid)
@@ -248,10 +260,9 @@ def means_with_stds(cells: pd.DataFrame, keys: Sequence[str], figures: Sequence[
 
 def best_per_split(rows: pd.DataFrame, criterion: pd.Series, counted: str = "n_features") -> pd.DataFrame:
     """The row with the smallest criterion in each split; ties go to the fewest features, then to the first setting."""
-    ranked = rows.assign(_criterion=criterion.round(12)).sort_values(
-        ["split", "_criterion", f"validation_{counted}", "setting"], kind="stable"
-    )
-    return ranked.drop_duplicates("split").drop(columns="_criterion")
+    keys = rows["setting"], rows[f"validation_{counted}"], criterion.round(12), rows["split"]
+    ranked = np.lexsort([key.to_numpy() for key in keys])
+    return rows.iloc[ranked[~rows["split"].iloc[ranked].duplicated().to_numpy()]]
 
 
 def mean_text(row: dict[str, Any], name: str, digits: int = 3, short: bool = False) -> str:

@@ -226,7 +226,7 @@ def price_sets_greedily(t, state, X, case_costs, wanted, paid, admissible):
         set_case_costs(t, state, FIRST, case_costs, i)
         start(t, state, FIRST, X, i)
         while True:
-            best, lowest, best_allowed = -1, np.inf, False
+            best, lowest, best_allowed = np.int64(-1), np.inf, False  # no literal, see ``FIRST``
             for j in range(t.costs.size):
                 if not wanted[i, j] or state.status[0, j] != OPEN:
                     continue

@@ -49,6 +49,25 @@ def test_ridge_logistic_is_that_of_scikit_learn(table):
             np.testing.assert_allclose(ridge_proba(Z, fitted), plain.predict_proba(Z), atol=2e-4)
 
 
+@BOTH
+@pytest.mark.parametrize("missing", [False, True])
+def test_fits_that_start_from_those_before_end_where_fits_from_zero_do(cls, missing, monkeypatch):
+    X, y = informative(missing=missing)
+    model = cls(lam=0.01, prerequisites=NEEDS, random_state=0)
+    started, steps = model.fit(X, y), []
+
+    def from_zero(Z, codes, n_classes, weights, C, start=None):
+        steps.append(start is not None)
+        return fit_ridge_logistic(Z, codes, n_classes, weights, C)
+
+    monkeypatch.setattr("baselines.subset_models.fit_ridge_logistic", from_zero)
+    anew = cls(lam=0.01, prerequisites=NEEDS, random_state=0).fit(X, y)
+    assert any(steps)
+    np.testing.assert_array_equal(started.order_, anew.order_)
+    np.testing.assert_allclose(started.validated_losses_, anew.validated_losses_, atol=1e-9)
+    np.testing.assert_allclose(started.predict_proba(X), anew.predict_proba(X), atol=1e-6)
+
+
 @pytest.mark.parametrize("cls", [PanelClassifier, CARTClassifier], ids=lambda cls: cls.__name__)
 def test_a_data_set_alone_says_which_arrays_to_pass(cls):
     train = fsgym.load_dataset("wine")

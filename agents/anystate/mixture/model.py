@@ -29,7 +29,7 @@ from agents.anystate.stop_rule import StopRule
 from agents.parts import lengths_of_parts
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
-from fsgym.support.arrays import read_only, read_only_rows
+from fsgym.support.arrays import read_only
 
 # What each acquisition may reveal: a few points, and how probable each is in every component.
 #
@@ -227,15 +227,17 @@ class MixtureModel(StateModel):
 
     def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
         proba = np.empty((len(values), self.rules.n_classes))
-        write_probabilities(self._compiled, state_buffers(self._compiled), *read_only_rows(acquired, values), proba)
+        known = np.array(acquired, bool, order="C"), read_only(values, np.float32)  # as in ``estimate``
+        write_probabilities(self._compiled, state_buffers(self._compiled), *known, proba)
         return proba
 
     def estimate(self, states: StateBatch) -> StateEstimates:
         n, n_acquisitions = states.legal.shape
-        arrays = (
-            *read_only_rows(states.acquired, states.values),
-            read_only(states.legal, bool),
-            read_only(states.prices, np.float64),
+        arrays = (  # as in ``follow_rows``, where some can be written: Numba would compile anew for others
+            np.array(states.acquired, bool, order="C"),
+            read_only(states.values, np.float32),
+            np.array(states.legal, bool, order="C"),
+            np.array(states.prices, np.float64, order="C"),
         )
         proba, preference = np.empty((n, self.rules.n_classes)), np.empty((n, n_acquisitions))
         inputs = np.empty((n, const.N_INPUTS))

@@ -62,7 +62,7 @@ class Variables:
         nearest level, the lower of two: levels are ordered. ``acquired``, bool (n, n_features), are the features whose
         values may be read, by default all.
         """
-        known = read_only(np.ones(values.shape, bool) if acquired is None else acquired)
+        known = np.ones(values.shape, bool) if acquired is None else np.array(acquired, bool, order="C")
         codes = np.empty((len(values), len(self.center)))
         write_codes(self.arrays, read_only(values, np.float32), known, codes)
         return codes

@@ -168,6 +168,10 @@ def test_the_chart_is_that_of_the_chosen_setting_on_test_rows(nasty):
     html = (folder / "report.html").read_text("utf-8")
     assert f"<text>lambda {lam}, 60 rows, 12 boxes.</text></svg></div><figcaption>" in html
     assert "The policy of mine as a chart" in html
+    with sqlite3.connect(folder / "results.sqlite") as base:
+        cells = [c for (text,) in base.execute("SELECT result FROM results") for c in json.loads(text)["cells"]]
+    base.close()
+    assert sum(bool(cell.get("chart")) for cell in cells) == 1  # no other is shown
 
 
 class NamedLattice(LatticeClassifier):
@@ -186,7 +190,7 @@ def test_a_chart_has_the_names_and_units_of_the_data():
     data = Dataset(X, (X[:, 0] > 0).astype(int), columns=columns)
     model = NamedLattice(lam=0.3, costs=[2.0, 1.0], random_state=0).fit(data.to_array(), data.y)
     result = evaluate(model, data, rules=Rules.for_dataset(data, lam=0.1, costs=[2.0, 1.0]))
-    record = examples.record_of(result, model, data)
+    record = examples.record_of(result, model, data, True)
     assert "<text>crp mg/l; age; crp; age; 0.3, [2.0, 1.0]</text>" in record["chart"]
     assert model.rules_.names == model.columns_.names == ("x0", "x1")
 
