@@ -25,10 +25,9 @@ from agents.policy import Policy, check_rows
 from agents.stepwise import AskingAgent
 from fsgym.data.blocks import Blocks
 from fsgym.data.case_costs import are_mean_prices, check_case_prices, price_ranges, prices_of_case
-from fsgym.data.checks import check_groups, refuse_missing_labels
+from fsgym.data.checks import check_groups, default_names, refuse_missing_labels
 from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
-from fsgym.data.groups import default_names
 from fsgym.data.targets import Bins, mean_loss
 from fsgym.data.training_summary import Comparison, TrainingSummary, unmatched_cells
 from fsgym.envs.trajectories import EpisodeTable, Trajectories
@@ -620,7 +619,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     @property
     def promise_(self) -> Promise | None:
         """What ``calibrate`` promised, in words when printed; None for a model that is not calibrated."""
-        check_is_fitted(self, "policy_")
+        self._check_fitted()
         policy = self.policy_
         return policy.promise if isinstance(policy, CertainPolicy) else None
 
