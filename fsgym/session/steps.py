@@ -285,7 +285,10 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
     if rule is not None and advice.probabilities is not None:
         said_now = int(advice.answers[0]), advice.probabilities[0]
         certainty = rule.certainty(*said_now, rules.answer_costs, question is None)
-    columns = zip(acquisitions.columns, acquisitions.columns.features, strict=True)
+    unused: list[str] = []
+    if advice.unused.any():
+        columns = zip(acquisitions.columns, acquisitions.columns.features, strict=True)
+        unused = [column.name for column, features in columns if advice.unused[0, features].any()]
     return Step(
         question,
         question is None,
@@ -294,7 +297,7 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
         ExpectedCost(stop_cost, None if beyond < 0 else _known_number(advice.expected[0, beyond])),
         case.spent,
         tuple(alternatives),
-        tuple(column.name for column, features in columns if advice.unused[0, features].any()),
+        tuple(unused),
         certainty,
         answer == len(labels),
     )
