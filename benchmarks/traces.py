@@ -55,7 +55,8 @@ def show(what: str, run: Callable[[], Any], with_files: bool) -> None:
     files = Counter({file: 0 for file, _ in calls})
     for (file, _), n in calls.items():
         files[file] += n
-    print(f"{what}: {len(files)} files entered, {len(loaded())} modules of ours are loaded")
+    n_sets = calls["fsgym/data/dataset.py", "Dataset.__init__"]
+    print(f"{what}: {len(files)} files entered, {len(loaded())} modules of ours are loaded, {n_sets} Datasets built")
     for file, n in files.most_common() if with_files else ():
         functions = Counter({name: k for (f, name), k in calls.items() if f == file})
         print(f"  {n:8,} {file}: {', '.join(name for name, _ in functions.most_common())}")
@@ -71,8 +72,8 @@ def main() -> None:
     import fsgym
 
     rows = fsgym.Dataset(X.to_numpy(), y.to_numpy())
-    options: dict[str, Any] = {"splits": 2, "lam": 0.01, "n_jobs": 1, "progress": False}
-    show("compare of two methods", lambda: fsgym.compare(rows, ["cart", "stopping"], **options), with_files)
+    asked: dict[str, Any] = {"splits": 2, "lam": 0.01, "n_jobs": 1, "progress": False}
+    show("compare of two methods", lambda: fsgym.compare(rows, ["cart", "stopping"], **asked), with_files)
     from agents import AdaptiveClassifier
 
     model = AdaptiveClassifier(lam=0.01, learner="lattice", random_state=0)
