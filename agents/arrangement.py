@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.checks import default_names
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
-from fsgym.data.groups import default_names
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.session.step import Advice

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Self, Unpack, get_args
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,17 +18,16 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from agents import model_file
 from agents.arrangement import Arrangement
+from agents.asking import AskingAgent
 from agents.certain import CertainPolicy, check_probabilities, record_paths
 from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, plain_labels, same_kind
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy, check_rows
-from agents.stepwise import AskingAgent
 from fsgym.data.blocks import Blocks
 from fsgym.data.case_costs import are_mean_prices, check_case_prices, price_ranges, prices_of_case
-from fsgym.data.checks import check_groups, refuse_missing_labels
-from fsgym.data.columns import Columns, MissingColumns
+from fsgym.data.checks import check_groups, default_names, refuse_missing_labels
+from fsgym.data.columns import MISSING_COLUMNS, Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
-from fsgym.data.groups import default_names
 from fsgym.data.targets import Bins, mean_loss
 from fsgym.data.training_summary import Comparison, TrainingSummary, unmatched_cells
 from fsgym.envs.trajectories import EpisodeTable, Trajectories
@@ -366,7 +365,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             X = X.to_frame() if has_columns else X.to_array()
         if is_frame(X) and has_columns and has_names(X):
             return self.columns_.encode(X, missing_columns)
-        if check_choice(missing_columns, "missing_columns", *get_args(MissingColumns)) != "error":
+        if check_choice(missing_columns, "missing_columns", *MISSING_COLUMNS) != "error":
             raise ValueError(
                 f"missing_columns={missing_columns!r} needs a table with names, and a model fitted on such a table"
             )
@@ -620,7 +619,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     @property
     def promise_(self) -> Promise | None:
         """What ``calibrate`` promised, in words when printed; None for a model that is not calibrated."""
-        check_is_fitted(self, "policy_")
+        self._check_fitted()
         policy = self.policy_
         return policy.promise if isinstance(policy, CertainPolicy) else None
 

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from fsgym.data.checks import as_pandas, is_missing_label, refuse_missing_labels
+from fsgym.data.checks import as_pandas, default_names, is_missing_label, refuse_missing_labels
 from fsgym.data.dataset import Dataset
-from fsgym.data.groups import default_names
 from fsgym.data.weights import check_row_weights
 from fsgym.rules.labels import cheapest_answers
 from fsgym.support.checks import check_number

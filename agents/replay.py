@@ -20,8 +20,8 @@ class Replayed(NamedTuple):
     """The end of the replay of a policy that takes the highest score, in n states."""
 
     actions: NDArray[np.int64]  # (n,)
-    scores: NDArray[np.float64]  # (n, n_actions), in the states in which the replay ends
-    taken: NDArray[np.bool_]  # (n, n_acquisitions), the known acquisitions that the policy has taken there
+    taken: NDArray[np.bool_]  # (n, n_acquisitions), the known acquisitions that the policy has taken where it ends
+    scores: NDArray[np.float64] | None = None  # (n, n_actions), of ``choose`` there, where the replay has them
 
 
 def replay(
@@ -55,7 +55,7 @@ def replay(
     and relations do not apply to known acquisitions, with one exception that keeps to the order of the policy: an
     acquisition that becomes legal through other known ones is not legal before they are taken.
     """
-    return _replayed(choose, acquired, values, legal, rules, continue_after_stop)[0]
+    return _replayed(choose, acquired, values, legal, rules, continue_after_stop).actions
 
 
 def _replayed(
@@ -65,8 +65,8 @@ def _replayed(
     legal: NDArray[np.bool_],
     rules: Rules,
     continue_after_stop: bool,
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """As ``replay``, with the acquisitions, bool (n, J), after which each action is chosen."""
+) -> Replayed:
+    """As ``replay``, with the acquisitions after which each action is chosen."""
     J = rules.n_acquisitions
     known = known_acquisitions(acquired, legal, rules)
     candidates = known | legal[:, :J]
@@ -90,7 +90,7 @@ def _replayed(
             break
         taken[rows, chosen] = True
         spent[rows] += prices[free, chosen]
-    return actions, taken
+    return Replayed(actions, taken)
 
 
 class ScoredPolicy(Policy):
@@ -123,9 +123,14 @@ class ScoredPolicy(Policy):
         continue_after_stop: bool,
     ) -> Replayed:
         """The end of the replay in each state; parameters as for ``replay``."""
-        actions, taken = _replayed(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop)
-        seen = acquired & taken[:, self.rules.acquisition_of_features]
-        return Replayed(actions, self.scores(seen, values).astype(np.float64), taken)
+        return _replayed(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop)
+
+    def scores_after(
+        self, found: Replayed, acquired: NDArray[np.bool_], values: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """Scores of all actions where the replay of n states ends, float64 (n, n_actions)."""
+        seen = acquired & found.taken[:, self.rules.acquisition_of_features]
+        return self.scores(seen, values).astype(np.float64)
 
     def actions(
         self,
@@ -149,17 +154,19 @@ class ScoredPolicy(Policy):
     def _advice_and_scores(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
     ) -> tuple[Advice, NDArray[np.float64]]:
-        actions, scores, taken = self.replayed(acquired, values, legal, False)
+        found = self.replayed(acquired, values, legal, False)
+        actions, scores = found.actions, self.scores_after(found, acquired, values)
         J, rules = self.rules.n_acquisitions, self.rules
         answers_only = legal & (np.arange(rules.n_actions) >= J)
-        best = np.where(answers_only, np.nan_to_num(scores), -np.inf).argmax(axis=1)
+        ranked = np.nan_to_num(scores)
+        best = np.where(answers_only, ranked, -np.inf).argmax(axis=1)
         best = with_empty_answer(best, acquired, answers_only, rules, self.empty_answer)
         answers = np.where(actions >= J, actions, best) - J
         beyond, ends = actions.copy(), actions >= J
         if ends.any():
             beyond[ends] = self.replayed(acquired[ends], values[ends], legal[ends], True).actions
-        advice = complete_advice(actions, beyond, answers, legal, np.nan_to_num(scores[:, :J]), rules, None)
-        return advice._replace(unused=acquired & ~taken[:, rules.acquisition_of_features]), scores
+        advice = complete_advice(actions, beyond, answers, legal, ranked[:, :J], rules, None)
+        return advice._replace(unused=acquired & ~found.taken[:, rules.acquisition_of_features]), scores
 
 
 def with_empty_answer(

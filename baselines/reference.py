@@ -202,7 +202,7 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
         options = {"groups": self.groups, "prerequisites": self.prerequisites, "error_costs": self.error_costs_}
         labels = self.classes_.tolist()
         self.rules_ = Rules(table.shape[1], len(labels), names=names, classes=labels, **options)
-        known, generator = self._obtainable(table), check_random_state(self.random_state)
+        known, generator = self._available(table), check_random_state(self.random_state)
         self._encoder = subset_models.TableEncoder.fit(table, known)
         Z = self._encoder.encode(table, known, np.arange(table.shape[1]))
         with one_blas_thread():
@@ -215,16 +215,16 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the class probabilities, (n_samples, n_classes)."""
         table = self._validate_table(X)
-        Z = self._encoder.encode(table, self._obtainable(table), np.arange(table.shape[1]))
+        Z = self._encoder.encode(table, self._available(table), np.arange(table.shape[1]))
         with one_blas_thread():
             shares = self.classifier_.predict_proba(Z)
         return shares if self.classifier == "logistic" else ridge_proba(log_shares(shares), self._calibration)
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Every value that can be acquired, bool (n_samples, n_features)."""
-        return self._obtainable(self._validate_table(X))
+        return self._available(self._validate_table(X))
 
-    def _obtainable(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def _available(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         """The values that are not missing and of which no prerequisite is, of the shape of ``table``."""
         reachable = subset_models.reachable_acquisitions(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)))
         return reachable[:, self.rules_.acquisition_of_features] & ~np.isnan(table)

@@ -67,7 +67,7 @@ def learn_after_base(
         base = _legal_base(data, rules, extended(always, free))
         if base != always:
             first = learn_from(base)._replace(without_base=plain.policy)
-            complete = first.policy.lattice.obtainable[:, list(base)].all(axis=1)
+            complete = first.policy.lattice.available[:, list(base)].all(axis=1)
             difference = first.policy.choices[()].value - result.policy.choices[()].value
             if data.mean(complete * difference) <= 0:
                 return first
@@ -141,10 +141,10 @@ def refit(
         children, mode = [choice.children[k] for k in places], choice.mode if places else STOP
         theta: NDArray = np.zeros(0)
         if mode == ADAPTIVE:
-            obtainable = lattice.obtainable[:, [j for j, _, _ in children]]
+            available = lattice.available[:, [j for j, _, _ in children]]
             weight = data.weighted(policy.arrivals[z] + const.REGRESSION_BASE_WEIGHT)
             features = state_features(lattice, lattice.nodes[z])
-            theta = features.fit(choice.advantage[:, places], weight, obtainable)  # type: ignore[index]
+            theta = features.fit(choice.advantage[:, places], weight, available)  # type: ignore[index]
         moves = [(j, place[extended(q, lattice.base)]) for j, q, _ in children]
         decisions.append(SubsetRules(mode, moves, theta))
     taken = np.zeros((len(held), rules.n_acquisitions), bool)

@@ -46,7 +46,7 @@ class MaskedRows(NamedTuple):
     """Training rows, each with some acquisitions that cannot be obtained."""
 
     row: NDArray[np.int64]  # (n_masked,), the training row
-    obtainable: NDArray[np.bool_]  # (n_masked, J)
+    available: NDArray[np.bool_]  # (n_masked, J)
     weight: NDArray[np.float64]  # (n_masked,)
 
 
@@ -59,20 +59,20 @@ def mask_rows(policy: SweepPolicy, unknown: float) -> MaskedRows:
     else:
         row = np.tile(np.arange(n), min(-(-const.N_MASKED_ROWS // n), const.MAX_MASK_COPIES))
     used = np.array(sorted({j for z in lattice.nodes for j in z}), dtype=np.int64)
-    obtainable = lattice.obtainable[row]
+    available = lattice.available[row]
     if not len(used):
-        return MaskedRows(row, obtainable, lattice.data.weighted(np.ones(n))[row])
-    obtainable[:, used] &= rng.random((len(row), len(used))) >= unknown
+        return MaskedRows(row, available, lattice.data.weighted(np.ones(n))[row])
+    available[:, used] &= rng.random((len(row), len(used))) >= unknown
     score = rng.random((len(row), len(used))) * _on_path(policy)[np.ix_(row, used)]
     chosen, masked = used[score.argmax(axis=1)], rng.random(len(row)) < const.PATH_MASK_SHARE
     masked &= score.max(axis=1) > 0
-    obtainable[masked, chosen[masked]] = False
-    return MaskedRows(row, obtainable, lattice.data.weighted(np.ones(n))[row])
+    available[masked, chosen[masked]] = False
+    return MaskedRows(row, available, lattice.data.weighted(np.ones(n))[row])
 
 
 def _on_path(policy: SweepPolicy) -> NDArray[np.bool_]:
     """The acquisitions that each training row makes, bool (n_samples, J)."""
-    on_path = np.zeros(policy.lattice.obtainable.shape, bool)
+    on_path = np.zeros(policy.lattice.available.shape, bool)
     for z in policy.reachable():
         choice = policy.choices[z]
         for k, (j, _, _) in enumerate(choice.children):
@@ -157,7 +157,7 @@ class BackupPolicy:
         places = np.array([j for j, _, _ in choice.children], dtype=np.int64)
         possible = np.zeros(len(row), bool)
         if len(places):
-            possible = (wanted >= 0) & masked.obtainable[rows, places[wanted]]
+            possible = (wanted >= 0) & masked.available[rows, places[wanted]]
         value, place = answer_cost.copy(), np.where(possible, wanted, -1)
         for k, (_, q, price) in enumerate(choice.children):
             going = place == k
@@ -172,9 +172,9 @@ class BackupPolicy:
                 weight = masked.weight * np.where(arrived_rows, const.ARRIVED_WEIGHT, const.ABSENT_WEIGHT)
             else:
                 learned_on, weight = np.flatnonzero(wanted >= 0), masked.weight
-            obtainable = masked.obtainable[learned_on].copy()
-            obtainable[np.arange(len(learned_on)), places[wanted[learned_on]]] = False
-            learner = _BackupChoice(self, node, candidates, learned_on, obtainable, weight[learned_on], answer_cost)
+            available = masked.available[learned_on].copy()
+            available[np.arange(len(learned_on)), places[wanted[learned_on]]] = False
+            learner = _BackupChoice(self, node, candidates, learned_on, available, weight[learned_on], answer_cost)
             if learner.backup.moves:
                 self.backups[z] = learner.backup
                 chosen = np.full(len(row), -1)
@@ -217,11 +217,11 @@ class _BackupChoice:
     next_move : int64 (n_learned_on,), place in ``children``, -1 to answer
     """
 
-    def __init__(self, of, node, candidates, learned_on, obtainable, weight, answer_cost) -> None:
+    def __init__(self, of, node, candidates, learned_on, available, weight, answer_cost) -> None:
         self.children, self.next_move = [], np.full(len(learned_on), -1)
         self.backup = Backup([], np.zeros(0))
         answer = answer_cost[learned_on]
-        possible = np.stack([obtainable[:, j] for j, _, _ in candidates], axis=1)
+        possible = np.stack([available[:, j] for j, _, _ in candidates], axis=1)
         gain = np.stack([price + of.values[q.subset][learned_on] for _, q, price in candidates], axis=1)
         gain -= answer[:, None]
         total = weight @ possible

@@ -155,8 +155,8 @@ class Lattice:
         self.cut_chain = False
         self._by_size: dict[Subset, int] = {}
         missing = np.isnan(data.X)
-        self.obtainable = ~np.stack([missing[:, list(g)].all(axis=1) for g in rules.groups], axis=1)
-        self.all_obtainable = bool(self.obtainable.all())
+        self.available = ~np.stack([missing[:, list(g)].all(axis=1) for g in rules.groups], axis=1)
+        self.all_available = bool(self.available.all())
         self.complete_rows = ~missing.any(axis=1)
         self.full_model_proba = self._fit_full_model() if beta > 0 else None
         self.add_subsets([()])
@@ -245,7 +245,7 @@ class Lattice:
         If values are missing, they get classifiers, since rows that cannot obtain the next value answer there.
         """
         between = [extended(z, steps[:k]) for k in range(1, len(steps))]
-        if not self.all_obtainable:
+        if not self.all_available:
             self.add_subsets(between)
         for q in between:
             self.nodes.setdefault(q, Node(q, self.features(q)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -188,17 +188,17 @@ class LatticePolicy(Policy):
     ) -> NDArray[np.bool_]:
         """As ``Policy.can_change``, but only where a held subset can be reached at which answers cost less.
 
-        Acquisitions beyond these subsets change nothing. What still lacks a prerequisite counts as obtainable.
+        Acquisitions beyond these subsets change nothing. What still lacks a prerequisite counts as available.
         """
         known, rules = self.rules.acquisitions_of(acquired), self.rules
-        obtainable = known | np.asarray(legal[:, : rules.n_acquisitions], bool)
+        available = known | np.asarray(legal[:, : rules.n_acquisitions], bool)
         if rules.prerequisites is not None:
-            obtainable |= ~known @ rules.prerequisites.T
+            available |= ~known @ rules.prerequisites.T
         if rules.forbids_unrelated:
-            obtainable[:] = True
+            available[:] = True
         used = np.packbits(rules.acquisitions_of(acquired & ~advice.unused), axis=1)
         cost = np.array([self._cost_of_subset[mask.tobytes()] for mask in used])
-        out_of_reach = (~obtainable).astype(np.float32) @ self.taken.T.astype(np.float32) > 0
+        out_of_reach = (~available).astype(np.float32) @ self.taken.T.astype(np.float32) > 0
         lowest = np.where(out_of_reach, np.inf, self.continuation.answer_cost).min(axis=1)
         return (advice.beyond >= 0) & (lowest < cost - TIE_TOLERANCE)
 
@@ -272,4 +272,8 @@ class LatticePolicy(Policy):
         return probabilities
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        return inference.follow_plan(self.plan, self.continuation, X, rules)
+        return inference.follow_plan(self._follow, self.plan, self.continuation, X, rules)
+
+    @cached_property
+    def _follow(self) -> Callable[..., None]:
+        return inference.compiled_follow(self.plan, self.continuation, self.rules)

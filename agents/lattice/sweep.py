@@ -32,32 +32,32 @@ class StateFeatures(NamedTuple):
     penalty: NDArray[np.float64]  # (n_columns,), the ridge
     folds: list[NDArray[np.int64]]  # list of int64 arrays, the rows of each fold
 
-    def fit(self, advantage: NDArray, weight: NDArray, obtainable: NDArray) -> NDArray[np.float64]:
+    def fit(self, advantage: NDArray, weight: NDArray, available: NDArray) -> NDArray[np.float64]:
         """Coefficients from all rows, float64 (n_columns, n_children).
 
         Parameters
         ----------
         advantage : float64 (n_samples, n_children)
         weight : float64 (n_samples,)
-        obtainable : bool (n_samples, n_children)
+        available : bool (n_samples, n_children)
             Rows without the values of a child have no weight in its regression.
         """
-        return self._solve(advantage, weight, obtainable, [slice(None)])[0]
+        return self._solve(advantage, weight, available, [slice(None)])[0]
 
-    def cross_predict(self, advantage: NDArray, weight: NDArray, obtainable: NDArray) -> NDArray[np.float64]:
+    def cross_predict(self, advantage: NDArray, weight: NDArray, available: NDArray) -> NDArray[np.float64]:
         """Out-of-fold predictions, float64 (n_samples, n_children); parameters as for ``fit``."""
-        theta = self._solve(advantage, weight, obtainable, self.folds)
+        theta = self._solve(advantage, weight, available, self.folds)
         predicted = np.empty_like(advantage)
         for rows, coefficients in zip(self.folds, theta, strict=True):
             predicted[rows] = self.design[rows] @ coefficients
         return predicted
 
-    def _solve(self, advantage, weight, obtainable, parts) -> NDArray[np.float64]:
+    def _solve(self, advantage, weight, available, parts) -> NDArray[np.float64]:
         """Coefficients without each part of the rows, (n_parts, n_columns, n_children); of a single part, from it."""
-        if obtainable.all():
+        if available.all():
             return self._ridge(advantage, weight, parts)
         n_children = advantage.shape[1]
-        each = [self._ridge(advantage[:, k : k + 1], weight * obtainable[:, k], parts) for k in range(n_children)]
+        each = [self._ridge(advantage[:, k : k + 1], weight * available[:, k], parts) for k in range(n_children)]
         return np.concatenate(each, axis=2)
 
     def _ridge(self, advantage, weight, parts) -> NDArray[np.float64]:
@@ -236,14 +236,14 @@ class SweepPolicy:
         weight = self.lattice.data.weighted(np.where(arrived, const.ARRIVED_WEIGHT, const.ABSENT_WEIGHT))
         if not candidates:
             return Choice(STOP, [], np.full(n, -1, np.int8), answer_cost, None)  # type: ignore[arg-type]
-        obtainable = np.stack([self.lattice.obtainable[:, j] for j, _, _ in candidates], axis=1)
+        available = np.stack([self.lattice.available[:, j] for j, _, _ in candidates], axis=1)
         returns = np.stack([price + self.choices[q.subset].value for _, q, price in candidates], axis=1)
         if answer_cost is not None:
-            returns = np.where(obtainable, returns, np.broadcast_to(answer_cost, n)[:, None])
+            returns = np.where(available, returns, np.broadcast_to(answer_cost, n)[:, None])
         order = np.argsort(weight @ returns, kind="stable")[: const.MAX_CHILDREN]
         children = [(candidates[k][0], candidates[k][1].subset, candidates[k][2]) for k in order]
-        returns, obtainable = returns[:, order], obtainable[:, order]
-        go_on = Choice(ALWAYS, children[:1], np.where(obtainable[:, 0], 0, -1).astype(np.int8), returns[:, 0], None)
+        returns, available = returns[:, order], available[:, order]
+        go_on = Choice(ALWAYS, children[:1], np.where(available[:, 0], 0, -1).astype(np.int8), returns[:, 0], None)
         if answer_cost is None:
             return go_on
         loss_of_stopping, loss_of_going_on = weight @ answer_cost, weight @ returns[:, 0]
@@ -255,8 +255,8 @@ class SweepPolicy:
         advantage = returns - answer_cost[:, None]
         features = state_features(self.lattice, node)
         regression_weight = self.lattice.data.weighted(arrived + const.REGRESSION_BASE_WEIGHT)
-        of_all = features.cross_predict(advantage, regression_weight, obtainable)
-        predicted = np.where(obtainable, of_all, np.inf)
+        of_all = features.cross_predict(advantage, regression_weight, available)
+        predicted = np.where(available, of_all, np.inf)
         best, lowest_loss = fixed, min(loss_of_stopping, loss_of_going_on)
         for m in sorted({len(children), 1}, reverse=True):
             next_child = predicted[:, :m].argmin(axis=1)

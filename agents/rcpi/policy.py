@@ -213,8 +213,14 @@ class LinearPolicy(ScoredPolicy):
             return super().replayed(acquired, values, legal, continue_after_stop)
         known = known_acquisitions(acquired, legal, self.rules)
         seen = self.scaled(np.where(acquired, values, np.nan))
-        found = replay_linear(known, seen, legal, self._padded, self.rules, continue_after_stop)
-        return found._replace(scores=self._with_values_of_answers(found.scores))
+        return replay_linear(known, seen, legal, self._padded, self.rules, continue_after_stop)
+
+    def scores_after(
+        self, found: Replayed, acquired: NDArray[np.bool_], values: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        if found.scores is None:
+            return super().scores_after(found, acquired, values)
+        return self._with_values_of_answers(found.scores)
 
     def walk(self, state: State) -> Walk:
         if self.has_trees:
@@ -324,7 +330,7 @@ def replay_linear(
     scores, buffers = np.empty((len(known), wide)), (np.empty((1, wide), np.float32), np.empty((2, wide), np.float32))
     known, values = read_only(known), read_only(values)
     _replay_linear(rules.tables, known, values, now, answers, linear, (actions, scores), buffers)
-    return Replayed(actions, scores[:, : rules.n_actions], known & (now[:, :J] == 0))
+    return Replayed(actions, known & (now[:, :J] == 0), scores[:, : rules.n_actions])
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})

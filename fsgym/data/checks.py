@@ -133,6 +133,11 @@ def encode_labels(y: ArrayLike, n_samples: int, classes: ArrayLike | None) -> tu
     return codes.astype(np.int64), labels.copy()
 
 
+def default_names(n_features: int) -> list[str]:
+    """The names of features that have none: x0, x1, ..."""
+    return [*check_names(None, n_features)]
+
+
 def check_names(
     names: Sequence[str] | None, n: int, what: str = "feature_names", default: str = "x{}"
 ) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["number", "category", "codes", "bool"]
 MissingColumns = Literal["error", "unavailable"]
+MISSING_COLUMNS = get_args(MissingColumns)
 
 
 class Column(NamedTuple):
@@ -316,7 +317,7 @@ class Columns(Sequence[Column]):
         ValueError, TypeError
             If a column is absent, there are two of a name, or a cell is not of its column's kind.
         """
-        check_choice(missing_columns, "missing_columns", *get_args(MissingColumns))
+        check_choice(missing_columns, "missing_columns", *MISSING_COLUMNS)
         repeated = table.columns[table.columns.duplicated()]
         for name in self.names:
             if name in repeated:

@@ -15,7 +15,7 @@ from fsgym.data.case_costs import check_case_costs, has_names, mean_prices
 from fsgym.data.checks import as_pandas, check_image_shape, check_names, check_table, columns_by_name, encode_labels
 from fsgym.data.columns import Columns, check_columns
 from fsgym.data.groups import resolve_groups
-from fsgym.data.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups, units_by_class
+from fsgym.data.row_groups import check_splittable, encode_row_groups, split_by_groups, units_by_class
 from fsgym.data.scaling import Scaling, stored_bounds, subtract_offsets
 from fsgym.data.targets import Bins, OrderedCosts, as_bins, check_order, check_target_numbers, costs_of_order
 from fsgym.support.arrays import array_form, digest_of_form
@@ -328,7 +328,8 @@ class Dataset:
         ([1.0, 5.0], None)
         """
         priced = changes.get("case_costs")
-        if has_names(priced):
+        by_name = priced is not None and has_names(priced)
+        if by_name:
             others = {name: value for name, value in changes.items() if name != "case_costs"}
             if others:  # which may give the acquisitions other names, or reset their prices
                 return self.replace(**others).replace(case_costs=priced)
@@ -352,11 +353,11 @@ class Dataset:
             parameters["ordered_costs"] = "linear"
         if changes.get("bins") is not None:
             parameters["classes"] = None
-        if any(has_other_length(changes[k], self.n_samples) for k in ("X", "y") if k in changes):
+        if any(_has_other_length(changes[k], self.n_samples) for k in ("X", "y") if k in changes):
             parameters |= {"row_groups": None, "case_costs": None}
         if "costs" in changes:
             parameters["case_costs"] = None
-        elif priced is not None and not (has_names(priced) and self.case_costs is None):
+        elif priced is not None and not (by_name and self.case_costs is None):
             parameters["costs"] = None  # for the means of the new ones
         same_rows = self._selected if not {"X", "y", "classes"} & changes.keys() else None
         new = Dataset(**(parameters | changes))
@@ -517,6 +518,14 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         return dataset_html(self)
+
+
+def _has_other_length(values: Any, n_samples: int) -> bool:
+    """Whether the values are known to be for another number of rows."""
+    try:
+        return len(values) != n_samples
+    except TypeError:
+        return False
 
 
 def stratified_split(

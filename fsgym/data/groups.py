@@ -11,12 +11,6 @@ from fsgym.data.checks import check_groups
 from fsgym.data.columns import Columns
 from fsgym.text.messages import brief, explain_unknown
 
-
-def default_names(n_features: int) -> list[str]:
-    """The names of features that have none: x0, x1, ..."""
-    return [f"x{i}" for i in range(n_features)]
-
-
 Groups = tuple[tuple[int, ...], ...]
 
 

@@ -51,14 +51,6 @@ def encode_row_groups(labels: ArrayLike, n_samples: int, what: str = "row_groups
     return codes.astype(np.int64)
 
 
-def has_other_length(values: Any, n_samples: int) -> bool:
-    """Whether the values are known to be for another number of rows."""
-    try:
-        return len(values) != n_samples
-    except TypeError:
-        return False
-
-
 def check_splittable(y: NDArray[np.int64], groups: NDArray[np.int64] | None, classes: NDArray, name: str) -> None:
     """ValueError unless each class that has rows has two, or with groups, rows in two of them."""
     if groups is not None and groups.max() == 0:

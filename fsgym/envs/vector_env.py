@@ -167,7 +167,8 @@ class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
                 self._log.begin(np.flatnonzero(terminated))
             else:
                 infos = _outcome_infos(outcomes, terminated)
-                infos |= _masked(self._referred(outcomes, terminated), terminated)
+                if self.rules.refer_cost is not None:
+                    infos |= _masked(self._referred(outcomes, terminated), terminated)
         infos["action_mask"], infos["spent"] = state.legal.copy(), state.spent.copy()
         infos["_action_mask"] = infos["_spent"] = self._all_true.copy()
         return episodes.observation.copy(), reward, terminated, self._all_false.copy(), infos

@@ -9,10 +9,10 @@ from typing import Any, Literal, Self, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.data.checks import check_groups
+from fsgym.data.checks import check_groups, default_names
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
-from fsgym.data.groups import default_names, resolve_groups
+from fsgym.data.groups import resolve_groups
 from fsgym.data.targets import Bins
 from fsgym.rules import checks
 from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, price, price_sets_greedily

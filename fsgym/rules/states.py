@@ -13,7 +13,7 @@ from fsgym.support.arrays import read_only
 # Which acquisitions can ever be made for a row: their values and those of all their prerequisites are available.
 
 
-def obtainable(rules: Rules, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+def available(rules: Rules, X: NDArray[np.float32]) -> NDArray[np.bool_]:
     """The acquisitions that some sequence of acquisitions reaches for each row, bool (n_samples, J).
 
     An acquisition without an available value cannot be made, so neither can those that it is a prerequisite of. Budgets
@@ -30,10 +30,10 @@ def obtainable(rules: Rules, X: NDArray[np.float32]) -> NDArray[np.bool_]:
     return reached
 
 
-def without_unobtainable(rules: Rules, X: NDArray[np.float32]) -> NDArray[np.float32]:
+def without_unavailable(rules: Rules, X: NDArray[np.float32]) -> NDArray[np.float32]:
     """``X`` (n_samples, n_features) with NaN for values that no sequence of acquisitions reveals; ``X`` if all are."""
     known = ~np.isnan(X)
-    hidden = rules.acquisitions_of(known) & ~obtainable(rules, X)
+    hidden = rules.acquisitions_of(known) & ~available(rules, X)
     if not hidden.any():
         return X
     shown = np.array(X)

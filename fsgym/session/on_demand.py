@@ -39,9 +39,9 @@ class RowBatch:
         if not hasattr(self.rows, "__len__") or isinstance(self.rows, str | Mapping):
             raise TypeError(f"rows must be a sequence of rows or their number, got {brief(rows)}")
         rules: Rules = self.order.rules
-        obtainable = _mask_of_features(self.acquisitions, available, len(self.rows), "available", True)
+        has_value = _mask_of_features(self.acquisitions, available, len(self.rows), "available", True)
         lacking = _mask_of_features(self.acquisitions, missing, len(self.rows), "missing", False)
-        state = started_state(rules, (obtainable & ~lacking)[:, self.order.features])
+        state = started_state(rules, (has_value & ~lacking)[:, self.order.features])
         is_evidence = missing is not None and getattr(model, "evidence_", ())
         said: dict[str, Any] = {"missing": lacking[:, self.order.features]} if is_evidence else {}
         self.walk: Walk = model.walk(state, **said)

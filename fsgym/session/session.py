@@ -13,8 +13,8 @@ import numpy as np
 
 from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.asked_model import AskedModel
+from fsgym.session.case import Case, explain_step, make_step, question_on, start_case
 from fsgym.session.step import CertaintyRule, Question, Step
-from fsgym.session.steps import Case, explain_step, make_step, question_on, start_case
 from fsgym.text.messages import brief
 from fsgym.text.speech import money_text, said
 

@@ -86,10 +86,10 @@ class ActingWalk:
         return self.act(~np.isnan(values), values, self.state.legal[rows].astype(bool), *known)
 
 
-def started_state(rules: Rules, obtainable: NDArray[np.bool_]) -> State:
-    """The states of n cases with nothing acquired; ``obtainable`` is bool (n, n_features)."""
-    state = rules.blank_state(len(obtainable))
-    _start_rows(rules.tables, state, read_only(np.where(obtainable, 0.0, np.nan), np.float32))
+def started_state(rules: Rules, available: NDArray[np.bool_]) -> State:
+    """The states of n cases with nothing acquired; ``available`` is bool (n, n_features)."""
+    state = rules.blank_state(len(available))
+    _start_rows(rules.tables, state, read_only(np.where(available, 0.0, np.nan), np.float32))
     return state
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.checks import default_names
 from fsgym.data.dataset import Dataset
-from fsgym.data.groups import default_names
 from fsgym.data.reading import files
 from fsgym.data.reading.frames import MAX_FEATURES, take_target
 from fsgym.data.reading.reading import (

@@ -125,18 +125,21 @@ class AskingAgent(AskingMixin):
         except ValueError:
             return ""
 
+    def _check_fitted(self) -> None:
+        """NotFittedError before ``fit``; scikit-learn's own check is too slow for each step of a case."""
+        if not hasattr(self, "policy_"):
+            check_is_fitted(self, "policy_")
+
     @property
     def acquisitions_(self) -> Acquisitions:
         """The rules and the columns by name, in the order of the user."""
-        if not hasattr(self, "policy_"):
-            check_is_fitted(self, "policy_")
+        self._check_fitted()
         return self._made_once(self.rules_, lambda: Acquisitions(self.rules_, self.columns_))
 
     @property
     def evidence_(self) -> tuple[str, ...]:  # type: ignore[override]
         """The columns for which it is evidence whether their value is missing; none for most models."""
-        if not hasattr(self, "policy_"):
-            check_is_fitted(self, "policy_")
+        self._check_fitted()
         telling = self.policy_.telling
         if not len(telling):
             return ()

@@ -1,4 +1,4 @@
-"""A step from what a policy advises about one case, and the reasons for it in sentences."""
+"""One case: what is known of it, the step that a model advises, and the reasons for it in sentences."""
 
 from __future__ import annotations
 
@@ -254,12 +254,12 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
     acquisitions = model.acquisitions_
     rules, J = acquisitions.rules, acquisitions.rules.n_acquisitions
     legal, prices = case.legal_and_prices()
-    state, said = (case.acquired[None], case.values[None]), evidence_of(model, case)
-    advice = model.advise(*state, legal[None], **said)
+    state, evidence = (case.acquired[None], case.values[None]), evidence_of(model, case)
+    advice = model.advise(*state, legal[None], **evidence)
     if later and advice.actions[0] < J:
         without = legal.copy()
         without[list(later)] = False
-        other = model.advise(*state, without[None], **said)
+        other = model.advise(*state, without[None], **evidence)
         if other.actions[0] < J:
             advice = other
     action, beyond, stop_cost = int(advice.actions[0]), int(advice.beyond[0]), _known_number(advice.stop_cost[0])
@@ -283,9 +283,11 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
     rule: CertaintyRule | None = getattr(model, "promise_", None)
     certainty = None
     if rule is not None and advice.probabilities is not None:
-        said_now = int(advice.answers[0]), advice.probabilities[0]
-        certainty = rule.certainty(*said_now, rules.answer_costs, question is None)
-    columns = zip(acquisitions.columns, acquisitions.columns.features, strict=True)
+        certainty = rule.certainty(answer, advice.probabilities[0], rules.answer_costs, question is None)
+    unused: list[str] = []
+    if advice.unused.any():
+        columns = zip(acquisitions.columns, acquisitions.columns.features, strict=True)
+        unused = [column.name for column, features in columns if advice.unused[0, features].any()]
     return Step(
         question,
         question is None,
@@ -294,7 +296,7 @@ def make_step(model: AskedModel, case: Case, later: Collection[int] = ()) -> Ste
         ExpectedCost(stop_cost, None if beyond < 0 else _known_number(advice.expected[0, beyond])),
         case.spent,
         tuple(alternatives),
-        tuple(column.name for column, features in columns if advice.unused[0, features].any()),
+        tuple(unused),
         certainty,
         answer == len(labels),
     )
