@@ -41,10 +41,10 @@ def follow_order(
 def _follow_order(t, state, X, order, taken, spent):
     """Compiled loop of ``follow_order``, which uses state 0 for all rows."""
     for i in range(len(X)):
-        mdp.start(t, state, 0, X, i)
+        mdp.start(t, state, mdp.FIRST, X, i)
         for k in range(order.size):
             if state.legal[0, order[k]] == 1:
-                mdp.acquire(t, state, 0, order[k])
+                mdp.acquire(t, state, mdp.FIRST, order[k])
                 taken[i, k] = True
             spent[i, k + 1] = state.spent[0]
 

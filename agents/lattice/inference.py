@@ -179,7 +179,7 @@ def write_design(p, b, v, answer_costs):
     """Write the state features at subset v into ``b.design``; return how many precede the cells, and the cell."""
     n = write_belief_features(b.proba, answer_costs, b.design)
     n_features = p.feature_first[v + 1] - p.feature_first[v]
-    cell, stride = 0, 1
+    cell, stride = np.int64(0), 1  # for a literal 0, Numba would compile _choose_backup anew
     for f in range(p.feature_first[v], p.feature_first[v + 1]):
         i = p.feature[f]
         n = write_value_features(b.columns[i], n_features, b.design, n)
