@@ -6,9 +6,14 @@ If ``FSGYM_REQUIRE_DATA`` says that the data sets are available, a test that is 
 import gc
 import os
 import re
+import sys
+import zlib
 
 import hypothesis
 import pytest
+
+if sys.platform != "win32":
+    from fcntl import LOCK_EX, LOCK_UN, lockf
 
 collect_ignore_glob = ["*conftest.py"]  # modules of one name, in which there are no examples
 os.environ.setdefault("MPLBACKEND", "agg")  # figures open no window
@@ -20,7 +25,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 FUZZ = 15  # factor on the examples of each test: pytest -m hypothesis --hypothesis-profile=fuzz
 hypothesis.settings.register_profile("fuzz", deadline=None, print_blob=True)
 # Two test processes start with one half each. So the first compiles the kernels of agents and environments, the second
-# those of the baselines, and no kernel is compiled twice. The tests in ``REST`` need the kernels of both.
+# those of the baselines, and they seldom wait for each other. The tests in ``REST`` need the kernels of both.
 ORDER = ("tests/agents/", "tests/fsgym/", "tests/baselines/", "")
 REST = ("tests/fsgym/cli/", "tests/fsgym/comparison/", "tests/fsgym/methods/")
 
@@ -69,3 +74,26 @@ def pytest_runtest_makereport():
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report():
     return _refused((yield))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def each_kernel_is_compiled_once(tmp_path_factory):
+    """A test process waits while another one compiles the same kernel, and then loads it."""
+    from numba.core.dispatcher import Dispatcher
+
+    compile_kernel = Dispatcher.compile
+    path = tmp_path_factory.getbasetemp().parent / "kernels.lock"
+    with open(path, "w") as file, pytest.MonkeyPatch.context() as patch:
+
+        def compile_alone(self, signature):
+            if self.stats.cache_path is None or sys.platform == "win32":
+                return compile_kernel(self, signature)
+            place = zlib.crc32(f"{self.py_func.__module__}.{self.py_func.__qualname__}".encode())
+            lockf(file, LOCK_EX, 1, place)
+            try:
+                return compile_kernel(self, signature)
+            finally:
+                lockf(file, LOCK_UN, 1, place)
+
+        patch.setattr(Dispatcher, "compile", compile_alone)
+        yield

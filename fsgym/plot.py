@@ -159,7 +159,7 @@ def curves(
     Examples
     --------
     >>> import fsgym
-    >>> results = fsgym.compare("wine", ["cart", "lars"], splits=2)
+    >>> results = fsgym.compare("wine", ["cart", "lars"], splits=1, references=False)
     >>> ax = fsgym.plot.curves(results, x="sparsity")
     >>> ax.get_ylabel()
     'share of wrong answers on the test part'

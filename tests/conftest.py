@@ -72,6 +72,18 @@ def one_tree_of_commands():
         yield
 
 
+@pytest.fixture(scope="module")
+def quick_references():
+    """Everything acquired: a forest of fewer trees, and two penalties to choose from, for half of a comparison's time.
+
+    As many trees as leave no row without an out-of-bag answer. How it is tuned: tests/baselines/test_reference.py.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("baselines.reference.N_TREES", 30)
+        patch.setattr("baselines.reference.PENALTIES", (0.03, 3.0))
+        yield
+
+
 @pytest.fixture
 def no_pictures(monkeypatch):
     """Pictures take most of the time of a report."""

@@ -95,7 +95,7 @@ def _write_nonzero_returns(batch, x, zeros, b, returns, legal):
             continue
         for rollout in range(x.n_rollouts):
             random = random_stream(x.seed, (s * J + last_zero) * x.n_rollouts + rollout)
-            loss, n_chain = follow_mixture(x, b, s, -1, random)
+            loss, n_chain = follow_mixture(x, b, s, mdp.NONE, random)
             for j in range(J):
                 if legal[s, j] and zeros[row, j]:
                     returns[s, j] -= (loss + x.costs.lam * mdp.price(t, state, mdp.FIRST, j)) / x.n_rollouts

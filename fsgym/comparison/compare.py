@@ -370,9 +370,9 @@ def compare_datasets(
     Examples
     --------
     >>> import fsgym
-    >>> result = fsgym.compare_datasets(["wine", "digits"], ["cart", "lars"], splits=1, lam=0.01)
+    >>> result = fsgym.compare_datasets(["wine", "breast_cancer"], ["cart", "lars"], splits=1, lam=0.01)
     >>> result.losses.index.tolist(), result.answer
-    (['wine', 'digits'], ['No rank test: it needs at least 3 data sets, got 2.'])
+    (['wine', 'breast_cancer'], ['No rank test: it needs at least 3 data sets, got 2.'])
     """
     if isinstance(datasets, str | os.PathLike | Dataset | pd.DataFrame) or not isinstance(datasets, Iterable):
         raise TypeError(f"datasets must be a list of data sets, got {brief(datasets)}; compare takes a single one")

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 OPEN, TAKEN, MISSING = 0, 1, 2  # status of an acquisition
 NO_BUDGET = np.iinfo(np.int64).max
 FIRST, SECOND = np.int64(0), np.int64(1)  # states of a batch; for a literal 0 or 1, Numba would compile a function anew
+NONE = np.int64(-1)  # no acquisition; for the same reason
 
 
 class Tables(NamedTuple):
@@ -226,7 +227,7 @@ def price_sets_greedily(t, state, X, case_costs, wanted, paid, admissible):
         set_case_costs(t, state, FIRST, case_costs, i)
         start(t, state, FIRST, X, i)
         while True:
-            best, lowest, best_allowed = np.int64(-1), np.inf, False  # no literal, see ``FIRST``
+            best, lowest, best_allowed = NONE, np.inf, False
             for j in range(t.costs.size):
                 if not wanted[i, j] or state.status[0, j] != OPEN:
                     continue

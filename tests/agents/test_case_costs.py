@@ -221,7 +221,7 @@ def test_every_method_plans_with_them_or_refuses_or_takes_no_prices(name):
 @pytest.mark.filterwarnings("ignore")
 def test_compare_marks_those_that_plan_by_the_means_and_pays_the_prices_of_the_case():
     data = two_equal_features(200, 0)
-    table = fsgym.compare(data, ["mixture", "panel"], splits=1, lam=[0.03], progress=False)
+    table = fsgym.compare(data, ["mixture", "panel"], splits=1, lam=[0.03], references=False, progress=False)
     titles = table.attrs["titles"]
     assert titles["panel"].endswith(MEAN_PRICES)
     assert not titles["mixture"].endswith(MEAN_PRICES)
@@ -285,6 +285,7 @@ def test_a_file_with_them_of_a_policy_that_has_none_is_refused():
             read_policy(type(model.policy_), arrays, header, rules)
 
 
+@pytest.mark.usefixtures("quick_references", "no_pictures")
 @pytest.mark.parametrize("kind", ["numbers", "prices by case"])
 def test_columns_of_several_features_are_compared(kind, tmp_path):
     rng = np.random.default_rng(0)

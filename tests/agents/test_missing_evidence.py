@@ -49,6 +49,10 @@ def test_columns_are_found_where_missing_values_go_with_the_class():
     assert 0 <= sum(found) <= 9  # three are expected, at 5 %
 
 
+OTHERS = [pytest.param(learner, marks=pytest.mark.slow) for learner in ("mixture", "auto")]
+
+
+@pytest.mark.parametrize("model", ["lattice", *OTHERS], indirect=True)
 def test_what_is_missing_lowers_the_loss_as_a_free_column_that_says_so(model, new):
     X, y = new
     rules = Rules(3, 2, lam=0.03)

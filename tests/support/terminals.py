@@ -20,7 +20,8 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # The imports are done once; each command runs in a fork, which has the terminal as its controlling one.
 SERVER = """
 import json, os, signal, sys
-import fsgym.cli, agents, pandas, rich.console
+import fsgym.cli, pandas, rich.console
+from agents import AdaptiveClassifier, LatticeClassifier, load_classifier
 from fsgym.cli import ask, ask_dialog, explain, model_data
 
 for line in sys.stdin:

@@ -61,8 +61,12 @@ def fitted_on_wine(name: str) -> Any:
     return make_estimator(name).fit(*wine())
 
 
+# A group LASSO with another penalty, or a further learner of an agent, validates in the same lines.
+SAME_CHECKS = [*SAME_AS, "sparse_group_lasso"]
+
+
 @parametrize_with_checks(
-    [make_estimator(name) for name in METHODS if name not in SAME_AS], expected_failed_checks=expected_failed_checks
+    [make_estimator(name) for name in METHODS if name not in SAME_CHECKS], expected_failed_checks=expected_failed_checks
 )
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")  # by the panel, where labels are random
 def test_scikit_learn_contract(estimator, check):
@@ -70,7 +74,7 @@ def test_scikit_learn_contract(estimator, check):
 
 
 @pytest.mark.slow
-@parametrize_with_checks([make_estimator(name) for name in SAME_AS], expected_failed_checks=expected_failed_checks)
+@parametrize_with_checks([make_estimator(name) for name in SAME_CHECKS], expected_failed_checks=expected_failed_checks)
 def test_scikit_learn_contract_of_further_learners(estimator, check):
     check(estimator)
 
