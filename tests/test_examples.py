@@ -204,14 +204,21 @@ def test_serve_model(capsys):
 
 
 @pytest.mark.filterwarnings("ignore")  # of Ray's own
-def test_rllib_ppo(capsys):
+def test_rllib_ppo(tmp_path, capsys):
     pytest.importorskip(
         "ray.rllib.algorithms.ppo", reason="RLlib needs an environment of its own", exc_type=ImportError
     )
-    result = main_of("rllib_ppo.py")(iterations=2, steps=512)
-    assert capsys.readouterr().out.count("mean return") == 2
+    main = main_of("rllib_ppo.py")
+    main(iterations=1, steps=512, folder=str(tmp_path))
+    assert resumed_after(capsys.readouterr().out) == 0
+    result = main(iterations=2, steps=512, folder=str(tmp_path), resume=True, baselines=BASELINES)
+    output = capsys.readouterr().out
+    assert resumed_after(output) == 512
+    assert output.count("mean return") == 1
     assert result.illegal == 0
     assert result.loss < 1
+    assert_compared_and_shown(output, "rllib_ppo", tmp_path / "rllib_ppo.gif")
+    assert list(tmp_path.glob("events.out.tfevents.*"))
 
 
 def test_a_trained_policy_against_baselines(capsys):
