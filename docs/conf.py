@@ -83,4 +83,7 @@ html_theme_options = {
 }
 options, context = repository_options(os.environ.get("FSGYM_REPOSITORY_URL", ""), release)
 html_theme_options |= options
-html_context = {"default_mode": "auto", **context}  # light or dark as the system; the theme reports a mode that is unset
+html_context = {
+    "default_mode": "auto",
+    **context,
+}  # as the system; the theme reports a mode that is unset

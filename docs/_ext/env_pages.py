@@ -90,7 +90,8 @@ def with_cards(text: str) -> str:
     """The list of environments with a card of each in place of the table, which a clone has."""
     row = re.compile(r'^\| <a id="([\w-]+)"></a>\[[^|]*\| (.*?) \| (.*?) \|\n', re.MULTILINE)
     cards = [
-        f":::{{grid-item-card}} {name}\n:link: {name}\n:link-type: doc\n\n{pictures(name)}\n\n{rules[0].upper()}{rules[1:]}; {data}.\n:::"
+        f":::{{grid-item-card}} {name}\n:link: {name}\n:link-type: doc\n\n{pictures(name)}\n\n"
+        f"{rules[0].upper()}{rules[1:]}; {data}.\n:::"
         for name, rules, data in row.findall(text)
     ]
     head = re.compile(r"^\| id \|.*\n\| --- .*\n", re.MULTILINE)
