@@ -92,7 +92,8 @@ def test_the_search_finds_the_words_of_other_fields(chromium, address, words):
 @pytest.mark.parametrize("part", range(4))
 def test_pages_have_no_serious_defect_and_no_error_in_the_console(chromium, address, part, width):
     """Each page in light and in dark, on a screen and on a phone."""
-    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme="light")
+    viewport = {"width": width, "height": 900}
+    context = chromium.new_context(viewport=viewport, reduced_motion="reduce")  # no colours on their way to dark
     page, found = context.new_page(), {}
 
     def note(rule: str, text: str, places: Sequence[str] = ()) -> None:
