@@ -15,7 +15,7 @@ from fsgym_studies.suites import SUITES, find_suite
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "data.md"
 HEAD = """# Data
 
-Written by `python .ci/data_page.py`; do not edit it by hand. These are the data sets that the studies of
+These are the data sets that the studies of
 `fsgym reproduce` and the suites of `fsgym benchmark` need. `fsgym datasets fetch STUDY --data-dir FOLDER` downloads
 those of a study, converts them to the forms that `load_dataset` reads, and checks each converted file by the SHA-256
 below; the name of a suite in place of `STUDY` fetches those of the suite, and that of a data set this set alone. Then
@@ -41,6 +41,8 @@ for {sets}, and `fetch` writes the file where the folder has none. They are in C
 the Ontario Health Insurance Program, as compiled by P. D. Turney (Cost-Sensitive Classification: Empirical Evaluation
 of a Hybrid Genetic Decision Tree Induction Algorithm, JAIR 2, 369-409, 1995, Appendix A). The file says from which
 secondary sources each list was taken, and what in it was checked against a second one.
+
+`python .ci/data_page.py` writes this page.
 """
 HEADING = (
     "data set",

@@ -49,9 +49,11 @@ def with_counts(text: str) -> str:
 def page_of_numbers() -> str:
     """The page with the stored rows of each environment."""
     readings = [f"`{name}`: {method.reading}." for name, method in METHODS.items() if method.reading]
+    tables = {env_id: numbers_to_beat(env_id) for env_id in VARIANTS}
     parts = [
-        """# Numbers to beat
-
+        "# Numbers to beat\n",
+        "\n".join(f"* {env_id}: {verdict(table)}" for env_id, table in tables.items()),
+        """
 Stored results on the official split of each environment: beat the first of a table by more than noise. A column
 says how far each row is from the first, and which differences are within noise (95 % bootstrap interval over the test
 rows). Every policy was trained on the training part with its default settings and evaluated on every row of the test
@@ -65,15 +67,27 @@ actions afterwards. The last column has the length of a training and its CPU sec
 the same machine made up to twice as long. An agent that a table lacks has not been run on that environment.
 
 `fsgym leaderboard ID --mine MODULE:FACTORY` adds a policy of your own, and says whether the difference is more than
-noise; [From Gymnasium](start/from_gym.md#a-policy-of-your-own) says how. This page is written by `python .ci/tables.py`
-from the rows that `fsgym leaderboard` has, and `python benchmarks/leaderboard.py` computes these rows again.
+noise; [From Gymnasium](start/from_gym.md#a-policy-of-your-own) says how.
 """,
         f"Different readings of one paper have rows of their own. {' '.join(readings)}\n",
     ]
-    for env_id in VARIANTS:
+    for env_id, table in tables.items():
         n_samples = make_part(env_id, "test").dataset.n_samples
-        parts.append(f"## {env_id}\n\n{n_samples} test rows.\n\n{numbers_to_beat(env_id)}")
+        parts.append(f"## {env_id}\n\n{n_samples} test rows.\n\n{table}")
+    parts.append(
+        "This page is written by `python .ci/tables.py` from the rows that `fsgym leaderboard` has, and\n"
+        "`python benchmarks/leaderboard.py` computes these rows again.\n"
+    )
     return "\n".join(parts)
+
+
+def verdict(table: str) -> str:
+    """Which row of a table of ``numbers_to_beat`` is first, and which are within noise of it; "" without rows."""
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
+    if not rows:
+        return ""
+    level = [row[1] for row in rows if ", noise" in "".join(row)]
+    return f"`{rows[0][1]}` has the lowest loss" + (f"; within noise of it: {', '.join(level)}." if level else ".")
 
 
 if __name__ == "__main__":

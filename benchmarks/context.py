@@ -131,10 +131,13 @@ def page(
     table = ["| " + " | ".join(["price", *losses]) + " |", "| --- " * (1 + len(losses)) + "|"]
     for k, lam in enumerate(prices):
         table.append(f"| {lam:g} | " + " | ".join(f"{values[k]:.4f}" for values in losses.values()) + " |")
+    n_level = sum(lattice - best < 1e-4 for lattice, best in zip(losses["lattice"], losses["optimum"]))
+    ratios = [greedy / best for greedy, best in zip(losses["greedy"], losses["optimum"])]
     one_bit = (P_CORRECT + 0.5 * (N_BLOCKS - 1)) / N_BLOCKS
     return f"""# When one feature says which to acquire next
 
-This page is written by `python benchmarks/context.py`.
+**The lattice agent reaches the optimum at {n_level} of {len(prices)} prices. A policy that looks one feature ahead has
+up to {max(ratios):.0f} times the loss of the optimum.**
 
 The task has a context feature with three values, and nine binary features in three blocks (a, b, c) of three. Both
 classes are equally likely. The context says which block is informative: each feature of that block indicates the class
@@ -166,6 +169,8 @@ reduces the impurity only below a split on a feature of some block, and that fea
 three contexts, so its price is usually wasted.
 
 {chr(10).join(table)}
+
+`python benchmarks/context.py` writes this page.
 """
 
 

@@ -65,6 +65,7 @@ html_sidebars = {
     name: [] for name in ("faq", "glossary", "guarantees", "versions", "changes", "citation")
 }  # pages with none below
 html_show_sourcelink = False
+html_scaled_image_link = False  # a link around a picture that is not shown has no name
 html_copy_source = False
 html_theme_options = {
     "navbar_align": "left",
@@ -80,5 +81,9 @@ html_theme_options = {
     "logo": {"text": "fsgym"},
     "show_version_warning_banner": False,
 }
-options, html_context = repository_options(os.environ.get("FSGYM_REPOSITORY_URL", ""), release)
+options, context = repository_options(os.environ.get("FSGYM_REPOSITORY_URL", ""), release)
 html_theme_options |= options
+html_context = {
+    "default_mode": "auto",
+    **context,
+}  # as the system; the theme reports a mode that is unset

@@ -1,12 +1,18 @@
 """Masked PPO in one file and plain PyTorch, in the style of CleanRL; nothing but the environment is from fsgym.
 
 pip install -c constraints.txt -e ".[rl]"
-python examples/cleanrl_ppo.py
+python examples/cleanrl_ppo.py            (half a minute, and a minute for the comparison with baselines)
+python examples/cleanrl_ppo.py --resume   (goes on from the last checkpoint in runs/cleanrl_ppo/)
 tensorboard --logdir runs
 """
 
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
 import gymnasium as gym
 import numpy as np
+from around_training import BASELINES, compare_with_baselines, film, last_checkpoint
 
 import fsgym
 
@@ -49,7 +55,9 @@ def main(
     num_steps: int = 32,
     learning_rate: float = 1e-3,
     seed: int = 0,
-    log: str = "runs/cleanrl_ppo",
+    folder: str = "runs/cleanrl_ppo",
+    resume: bool = False,
+    baselines: Sequence[str] = (),
 ) -> fsgym.Evaluation:
     torch.manual_seed(seed)
     torch.set_num_threads(1)  # more threads do not help networks as small as these
@@ -58,14 +66,21 @@ def main(
     envs = gym.make_vec(env_id, num_envs, autoreset_mode="SameStep")
     n_observed, n_actions = envs.single_observation_space.shape[0], int(envs.single_action_space.n)
     scale = float(np.abs(envs.unwrapped.rules.error_costs).max()) or 1.0  # networks train badly on large rewards
-    agent, writer = Agent(n_observed, n_actions), SummaryWriter(log)
+    agent, writer = Agent(n_observed, n_actions), SummaryWriter(folder)
     optimizer = torch.optim.Adam(agent.parameters(), lr=learning_rate, eps=1e-5)
     shape = num_steps, num_envs
     observations, masks = torch.zeros(*shape, n_observed), torch.zeros(*shape, n_actions, dtype=torch.bool)
     actions, logprobs, rewards, ended, values = (torch.zeros(shape) for _ in range(5))
     observation, info = envs.reset(seed=seed)
-    n_updates = max(total_timesteps // (num_steps * num_envs), 1)
-    for update in range(n_updates):
+    n_updates, first = max(total_timesteps // (num_steps * num_envs), 1), 0
+    if resume and (last := last_checkpoint(folder)):
+        path, steps = last
+        saved = torch.load(path, weights_only=True)
+        agent.load_state_dict(saved["agent"])
+        optimizer.load_state_dict(saved["optimizer"])
+        first = steps // (num_steps * num_envs)
+        print(f"resumed after {steps:,} steps")
+    for update in range(first, n_updates):
         optimizer.param_groups[0]["lr"] = learning_rate * (1 - update / n_updates)
         finished = []
         for t in range(num_steps):
@@ -104,6 +119,9 @@ def main(
         means = dict(zip(("episodic_return", "n_acquired"), (np.concatenate(x).mean() for x in zip(*finished))))
         for name, x in {**means, "policy_loss": policy_loss.item(), "value_loss": value_loss.item()}.items():
             writer.add_scalar(f"train/{name}", x, (update + 1) * num_steps * num_envs)
+        if (update + 1) % max(n_updates // 10, 1) == 0:
+            saved = {"agent": agent.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(saved, Path(folder) / f"checkpoint_{(update + 1) * num_steps * num_envs}_steps.pt")
     writer.close()
 
     def act(observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
@@ -111,9 +129,12 @@ def main(
             return agent.policy(torch.from_numpy(observations), torch.from_numpy(action_masks)).probs.argmax(1).numpy()
 
     result = fsgym.evaluate(act, gym.make(env_id, split="test"))
-    print(result)
+    print(f"test rows: {result}")
+    if baselines:
+        film(act, "cleanrl_ppo", env_id, folder)
+        compare_with_baselines(act, "cleanrl_ppo", env_id, baselines)
     return result
 
 
 if __name__ == "__main__":
-    main()
+    main(resume="--resume" in sys.argv, baselines=BASELINES)

@@ -1,23 +1,30 @@
-"""PPO of Ray RLlib (new API stack) with action masks, evaluated as all other methods are.
+"""PPO of Ray RLlib (new API stack) with action masks, evaluated and compared with baselines as all other methods are.
 
 Ray 2.60 needs gymnasium 1.2.2, so install it into its own environment, in a clone of the repository:
 
     python -m venv .rllib && . .rllib/bin/activate
-    pip install -e . "ray[rllib]==2.60.*" "gymnasium==1.2.2" torch
-    python examples/rllib_ppo.py
+    pip install -e ".[cegb]" "ray[rllib]==2.60.*" "gymnasium==1.2.2" torch tensorboard
+    python examples/rllib_ppo.py            (some minutes)
+    python examples/rllib_ppo.py --resume   (goes on from the last checkpoint in runs/rllib_ppo/)
+    tensorboard --logdir runs
 """
 
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import ray
 import torch
+from around_training import BASELINES, compare_with_baselines, film, last_checkpoint
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.algorithms.ppo.torch.default_ppo_torch_rl_module import DefaultPPOTorchRLModule
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.tune.registry import register_env
+from torch.utils.tensorboard import SummaryWriter
 
 import fsgym
 
@@ -61,7 +68,14 @@ def masked(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
     return np.concatenate([masks, observations], axis=-1, dtype=np.float32)
 
 
-def main(task: str = "DatumWise-v0", iterations: int = 25, steps: int = 4096) -> fsgym.Evaluation:
+def main(
+    task: str = "fsgym:DatumWise-v0",
+    iterations: int = 25,
+    steps: int = 4096,
+    folder: str = "runs/rllib_ppo",
+    resume: bool = False,
+    baselines: Sequence[str] = (),
+) -> fsgym.Evaluation:
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
     register_env("datum-wise", lambda options: MaskFirst(gym.make(task, **options)))
     config = (
@@ -82,10 +96,19 @@ def main(task: str = "DatumWise-v0", iterations: int = 25, steps: int = 4096) ->
         )
         .debugging(seed=0)
     )
-    algorithm = config.build_algo()
-    for i in range(iterations):
-        result = algorithm.train()
-        print(f"iteration {i + 1}: mean return {result['env_runners']['episode_return_mean']:.3f}")
+    algorithm, writer, first = config.build_algo(), SummaryWriter(folder), 0
+    if resume and (last := last_checkpoint(folder)):
+        path, done = last
+        algorithm.restore_from_path(str(path.resolve()))
+        first = done // steps
+        print(f"resumed after {done:,} steps")
+    for i in range(first, iterations):
+        mean_return = algorithm.train()["env_runners"]["episode_return_mean"]
+        print(f"iteration {i + 1}: mean return {mean_return:.3f}")
+        writer.add_scalar("train/episodic_return", mean_return, (i + 1) * steps)
+        if (i + 1) % max(iterations // 10, 1) == 0:
+            algorithm.save_to_path(str(Path(folder).resolve() / f"checkpoint_{(i + 1) * steps}_steps"))
+    writer.close()
     module = algorithm.get_module()
 
     def act(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
@@ -94,11 +117,14 @@ def main(task: str = "DatumWise-v0", iterations: int = 25, steps: int = 4096) ->
             return module.forward_inference(batch)[Columns.ACTION_DIST_INPUTS].argmax(dim=1).numpy()
 
     result = fsgym.evaluate(act, gym.make(task, split="test"))
-    print(result)
+    print(f"test rows: {result}")
+    if baselines:
+        film(act, "rllib_ppo", task, folder)
+        compare_with_baselines(act, "rllib_ppo", task, baselines)
     algorithm.stop()
     ray.shutdown()
     return result
 
 
 if __name__ == "__main__":
-    main()
+    main(resume="--resume" in sys.argv, baselines=BASELINES)

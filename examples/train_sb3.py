@@ -1,8 +1,8 @@
-"""Train MaskablePPO of sb3-contrib on DatumWise-v0, evaluate it on the test rows and save it.
+"""Train MaskablePPO of sb3-contrib on DatumWise-v0, evaluate it, save it and compare it with baselines.
 
 pip install -c constraints.txt -e ".[rl]"
-python examples/train_sb3.py            (about a minute, and another one for the comparison with baselines)
-python examples/train_sb3.py --resume   (goes on from the last checkpoint in runs/)
+python examples/train_sb3.py            (about a minute, and another one for the comparison)
+python examples/train_sb3.py --resume   (goes on from the last checkpoint in runs/sb3/)
 tensorboard --logdir runs
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import gymnasium as gym
+from around_training import BASELINES, compare_with_baselines, film, last_checkpoint
 
 import fsgym
 
@@ -26,7 +27,7 @@ except ImportError:
 def main(
     env_id: str = "fsgym:DatumWise-v0",
     total_timesteps: int = 200_000,
-    folder: str = "runs",
+    folder: str = "runs/sb3",
     resume: bool = False,
     baselines: Sequence[str] = (),
 ) -> fsgym.Evaluation:
@@ -45,10 +46,9 @@ def main(
         verbose=1,
         tensorboard_log=folder,
     )
-    checkpoints = sorted(Path(folder).glob("checkpoint_*_steps.zip"), key=lambda path: int(path.stem.split("_")[1]))
-    if resume and checkpoints:
-        model.set_parameters(str(checkpoints[-1]), device="cpu")  # the network and the state of its optimiser
-        model.num_timesteps = int(checkpoints[-1].stem.split("_")[1])
+    if resume and (last := last_checkpoint(folder)):
+        path, model.num_timesteps = last
+        model.set_parameters(str(path), device="cpu")  # the network and the state of its optimiser
         print(f"resumed after {model.num_timesteps:,} steps")
     left = max(total_timesteps - model.num_timesteps, 0)
     keep = CheckpointCallback(max(total_timesteps // 64 // 10, 1), folder, "checkpoint")  # ten, of 64 steps at once
@@ -63,11 +63,10 @@ def main(
     model.save(path)
     print(f"saved: MaskablePPO.load({str(path)!r})")
     if baselines:
-        from against_baselines import compare_with_baselines
-
+        film(model, "maskable_ppo", env_id, folder)
         compare_with_baselines(model, "maskable_ppo", env_id, baselines)
     return result
 
 
 if __name__ == "__main__":
-    main(resume="--resume" in sys.argv, baselines=("lufe", "gbfs", "hkl", "cegb"))
+    main(resume="--resume" in sys.argv, baselines=BASELINES)

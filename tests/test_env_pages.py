@@ -316,7 +316,7 @@ def listed_prices(text: str, names: list[str]) -> dict[str, float]:
     return dict(found)
 
 
-def test_the_page_has_the_costs_of_errors_that_are_played(game, page, facts):
+def test_the_page_has_the_costs_of_errors_that_are_played(game, facts):
     default = re.fullmatch(r"a wrong answer costs (\w+), a correct one 0", facts["Errors"])
     if default:
         any_wrong_answer(game, default[1])
@@ -327,8 +327,9 @@ def test_the_page_has_the_costs_of_errors_that_are_played(game, page, facts):
             (other,) = (v for v in game.classes if v != label)
             answer, truth = (other, label) if kind == "missed" else (label, other)
             assert game.error(answer, truth) == float(cost)
-    given = ast.literal_eval(re.search(r"^\| `error_costs` \| `(.*?)` \|", page, re.MULTILINE)[1])
-    for answer, row in (given or {}).items():
+    given = re.search(r"`error_costs`: `(.*?)`", facts["Its own defaults"])
+    assert bool(given) == (default is None)
+    for answer, row in (ast.literal_eval(given[1]) if given else {}).items():
         for truth, cost in row.items():
             assert game.error(answer, truth) == cost
 

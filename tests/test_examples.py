@@ -12,6 +12,7 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import pytest
+from PIL import Image
 
 import fsgym
 from agents import RCPI
@@ -19,6 +20,15 @@ from fsgym.envs.ids import VARIANTS
 from fsgym.methods import METHODS
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+BASELINES = ("lufe", "gbfs", "hkl", "cegb")
+
+
+@pytest.fixture(autouse=True)
+def examples_are_found(monkeypatch):
+    """Scripts import what they share from their own folder, as they do when they are run."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
 
 
 def main_of(name: str, function: str = "main"):
@@ -69,7 +79,8 @@ class Blocked:
         if name.partition(".")[0] in ("torch", "tensorboard", "stable_baselines3", "sb3_contrib"):
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Blocked)
-runpy.run_path({str(EXAMPLES / "train_rcpi.py")!r}, run_name="__main__")
+sys.path.insert(0, {str(EXAMPLES)!r})
+runpy.run_path({str(EXAMPLES / "train_rcpi.py")!r})["main"]()
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-500:]
@@ -78,25 +89,41 @@ runpy.run_path({str(EXAMPLES / "train_rcpi.py")!r}, run_name="__main__")
     assert (tmp_path / "runs" / "rcpi_DatumWise-v0.safetensors").is_file()
 
 
-@pytest.mark.slow
-def test_train_sb3_resumes_and_ends_with_baselines(tmp_path, capsys, monkeypatch):
-    monkeypatch.syspath_prepend(str(EXAMPLES))
-    main, folder = main_of("train_sb3.py"), str(tmp_path)
-    main(total_timesteps=4096, folder=folder)
-    assert "resumed" not in capsys.readouterr().out
-    main(total_timesteps=8192, folder=folder, resume=True, baselines=("lufe", "gbfs", "hkl", "cegb"))
-    output = capsys.readouterr().out
-    assert re.search(r"^resumed after (\d,\d+) steps$", output, re.MULTILINE)[1] >= "3,840"
+def resumed_after(output: str) -> int:
+    """The steps of the checkpoint from which a script goes on; 0 if it begins anew."""
+    found = re.search(r"^resumed after ([\d,]+) steps$", output, re.MULTILINE)
+    return int(found[1].replace(",", "")) if found else 0
+
+
+def assert_compared_and_shown(output: str, name: str, picture: Path) -> None:
     table = output[output.rindex("accuracy  n_features") :].splitlines()[1:]
-    assert {line.split()[0] for line in table} == {
-        "maskable_ppo",
-        "lufe",
-        "gbfs",
-        "hkl",
-        "cegb",
-        "constant",
-        "everything",
-    }
+    assert {line.split()[0] for line in table} == {name, *BASELINES, "constant", "everything"}
+    assert f"test row 0 as an animated picture: {picture}\n" in output
+    with Image.open(picture) as cards:
+        assert cards.n_frames >= 2  # before the first action, and after the last
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "name"), [("train_sb3", "maskable_ppo"), ("train_dqn", "dqn"), ("cleanrl_ppo", "cleanrl_ppo")]
+)
+def test_a_training_is_resumed_and_ends_with_baselines_and_a_picture(script, name, tmp_path, capsys):
+    main = main_of(f"{script}.py")
+    main(total_timesteps=4096, folder=str(tmp_path))
+    assert resumed_after(capsys.readouterr().out) == 0
+    result = main(total_timesteps=8192, folder=str(tmp_path), resume=True, baselines=BASELINES)
+    output = capsys.readouterr().out
+    assert 3840 <= resumed_after(output) <= 4096
+    assert f"test rows: {result}" in output
+    assert_compared_and_shown(output, name, tmp_path / f"{name}.gif")
+    assert main_of("around_training.py", "last_checkpoint")(tmp_path)[1] > 4096
+    assert len(list(tmp_path.rglob("events.out.tfevents.*"))) == 2  # of both runs, for TensorBoard
+
+
+@pytest.mark.slow
+def test_train_rcpi_ends_with_baselines_and_a_picture(tmp_path, capsys):
+    main_of("train_rcpi.py")(n_iterations=2, folder=str(tmp_path), baselines=BASELINES)
+    assert_compared_and_shown(capsys.readouterr().out, "rcpi", tmp_path / "rcpi_DatumWise-v0.gif")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +157,7 @@ def test_cleanrl_ppo(tmp_path, capsys):
         num_envs=32,
         num_steps=16,
         learning_rate=3e-3,
-        log=str(tmp_path),
+        folder=str(tmp_path),
     )
     assert "Evaluation(" in capsys.readouterr().out
     assert result.illegal == 0
@@ -185,22 +212,27 @@ def test_serve_model(capsys):
 
 
 @pytest.mark.filterwarnings("ignore")  # of Ray's own
-def test_rllib_ppo(capsys):
+def test_rllib_ppo(tmp_path, capsys):
     pytest.importorskip(
         "ray.rllib.algorithms.ppo", reason="RLlib needs an environment of its own", exc_type=ImportError
     )
-    result = main_of("rllib_ppo.py")(iterations=2, steps=512)
-    assert capsys.readouterr().out.count("mean return") == 2
+    main = main_of("rllib_ppo.py")
+    main(iterations=1, steps=512, folder=str(tmp_path))
+    assert resumed_after(capsys.readouterr().out) == 0
+    result = main(iterations=2, steps=512, folder=str(tmp_path), resume=True, baselines=BASELINES)
+    output = capsys.readouterr().out
+    assert resumed_after(output) == 512
+    assert output.count("mean return") == 1
     assert result.illegal == 0
     assert result.loss < 1
+    assert_compared_and_shown(output, "rllib_ppo", tmp_path / "rllib_ppo.gif")
+    assert list(tmp_path.glob("events.out.tfevents.*"))
 
 
 @pytest.mark.usefixtures("quick_references")
 def test_a_trained_policy_against_baselines(capsys):
     agent = RCPI(gym.make("fsgym:DatumWiseCost-v0"), n_iterations=1, random_state=0).learn()
-    losses = main_of("against_baselines.py", "compare_with_baselines")(
-        agent, "mine", "fsgym:DatumWiseCost-v0", ["cart"]
-    )
+    losses = main_of("around_training.py", "compare_with_baselines")(agent, "mine", "fsgym:DatumWiseCost-v0", ["cart"])
     assert set(losses["method"]) == {"mine", "cart", "constant", "everything"}
     own = losses.set_index("method").loc["mine", "loss"]  # on the test rows of the environment, by its rules
     assert own == pytest.approx(fsgym.evaluate(agent, gym.make("fsgym:DatumWiseCost-v0", split="test")).loss)

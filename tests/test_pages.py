@@ -12,6 +12,7 @@ import pickle
 import re
 import runpy
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -27,11 +28,12 @@ from fsgym.envs.ids import VARIANTS
 from fsgym.methods import METHODS, class_of
 from fsgym_studies import STUDIES
 from fsgym_studies.suites import SUITES
+from support.outputs import assert_alike
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text()
-START = ("start/one_case.md", "start/install.md", "start/from_gym.md")
+START = ("start/one_case.md", "start/install.md")
 QUICK_GUIDE = ("missing_and_unknown", "stopping", "certain_enough", "explain", "tables", "monitor", "command_line")
 GUIDE = sorted(path.relative_to(DOCS).as_posix() for path in (DOCS / "guide").glob("*.md"))
 # A code block, and the output that the page shows for it.
@@ -90,8 +92,13 @@ def shared_fits(monkeypatch):
     monkeypatch.setattr(LatticeClassifier, "fit", fit_once)
 
 
-def run_page(text: str, capsys: pytest.CaptureFixture[str], *, skipped: tuple[str, ...] = ()) -> dict:
-    """Run the blocks of a page from top to bottom, and compare what they print with what the page shows."""
+def run_page(
+    text: str, capsys: pytest.CaptureFixture[str], *, skipped: tuple[str, ...] = (), relative: float = 0.0
+) -> dict:
+    """Run the blocks of a page from top to bottom, and compare what they print with what the page shows.
+
+    ``skipped`` are beginnings of commands that are not run; ``relative`` is by how much numbers may differ.
+    """
     names: dict = {}
     for kind, code, shown in BLOCK.findall(text):
         if kind == "sh":
@@ -104,7 +111,10 @@ def run_page(text: str, capsys: pytest.CaptureFixture[str], *, skipped: tuple[st
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(code, "page", "exec"), names)
-        assert printed.getvalue().rstrip() == shown.rstrip()
+        if relative:
+            assert_alike(printed.getvalue(), shown, relative)
+        else:
+            assert printed.getvalue().rstrip() == shown.rstrip()
     plt.close("all")
     return names
 
@@ -128,6 +138,25 @@ def test_the_first_pages_print_what_they_show(table_page, capsys):
 def test_all_pages_print_what_they_show(table_page, capsys):
     for page in ("index.md", "start/csv_and_prices.md", *GUIDE):
         run_page((DOCS / page).read_text(), capsys)
+
+
+@pytest.mark.slow  # trains three deep agents; test_examples.py and test_readme.py train them briefly
+def test_from_gymnasium_to_a_result_prints_what_it_shows(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    text = (DOCS / "start" / "from_gym.md").read_text()
+    if find_spec("torchrl") is None:  # .ci/full installs it for the test below
+        text = BLOCK.sub(lambda block: "" if "torchrl" in block[2] else block[0], text)
+    run_page(text, capsys, relative=0.3)
+
+
+@pytest.mark.filterwarnings("ignore")  # of TorchRL's own
+def test_torchrl_reads_the_masks(capsys):
+    pytest.importorskip("torchrl", reason="TorchRL is no dependency; .ci/full installs it")
+    blocks = BLOCK.finditer((DOCS / "start" / "from_gym.md").read_text())
+    (lines,) = [block[0] for block in blocks if "torchrl" in block[2]]
+    made = '```python\nimport gymnasium as gym\nimport torch\nenv = gym.make("fsgym:DatumWise-v0")\n```\n\n'
+    run_page(made + lines, capsys)
 
 
 def test_the_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
@@ -207,6 +236,12 @@ def test_the_tutorial_prints_what_it_shows_and_draws_the_card(capsys):
     place = run_page((DOCS / "tutorial.md").read_text(), capsys)
     with Image.open(DOCS / "card.png") as card:
         assert np.abs(np.asarray(card.convert("RGB"), int) - place["picture"]).mean() < 2
+
+
+@pytest.mark.slow  # deep agents and a mixture; the test above has the tutorial
+@pytest.mark.parametrize("page", ["budget", "relations", "cube"])
+def test_a_lesson_prints_what_it_shows(page, capsys):
+    run_page((DOCS / "lessons" / f"{page}.md").read_text(), capsys, relative=0.2)
 
 
 def test_the_bibtex_entry_is_that_of_the_citation_file():

@@ -20,13 +20,13 @@ import baselines
 import fsgym
 from fsgym.methods import DEFAULT_METHODS, METHODS
 from support.comparisons import results_of, row_of
+from support.outputs import assert_alike
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 COMPARE = (ROOT / "docs" / "guide" / "compare.md").read_text()
 SCRIPT = runpy.run_path(str(ROOT / "benchmarks" / "breast_cancer.py"))
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
-NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 USED = "features used"
 HEADINGS = ["lambda", "method", "loss", "accuracy", "from best", USED]
 # What the quick test changes in the Python of the README, and why.
@@ -48,13 +48,6 @@ def printed_by_the_readme(text: str) -> list[tuple[str, str]]:
             exec(compile(code, "README.md", "exec"), names)
         outputs.append((printed.getvalue(), shown))
     return outputs
-
-
-def assert_alike(printed: str, shown: str, relative: float) -> None:
-    """The same words, and the same numbers but for what another kind of CPU changes."""
-    assert NUMBER.sub("#", printed).split() == NUMBER.sub("#", shown).split()
-    found, expected = (np.array(NUMBER.findall(text), float) for text in (printed, shown))
-    np.testing.assert_allclose(found, expected, rtol=relative, atol=0.02)
 
 
 def rows_of_table(name: str) -> list[dict[str, str]]:

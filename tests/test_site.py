@@ -123,21 +123,32 @@ def test_every_public_object_has_an_example_that_the_tests_run(generated):
 
 
 @pytest.mark.parametrize("name", list(VARIANTS))
-def test_a_page_of_an_environment_has_its_parts(generated, name):
+def test_a_page_of_an_environment_begins_with_its_own_rule(generated, name):
     text = generated[f"envs/{name}.md"]
-    for title in (
-        "Observation space",
-        "Action space",
-        "Rewards",
-        "Episode end",
-        "Information",
-        "Arguments",
-        "Numbers to beat",
-    ):
+    note = (DOCS / "envs" / "notes" / f"{name}.md").read_text().strip()
+    assert text.startswith(f"# {name}\n\n{note}\n\n")
+    assert "(common.md)" in text
+    for title in ("Numbers to beat", "An episode", "Version History"):
+        assert re.search(rf"^## {title}\n\n\S", text, re.MULTILINE), title
+    assert ("## Learning curves" in text) == (name in (DOCS / "results" / "learning_curves.csv").read_text())
+    assert all(f"`{option}`: " in text for option in VARIANTS[name])
+
+
+def test_the_page_of_what_environments_have_in_common_has_its_parts(generated):
+    text = generated["envs/common.md"]
+    for title in ("Observation space", "Action space", "Rewards", "Episode end", "Information", "Arguments"):
         assert re.search(rf"^## {title}\n\n\S", text, re.MULTILINE | re.IGNORECASE), title
     assert "`illegal_action`" in text
     assert "`prerequisites`" in text
-    assert (DOCS / "envs" / "notes" / f"{name}.md").is_file()
+
+
+def test_the_list_of_environments_shows_the_card_of_each(generated):
+    page = sys.modules["env_pages"].with_cards((DOCS / "envs" / "index.md").read_text())
+    shown = re.findall(
+        r"^:::\{grid-item-card\} (.*)\n:link: (.*)\n(?:.*\n)*?```\{image\} (.*)\.gif$", page, re.MULTILINE
+    )
+    assert shown == [(name, name, f"../_generated/{name}") for name in VARIANTS]
+    assert "| id |" not in page
 
 
 def test_an_environment_without_stored_rows_says_how_to_store_them(generated, monkeypatch):

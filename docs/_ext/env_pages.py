@@ -1,4 +1,4 @@
-"""One page per environment id, in the form of Gymnasium's documentation."""
+"""One page per environment id, and one for what all have in common, in the form of Gymnasium's documentation."""
 
 from __future__ import annotations
 
@@ -21,48 +21,98 @@ from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS
 from fsgym.text.html import options_in_words
 
+COMMON = "common.md"  # the page of what all ids have in common
+
 
 def env_pages(docs: Path) -> dict[str, str]:
-    return {f"envs/{name}.md": env_page(name, docs) for name in VARIANTS}
+    pages = {f"envs/{name}.md": env_page(name, docs) for name in VARIANTS}
+    return pages | {f"envs/{COMMON}": common_page()}
 
 
 def env_page(name: str, docs: Path) -> str:
     env = gym.make(name, render_mode="ansi")
     about = docs / "envs" / "notes" / f"{name}.md"
-    sections = docstring_sections()
     return "\n\n".join(
         [
             f"# {name}",
-            moving_card(name),
             about.read_text(encoding="utf-8").strip() if about.is_file() else "",
+            moving_card(name),
             facts(name, env),
-            '## An episode\n\nActions drawn at random among the legal ones, as `render_mode="ansi"` shows them:',
-            f"```text\n{random_episode(env)}\n```",
-            *(
-                f"## {title}\n\n{text}"
-                for title, text in sections.items()
-                if title not in ("Arguments", "Version History")
-            ),
-            "## Arguments\n\n" + sections.get("Arguments", "") + "\n\n" + arguments(name),
+            f"[What all environments have in common]({COMMON}): observations, actions, rewards, the end of an episode, "
+            "`info`, arguments.",
             "## Numbers to beat\n\n" + stored_table(name),
             f"```sh\nfsgym leaderboard {name} --mine examples/my_policy.py:train\n```",
             "This evaluates a policy of your own, and compares it with the best stored row, if there is one.",
-            "## Version History\n\n" + history(name, sections["Version History"]),
+            *learning_curves(name, docs),
+            '## An episode\n\nActions drawn at random among the legal ones, as `render_mode="ansi"` shows them:',
+            f"```text\n{random_episode(env)}\n```",
+            "## Version History\n\n" + history(name, docstring_sections()["Version History"]),
         ]
     )
 
 
+def common_page() -> str:
+    """What the docstring of the class says of all ids, and the arguments with their defaults."""
+    sections = docstring_sections()
+    left_out = ("Description", "Arguments", "Version History")
+    return "\n\n".join(
+        [
+            "# What all environments have in common",
+            "The ids differ in their data and rules; [Environments](index.md) lists them. Everything else is the same.",
+            *(f"## {title}\n\n{text}" for title, text in sections.items() if title not in left_out),
+            "## Arguments\n\n" + sections.get("Arguments", "") + "\n\n" + arguments(),
+        ]
+    )
+
+
+def learning_curves(name: str, docs: Path) -> list[str]:
+    """The stored learning curves of an id, with their last points; nothing without any."""
+    curves = pd.read_csv(docs / "results" / "learning_curves.csv")
+    curves = curves[curves["env_id"] == name]
+    if curves.empty:
+        return []
+    last = curves.loc[curves.groupby(["algorithm", "seed"])["steps"].idxmax()]
+    rows = [
+        f"| {algorithm} | {part['steps'].max():,} | {part['train_loss'].mean():.3f} | {part['test_loss'].mean():.3f} | "
+        f"{part['cpu_seconds'].mean():.0f} |"
+        for algorithm, part in last.groupby("algorithm")
+    ]
+    return [
+        "## Learning curves",
+        f"![Loss of deep agents on {name} by training steps](../learning_curves.png)",
+        "Means over three seeds, dotted on training rows. At the end of training:",
+        "| agent | steps | training loss | test loss | CPU seconds |\n| --- | --- | --- | --- | --- |\n"
+        + "\n".join(rows),
+    ]
+
+
+def with_cards(text: str) -> str:
+    """The list of environments with a card of each in place of the table, which a clone has."""
+    row = re.compile(r'^\| <a id="([\w-]+)"></a>\[[^|]*\| (.*?) \| (.*?) \|\n', re.MULTILINE)
+    cards = [
+        f":::{{grid-item-card}} {name}\n:link: {name}\n:link-type: doc\n\n{pictures(name)}\n\n"
+        f"{rules[0].upper()}{rules[1:]}; {data}.\n:::"
+        for name, rules, data in row.findall(text)
+    ]
+    head = re.compile(r"^\| id \|.*\n\| --- .*\n", re.MULTILINE)
+    grid = "::::{grid} 1 2 2 2\n:gutter: 3\n\n" + "\n\n".join(cards) + "\n::::\n"
+    return head.sub(lambda _: grid, row.sub("", text))
+
+
 def moving_card(name: str) -> str:
+    return pictures(name) + "\n\nA test case, and what a lattice policy that was trained on the training rows does."
+
+
+def pictures(name: str) -> str:
     """The animated card of an episode, and its last picture in print and for those who do not want motion."""
     card, alt = (
         f"../_generated/{name}",
         f"A test case in {name}: what the policy acquires, what it believes, and its answer",
     )
-    pictures = "\n\n".join(
+    return "\n\n".join(
         f"```{{image}} {card}.{kind}\n:class: episode-{state}\n:width: 480px\n:alt: {alt}\n```"
         for kind, state in (("gif", "moving"), ("png", "still"))
     )
-    return f"{pictures}\n\nA test case, and what a lattice policy that was trained on the training rows does with it."
 
 
 def docstring_sections() -> dict[str, str]:
@@ -84,6 +134,7 @@ def facts(name: str, env: gym.Env) -> str:
     data, rules, box = inner.dataset, inner.rules, inner.observation_space
     test = gym.make(name, split="test").unwrapped
     rows = [
+        ("Its own defaults", ", ".join(f"`{key}`: {shown(value)}" for key, value in VARIANTS[name].items())),
         ("Make it", f'`gymnasium.make("fsgym:{name}")`, `gymnasium.make_vec("fsgym:{name}", num_envs=64)`'),
         (
             "Action space",
@@ -141,20 +192,21 @@ def random_episode(env: gym.Env) -> str:
     raise RuntimeError("no short episode among 1000")
 
 
-def arguments(name: str) -> str:
+def arguments() -> str:
     """The arguments of ``gymnasium.make``: those of data and rendering, and the options of the rules."""
-    given = VARIANTS[name]
     lines = ["| argument | default | meaning |", "| --- | --- | --- |"]
     parameters = inspect.signature(make_env).parameters
     for names, meaning in documented_parameters(inspect.getdoc(make_env) or ""):
         for argument in names.split(", "):
             if argument in parameters:
-                default = given.get(argument, parameters[argument].default)
-                lines.append(f"| `{argument}` | {shown(default)} | {meaning} |")
+                lines.append(f"| `{argument}` | {shown(parameters[argument].default)} | {meaning} |")
     for option in OPTIONS:
-        default = given.get(option.name, option.default)
-        lines.append(f"| `{option.name}` | {shown(default)} | {option.help} |")
-    return "\n".join(lines) + "\n\nThe options of the rules are described in {py:class}`fsgym.Rules`."
+        lines.append(f"| `{option.name}` | {shown(option.default)} | {option.help} |")
+    return (
+        "\n".join(lines)
+        + "\n\nThe options of the rules are described in {py:class}`fsgym.Rules`. An id has its own defaults for some"
+        " of them, which its page names."
+    )
 
 
 def shown(value: Any) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from api_pages import api_pages
-from env_pages import env_pages
+from env_pages import env_pages, with_cards
 from episode_animation import draw_animations
 from episode_picture import draw_episode_pictures
 from method_pages import method_pages
@@ -60,7 +60,7 @@ def links_of_site(text: str) -> str:
 
 
 def use_links_of_site(app: Any, docname: str, source: list[str]) -> None:
-    source[0] = links_of_site(source[0])
+    source[0] = links_of_site(with_cards(source[0]) if docname == "envs/index" else source[0])
 
 
 def short_signature(app: Any, what: str, name: str, thing: Any, options: Any, signature: str | None, returns: Any):

@@ -49,6 +49,12 @@ def names_unknown_arguments(function: MakeFunction) -> MakeFunction:
                     f"{unknown[0]} is an argument of gymnasium.make, and no vector environment here takes it; leave it "
                     'out (episodes end by themselves), or copy the single environment by vectorization_mode="sync"'
                 )
+            if unknown[0] == "autoreset_mode":  # a single environment has none
+                raise ValueError(
+                    "autoreset_mode is an argument of the native vector environment of gymnasium.make_vec; leave it "
+                    'out of gymnasium.make, and with vectorization_mode="sync" or "async" pass '
+                    'vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP}'
+                )
             raise ValueError(explain_unknown("environment argument", unknown[0], [*names, *GYMNASIUM_ARGUMENTS]))
         return function(*args, **given)
 

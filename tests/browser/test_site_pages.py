@@ -1,4 +1,4 @@
-"""The site that ``.ci/site`` built: every page is reached by links, and axe-core finds no serious defect.
+"""The site that ``.ci/site`` built: every page is reached by links, and none has an error or a serious defect.
 
 With FSGYM_REQUIRE_SITE the tests fail where the site was not built.
 """
@@ -9,9 +9,11 @@ import functools
 import http.server
 import os
 import threading
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urljoin, urlsplit
+from typing import Any
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 import pytest
 
@@ -20,7 +22,6 @@ from support.accessible import defects
 SITE = Path(__file__).resolve().parent.parent.parent / "docs" / "_build" / "html"
 PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if "_static" not in path.parts)
 MAX_HEIGHT = 2700  # pixels of the page of a suite. By hand: three screens
-GENERATED = ("api", "envs", "methods")  # folders of pages of one form, of which a few are tried
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(
@@ -76,21 +77,45 @@ def test_every_page_is_reached_by_links_and_no_link_is_dead():
     assert reached == set(PAGES)
 
 
-def tried_pages() -> list[str]:
-    """All pages that people write, and a few of each folder of generated ones."""
-    rest = [name for name in PAGES if not name.startswith(GENERATED)]
-    return rest + [name for folder in GENERATED for name in [n for n in PAGES if n.startswith(folder)][::12]]
+@pytest.mark.parametrize(
+    "words",
+    ["AACO", "active feature acquisition", "cost-sensitive", "classification with costly features", "cues"],
+)
+def test_the_search_finds_the_words_of_other_fields(chromium, address, words):
+    page = chromium.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(f"{address}/search.html?q={quote(words)}")
+    page.wait_for_selector("#search-results li a[href*='glossary']")
+    page.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_pages_have_no_serious_defect(chromium, address, width, scheme):
-    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("part", range(4))
+def test_pages_have_no_serious_defect_and_no_error_in_the_console(chromium, address, part, width):
+    """Each page in light and in dark, on a screen and on a phone."""
+    viewport = {"width": width, "height": 900}
+    context = chromium.new_context(viewport=viewport, reduced_motion="reduce")  # no colours on their way to dark
     page, found = context.new_page(), {}
-    for name in tried_pages():
+
+    def note(rule: str, text: str, places: Sequence[str] = ()) -> None:
+        found.setdefault(page.url.removeprefix(f"{address}/"), []).append((rule, text, places))
+
+    def note_error(line: Any) -> None:  # axe-core looks for a style sheet of the theme in the wrong place
+        if line.type == "error" and line.location["url"] != f"{address}/basic.css":
+            note("console", line.text)
+
+    page.on("pageerror", lambda error: note("page", str(error)))
+    page.on("console", note_error)
+    for name in PAGES[part::4]:
+        page.emulate_media(color_scheme="light")
         page.goto(f"{address}/{name}")
         wide = page.locator("body").evaluate("body => document.documentElement.scrollWidth")
-        wrong = defects(page) + ([("wide", f"{wide} px on {width} px", [])] if wide > width else [])
-        found |= {name: wrong} if wrong else {}
+        if wide > width:
+            note("wide", f"{wide} px on {width} px")
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.wait_for_selector(f"html[data-theme={scheme}]")
+            for rule, text, places in defects(page):
+                note(f"{scheme}: {rule}", text, places)
     context.close()
     assert found == {}
 

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import AutoresetMode
 
 import fsgym
 
@@ -40,6 +41,16 @@ def test_the_length_of_episodes_of_vector_environments_is_no_argument():
         gym.make_vec("DatumWise-v0", num_envs=2, max_episode_steps=3)
     envs = gym.make_vec("DatumWise-v0", num_envs=2, vectorization_mode="sync", max_episode_steps=3)
     assert envs.num_envs == 2
+
+
+@pytest.mark.parametrize("make_one", [gym.make, partial(gym.make_vec, num_envs=2, vectorization_mode="sync")])
+def test_the_autoreset_mode_of_copied_environments_is_an_argument_of_their_vector(make_one):
+    with pytest.raises(ValueError, match=r"autoreset_mode is an argument of the native.* pass vector_kwargs="):
+        make_one("DatumWise-v0", autoreset_mode="SameStep")
+    envs = gym.make_vec(
+        "DatumWise-v0", 2, vectorization_mode="sync", vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP}
+    )
+    assert envs.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
 
 
 @make_both
