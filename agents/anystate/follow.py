@@ -104,7 +104,7 @@ def _follow_rows(t, state, X, m, b, rule, arrays, done):
         while True:
             _estimate_row(state, X[row], m, b, prices, skipped, now, start, has_start)
             has_start = True
-            best = np.int64(-1)  # no literal: Numba would compile ``acquire`` anew
+            best = mdp.NONE
             for j in range(J):
                 if now.legal[j] and (best < 0 or now.preference[j] > now.preference[best]):
                     best = j

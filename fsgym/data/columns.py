@@ -139,7 +139,7 @@ class Column(NamedTuple):
         >>> Column("mg").shortest(np.float32(4.78)), Column("s", offset=1.7e9).shortest(np.float32(-12.4))
         (4.78, 1699999987.6)
         """
-        if not self.offset or feature != feature:
+        if not self.offset or not np.isfinite(feature):  # without limit, or missing
             return float(str(np.float32(feature)))
         digits = int(np.floor(-np.log10(np.spacing(np.abs(np.float32(feature))))))
         return float(f"{round(float(feature) + self.offset, min(digits, 300)):.15g}")

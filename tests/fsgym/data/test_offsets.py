@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -195,3 +196,10 @@ def test_baselines_are_given_the_values_themselves(data):
         tree = CARTClassifier(random_state=0).fit(X, Y)
         assert fsgym.evaluate(tree, data).accuracy == 1.0
         assert fsgym.evaluate(tree, X, Y).accuracy == 1.0
+
+
+def test_a_chart_says_the_times_and_not_what_is_stored(model):
+    texts = [branch.condition for box in model.chart(FRAME, Y).boxes for branch in box.branches]
+    limits = [float(number) for text in texts for number in re.findall(r"\d+", text)]
+    assert len(limits) > 1
+    assert max(abs(limit - START) for limit in limits) < 1001
