@@ -237,6 +237,7 @@ def standings_table(
     absent = {m: reason for (m, of), reason in (reasons or {}).items() if of == score and m not in means.index}
     for method in absent:
         frame.loc[method] = "n/a"
+        frame.loc[method, "version"] = versions[method]
     n = int(scoring.spreads(scores, score, "")[1].max(axis=None)) if (scores["split"] != "").any() else 0
     return Table(
         "standings", "Standings", _standings_caption(shown, n, paired, first), frame.fillna(DASH).reset_index()
@@ -283,7 +284,7 @@ def conclusion_of(
     shown, means = scoring.SCORES[main], scoring.means_by_place(scores, main)
     ranks = scoring.mean_ranks(means, shown.more_is_better, unranked)
     paired = scoring.paired_scores(scores, table, main, suite.runs_are, list(ranks.index)) if len(ranks) else None
-    versions = dict.fromkeys(means.index, scoring.version_of_rows())
+    versions = dict.fromkeys([*means.index, *(title for title, _ in reasons)], scoring.version_of_rows())
     tables = [standings_table(scores, table, main, ranks, unranked, paired, versions, reasons)]
     wanted = dict.fromkeys([*suite.tables, TableOf("auacc", "dataset")])
     by_score = [(d.score, score_table(suite, d, scores, reasons, unranked, aside)) for d in wanted]
