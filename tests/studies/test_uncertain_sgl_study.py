@@ -60,6 +60,9 @@ def test_the_printed_tables_are_complete():
 
 # All sets have the same kinds of cells but for those whose codes are varied, of which German is one.
 SKIPPED = {source.name for source in uncertain_sgl.UCI_SOURCES} - {"german_credit", "sonar", "wdbc"}
+three_sets_or_all = pytest.mark.parametrize(
+    "skip", [SKIPPED, pytest.param((), marks=pytest.mark.slow)], ids=["three sets", "all sets"]
+)
 
 
 def stand_in(source, data_dir=None):
@@ -69,21 +72,23 @@ def stand_in(source, data_dir=None):
     return Dataset(X, np.arange(60) % 2, name=source.title)
 
 
-def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
+@three_sets_or_all
+def test_quick_cells_are_cells_of_the_full_study(skip, monkeypatch):
     monkeypatch.setattr(Source, "load", stand_in)
     assert len(uncertain_sgl.TEST_FOLDS) == 10
     monkeypatch.setattr(uncertain_sgl, "TEST_FOLDS", uncertain_sgl.TEST_FOLDS[:3])
-    plans = {full: uncertain_sgl.plan(full, None, SKIPPED) for full in (True, False)}
+    plans = {full: uncertain_sgl.plan(full, None, skip) for full in (True, False)}
     keys = {full: {p.key for p in plan} for full, plan in plans.items()}
     assert keys[False] < keys[True]
     table = pd.DataFrame([p.labels for p in plans[True]])
     grid = table[table["method"] == "grid"]
-    assert len(grid) == 3 * 2 * 4 * 10 * 3  # sets, distributions, w, s, folds; twelve penalties in each
-    assert (table["method"] == "printed setting").sum() == 3 * 4 * 3
+    n_sets = 3 if skip else 9
+    assert len(grid) == n_sets * 2 * 4 * 10 * 3  # sets, distributions, w, s, folds; twelve penalties in each
+    assert (table["method"] == "printed setting").sum() == n_sets * 4 * 3
     assert {"dataset", "method", "params", "split"} <= set(table)  # columns by which a failure is reported
 
 
-@pytest.mark.parametrize("skip", [SKIPPED, pytest.param((), marks=pytest.mark.slow)], ids=["three sets", "all sets"])
+@three_sets_or_all
 def test_every_kind_of_cell_runs_and_is_reported(skip, monkeypatch, tmp_path):
     monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setattr(uncertain_sgl, "TEST_FOLDS", uncertain_sgl.folds(10, 1)[:1])
