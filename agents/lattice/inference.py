@@ -6,11 +6,10 @@ v is the place of a subset and e that of an episode.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, typeof
+from numba import njit
 from numpy.typing import NDArray
 
 from agents.lattice import constants as const
@@ -21,7 +20,6 @@ from fsgym.envs.trajectories import Trajectories, TrajectoryArrays
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 from fsgym.rules.states import next_prices
-from fsgym.support.arrays import read_only
 
 
 class RowBuffers(NamedTuple):
@@ -271,25 +269,12 @@ def cheapest_answer(proba, answer_costs):
     return best
 
 
-def follow_plan(
-    follow: Callable[..., None], plan: Plan, continuation: Continuation, X: NDArray[np.float32], rules: Rules
-) -> Trajectories:
-    """The trajectories of the rows of ``X``, with the class probabilities at the end of each episode.
-
-    ``follow`` is ``compiled_follow``; ``X`` must be read-only and contiguous, which is not checked.
-    """
+def follow_plan(plan: Plan, continuation: Continuation, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+    """The trajectories of the rows of ``X``, with the class probabilities at the end of each episode."""
     outputs = TrajectoryArrays.blank(len(X), rules, with_probabilities=True)
     buffers, state = row_buffers(plan, rules.n_classes), rules.blank_state()
-    follow(plan, continuation, buffers, rules.tables, state, X, rules.answer_costs, outputs)
+    _follow_plan(plan, continuation, buffers, rules.tables, state, X, rules.answer_costs, outputs)
     return outputs.filled()
-
-
-def compiled_follow(plan: Plan, continuation: Continuation, rules: Rules) -> Callable[..., None]:
-    """The compiled entry point. For a single row, Numba would spend more time on the types of the arguments."""
-    outputs, X = TrajectoryArrays.blank(0, rules, with_probabilities=True), np.zeros((0, rules.n_features), np.float32)
-    buffers, state = row_buffers(plan, rules.n_classes), rules.blank_state()
-    given = plan, continuation, buffers, rules.tables, state, read_only(X), rules.answer_costs, outputs
-    return _follow_plan.compile(tuple(typeof(value) for value in given))
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -272,8 +272,4 @@ class LatticePolicy(Policy):
         return probabilities
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        return inference.follow_plan(self._follow, self.plan, self.continuation, X, rules)
-
-    @cached_property
-    def _follow(self) -> Callable[..., None]:
-        return inference.compiled_follow(self.plan, self.continuation, self.rules)
+        return inference.follow_plan(self.plan, self.continuation, X, rules)
