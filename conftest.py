@@ -6,14 +6,9 @@ If ``FSGYM_REQUIRE_DATA`` says that the data sets are available, a test that is 
 import gc
 import os
 import re
-import sys
-import zlib
 
 import hypothesis
 import pytest
-
-if sys.platform != "win32":
-    from fcntl import LOCK_EX, LOCK_UN, lockf
 
 collect_ignore_glob = ["*conftest.py"]  # modules of one name, in which there are no examples
 os.environ.setdefault("MPLBACKEND", "agg")  # figures open no window
@@ -77,23 +72,7 @@ def pytest_make_collect_report():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def each_kernel_is_compiled_once(tmp_path_factory):
-    """A test process waits while another one compiles the same kernel, and then loads it."""
-    from numba.core.dispatcher import Dispatcher
+def each_kernel_is_compiled_once():
+    from fsgym.support.kernels import compile_each_kernel_once
 
-    compile_kernel = Dispatcher.compile
-    path = tmp_path_factory.getbasetemp().parent / "kernels.lock"
-    with open(path, "w") as file, pytest.MonkeyPatch.context() as patch:
-
-        def compile_alone(self, signature):
-            if self.stats.cache_path is None or sys.platform == "win32":
-                return compile_kernel(self, signature)
-            place = zlib.crc32(f"{self.py_func.__module__}.{self.py_func.__qualname__}".encode())
-            lockf(file, LOCK_EX, 1, place)
-            try:
-                return compile_kernel(self, signature)
-            finally:
-                lockf(file, LOCK_UN, 1, place)
-
-        patch.setattr(Dispatcher, "compile", compile_alone)
-        yield
+    compile_each_kernel_once()

@@ -23,6 +23,7 @@ from fsgym.runner.apart import take_spent
 from fsgym.runner.local_code import error_with_line
 from fsgym.runner.results import check_result
 from fsgym.runner.task import TaskResult, peak_mib, reset_peak_memory, resolve
+from fsgym.support.kernels import compile_each_kernel_once
 from fsgym.support.threads import one_thread
 
 DIED_TWICE = "its worker process died twice, possibly out of memory; use fewer jobs or a machine with more memory"
@@ -86,6 +87,7 @@ def execute(
             return number, _execute_measured(call, arguments, names, values)
     if origin.backend == "loky":
         _exit_with_parent(origin.process)
+    compile_each_kernel_once()
     with _task_lock, parallel_config("sequential"):  # a task starts no processes of its own
         if origin.backend == "dask" and _died_twice(origin.run, number):
             return number, TaskResult(None, DIED_TWICE)
