@@ -255,7 +255,14 @@ def overview_in_markdown(index: Path) -> str:
     pages = {name: index.with_suffix("") / f"{name}.md" for name in STUDIES}
     found = {f"{index.stem}/{name}.md": read_text(page) for name, page in pages.items() if page.is_file()}
     table = overview(found)
-    lines = markdown(table).splitlines()
+    causes = [", ".join(f"{cause} {row[cause]}" for cause in CAUSES if row[cause]) for _, row in table.iterrows()]
+    short = table[["study", "run"]].assign(
+        reproduced=[f"{met} of {n}" for met, n in zip(table["reproduced"], table["claims"], strict=True)],
+        why=causes,
+        sentences=[f"{met} of {n}" for met, n in zip(table["reproduced in full"], table["sentences"], strict=True)],
+    )
+    short.columns = ["study", "run", "claims reproduced", "causes of the others", "sentences reproduced in full"]
+    lines = markdown(short).splitlines()
     links = [f"| {link} |{line.split('|', 2)[2]}" for link, line in zip(table.iloc[:, 0], lines[2:], strict=True)]
     return "\n".join([*lines[:2], *links])
 

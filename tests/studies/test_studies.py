@@ -199,8 +199,8 @@ def test_a_new_page_changes_the_overview(tmp_path):
     claims = [AssessedClaim("one", "1", "2", False, "data: other rows"), AssessedClaim("two", "1", "1", True)]
     write_page(page, study, Conclusion("Protocol.", claims), False, "2 cells")
     write_page(page, study, Conclusion("Protocol.", claims[:1]), True, "2 cells")
-    assert f"| [{study.title}](all/dwsm-cost.md) | full | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |" in index.read_text()
-    assert "| all |  | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 1 | 0 |" in index.read_text()
+    assert f"| [{study.title}](all/dwsm-cost.md) | full | 0 of 1 | data 1 | 0 of 1 |" in index.read_text()
+    assert "| all |  | 0 of 1 | data 1 | 0 of 1 |" in index.read_text()
 
 
 def test_a_page_has_the_verdict_on_top_and_the_whole_of_each_claim_folded():
