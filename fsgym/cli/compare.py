@@ -250,14 +250,16 @@ def _show_datasets(result: DatasetsResult) -> None:
     """Print what the rank test says, the answer on each data set, and the losses with the mean ranks."""
     from rich.markup import escape
 
+    from fsgym.comparison.answer import elsewhere_in_words, lambdas_text, noise_in_words
+
     out = console(markup=True)
     first, *others = result.answer
-    _print_answer(out, first, " ".join(others))
+    _print_answer(out, first, " ".join(others), elsewhere_in_words(result))
     for name, results in result.results.items():
         out.print(escape(wrapped(f"{name}: {results.attrs['answer']}", out.width)), "")
     test = result.rank_test
     ranks = {} if test is None else test.mean_ranks.to_dict()
-    table = _table("Losses")
+    table = _table(f"Losses at lambda {lambdas_text(result)}")
     for name in result.losses.index:
         table.add_column(escape(str(name)), justify="right", overflow="fold")
     if ranks:
@@ -267,14 +269,18 @@ def _show_datasets(result: DatasetsResult) -> None:
         cells += ([f"{ranks[method]:.2f}"] if method in ranks else ["–"]) if ranks else []
         table.add_row(escape(result.titles[method]), *cells)
     out.print(table, "")
-    out.print("Losses are means over the test parts, at the lambda of each data set.", style="dim")
+    for sentence in (
+        "Losses are means over the test parts; losses.csv has those at every lambda.",
+        *noise_in_words(next(iter(result.results.values()))),
+    ):
+        out.print(sentence, style="dim")
 
 
 def show_comparison(results: pd.DataFrame) -> None:
     """Print a comparison: the answer, then tables that fit into 80 columns unless names are long."""
     from rich.markup import escape
 
-    from fsgym.comparison.answer import FROM_BEST, answer_in_words, best_elsewhere
+    from fsgym.comparison.answer import FROM_BEST, answer_in_words, best_elsewhere, noise_in_words
     from fsgym.comparison.ranking import rank_methods
     from fsgym.comparison.summary import summarise
 
@@ -292,7 +298,7 @@ def show_comparison(results: pd.DataFrame) -> None:
     names = {s.method: escape(s.title) for s in ranking.standings if not s.reference}
     within = summarise(results).within
     within = within[within["method"].isin(within.dropna(subset=["accuracy"])["method"]) & within["method"].isin(names)]
-    remarks = _remarks(ranking)
+    remarks = _remarks(ranking, noise_in_words(results))
     if len(within) and not ranking.has_error_costs:
         out.print(_within_table(within, names, ranking), "")
         remarks.insert(2, _choice_within(ranking))
@@ -340,7 +346,7 @@ def _two_lines(heading: str) -> str:
     return escape("\n".join(lines))
 
 
-def _remarks(ranking: Ranking) -> list[str]:
+def _remarks(ranking: Ranking, noise: Sequence[str]) -> list[str]:
     """What a reader needs to understand the table, and where the rest is."""
     loss = "Cost per case" if ranking.has_error_costs else "Loss"
     remarks = [
@@ -349,7 +355,7 @@ def _remarks(ranking: Ranking) -> list[str]:
         "Methods that are trained for a lambda are at this one, others at the setting that was best on the validation "
         "parts; figures are means over the test parts"
         + (" (± standard deviation)." if ranking.splits > 1 and not ranking.has_error_costs else "."),
-        _verdict_in_words(ranking),
+        *noise,
     ]
     remarks += [f"{'!' if s.flag else '*'} {s.title}: {s.note}." for s in ranking.standings if s.note]
     remarks += _how_to_train(ranking)
@@ -375,18 +381,6 @@ def _choice_within(ranking: Ranking) -> str:
     return (
         "The first table has the settings with the lowest loss, the second for each k those with the best accuracy "
         f"on the validation rows, whatever their loss at this lambda; –: no setting uses at most k {ranking.unit}."
-    )
-
-
-def _verdict_in_words(ranking: Ranking) -> str:
-    """The test that says whether a difference from the best method is noise."""
-    from fsgym.comparison.noise import MIN_PAIRS
-
-    if ranking.splits >= MIN_PAIRS:
-        return f"Noise: by a t test at 95 % of the differences from the best, paired over the {ranking.splits} splits."
-    return (
-        "Noise: by the 95 % intervals of the mean losses on the test rows; from "
-        f"{MIN_PAIRS} splits on, by a t test paired over the splits."
     )
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from fsgym.comparison.noise import MIN_PAIRS
-from fsgym.comparison.ranking import RankedMethod, Ranking, rank_methods
+from fsgym.comparison.noise import MIN_PAIRS, least_found
+from fsgym.comparison.ranking import DatasetsResult, RankedMethod, Ranking, rank_methods
 from fsgym.comparison.summary import lambdas_of, mean_text
 from fsgym.methods import CONSTANT
 from fsgym.metrics import ALL_LABELS
@@ -19,6 +19,7 @@ from fsgym.text.messages import listing
 
 MAX_CLASSES = 3  # with which the recall of each class is shown
 SHOWN = 3  # names in a list of a sentence
+ENOUGH_SPLITS, MANY_SPLITS = 5, 10  # fewer than the first: "noise" says little; more than the second: little is gained
 FROM_BEST = "from best"  # the column that says whether a difference is more than noise
 
 
@@ -135,6 +136,44 @@ def best_elsewhere(results: pd.DataFrame) -> str:
     if not found:
         return ""
     return f"This answer is for the first lambda, {lam:.4g}; the lowest loss is that of {', '.join(found)}."
+
+
+def elsewhere_in_words(result: DatasetsResult) -> str:
+    """For which lambda the answer over several data sets is, and which methods have the best mean rank at others."""
+    found = []
+    for other in (one for one in result.elsewhere if len(one.best)):
+        names, test = _names_of([result.titles[method] for method in other.best.index]), other.rank_test
+        p = "" if test is None else f", p = {test.p:.2g}"
+        found.append(f"{names} at {lambdas_text(other)} ({other.best.iloc[0]:.2f}{p})")
+    start = f"This answer is for lambda {lambdas_text(result)}"
+    return f"{start}; the best mean rank is that of {', '.join(found)}." if found else f"{start}."
+
+
+def lambdas_text(result: DatasetsResult) -> str:
+    """The lambda of all data sets, or that of each where they differ: "0.01", "0.01 (wine), 0.002 (heart)"."""
+    if len(set(result.lams.values())) == 1:
+        return f"{next(iter(result.lams.values())):.4g}"
+    return ", ".join(f"{lam:.4g} ({name})" for name, lam in result.lams.items())
+
+
+def noise_in_words(results: pd.DataFrame) -> list[str]:
+    """The test that says whether a difference from the best method is noise, and a caution where splits are few."""
+    n, share = int(results["split"].nunique()), float((results["n_test"] / results["n_train"]).mean())
+    if n < MIN_PAIRS:
+        return [
+            "Noise: by the 95 % intervals of the mean losses on the test rows; from "
+            f"{MIN_PAIRS} splits on, by a t test paired over the splits."
+        ]
+    test = (
+        f"Noise: by a t test at 95 % of the differences from the best, paired over the {n} splits, with the variance "
+        "corrected for training rows in common (Nadeau and Bengio, 2003)."
+    )
+    least, many = least_found(n, share), least_found(MANY_SPLITS, share)
+    caution = (
+        f"With {n} splits only a difference above {least:.1f} of its standard deviations over the splits is more than "
+        f'noise, so that "noise" says little; with {MANY_SPLITS} splits, above {many:.1f}.'
+    )
+    return [test] if n >= ENOUGH_SPLITS else [test, caution]
 
 
 def _reference_sentence(ranking: Ranking, best: RankedMethod) -> str:

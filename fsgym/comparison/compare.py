@@ -412,9 +412,9 @@ def compare_datasets(
     if folder is not None:
         from fsgym.comparison.report import write_datasets_report
 
-        write_whole(folder / "losses.csv", result.losses.to_csv())
+        write_whole(folder / "losses.csv", result.losses_table().to_csv())
         if result.rank_test is not None:
-            write_whole(folder / "ranks.csv", result.rank_test.to_frame().to_csv(index=False))
+            write_whole(folder / "ranks.csv", result.ranks_table().to_csv(index=False))
         write_datasets_report(result, command, folder)
     return result
 

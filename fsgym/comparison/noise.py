@@ -57,6 +57,15 @@ def paired_t(differences: NDArray[np.float64], test_share: float = 0.0) -> Teste
     return mean, error, mean - half, mean + half, p, verdict
 
 
+def least_found(n: int, test_share: float = 0.0) -> float:
+    """How many of their standard deviations ``n`` differences must exceed to be more than noise by ``paired_t``.
+
+    >>> [round(least_found(n, 1.0), 1) for n in (3, 5, 10)]
+    [5.0, 3.0, 2.4]
+    """
+    return float(stats.t.ppf(0.975, n - 1) * np.sqrt(1 / n + test_share))
+
+
 def over_rows(differences: NDArray[np.float64]) -> Tested:
     """The columns ``DIFFERENCE`` of differences of losses over the test rows of one split.
 

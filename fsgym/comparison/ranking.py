@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from fsgym.comparison.compared import ComparedMethod
-from fsgym.comparison.noise import MIN_DATASETS, RankTest, rank_test
+from fsgym.comparison.noise import MIN_DATASETS, RankTest, mean_ranks, rank_test
 from fsgym.comparison.summary import (
     DIGITS_OF_BEST,
     chosen_at,
@@ -270,6 +270,8 @@ class DatasetsResult:
     rank_test : RankTest, or None if there is none
     answer : list of str, the result of the test in words, or why there is none
     titles : dict, method -> title
+    lams : dict, data set -> the lambda of ``losses``
+    elsewhere : tuple of DatasetsResult, the same at each further lambda that every data set reports
     """
 
     results: dict[str, pd.DataFrame]
@@ -277,6 +279,25 @@ class DatasetsResult:
     rank_test: RankTest | None
     answer: list[str]
     titles: dict[str, str]
+    lams: dict[str, float]
+    elsewhere: tuple[DatasetsResult, ...] = ()
+
+    @property
+    def best(self) -> pd.Series:
+        """The best mean rank, by method, of all that share it; empty where no method has a loss on every data set."""
+        ranks = mean_ranks(self.losses.dropna(axis="columns").round(DIGITS_OF_BEST))
+        return ranks[ranks == ranks.min()]
+
+    def losses_table(self) -> pd.DataFrame:
+        """The losses at every lambda that the data sets report, a row for each data set and lambda."""
+        at = [one.losses.assign(lam=pd.Series(one.lams)) for one in (self, *self.elsewhere)]
+        return pd.concat(at).set_index("lam", append=True)
+
+    def ranks_table(self) -> pd.DataFrame:
+        """The mean ranks at every lambda that has a rank test; ``lam`` is the lambda, or those of the data sets."""
+        at = [(listing(f"{v:.4g}" for v in dict.fromkeys(one.lams.values())), one) for one in (self, *self.elsewhere)]
+        tables = [one.rank_test.to_frame().assign(lam=lam) for lam, one in at if one.rank_test is not None]
+        return pd.concat(tables) if tables else pd.DataFrame()
 
     def to_frame(self) -> pd.DataFrame:
         """The rows of all data sets, as ``compare`` returns them for one."""
@@ -300,7 +321,18 @@ def folder_name(name: str) -> str:
 
 def result_of(results: Mapping[str, pd.DataFrame]) -> DatasetsResult:
     """The losses of what ``compare`` returned for each data set, with a test of their ranks if there can be one."""
-    rankings = {name: rank_methods(rows) for name, rows in results.items()}
+    first, *others = (dict(zip(results, lams)) for lams in zip(*map(_reported, results.values())))
+    return replace(_result_at(results, first), elsewhere=tuple(_result_at(results, lams) for lams in others))
+
+
+def _reported(results: pd.DataFrame) -> tuple[float, ...]:
+    """The values of lambda that a comparison reports, that of the column ``price`` first."""
+    first = float(results["price"].iloc[0])
+    return first, *(lam for lam in results.attrs.get("reported") or () if lam != first)
+
+
+def _result_at(results: Mapping[str, pd.DataFrame], lams: dict[str, float]) -> DatasetsResult:
+    rankings = {name: rank_methods(rows, lams[name]) for name, rows in results.items()}
     standings = {name: [] if r is None else list(r.standings) for name, r in rankings.items()}
     titles = {s.method: s.title for found in standings.values() for s in found}
     by_dataset = {
@@ -322,7 +354,7 @@ def result_of(results: Mapping[str, pd.DataFrame]) -> DatasetsResult:
     else:
         test = rank_test(whole)
         sentences = rank_test_in_words(test, titles) + sentences
-    return DatasetsResult(dict(results), losses, test, sentences, titles)
+    return DatasetsResult(dict(results), losses, test, sentences, titles, lams)
 
 
 def rank_test_in_words(test: RankTest, titles: Mapping[str, str]) -> list[str]:

@@ -26,7 +26,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from fsgym.comparison import figures
-from fsgym.comparison.answer import answer_in_words, headline_table, losses_table
+from fsgym.comparison.answer import (
+    answer_in_words,
+    elsewhere_in_words,
+    headline_table,
+    losses_table,
+    noise_in_words,
+)
 from fsgym.comparison.examples import case_of, with_units
 from fsgym.comparison.figures import draw, method_styles, tradeoff, tradeoff_axes
 from fsgym.comparison.planned import Comparison, Outcome
@@ -281,12 +287,15 @@ def write_datasets_report(result: DatasetsResult, command: str, folder: Path) ->
     template = template_environment().get_template("several.html.j2")
     html = template.render(
         result=result,
+        elsewhere=elsewhere_in_words(result),
+        noise=noise_in_words(next(iter(result.results.values()))),
         test=test,
         ranks=[] if test is None else test.to_frame().to_dict("records"),
         picture=picture,
-        rows=[(name, folder_name(str(name)), row.to_dict()) for name, row in result.losses.iterrows()],
-        best={name: _lowest_that_pays(row, result.results[str(name)]) for name, row in result.losses.iterrows()},
-        lambdas={name: f"{rows['price'].iloc[0]:.4g}" for name, rows in result.results.items()},
+        rows=[
+            (name, folder_name(str(name)), lam, row.to_dict(), _lowest_that_pays(row, result.results[str(name)], lam))
+            for (name, lam), row in result.losses_table().sort_index(level=0, sort_remaining=False).iterrows()
+        ],
         command=command,
         **provenance(),
     )
@@ -480,6 +489,7 @@ def _described(
         imputed=[m.title for m in comparison.methods if m.imputed],
         fitted=[m.title for m in comparison.methods if m.fitted],
         answer=answer_in_words(ranking),
+        noise=noise_in_words(results),
         ranking=ranking,
         table=None if ranking is None else headline_table(ranking),
         error_unit=_error_unit(comparison),
@@ -526,9 +536,9 @@ def _prerequisites(rules: Rules) -> list[str]:
     ]
 
 
-def _lowest_that_pays(losses: pd.Series, results: pd.DataFrame) -> float:
-    """The lowest loss on a data set; NaN where answering without acquiring anything has a lower one."""
-    ranking = rank_methods(results)
+def _lowest_that_pays(losses: pd.Series, results: pd.DataFrame, lam: float) -> float:
+    """The lowest loss on a data set at a lambda; NaN where answering without acquiring anything has a lower one."""
+    ranking = rank_methods(results, lam)
     without = None if ranking is None else ranking.without_acquiring
     return float("nan") if without is not None and without.figures["loss"] < losses.min() else losses.min()
 

@@ -1,5 +1,6 @@
 """Several data sets: each compared as alone, with a test of the ranks where there are three."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,10 +8,13 @@ import pandas as pd
 import pytest
 
 import fsgym
+from fsgym.cli.compare import _show_datasets
 from fsgym.comparison import cell as cells
 from fsgym.comparison import compare_datasets
+from fsgym.comparison.answer import elsewhere_in_words
 from fsgym.comparison.planned import ExecutionOptions, announce_time, duration_text, expected_time, seconds_of
 from fsgym.comparison.ranking import result_of
+from fsgym.comparison.report import write_datasets_report
 from fsgym.runner.run import progress_bar
 from fsgym.runner.time_left import Expectation, TimeLeft
 from support.comparisons import results_of, row_of
@@ -38,7 +42,7 @@ def test_each_data_set_resumes_what_was_compared_alone(tmp_path, monkeypatch):
     assert result.results["a b"].to_csv() == alone.to_csv()
     assert result.to_frame()["dataset"].unique().tolist() == ["a b", "c", "d"]
     assert result.losses.shape == (3, 2)
-    assert pd.read_csv(tmp_path / "losses.csv", index_col=0).shape == (3, 2)
+    assert pd.read_csv(tmp_path / "losses.csv", index_col=["dataset", "lam"]).shape == (3, 2)
     page = (tmp_path / "report.html").read_text()
     assert 'href="a_b/report.html"' in page
     assert result.answer[0] in page.replace("&#39;", "'")
@@ -67,6 +71,60 @@ def test_the_answer_names_the_methods_that_are_worse():
     assert first.startswith("Over 9 data sets, CART has the best mean rank, 1.00; Friedman's test finds a difference")
     assert "better than RCPI (datum-wise); LARS / lasso path does not differ from it" in second
     assert "Over 9 data sets" in result._repr_html_()
+
+
+def test_the_answer_says_its_lambda_and_which_method_is_best_at_the_others(tmp_path, capsys):
+    """CART, with more errors and fewer features than LARS, is the best where features are dear."""
+    tables = {
+        name: results_of(
+            *(row_of(m, s, error=e + 0.01 * s, n=n, dataset=name) for m, e, n in SORTS for s in range(3)),
+            reported=(0.01, 0.1, 0.2),
+            answer="LARS is best.",
+        )
+        for name in "abc"
+    }
+    result = result_of(tables)
+    assert result.answer[0].startswith("Over 3 data sets, LARS / lasso path has the best mean rank, 1.00")
+    said = elsewhere_in_words(result)
+    assert said == (
+        "This answer is for lambda 0.01; the best mean rank is that of CART at 0.1 (1.00, p = 0.25), CART at 0.2 "
+        "(1.00, p = 0.25)."
+    )
+    _show_datasets(result)
+    shown = " ".join(capsys.readouterr().out.split())
+    for words in (said, "Losses at lambda 0.01", "Noise: by a t test at 95 %", '"noise" says little'):
+        assert words in shown
+    losses = result.losses_table()
+    assert losses.loc[("a", 0.1)].to_dict() == pytest.approx({"lars": 0.11 + 0.5, "cart": 0.21 + 0.1})
+    assert len(losses) == 9
+    assert result.ranks_table().groupby("lam")["method"].first().to_dict() == {
+        "0.01": "lars",
+        "0.1": "cart",
+        "0.2": "cart",
+    }
+    write_datasets_report(result, "fsgym compare", tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert said in page
+    assert "only a difference above 5.0 of its standard deviations" in page
+    cells = re.findall(r"report.html.>a</a></td><td>([^<]+)</td>(.*?)</tr>", page)
+    assert [(lam, re.findall(r'class="best">([^<]+)', row)) for lam, row in cells] == [
+        ("0.01", ["0.160"]),
+        ("0.1", ["0.310"]),
+        ("0.2", ["0.410"]),
+    ]
+
+
+SORTS = (("lars", 0.1, 5.0), ("cart", 0.2, 1.0))
+
+
+def test_lambdas_that_differ_by_data_set_are_named():
+    tables = {
+        name: results_of(*(row_of(m, error=e, n=n, lam=lam) for m, e, n in SORTS), reported=(lam, 10 * lam))
+        for name, lam in (("a", 0.01), ("b", 0.02))
+    }
+    assert elsewhere_in_words(result_of(tables)) == (
+        "This answer is for lambda 0.01 (a), 0.02 (b); the best mean rank is that of CART at 0.1 (a), 0.2 (b) (1.00)."
+    )
 
 
 def test_why_there_is_no_test():
