@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fsgym.comparison.ranking import DatasetsResult, Ranking
     from fsgym.data.dataset import Dataset
 
+MAX_LAMBDAS = 3  # with a column in the table of differences from a method of the user
 MAX_NAMES = 40  # that are listed
 TABLE_WIDTH = 80  # columns into which a table fits
 UNLIMITED = 1000  # columns for the measure of a table
@@ -154,7 +155,7 @@ def compare(
 
     with warnings.catch_warnings(), figures_as(figures):
         warnings.simplefilter("ignore")  # failed fits are reported below
-        failed = compare_and_show([(loaded.dataset, given) for loaded, given, _ in tasks], compared, out, latex)
+        failed = compare_and_show([(loaded.dataset, given) for loaded, given, _ in tasks], compared, out, latex, own)
     if failed:
         say(failed)
         raise typer.Exit(1)
@@ -205,9 +206,16 @@ def load_own_methods(references: Sequence[str]) -> dict[str, Any]:
 
 
 def compare_and_show(
-    tasks: Sequence[tuple[Dataset, dict[str, Any]]], compared: Mapping[str, Any], out: Path | None, latex: bool = False
+    tasks: Sequence[tuple[Dataset, dict[str, Any]]],
+    compared: Mapping[str, Any],
+    out: Path | None,
+    latex: bool = False,
+    own: Iterable[str] = (),
 ) -> str:
-    """Compare on the data sets, each with its options of the rules, and print the results; what failed, or ""."""
+    """Compare on the data sets, each with its options of the rules, and print the results; what failed, or "".
+
+    Methods of the user's ``own`` have a table of their differences from each other method.
+    """
     from fsgym.comparison.ranking import folder_name
 
     if len(tasks) == 1:
@@ -215,6 +223,7 @@ def compare_and_show(
         folder = out or Path("fsgym-results", folder_name(dataset.name))
         results = fsgym.compare(dataset, out=folder, **compared, **given)
         show_comparison(results)
+        _show_differences({dataset.name: results}, own, folder)
         show(f"Report: {folder / 'report.html'}    Table: {folder / 'results.csv'}")
         if latex:
             _write_latex({dataset.name: results}, folder)
@@ -223,10 +232,49 @@ def compare_and_show(
     by_dataset = {dataset.name: given for dataset, given in tasks}
     result = fsgym.compare_datasets([dataset for dataset, _ in tasks], by_dataset=by_dataset, out=folder, **compared)
     _show_datasets(result)
+    _show_differences(result.results, own, folder)
     show(f"Report: {folder / 'report.html'}    Tables: {folder / 'losses.csv'}, {folder}/NAME/results.csv")
     if latex:
         _write_latex(result.results, folder)
     return _failures(result.to_frame())
+
+
+def _show_differences(results: Mapping[str, pd.DataFrame], own: Iterable[str], folder: Path) -> None:
+    """Print and write how each other method differs from each of the user's: by lambda, or by data set at the first."""
+    import pandas as pd
+    from rich.markup import escape
+
+    from fsgym.comparison.answer import difference_text
+    from fsgym.comparison.ranking import differences_from, method_titles, rank_methods
+    from fsgym.support.writing import write_whole
+
+    out, written = console(markup=True), []
+    for method in own:
+        found = {name: differences_from(table, method) for name, table in results.items()}
+        written += [table.assign(dataset=name) for name, table in found.items()]
+        cells: dict[str, dict[str, str]] = {}
+        for name, table in found.items():
+            if (ranking := rank_methods(results[name])) is None:
+                continue
+            lams = list(table["lam"].unique())[: MAX_LAMBDAS if len(results) == 1 else 1]
+            for row in table[table["lam"].isin(lams)].to_dict("records"):
+                column = name if len(results) > 1 else f"lambda {row['lam']:.4g}"
+                cells.setdefault(row["other"], {})[column] = difference_text(ranking, row)
+        columns = list(dict.fromkeys(column for row in cells.values() for column in row))
+        if not columns:
+            continue
+        shown = _table(f"Loss minus that of {escape(method)}", *map(escape, columns))
+        titles = {name: title for table in results.values() for name, title in method_titles(table).items()}
+        for other, row in cells.items():
+            shown.add_row(escape(titles[other]), *(row.get(column, "–") for column in columns))
+        out.print(shown, "")
+        out.print(
+            f"Above 0, {escape(method)} has the lower loss; p by the same test, not corrected for the number of "
+            "methods. differences.csv has them at every lambda, with intervals.",
+            style="dim",
+        )
+    if written:
+        write_whole(folder / "differences.csv", pd.concat(written).to_csv(index=False))
 
 
 def _write_latex(results: Mapping[str, pd.DataFrame], folder: Path) -> None:

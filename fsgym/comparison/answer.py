@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -174,6 +175,15 @@ def noise_in_words(results: pd.DataFrame) -> list[str]:
         f'noise, so that "noise" says little; with {MANY_SPLITS} splits, above {many:.1f}.'
     )
     return [test] if n >= ENOUGH_SPLITS else [test, caution]
+
+
+def difference_text(ranking: Ranking, row: Mapping[str, Any]) -> str:
+    """A difference of losses with the p-value of its test, else whether it is noise: "+0.034, p 0.012"."""
+    value, p = float(row["difference"]), float(row["difference_p"])
+    if math.isnan(value):
+        return "–"
+    text = f"{'+' if value >= 0 else '-'}{cost_text(ranking, abs(value))}"
+    return f"{text}, {row['verdict']}" if math.isnan(p) else f"{text}, p {p:.3f}" if p >= 0.001 else f"{text}, p <.001"
 
 
 def _reference_sentence(ranking: Ranking, best: RankedMethod) -> str:

@@ -113,7 +113,8 @@ def rank_table(
     if widths is not None:
         half, few = np.hypot(widths, widths[against]) / 2, table["verdict"] == "unknown"
         table.loc[few & (table["difference"] > half), "verdict"] = "higher"
-        table.loc[few & (table["difference"] <= half), "verdict"] = "noise"
+        table.loc[few & (table["difference"].abs() <= half), "verdict"] = "noise"
+        table.loc[few & (table["difference"] < -half), "verdict"] = "lower"
     table.insert(0, "rank", by.rank(method="min"))
     return table.sort_values("rank", kind="stable")
 

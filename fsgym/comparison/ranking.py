@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fsgym.comparison.compared import ComparedMethod
-from fsgym.comparison.noise import MIN_DATASETS, RankTest, mean_ranks, rank_test
+from fsgym.comparison.noise import DIFFERENCE, MIN_DATASETS, RankTest, mean_ranks, rank_test
 from fsgym.comparison.summary import (
     DIGITS_OF_BEST,
     chosen_at,
@@ -177,6 +177,28 @@ def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | N
     verdicts = rank_chosen(eligible, pd.Series({name: losses[name] for name in eligible}), best.method)["verdict"]
     verdicts = verdicts.replace("lower", "noise").drop(best.method)  # lower by rounding errors alone
     return ranking._replace(standings=tuple(s._replace(verdict=verdicts.get(s.method, "")) for s in standings))
+
+
+def differences_from(results: pd.DataFrame, method: str) -> pd.DataFrame:
+    """The loss of each other method minus that of one, at each lambda that is reported, by the test of ``rank_chosen``.
+
+    Returns
+    -------
+    DataFrame, columns lam, method, other, ``DIFFERENCE``
+        Without those that can never be the best; empty where ``method`` is one of them. Above 0, ``method`` has the
+        lower loss. The p-values are not corrected for their number.
+    """
+    tables = []
+    for lam in _reported(results):
+        ranking = rank_methods(results, lam)
+        standings = [] if ranking is None else [s for s in ranking.standings if s.eligible]
+        if method in [s.method for s in standings]:
+            means = pd.Series({s.method: s.figures["loss"] for s in standings})
+            table = rank_chosen({s.method: s.chosen for s in standings}, means, method).drop(index=method)
+            table = table[DIFFERENCE].rename_axis("other").reset_index()
+            tables.append(table.assign(lam=lam, method=method))
+    columns = ["lam", "method", "other", *DIFFERENCE]
+    return pd.concat(tables)[columns] if tables else pd.DataFrame(columns=columns)
 
 
 def method_titles(results: pd.DataFrame) -> dict[str, str]:

@@ -389,8 +389,12 @@ def test_methods_of_ones_own_and_several_data_sets(capsys, tmp_path, table, monk
     code, output, error = call(capsys, "compare", table, "other.csv", *quick)
     assert (code, error) == (0, "")
     assert "No rank test: it needs at least 3 data sets, got 2." in output
-    assert "best one" in output
+    assert "Loss minus that of best one" in output
     assert "mine.py" not in output
+    differences = pd.read_csv("fsgym-results/differences.csv")
+    assert differences[["dataset", "lam", "method", "other"]].to_numpy().tolist() == [
+        [name, 0.01, "best one", "cart"] for name in ("ward", "other")
+    ]
     results = pd.read_csv("fsgym-results/ward/results.csv")
     assert results.set_index("method").loc["best one", "n_features"] == 1
     assert os.path.exists("fsgym-results/report.html")

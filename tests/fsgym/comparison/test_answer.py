@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 import fsgym
-from fsgym.cli.compare import show_comparison
+from fsgym.cli.compare import _show_differences, show_comparison
 from fsgym.comparison.answer import answer_in_words, best_elsewhere
-from fsgym.comparison.ranking import rank_methods
+from fsgym.comparison.ranking import differences_from, rank_methods
 from fsgym.comparison.summary import summarise
 from support.comparisons import recalls, results_of, row_of
 
@@ -291,3 +293,34 @@ def test_results_read_again_give_the_same_answer(tmp_path):
     assert answer_in_words(rank_methods(again)) == answer_in_words(rank_methods(results))
     assert summarise(again).losses["lam"].unique().tolist() == [1.0]  # and not the default values
     assert json.loads(again["first"][0]) == {"age": 1.0}
+
+
+def test_a_method_of_ones_own_is_tested_against_each_other_one(tmp_path, capsys):
+    """Mine is neither the best nor the worst: the test of the best method says nothing of it and the others."""
+    rng = np.random.default_rng(0)
+    mine = rng.normal(0.3, 0.05, 5)
+    errors = {"cart": mine - rng.normal(0.1, 0.001, 5), "rcpi": mine + rng.normal(0.002, 0.02, 5), "lars": mine + 0.2}
+    rows = [row for name, own in {"mine": mine, **errors}.items() for row in splits_of(name, own)]
+    results = results_of(*rows, reported=(0.0, 0.1))
+    table = differences_from(results, "mine").set_index(["lam", "other"])
+    assert table.loc[0.0, "verdict"].to_dict() == {"cart": "lower", "rcpi": "noise", "lars": "higher"}
+    found, own = table.loc[(0.0, "rcpi")], errors["rcpi"] - mine
+    t = own.mean() / np.sqrt(own.var(ddof=1) * (1 / 5 + 1))  # as many test rows as training rows
+    assert found["difference"] == pytest.approx(own.mean())
+    assert found["difference_p"] == pytest.approx(2 * stats.t.sf(abs(t), 4))
+    _show_differences({"wine": results}, ["mine"], tmp_path)
+    shown = capsys.readouterr().out
+    assert "Loss minus that of mine" in shown
+    cells = {
+        line.split(" +")[0].split(" -")[0].strip(): re.findall(r"[+-][0-9.]+, p [<.0-9]+", line)
+        for line in shown.splitlines()
+    }
+    assert cells["CART"] == [f"{(errors['cart'] - mine).mean():.3f}, p <.001"] * 2
+    assert cells["RCPI (datum-wise)"] == [f"{own.mean():+.3f}, p {found['difference_p']:.3f}"] * 2
+    assert len(pd.read_csv(tmp_path / "differences.csv")) == 6
+
+
+def test_with_few_splits_a_lower_loss_than_that_of_ones_own_method_is_seen():
+    ends = {"loss_low": 0.19, "loss_high": 0.21}
+    rows = [row_of("mine", error=0.2, n=0.0, **ends), row_of("cart", error=0.1, n=0.0, **ends)]
+    assert differences_from(results_of(*rows), "mine")["verdict"].tolist() == ["lower"]
