@@ -59,7 +59,7 @@ def benchmark(
     oracle: Annotated[
         bool,
         typer.Option(
-            help="A line for the AACO-like oracle, which searches the training rows at every step and so takes most of "
+            help="A line for the AACO-like search, which searches the training rows at every step and so takes most of "
             "the time of a small suite."
         ),
     ] = True,

@@ -5,7 +5,8 @@ upper bound of the optimum; ``reference`` returns the lowest one that is known t
 
 - for ``Syn``, the optimum among the policies that acquire x11 first, by dynamic programming;
 - for the cubes, the greedy policy that acquires the feature with the largest expected information per price, and
-  answers as soon as one class is probable enough. ``CubeNM`` acquires the context first.
+  answers as soon as one class is probable enough. That of ``CubeNM`` acquires the context first, by rule: it says
+  nothing by itself, and so a greedy policy would never acquire it.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def bayes_error(generator: generators.SyntheticData, n_samples: int = 100_000, r
 def accuracies_within(
     generator: generators.NormalComponents, budgets: Iterable[float], n_samples: int = 50_000, random_state: int = 0
 ) -> list[float]:
-    """The accuracy of the greedy policy for a cube within each budget: a policy that does not stop by itself.
+    """The accuracy of the policy of ``reference`` for a cube within each budget, where it does not stop by itself.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def study_of(
     """The suite as a study: planned, stored, resumed and reported as every study.
 
     ``command`` is what the report names as the command that writes it. Only the first ``n_runs`` runs of each data set
-    are made; None for all of them. ``oracle`` says whether the AACO-like oracle has a line,
+    are made; None for all of them. ``oracle`` says whether the AACO-like search has a line,
     ``latex`` whether the main score is also written as a table for LaTeX.
     """
     return Study(

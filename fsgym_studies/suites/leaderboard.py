@@ -131,10 +131,13 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
     means = cells.groupby(["dataset", "method"], sort=False)["seconds"].mean().unstack("dataset", sort=False)
     caption = (
         "Processor seconds in one thread to train a method for all prices, with the choice of its settings, mean over "
-        "the splits; those of the oracle, with its search on the test rows. They differ from run to run."
+        f"the splits; those of the {ORACLE_TITLE}, with its search on the test rows. They differ from run to run."
     )
     frame = _as_text(means, 1).rename_axis(columns=None).reset_index()
     return Table("seconds", "Training time", caption, frame)
+
+
+UNKNOWN_LEAD = f"but whether this is more than noise is not known, which takes {MIN_PAIRS} runs or the rows of one"
 
 
 def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -> str:
@@ -149,6 +152,9 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -
     >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "CART", "loss", paired)
     'CART has the best mean rank of 2 methods by loss (1.00); mine is not distinguishable from it \
 (paired t tests over 3 realisations, 95 %).'
+    >>> standing(pd.Series({"CART": 1.5, "mine": 1.5}), "CART", "loss", paired)
+    'CART and mine have the best mean rank of 2 methods by loss (1.50); mine is not distinguishable from CART \
+(paired t tests over 3 realisations, 95 %).'
     """
     if focus not in ranks.index:
         return f"{focus} has no place: its scores are not complete."
@@ -157,27 +163,31 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -
         return f"{focus} is the only method that has a rank."
     title, among, test = scoring.SCORES[score].title, counted(len(ranks), "method"), paired.words
     title = title if title.isupper() else title.lower()
-    unknown = f"whether this is more than noise is not known, which takes {MIN_PAIRS} runs or the rows of one"
     verdicts = paired.verdicts(focus).reindex(ranks.index, fill_value="unknown")
     place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
     if place > 1:
         first = others.idxmin()
-        by = {"lower": f"ahead of it by more than noise ({test})", "unknown": f"but {unknown}"}
+        by = {"lower": f"ahead of it by more than noise ({test})", "unknown": UNKNOWN_LEAD}
         ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10 if place % 100 not in (11, 12, 13) else 0, "th")
         return (
             f"{focus} is {place}{ending} of {among} by {title} (mean rank {ranks[focus]:.2f}); the first is "
             f"{first} ({others.min():.2f}), {by.get(verdicts[first], f'ahead of it by no more than noise ({test})')}."
         )
-    close = [m for m in others.index if verdicts[m] != "higher" or others[m] < ranks[focus] + 1e-9]
+    level = [m for m in others.index if others[m] < ranks[focus] + 1e-9]
+    close = [m for m in others.index if verdicts[m] != "higher" or m in level]
     if not close:
         return (
             f"{focus} is 1st of {among} by {title} (mean rank {ranks[focus]:.2f}), ahead of each other by more than "
             f"noise ({test}); the next is {others.idxmin()} ({others.min():.2f})."
         )
-    best = f"{focus} has the best mean rank of {among} by {title} ({ranks[focus]:.2f})"
+    leaders = f"{listing([focus, *level[:-1]])} and {level[-1]} have" if level else f"{focus} has"
+    best = f"{leaders} the best mean rank of {among} by {title} ({ranks[focus]:.2f})"
     if "unknown" in verdicts[others.index].tolist():
-        return f"{best}; the next is {others.idxmin()} ({others.min():.2f}), but {unknown}."
-    return f"{best}; {listing(close)} {'is' if len(close) == 1 else 'are'} not distinguishable from it ({test})."
+        further = others.drop(index=level)
+        following = f"; the next is {further.idxmin()} ({further.min():.2f})" if len(further) else ""
+        return f"{best}{following}, {UNKNOWN_LEAD}."
+    of = focus if level else "it"
+    return f"{best}; {listing(close)} {'is' if len(close) == 1 else 'are'} not distinguishable from {of} ({test})."
 
 
 def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score) -> str:
@@ -186,7 +196,7 @@ def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scori
         if {title, first} <= set(means.index):
             own, other = (float(means.loc[name].mean()) for name in (first, title))
             name, digits = f"{title[:1].lower()}{title[1:]}", shown.digits
-            return f"Its {shown.title.lower()} is {own:.{digits}f}, that of the {name} {other:.{digits}f}."
+            return f"The {shown.title.lower()} of {first} is {own:.{digits}f}, that of the {name} {other:.{digits}f}."
     return ""
 
 
@@ -301,6 +311,7 @@ def conclusion_of(
         verdict = [
             standing(ranks, title, main, paired) for title in dict.fromkeys([best, *(methods.own or [methods.focus])])
         ]
+        verdict = [verdict[0], *(text.replace(f", {UNKNOWN_LEAD}", "") for text in verdict[1:])]  # it is said once
         verdict += [text] if len(verdict) < 2 and (text := gap_to_reference(suite, means, best, shown)) else []
     notes = [
         *verdict,
@@ -319,7 +330,8 @@ def conclusion_of(
     pictures = pictures_of(suite, scores, named, paired)
     stems = [x.stem for x in (*tables, *pictures)]
     tex = {main: main_latex(suite, scores, table, main, ranks, unranked)} if latex and len(ranks) else {}
-    return Conclusion(protocol, [], tables, pictures, notes, stems, files, verdict, tex)
+    top = [*verdict, suite.development] if verdict else []
+    return Conclusion(protocol, [], tables, pictures, notes, stems, files, top, tex)
 
 
 def main_latex(

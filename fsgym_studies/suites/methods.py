@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from agents.deep.algorithms import find_algorithm
 from fsgym.comparison.compared import ComparedMethod, compared_methods
 from fsgym.comparison.protocol import make_protocol
 from fsgym.data.dataset import Dataset
 from fsgym.methods import REFERENCES, find_method
 from fsgym.support.extras import EXTRAS, require
+from fsgym_studies.suites.scores import version_of_rows
 
 SLOW_METHODS = ("maskable_ppo",)  # run only if named
 BENCHMARK_METHODS = ("adaptive", "lattice", "mixture", "rcpi", "cegb", "panel", "stopping", "cart", "gdfs", "dime")
@@ -63,9 +65,14 @@ class SuiteMethods:
 
     @property
     def readings(self) -> list[str]:
-        """Sentences that say which reading of its paper a method is, where there are several."""
+        """Sentences that say which reading of its paper a method is, where there are several, and training steps."""
         methods = [find_method(name) for name in self.all_names]
-        return [f"{method.title}: {method.reading}." for method in methods if method.reading]
+        own = f"fsgym {version_of_rows()}"  # defaults differ by version
+        readings = [f"{m.title}: {m.reading.replace('this library', own)}." for m in methods if m.reading]
+        deep = [
+            (method.title, find_algorithm(method.preset["algorithm"])) for method in methods if method.extra == "rl"
+        ]
+        return readings + [f"{title}: {one.total_timesteps:,} training steps at each price." for title, one in deep]
 
     @property
     def versions(self) -> dict[str, str]:

@@ -101,6 +101,6 @@ class Suite:
     # ``scores.paired_scores``.
     runs_are: Literal["splits", "realisations", "seeds"] = "splits"
     methods: tuple[str, ...] = ()  # names of its default methods; () for those of ``methods.BENCHMARK_METHODS``
-    oracle: bool = True  # whether the AACO-like oracle can be afforded
+    oracle: bool = True  # whether the AACO-like search can be afforded
     # mapping quick -> processor seconds after which a cell is stopped; empty for none
     limits: Mapping[bool, float] = field(default_factory=dict)

@@ -11,6 +11,8 @@ import pytest
 from scipy import stats
 
 from fsgym.comparison.noise import paired_t, rank_test
+from fsgym.datasets import CubeNM
+from fsgym.evaluation.reference_policies import accuracies_within
 from fsgym.methods import find_method
 from fsgym.metrics import mean_interval
 from fsgym_studies.suites import SUITES, find_suite
@@ -202,6 +204,45 @@ def test_a_page_begins_with_the_first_and_whether_its_lead_is_noise(name):
     assert "noise" in first or "not distinguishable" in first
     assert (" 1st of " in verdict) <= ("ahead of each other by more than noise" in verdict)
     assert (PAGES / f"{name}_curve.png").exists()
+
+
+def test_the_list_of_suites_names_the_pages_whose_leader_may_be_noise():
+    text = PAGES.with_suffix(".md").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"It is not known for ([^:]*):", text)
+    assert set(re.findall(r"`([^`]+)`", listed)) == {name for name in SUITES if "is not known" in page_of(name)}
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_the_top_of_a_page_says_once_what_is_not_known_and_what_the_data_were_used_for(name):
+    verdict, ranks = page_of(name).splitlines()[3], tables_of(page_of(name))[""]["mean rank"]
+    assert verdict.count("not known") + verdict.count("not tested") <= 1
+    assert verdict.endswith(find_suite(name).development)
+    assert page_of(name).count(find_suite(name).development) == 1
+    leaders = ranks.index[pd.to_numeric(ranks, errors="coerce") == pd.to_numeric(ranks, errors="coerce").min()]
+    assert " and ".join(leaders) + (" have" if len(leaders) > 1 else " has") + " the best mean rank" in verdict
+    assert ("Learnt stopping" in ranks.index) != ("Learnt stopping, now a default method, was not run." in verdict)
+
+
+def test_the_reference_of_cube_nm_acquires_the_context_first_as_its_page_says():
+    """The context says nothing of the class, so that one acquisition leaves its accuracy at that of none."""
+    cube = CubeNM()
+    nothing, context, one_more = accuracies_within(cube, [0, 1, 2], n_samples=500)
+    assert nothing == context < one_more
+    data = cube.sample(50, 0)
+    known = np.arange(cube.n_features) < cube.n_contexts
+    np.testing.assert_allclose(cube.posterior(data.X, known), 1 / 8)
+    for page in (page_of("cube-nm"), find_suite("cube-nm").protocol(False)):
+        assert "it acquires the context first, by rule" in page
+    assert "context first" not in find_suite("cube").protocol(False)
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_says_how_long_a_deep_agent_was_trained_and_which_defaults_rcpi_had(name):
+    page = page_of(name)
+    assert (re.search(r"^\| MaskablePPO", page, re.MULTILINE) is not None) == ("training steps at each price" in page)
+    assert (re.search(r"^\| RCPI", page, re.MULTILINE) is not None) == (
+        "* RCPI (datum-wise): the defaults of fsgym " in page
+    )
 
 
 @pytest.mark.parametrize("name", list(SUITES))
