@@ -95,7 +95,10 @@ RowGroupsOption = Annotated[
     ),
 ]
 LatexOption = Annotated[
-    bool, typer.Option("--latex", help="Also write the losses as a table for LaTeX: ±, the best bold, noise marked.")
+    bool,
+    typer.Option(
+        "--latex", help="Also write the losses as tables for LaTeX: ±, the best bold, noise marked where it is tested."
+    ),
 ]
 FiguresOption = Annotated[
     str,

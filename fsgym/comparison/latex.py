@@ -5,14 +5,14 @@ They need the package ``booktabs``.
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import pandas as pd
 
-from fsgym.comparison.ranking import rank_methods
+from fsgym.comparison.answer import noise_in_words
+from fsgym.comparison.ranking import folder_name, rank_methods
 from fsgym.comparison.summary import lambdas_of
 
 SPECIAL = {
@@ -30,6 +30,9 @@ SPECIAL = {
     "–": "--",
 }
 NOISE_MARK = r"$^{\dagger}$"
+NO_SPREAD = (
+    "Without ±: it is 0, since all runs, or all rows of the one run, have this figure; of other rows it says little."
+)
 
 
 class Shown(NamedTuple):
@@ -52,16 +55,15 @@ def escaped(text: str) -> str:
     return re.sub("|".join(map(re.escape, SPECIAL)), lambda found: SPECIAL[found[0]], text)
 
 
-def latex_table(
-    columns: Mapping[tuple[str, str], Mapping[str, Shown]], caption: str, label: str, digits: int = 4
-) -> str:
+def latex_table(columns: Mapping[str, Mapping[str, Shown]], caption: str, label: str, digits: int = 4) -> str:
     r"""A table as LaTeX: a row for each method, a column for each figure.
+
+    The best of a column is bold, and each figure that is shown as the same number. A standard deviation that would be
+    shown as 0 is left out, which the caption says.
 
     Parameters
     ----------
-    columns : mapping (group, heading) -> method -> Shown
-        Columns of one group stand side by side below its name, such as that of a data set; "" for no group. A method
-        without a figure has a dash.
+    columns : mapping heading -> method -> Shown; a method without a figure has a dash
     caption : str
     label : str, the end of ``\label{tab:...}``
     digits : int, decimals
@@ -69,7 +71,7 @@ def latex_table(
     Examples
     --------
     >>> column = {"mine": Shown(0.1, 0.02, "best"), "CART": Shown(0.11, 0.03, "noise")}
-    >>> print(latex_table({("", "0.01"): column}, "Losses.", "wine", 2))
+    >>> print(latex_table({"0.01": column}, "Losses.", "wine", 2))
     \begin{table}
     \centering
     \caption{Losses.}
@@ -86,18 +88,13 @@ def latex_table(
     <BLANKLINE>
     """
     methods = dict.fromkeys(method for column in columns.values() for method in column)
-    groups = list(dict.fromkeys(group for group, _ in columns))
-    head = [f"method & {' & '.join(escaped(heading) for _, heading in columns)} \\\\"]
-    if any(groups):
-        sizes = [sum(group == own for own, _ in columns) for group in groups]
-        names = [rf"\multicolumn{{{n}}}{{c}}{{{escaped(group)}}}" for n, group in zip(sizes, groups)]
-        ends = [2 + sum(sizes[:k]) for k in range(len(sizes) + 1)]
-        rules = " ".join(rf"\cmidrule(lr){{{first}-{last - 1}}}" for first, last in itertools.pairwise(ends))
-        head = [f" & {' & '.join(names)} \\\\", rules, *head]
-    rows = [
-        f"{escaped(method)} & {' & '.join(_cell(column.get(method), digits) for column in columns.values())} \\\\"
-        for method in methods
-    ]
+    best = {
+        heading: {f"{s.mean:.{digits}f}" for s in column.values() if s.verdict == "best"}
+        for heading, column in columns.items()
+    }
+    cells = [[_cell(column.get(m), best[heading], digits) for heading, column in columns.items()] for m in methods]
+    if any(0 <= round(s.std, digits) <= 0 for column in columns.values() for s in column.values()):
+        caption += " " + NO_SPREAD
     lines = [
         r"\begin{table}",
         r"\centering",
@@ -105,9 +102,9 @@ def latex_table(
         rf"\label{{tab:{label}}}",
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
         r"\toprule",
-        *head,
+        f"method & {' & '.join(map(escaped, columns))} \\\\",
         r"\midrule",
-        *rows,
+        *(f"{escaped(method)} & {' & '.join(row)} \\\\" for method, row in zip(methods, cells, strict=True)),
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",
@@ -115,39 +112,51 @@ def latex_table(
     return "\n".join(lines) + "\n"
 
 
-def _cell(shown: Shown | None, digits: int) -> str:
+def _cell(shown: Shown | None, best: Collection[str], digits: int) -> str:
     if shown is None or shown.mean != shown.mean:
         return "--"
     mean = f"{shown.mean:.{digits}f}"
-    mean = rf"\textbf{{{mean}}}" if shown.verdict == "best" else mean
-    spread = "" if shown.std != shown.std else rf" $\pm$ {shown.std:.{digits}f}"
+    mean = rf"\textbf{{{mean}}}" if mean in best else mean
+    spread = rf" $\pm$ {shown.std:.{digits}f}" if round(shown.std, digits) > 0 else ""
     return f"{mean}{spread}{NOISE_MARK if shown.verdict == 'noise' else ''}"
 
 
 def losses_latex(results: Mapping[str, pd.DataFrame]) -> str:
-    """The losses that ``compare`` returned for each data set, at each lambda that it reports, as LaTeX.
+    """The losses that ``compare`` returned, at each lambda that it reports, as LaTeX: a table for each data set.
 
-    The best method of a column is bold, and those that do not differ from it by more than noise, by the test of
-    ``compare``, have a dagger; where the test is not possible, nothing is marked.
+    What does not differ from the best of a column by more than noise, by the test of ``compare``, has a dagger; where
+    the test is not possible, nothing is marked. The caption names the test.
     """
-    columns, n_splits = {}, 0
+    tables = []
     for name, table in results.items():
-        for lam in table.attrs.get("reported") or lambdas_of(table):
-            ranking = rank_methods(table, lam)
-            if ranking is None:
-                continue
-            n_splits, best = max(n_splits, ranking.splits), ranking.best
-            columns[name if len(results) > 1 else "", f"{lam:.4g}"] = {
+        rankings = [rank_methods(table, lam) for lam in table.attrs.get("reported") or lambdas_of(table)]
+        columns = {
+            f"{ranking.lam:.4g}": {
                 s.title: Shown(
                     s.figures["loss"],
                     s.figures["loss_std"] if ranking.splits > 1 else float("nan"),
-                    "best" if best is not None and s.method == best.method else s.verdict,
+                    "best" if ranking.best is not None and s.method == ranking.best.method else s.verdict,
                 )
                 for s in ranking.standings
             }
-    spread = f" (mean ± standard deviation over {n_splits} splits)" if n_splits > 1 else ""
-    caption = (
-        f"Loss on the test rows{spread}, by lambda. Bold: the best of a column; a dagger: not distinguishable from it "
-        "at 95 %."
+            for ranking in rankings
+            if ranking is not None
+        }
+        label = "losses" if len(results) == 1 else f"losses-{folder_name(name)}"
+        tables.append(latex_table(columns, _caption(name, table), label))
+    return "\n".join(tables)
+
+
+def _caption(name: str, table: pd.DataFrame) -> str:
+    n, share = table["split"].nunique(), (table["n_train"] / (table["n_train"] + table["n_test"])).mean()
+    ranking = rank_methods(table)
+    has_prices = ranking is not None and ranking.has_prices
+    thing = "feature" if table.attrs.get("counted", "n_features") == "n_features" else "acquisition"
+    unit = "in the unit of the prices given" if has_prices else f"1 for each {thing}"
+    spread = f", mean ± standard deviation over {n} splits" if n > 1 else ""
+    return (
+        f"Loss on the test rows of {name}{spread}: cost of errors plus lambda times the price, {unit}; a column for "
+        f"each lambda; {100 * share:.0f} % of the rows for training. Bold: the best of a column. A dagger: its "
+        f"difference from the best is noise. {' '.join(noise_in_words(table))} The tests are not corrected for the "
+        "number of methods and columns."
     )
-    return latex_table(columns, caption, "losses")

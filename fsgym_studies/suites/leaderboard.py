@@ -9,6 +9,7 @@ import pandas as pd
 
 from fsgym.comparison.latex import Shown, latex_table
 from fsgym.comparison.noise import MIN_PAIRS
+from fsgym.comparison.ranking import folder_name
 from fsgym.comparison.report import Picture, provenance
 from fsgym.methods import CONSTANT, find_method
 from fsgym.text.messages import listing
@@ -337,36 +338,47 @@ def conclusion_of(
 def main_latex(
     suite: Suite, scores: pd.DataFrame, table: pd.DataFrame, main: str, ranks: pd.Series, unranked: Sequence[str]
 ) -> str:
-    """The main score by data set and price as LaTeX: ±, the best ranked method of a column bold, noise marked.
+    """The main score by price as LaTeX, a table for each data set: ±, the best ranked method bold, noise marked.
 
     A column is tested as ``paired_scores`` tests splits or realisations of one data set. What is stored of test rows
-    are means over the prices, so that seeds on one division, and fewer than three runs, have no test by column.
+    are means over the prices, so that seeds on one division, and fewer than three runs, have no test by column, which
+    the caption says.
     """
     shown, means = scoring.SCORES[main], scoring.means_by_place(scores, main)
-    spread = scoring.spreads(scores, main, "both")[0]
-    columns, words = {}, set()
-    for place in means.columns:
-        dataset, at = place
-        own = scores[(scores["dataset"] == dataset) & (scores["at"] == at)]
-        by_rank = means.loc[list(ranks.index), place] * (-1.0 if shown.more_is_better else 1.0)
-        best = str(by_rank.idxmin())
-        verdicts = pd.Series(dtype=object)
-        if suite.runs_are != "seeds" and own["split"].nunique() >= MIN_PAIRS:
-            cells = table[table["dataset"] == dataset]
-            paired = scoring.paired_scores(own, cells, main, suite.runs_are, list(ranks.index))
-            verdicts = paired.verdicts(best)
-            words.add(paired.words)
-        columns[str(dataset) if means.columns.get_level_values(0).nunique() > 1 else "", str(at)] = {
-            m: Shown(
-                float(means.loc[m, place]),
-                float(spread[f"{dataset} {at}".strip()].get(m, np.nan)),
-                "best" if m == best else str(verdicts.get(m, "")),
-            )
-            for m in [*ranks.index, *(m for m in unranked if m in means.index)]
-        }
-    tested = f" A dagger: not distinguishable from it ({'; '.join(sorted(words))})." if words else ""
-    caption = f"{shown.title} on {suite.title}, mean ± {_spread_in_words(scores)}. Bold: the best of a column.{tested}"
-    return latex_table(columns, caption, suite.name, shown.digits)
+    spread, tables = scoring.spreads(scores, main, "both")[0], []
+    datasets = list(dict.fromkeys(dataset for dataset, _ in means.columns))
+    for dataset in datasets:
+        columns, words = {}, ""
+        for at in (at for own, at in means.columns if own == dataset):
+            own = scores[(scores["dataset"] == dataset) & (scores["at"] == at)]
+            figures = means[dataset, at]
+            best = str((figures.loc[list(ranks.index)] * (-1.0 if shown.more_is_better else 1.0)).idxmin())
+            verdicts = pd.Series(dtype=object)
+            if suite.runs_are != "seeds" and own["split"].nunique() >= MIN_PAIRS:
+                cells = table[table["dataset"] == dataset]
+                paired = scoring.paired_scores(own, cells, main, suite.runs_are, list(ranks.index))
+                verdicts, words = paired.verdicts(best), paired.words
+            columns[str(at)] = {
+                m: Shown(
+                    float(figures[m]),
+                    float(spread[f"{dataset} {at}".strip()].get(m, np.nan)),
+                    "best" if m == best else str(verdicts.get(m, "")),
+                )
+                for m in [*ranks.index, *(m for m in unranked if m in means.index)]
+            }
+        where = f"{suite.title}, {dataset}" if len(datasets) > 1 else suite.title
+        tested = f"A dagger: not distinguishable from it ({words}; not corrected for the number of columns)."
+        untested = (
+            f"No dagger: a test of a column takes {MIN_PAIRS} splits or realisations of the data, which these figures "
+            "have not."
+        )
+        caption = (
+            f"{shown.title} on {where}, mean ± {_spread_in_words(scores)}, by {suite.price_in_words}. Bold: the best "
+            f"of a column. {tested if words else untested}"
+        )
+        label = f"{suite.name}-{folder_name(str(dataset))}" if len(datasets) > 1 else suite.name
+        tables.append(latex_table(columns, caption, label, shown.digits))
+    return "\n".join(tables)
 
 
 def _spread_in_words(scores: pd.DataFrame) -> str:

@@ -446,7 +446,9 @@ def test_the_standings_have_differences_from_the_first_with_intervals(folder):
 def test_the_page_begins_with_its_verdict_and_its_details_are_closed(folder):
     _, title, _, verdict, _, picture, _, *rest = (folder / "doc.md").read_text().splitlines()
     assert (title, picture.endswith("(tiny_curve.png)")) == ("# Two bits", True)
-    assert verdict.startswith("These are the rows of a quick run, for a first look. RCPI (datum-wise) and CART have the")
+    assert verdict.startswith(
+        "These are the rows of a quick run, for a first look. RCPI (datum-wise) and CART have the"
+    )
     assert (folder / "tiny_curve.png").exists()
     page = "\n".join(rest)
     assert page.index("<details>") > page.index("(noise)")
@@ -469,5 +471,7 @@ def test_the_main_table_is_written_for_latex_and_the_picture_as_pdf(capsys, fold
     assert r"method & 0.05 & 0.6 \\" in text
     assert r"CART & \textbf{0.2500}" in text or r"RCPI (datum-wise) & \textbf{0.2500}" in text
     assert "standard error over the test rows" in text
+    assert "No dagger: a test of a column takes 3 splits or realisations" in text
+    assert "dagger}" not in text
     assert (again / "curve.pdf").read_bytes().startswith(b"%PDF")
     assert not (folder / "loss.tex").exists()
