@@ -80,10 +80,17 @@ def _import(name: str) -> ModuleType:
         raise ValueError(f"{name} cannot be imported: {error_with_line(error)}") from error
 
 
+_run: dict[Path, tuple[bytes, ModuleType]] = {}  # files that were run: their content, and the module
+
+
 def _run_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise ValueError(f"there is no file {path}; its factory cannot be loaded")
-    name = f"{FILE_MODULE}{path.stem}"
+    name, place, source = f"{FILE_MODULE}{path.stem}", path.resolve(), path.read_bytes()
+    known, module = _run.get(place, (b"", None))
+    if module is not None and known == source:  # several functions of one file are of one module
+        sys.modules[name] = module
+        return module
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:  # cannot happen for a name that ends with .py
         raise ValueError(f"{path} cannot be read as a module")
@@ -91,8 +98,9 @@ def _run_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     try:
         # Always from the source: functions read from bytecode have other pickles, so their fits would not be resumed.
-        exec(compile(path.read_bytes(), str(spec.origin), "exec"), vars(module))
+        exec(compile(source, str(spec.origin), "exec"), vars(module))
     except Exception as error:
         del sys.modules[name]
         raise ValueError(f"{path} cannot be run: {error_with_line(error)}") from error
+    _run[place] = source, module
     return module

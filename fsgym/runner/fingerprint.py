@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Mapping
-from contextlib import suppress
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -72,9 +73,27 @@ def _class_form(cls: type) -> dict[str, str]:
     return form
 
 
+@contextmanager
+def _modules_by_name() -> Iterator[None]:
+    """Modules of the user are pickled by their names, as those of packages; ``local_code`` identifies their content.
+
+    By value, as they are sent to other processes, the pickle of the same code differs in each process: sets have
+    another order, and cloudpickle draws an id for each class.
+    """
+    by_value = [sys.modules[name] for name in cloudpickle.list_registry_pickle_by_value() if name in sys.modules]
+    for module in by_value:
+        cloudpickle.unregister_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in by_value:
+            cloudpickle.register_pickle_by_value(module)
+
+
 def _pickle_form(value: Any) -> dict[str, str]:
     try:
-        content = cloudpickle.dumps(value)
+        with _modules_by_name():
+            content = cloudpickle.dumps(value)
     except Exception as error:
         raise TypeError(
             f"{type(value).__name__} must be picklable to be sent to a process: {one_line(error)}"

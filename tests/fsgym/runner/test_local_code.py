@@ -1,6 +1,7 @@
 """A stored result of own code is not used after a module of the user changed on which it depends."""
 
 import importlib
+import pickle
 import subprocess
 import sys
 from itertools import count
@@ -139,3 +140,30 @@ def test_an_error_of_code_that_was_sent_names_its_function(tmp_path, monkeypatch
     with pytest.raises(KeyError) as caught:
         namespace["train"](None)
     assert error_with_line(caught.value) == "KeyError: 1 (function train, line 2)"
+
+
+OWN_CLASS = """
+    class Policy:
+        def __call__(self, observations, masks): return observations
+    def train(env): return Policy()
+    def other(env): return Policy() if "a" in {"a", "b"} else None
+"""
+
+
+def test_an_unchanged_file_is_the_same_in_each_process_also_with_a_class(tmp_path):
+    """cloudpickle draws an id for each class that it pickles by value, and sets have another order."""
+    own = tmp_path / "own_class.py"
+    own.write_text(dedent(OWN_CLASS))
+    script = (
+        "from fsgym.comparison.policies import load_method; from fsgym.runner.fingerprint import fingerprint; "
+        f"print([fingerprint(load_method({str(own)!r} + end)) for end in (':train', ':other')])"
+    )
+    seen = [subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True) for _ in "ab"]
+    assert seen[0].stdout == seen[1].stdout
+    train, other = (load_method(f"{own}:{name}") for name in ("train", "other"))
+    assert train.__globals__ is other.__globals__  # one module, whose functions other processes find by its name
+    before = fingerprint(train)
+    assert pickle.loads(cloudpickle.dumps(train))(None)(3, None) == 3
+    own.write_text(dedent(OWN_CLASS).replace("return observations", "return masks"))
+    code_of._digest.cache_clear()
+    assert fingerprint(load_method(f"{own}:train")) != before
