@@ -274,7 +274,8 @@ def _show_differences(results: Mapping[str, pd.DataFrame], own: Iterable[str], f
             style="dim",
         )
     if written:
-        write_whole(folder / "differences.csv", pd.concat(written).to_csv(index=False))
+        table = pd.concat(written).set_index("dataset")
+        write_whole(folder / "differences.csv", table.to_csv())
 
 
 def _write_latex(results: Mapping[str, pd.DataFrame], folder: Path) -> None:
