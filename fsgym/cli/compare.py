@@ -365,9 +365,10 @@ def _how_to_train(ranking: Ranking) -> list[str]:
     if best is None or method is None or method.kind:
         return []
     is_number = "absolute_error" in best.chosen and best.chosen["absolute_error"].notna().any()
-    module, _, name = (method.regressor if is_number and method.regressor else method.estimator).partition(":")
+    estimator = method.regressor if is_number and method.regressor else method.estimator
+    by = estimator.replace(":", ".") if isinstance(estimator, str) else f"{estimator.__module__}.{estimator.__name__}"
     settings = best.chosen["params"].iloc[0]
-    return [f"fsgym train has only agents; {best.title} is trained in Python, by {module}.{name} with {settings}."]
+    return [f"fsgym train has only agents; {best.title} is trained in Python, by {by} with {settings}."]
 
 
 def _choice_within(ranking: Ranking) -> str:
