@@ -192,9 +192,11 @@ def _warn_of_codes(data: str, dataset: Dataset, reading: Reading) -> None:
 
 def _find_agent(agent: str) -> Method:
     if agent not in agent_names() and not (agent in method_names() and find_method(agent).kind):
-        raise ValueError(
-            f"--agent must be one of {', '.join(agent_names())}, got {brief(agent)}{did_you_mean(agent, agent_names())}"
-        )
+        remedy = did_you_mean(agent, agent_names())
+        if agent in method_names():  # of which there are no model files
+            cls = load_class(find_method(agent))
+            remedy = f": train {agent} in Python, by {cls.__module__}.{cls.__name__}, and store it with joblib.dump"
+        raise ValueError(f"--agent must be one of {', '.join(agent_names())}, got {brief(agent)}{remedy}")
     return find_method(agent)
 
 

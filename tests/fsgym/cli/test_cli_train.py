@@ -142,7 +142,8 @@ def test_errors_are_one_sentence(capsys, tmp_path):
         (("train", "wine", "-o", path, "--agent", "dqm"), "did you mean 'dqn'"),
         (
             ("train", "wine", "-o", path, "--agent", "cart"),
-            "one of adaptive, lattice, mixture, network, rcpi, rcpi_printed, maskable_ppo, dqn, gdfs, dime, got 'cart'",
+            "one of adaptive, lattice, mixture, network, rcpi, rcpi_printed, maskable_ppo, dqn, gdfs, dime, got "
+            "'cart': train cart in Python, by baselines.cart.CARTClassifier, and store it with joblib.dump",
         ),
         (
             ("train", "wine", "-o", path, "--agent", "lattice", "--steps", 9),
