@@ -274,7 +274,7 @@ def show_comparison(results: pd.DataFrame) -> None:
     """Print a comparison: the answer, then tables that fit into 80 columns unless names are long."""
     from rich.markup import escape
 
-    from fsgym.comparison.answer import FROM_BEST, answer_in_words, best_elsewhere
+    from fsgym.comparison.answer import FROM_BEST, INTERVAL, answer_in_words, best_elsewhere, price_caution
     from fsgym.comparison.ranking import rank_methods
     from fsgym.comparison.summary import summarise
 
@@ -283,12 +283,14 @@ def show_comparison(results: pd.DataFrame) -> None:
         return
     out = console(markup=True)
     first, *others = answer_in_words(ranking)
-    _print_answer(out, first, " ".join(others), best_elsewhere(results))
+    _print_answer(out, first, price_caution(results), " ".join(others), best_elsewhere(results))
     if results.attrs.get("error_costs"):
         out.print(f"Error costs: {escape(results.attrs['error_costs'])}.", end="\n\n")
     table = _headline(ranking)
     width = out.measure(table, options=out.options.update(width=UNLIMITED)).maximum
-    out.print(table if width <= min(out.width, TABLE_WIDTH) else _headline(ranking, FROM_BEST), "")
+    says_noise = any(s.verdict not in ("", "unknown") for s in ranking.standings)
+    left_out = INTERVAL if ranking.has_error_costs and says_noise else FROM_BEST
+    out.print(table if width <= min(out.width, TABLE_WIDTH) else _headline(ranking, left_out), "")
     names = {s.method: escape(s.title) for s in ranking.standings if not s.reference}
     within = summarise(results).within
     within = within[within["method"].isin(within.dropna(subset=["accuracy"])["method"]) & within["method"].isin(names)]

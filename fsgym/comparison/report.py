@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from fsgym.comparison import figures
-from fsgym.comparison.answer import answer_in_words, headline_table, losses_table
+from fsgym.comparison.answer import answer_in_words, headline_table, losses_table, price_caution
 from fsgym.comparison.examples import case_of, with_units
 from fsgym.comparison.figures import draw, method_styles, tradeoff, tradeoff_axes
 from fsgym.comparison.planned import Comparison, Outcome
@@ -479,7 +479,7 @@ def _described(
         titles=method_titles(results),
         imputed=[m.title for m in comparison.methods if m.imputed],
         fitted=[m.title for m in comparison.methods if m.fitted],
-        answer=answer_in_words(ranking),
+        answer=[*answer_in_words(ranking), *filter(None, [price_caution(results)])],
         ranking=ranking,
         table=None if ranking is None else headline_table(ranking),
         error_unit=_error_unit(comparison),

@@ -10,11 +10,12 @@ from scipy import stats
 
 import fsgym
 from fsgym.cli.compare import show_comparison
-from fsgym.comparison.answer import answer_in_words, best_elsewhere
+from fsgym.comparison.answer import answer_in_words, best_elsewhere, price_caution
 from fsgym.comparison.ranking import rank_methods
 from fsgym.comparison.summary import summarise
 from support.comparisons import recalls, results_of, row_of
 
+METHODS_OF_TEST = ("lattice", "cart", "lars", "mrmr", "lufe")
 LOW_HIGH = {"loss_low": 0.1, "loss_high": 0.2}
 
 
@@ -110,6 +111,7 @@ def test_a_reference_point_that_is_best_says_that_acquiring_does_not_pay():
     all_of_it = row_of("everything", error=1.0, spent=2.0, lam=1.0)
     text = answer(method, fixed, constant, all_of_it)
     assert text.startswith("Acquiring everything costs least, 3.00 per case: 2.00 for prices, 1.00 for errors: no sel")
+    assert " The best method, Lattice policy iteration, costs 29.80." in text
     # A method that acquires nothing is no better than the reference point.
     lazy = answer(row_of("cart", n=0.0, error=0.3), row_of("constant", n=0.0, error=0.3), row_of("lattice", error=0.4))
     assert lazy.startswith("At 0.01 a feature, answering without acquiring anything has the lowest loss (0.300, 70.0 %")
@@ -214,6 +216,25 @@ def test_the_best_method_at_each_other_lambda_follows_the_answer(capsys):
     assert best_elsewhere(results_of(*rows)) == ""
 
 
+def test_that_acquiring_nothing_is_within_noise_is_said_first():
+    rows = [row_of(name, error=0.1 + k / 1000, n=0.5) | LOW_HIGH for k, name in enumerate(METHODS_OF_TEST)]
+    text = answer(*rows, row_of("constant", error=0.12, n=0.0) | LOW_HIGH)
+    others = f"CART and {len(METHODS_OF_TEST) - 2} others"
+    assert f"The differences from nothing acquired, {others} are within the noise of the test rows." in text
+
+
+def test_prices_that_hardly_count_beside_error_costs_are_said(capsys):
+    rows = patient_rows()
+    cheap = [row | {"price": 0.01} for row in rows]
+    sentence = "At lambda 0.01 a price of 100 counts as 1 beside the error costs: if both are in one unit, pass lam=1."
+    assert price_caution(results_of(*cheap)) == sentence
+    show_comparison(results_of(*cheap))
+    assert sentence in " ".join(capsys.readouterr().out.split())
+    assert price_caution(results_of(*cheap, reported=(0.01, 1.0))) == ""
+    assert price_caution(results_of(*rows)) == ""
+    assert price_caution(results_of(row_of("cart", spent=12.5), row_of("lattice", error=0.5))) == ""  # no error costs
+
+
 def test_few_splits_use_the_intervals_of_the_test_rows():
     best, near, far = (splits_of(name, [loss]) for name, loss in (("lattice", 0.15), ("cart", 0.2), ("lars", 0.4)))
     assert "With one split it is unknown" in answer(*best, *near)
@@ -265,6 +286,13 @@ def test_the_terminal_fits_80_columns_and_folds_the_settings_away(capsys):
     assert max(map(len, table.rstrip().splitlines())) <= 80
     assert table.index("Lattice") < table.index("mRMR") < table.index("nothing acq") < table.index("everything acq")
     assert "26.1–33.9" in table
+    wide = [row | {"loss_low": 1026.1, "loss_high": 1033.9} for row in patient_rows()]
+    wide += [row_of("cart", error=29.0, spent=2.0, accuracy=0.9, lam=1.0, loss_low=1020.0, loss_high=1034.0)]
+    show_comparison(results_of(*wide, error_costs="a missed acs costs 1000"))
+    narrow = capsys.readouterr().out
+    narrow = narrow[narrow.index("Methods at lambda") : narrow.index("Cost per case:")]
+    assert "interval" not in narrow  # rather than the verdicts
+    assert "noise" in next(line for line in narrow.splitlines() if line.startswith("CART"))
     assert "93 %" in table
     assert "at most k" not in text
     assert "results.csv" in text
