@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 
-from fsgym.comparison.examples import examples_of_rows, finite_or_none, first_columns, record_of
+from fsgym.comparison.examples import explanation_of, finite_or_none, first_columns
 from fsgym.comparison.splits import OfficialSplit, Split, SplitParts
 from fsgym.data.dataset import Dataset
 from fsgym.data.targets import Bins
@@ -100,9 +100,8 @@ def run_cell(
     Returns
     -------
     dict with ``cells``, for each setting a dict of JSON values: ``row``, figures by name; ``histogram`` and ``usage``
-    of ``acquisition_figures``; ``reliability``, the lines of ``Evaluation.reliability``; ``examples``, a few test rows
-    with their acquisitions in order; and ``played`` and ``chart`` of ``record_of``. The last three only if the cell is
-    ``explained`` and its method has an order; a chart only of the settings that are ``charted``.
+    of ``acquisition_figures``; ``reliability``, the lines of ``Evaluation.reliability``; and those of
+    ``explanation_of``, only if the cell is ``explained`` and its method has an order, the chart only where ``charted``.
 
     Code of the user runs in a process apart, without labels of test rows: see ``runs_apart``.
     """
@@ -193,10 +192,6 @@ def _cells(
     return cells
 
 
-def _explanation(model: Any, result: Evaluation, test: Dataset, charted: bool) -> dict[str, Any]:
-    return {"examples": examples_of_rows(result, test, model), **record_of(result, model, test, charted)}
-
-
 def _trained_here(
     fit: Callable[[Dataset], Sequence[Any]],
     parts: SplitParts,
@@ -210,7 +205,7 @@ def _trained_here(
     trained = []
     settings = _played(fit, parts, shown, lambda model, rows: evaluate(model, rows, rules=rules))
     for model, validated, tested, refit in settings:
-        explain = partial(_explanation, model, tested, parts.test)
+        explain = partial(explanation_of, tested, model, parts.test)
         trained.append(Trained(validated, tested, refit, _price_of_promise(model, tested, rules), explain))
     return trained, None
 
@@ -280,7 +275,7 @@ def _trained_apart(subject: str, parts: SplitParts, given: Mapping[str, Any]) ->
             _judged({n: arrays[f"{k} {part} {n}"] for n in names}, bins, labelled, rules)
             for part, (names, bins), labelled in zip(PLAYED, value["played"][k], rows, strict=True)
         )
-        explain = partial(_explanation, None, tested, parts.test)
+        explain = partial(explanation_of, tested, None, parts.test)
         if tells:
             explain = partial(_explained_apart, subject, k, tested, parts.test)
         trained.append(Trained(validated, tested, refit, promise, explain))
@@ -337,7 +332,7 @@ def explain_apart(
     *, number: int, result: Evaluation, test: Dataset, charted: bool, **_: Any
 ) -> tuple[dict[str, Any], dict]:
     """``examples``, ``played`` and ``chart`` of a model that ``play_apart`` has fitted."""
-    return _explanation(_models[number], result, test, charted), {}
+    return explanation_of(result, _models[number], test, charted), {}
 
 
 def _test_figures(result: Evaluation, train: Dataset) -> dict[str, Any]:
