@@ -144,6 +144,34 @@ def test_policies_trained_on_test_rows_are_never_the_best(seen, flag, clause):
     assert f"Mine is not ranked: its loss is 0.020, but {clause}." in " ".join(answer_in_words(ranking))
 
 
+BROKEN = {"admissible": 0.0}
+FAILED = row_of("lars") | {"error": "ValueError: no"}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [row_of("cart"), row_of("constant", n=0.0), row_of("everything", error=0.05, **BROKEN)],
+        [row_of("cart", **BROKEN), row_of("everything", **BROKEN), FAILED],
+        [row_of("everything"), row_of("cart"), row_of("mine", error=0.0, seen=np.nan), FAILED],
+        [row_of(name, k, error=e, **LOW_HIGH) for name, e in (("cart", 0.2), ("lars", 0.3)) for k in range(2)],
+    ],
+    ids=["a reference point that breaks the rules", "none can be best", "a tie, and one unknown", "two splits"],
+)
+def test_the_losses_of_a_summary_are_those_of_the_ranking(rows):
+    results = results_of(*rows)
+    for lam in (0.01, 0.1):
+        ranking, table = rank_methods(results, lam), summarise(results, lam=[lam]).losses.set_index("method")
+        assert set(table.index) == {s.method for s in ranking.standings}
+        for standing in ranking.standings:
+            figures = table.loc[standing.method]
+            same = [name for name in table.columns if name in standing.figures]
+            assert figures[same].tolist() == pytest.approx([standing.figures[name] for name in same], nan_ok=True)
+            assert (figures["difference"] > 0) >= (standing.verdict == "higher")
+        if ranking.best is not None:
+            assert set(table["lowest"]) == {ranking.best.method}
+
+
 def splits_of(method, losses, **more):
     return [row_of(method, split, error=loss, n=0.5, lam=0.0, **more) for split, loss in enumerate(losses)]
 
