@@ -92,7 +92,7 @@ class Arrangement:
         acquired[:, self.features] = done.acquired
         return replace(done, order=order, acquired=acquired)
 
-    def states(
+    def to_policy(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]
     ) -> tuple[NDArray[np.bool_], NDArray[np.float32], NDArray[np.bool_]]:
         """States of the user, with values of any float type, in the order of the policy."""
@@ -110,7 +110,7 @@ class Arrangement:
         J = len(self.acquisitions)
         return np.where((actions < 0) | (actions >= J), actions, self.acquisitions[np.clip(actions, 0, J - 1)])
 
-    def advice(self, advice: Advice) -> Advice:
+    def to_user(self, advice: Advice) -> Advice:
         """Advice of the policy in the order of the user."""
         if self.is_identity:
             return advice

@@ -160,11 +160,11 @@ class AskingAgent(AskingMixin):
         legal: NDArray[np.bool_],
         missing: NDArray[np.bool_] | None = None,
     ) -> Advice:
-        states = self.arrangement_.states(acquired, values, legal)
+        states = self.arrangement_.to_policy(acquired, values, legal)
         if missing is None:
-            return self.arrangement_.advice(self.policy_.advise(*states))
+            return self.arrangement_.to_user(self.policy_.advise(*states))
         policy: Any = self.policy_
-        return self.arrangement_.advice(policy.advise(*states, missing=missing[:, self.arrangement_.features]))
+        return self.arrangement_.to_user(policy.advise(*states, missing=missing[:, self.arrangement_.features]))
 
     def walk_order(self) -> WalkOrder:
         return WalkOrder(self.policy_.rules, self.arrangement_.features, self.arrangement_.acquisitions)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 POLICY_FORMAT = "fsgym-policy-2"
 NEWER_FORMAT = (
-    "fsgym-policy-3"  # with a rule, temperatures, referral or prices by case, which interpreters must not ignore
+    "fsgym-policy-3"  # with a rule, temperatures, referral, prices by case or what comes first, not to be ignored
 )
 WHOLE_NUMBERS = ("uint8", "int16", "int32")
 EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
@@ -47,7 +47,9 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
         rule, acting = {"rule": _rule_as_json(acting.promise, is_promised=not len(policy.telling))}, acting.policy
     arrangement, rules = labels.arrangement, acting.rules
     Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
+    policies = _policies_as_json(acting)
     is_newer = rule or acting.is_tempered or rules.refer_cost is not None or rules.costs_by_case
+    is_newer = is_newer or "known" in policies["arrays"]
     return {
         "format": NEWER_FORMAT if is_newer else POLICY_FORMAT,
         "digest": digest(policy, labels),
@@ -57,7 +59,7 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
         "user_order": np.argsort(arrangement.acquisitions).tolist(),
         "rules": _rules_as_json(rules),
         **rule,
-        **_policies_as_json(acting),
+        **policies,
     }
 
 

@@ -23,7 +23,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.rules.uninformative import uninformative_acquisitions
 from fsgym.support.checks import check_n_jobs, check_number, check_random_state, generator_of, is_integer
-from fsgym.text.messages import brief, explain_unknown
+from fsgym.text.messages import brief, explain_unknown, option_text
 
 # Search for the ``lam`` at which the mean usage of the policy is as large as a target allows.
 
@@ -172,17 +172,18 @@ def acquisitions_of_columns(known: Any, columns: Columns, rules: Rules) -> Acqui
         return ()
     if isinstance(known, str) or not isinstance(known, Sequence | np.ndarray):
         raise TypeError(f"known must be a list of names or positions of columns, got {brief(known)}")
+    option = option_text("known")
     place = {name: k for k, name in enumerate(columns.names)}
     features: set[int] = set()
     for column in known:
         if is_integer(column):
             if not 0 <= column < len(columns):
-                raise ValueError(f"known must hold positions of columns from 0 to {len(columns) - 1}, got {column}")
+                raise ValueError(f"{option} must hold positions of columns from 0 to {len(columns) - 1}, got {column}")
             features.update(columns.features[int(column)])
         elif column in place:
             features.update(columns.features[place[column]])
         else:
-            raise ValueError(explain_unknown("column in known", column, columns.names))
+            raise ValueError(explain_unknown(f"column in {option}", column, columns.names))
     acquisitions = []
     for j, group in enumerate(rules.groups):
         if features.issuperset(group):
@@ -190,7 +191,7 @@ def acquisitions_of_columns(known: Any, columns: Columns, rules: Rules) -> Acqui
         elif features.intersection(group):
             lacking = columns.names[columns.column_of[min(set(group) - features)]]
             raise ValueError(
-                f"known must hold all columns of {rules.names[j]!r} or none, got it without {lacking!r}; add it"
+                f"{option} must hold all columns of {rules.names[j]!r} or none, got it without {lacking!r}; add it"
             )
     return tuple(acquisitions)
 
@@ -201,8 +202,8 @@ def with_known(rules: Rules, known: AcquisitionIndices) -> Rules:
         return rules
     if rules.costs_by_case:
         raise ValueError(
-            "known cannot be combined with prices by case, got both; give the columns that are known a price of 0 in "
-            "case_costs"
+            f"{option_text('known')} cannot be combined with prices by case, got both; give the columns that are known "
+            "a price of 0"
         )
     options, free = rules.options(), list(known)
     options["costs"] = rules.costs.copy()
@@ -224,7 +225,7 @@ class TrainingTask(NamedTuple):
     known: AcquisitionIndices  # acquisitions that are always known
     rng: np.random.Generator
     skipped: AcquisitionIndices = ()  # acquisitions that tell nothing new: no policy makes them
-    given: AcquisitionIndices = ()  # those of ``known`` that each case brings before the policy begins
+    given: AcquisitionIndices = ()  # those of ``known`` that the policy never makes: each case brings them before
     # features for which it goes with the class whether they are missing, which the policy is not to learn
     telling: tuple[int, ...] = ()
     # (n_classes, n_classes), as of ``Rules``; None: all errors cost the same

@@ -98,11 +98,14 @@ class AnyState(Policy):
         prices = self.rules["lam"] * self.legal_and_prices(any_known, 0.0)[1]
         skipped = legal & np.isin(np.arange(len(legal)), self.arrays.get("skipped", []))
         proba, preference, inputs = self.estimate(acquired, values, legal & ~skipped, prices)
-        preference = np.where(skipped, -1e300, preference)
+        known = legal & np.isin(np.arange(len(legal)), self.arrays.get("known", []))
+        preference = np.where(known, 1e300, np.where(skipped, -1e300, preference))
         costs, floor, preferred = self.answer_costs @ proba, self.answer_costs.min(), preference.argmax()
         advantage = self.advantage(proba, costs.min() - floor, prices[preferred], inputs)
         can_go_on = legal[preferred] and not skipped[preferred]
-        goes_on = can_go_on and costs.min() - floor > prices[preferred] and advantage < 0
+        pays = costs.min() - floor > prices[preferred] and advantage < 0
+        goes_on = can_go_on and (pays or known[preferred])
+        advantage = min(advantage, 0.0) if known[preferred] else advantage
         beyond = preferred if legal.any() else -1
         advice = self.advice(preferred if goes_on else -1, beyond, costs.argmin(), preference, proba)
         if can_go_on:

@@ -470,6 +470,7 @@ def read_policy(text, kinds={"lattice": Lattice}, prices=None):  # noqa: B006
         "a rule": "rule" in plain,
         "refer_cost": "refer_cost" in plain["rules"],
         "prices by case": by_case,
+        "known acquisitions": "known" in plain["arrays"],
     }.items():
         if is_there and plain["format"] != "fsgym-policy-3":
             raise ValueError(f"a policy with {what} must be fsgym-policy-3, got {plain['format']!r}")

@@ -76,11 +76,12 @@ class AnyStateLearner(Learner):
         """Learn the policy at the prices of these rules."""
         rules.check_largest_loss(MAX_LOSS, self.task.dataset.case_costs)
         data, weight = self.task.dataset, self.task.weight
-        candidates, skipped, given = self.candidates(rules), self.task.skipped, self.task.given
-        return learn_policy(candidates, data, self.fold, weight, rules, self.seed, skipped, given)
+        candidates, skipped, known = self.candidates(rules), self.task.skipped, self.task.known
+        return learn_policy(candidates, data, self.fold, weight, rules, self.seed, skipped, known)
 
     def finish(self, model: BaseAnyStateClassifier, result: LearntPolicy) -> Policy:
         """The policy; sets ``training_loss_``."""
         model.training_loss_ = result.loss
-        policy = self.policy_class(result.model, result.stop, result.model.rules, self.task.skipped)
+        known = tuple(j for j in self.task.known if j not in self.task.given)
+        policy = self.policy_class(result.model, result.stop, result.model.rules, self.task.skipped, known)
         return calibrated(policy, result.path, self.calibration)

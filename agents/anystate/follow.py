@@ -67,6 +67,7 @@ def follow_rows(
     X: NDArray[np.float32],
     rules: Rules,
     skipped: NDArray[np.bool_],
+    known: NDArray[np.bool_],
 ) -> Trajectories:
     """Classify the rows of ``X`` (n_samples, n_features), contiguous, under rules with prices that do not change.
 
@@ -77,12 +78,13 @@ def follow_rows(
     prices : float64 (n_acquisitions,), that the policy was trained with, in units of the error costs
     X, rules
     skipped : bool (n_acquisitions,), the acquisitions that no row makes
+    known : bool (n_acquisitions,), the acquisitions that each row makes first
     """
     J, n_inputs = rules.n_acquisitions, len(stop.centre) - N_STATE_NUMBERS
     done = TrajectoryArrays.blank(len(X), rules, with_probabilities=True)
     now, start = StateArrays.blank(rules, n_inputs), StateArrays.blank(rules, n_inputs)
     state = State.blank(1, J, J + rules.n_classes)
-    arguments = (rules.tables, state, X, model, memory, (stop, prices, skipped), (now, start), done)
+    arguments = (rules.tables, state, X, model, memory, (stop, prices, skipped, known), (now, start), done)
     if type(model) not in _COMPILED:
         _COMPILED[type(model)] = _follow_rows.compile(tuple(typeof(value) for value in arguments))
     _COMPILED[type(model)](*arguments)
@@ -91,7 +93,7 @@ def follow_rows(
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _follow_rows(t, state, X, m, b, rule, arrays, done):
-    (stop, prices, skipped), (now, start) = rule, arrays
+    (stop, prices, skipped, known), (now, start) = rule, arrays
     J, has_start = t.costs.size, False
     floor = np.inf
     for a in range(m.answer_costs.shape[0]):
@@ -104,16 +106,20 @@ def _follow_rows(t, state, X, m, b, rule, arrays, done):
         while True:
             _estimate_row(state, X[row], m, b, prices, skipped, now, start, has_start)
             has_start = True
-            best = mdp.NONE
+            best, comes_first = mdp.NONE, False
             for j in range(J):
+                if now.legal[j] and known[j]:
+                    best, comes_first = j, True
+                    break
                 if now.legal[j] and (best < 0 or now.preference[j] > now.preference[best]):
                     best = j
-            price = prices[best] if best >= 0 else 0.0
-            error = write_state_numbers(now.proba, price, now.inputs, m.answer_costs, now.numbers)
-            if best < 0 or error - floor <= price:
-                break
-            if predict_advantage(stop.centre, stop.scale, stop.knots, stop.theta, now.numbers) >= 0.0:
-                break
+            if not comes_first:
+                price = prices[best] if best >= 0 else 0.0
+                error = write_state_numbers(now.proba, price, now.inputs, m.answer_costs, now.numbers)
+                if best < 0 or error - floor <= price:
+                    break
+                if predict_advantage(stop.centre, stop.scale, stop.knots, stop.theta, now.numbers) >= 0.0:
+                    break
             done.order[row, state.n_taken[0]] = best
             mdp.acquire(t, state, mdp.FIRST, best)
             for k in range(t.member_first[best], t.member_first[best + 1]):

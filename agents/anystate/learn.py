@@ -66,7 +66,7 @@ def learn_policy(
     rules: Rules,
     seed: int,
     skipped: AcquisitionIndices = (),
-    given: AcquisitionIndices = (),
+    known: AcquisitionIndices = (),
 ) -> LearntPolicy:
     """The candidate of lowest realised loss on the training rows, out of fold, with its stop rule.
 
@@ -79,16 +79,16 @@ def learn_policy(
     rules : Rules
     seed : int, for the choice of rows and the random starts
     skipped : tuple of int, acquisitions that the policy never makes
-    given : tuple of int, acquisitions that are made at no cost before the policy begins
+    known : tuple of int, acquisitions that are made at no cost before the policy decides anything
     """
     rng = np.random.default_rng(seed)
     weight = np.ones(dataset.n_samples) if weight is None else weight
     rows = np.sort(rng.permutation(dataset.n_samples)[:MAX_ROLLED_ROWS])
     learnt = []
     for models in candidates:
-        visited = roll_out(models.by_fold, fold, dataset, rules, rows, skipped=skipped, given=given)
+        visited = roll_out(models.by_fold, fold, dataset, rules, rows, skipped=skipped, known=known)
         rng = np.random.default_rng(seed + 1)
-        starts = roll_out(models.by_fold, fold, dataset, rules, rows[::2], rng, skipped, given)
+        starts = roll_out(models.by_fold, fold, dataset, rules, rows[::2], rng, skipped, known)
         stop, losses, last, reached = learn_stop(visited, starts, dataset.y, fold, weight, rules)
         share = weight[rows] / weight[rows].sum()
         means = (float(share @ v) for v in (losses, visited.n_features[last], visited.cost[last]))

@@ -21,7 +21,8 @@ from fsgym.rules.states import next_prices
 from fsgym.session.step import Advice
 
 MODEL_PREFIX, STOP_PREFIX = "model.", "stop."  # prefixes of the arrays in model files
-SKIPPED = "skipped"  # an array that only files have in which there are such acquisitions, and none of fsgym 0.2.0
+# arrays that only files have in which there are such acquisitions, and none of fsgym 0.2.0
+SKIPPED, KNOWN = "skipped", "known"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,7 @@ class AnyStatePolicy(Policy):
     rules: Rules
     # acquisitions that told nothing new in training; the policy answers where only these are legal
     skipped: AcquisitionIndices = ()
+    known: AcquisitionIndices = ()  # those that every case brings: they come first, in this order
 
     def __post_init__(self) -> None:
         check_stop_rule(self.stop, N_STATE_NUMBERS + self.model.n_inputs)
@@ -64,14 +66,18 @@ class AnyStatePolicy(Policy):
         can_go_on, skipped = states.legal.any(axis=1), states.legal & self._is_skipped
         probabilities, preference, inputs = self.model.estimate(states._replace(legal=states.legal & ~skipped))
         preference[skipped] = -MAX_PREFERENCE
+        preference[states.legal & self._is_known] = MAX_PREFERENCE
         preferred, error_cost = preference.argmax(axis=1), probabilities @ rules.answer_costs.T
         price, wanted = states.prices[rows, preferred], ~self._is_skipped[preferred]
+        comes_first = can_go_on & self._is_known[preferred]
         advantage = self.stop.advantage(state_numbers(probabilities, price, inputs, rules))
-        goes_on = wanted & (error_cost.min(axis=1) - rules.answer_costs.min() > price) & (advantage < 0)
+        pays = (error_cost.min(axis=1) - rules.answer_costs.min() > price) & (advantage < 0)
+        goes_on = wanted & (pays | comes_first)
         answer = np.where(legal[:, J:], error_cost, np.inf).argmin(axis=1)
         actions = np.where(can_go_on & goes_on, preferred, J + answer)
         beyond = np.where(can_go_on, preferred, J)
         advice = complete_advice(actions, beyond, answer, legal, preference, rules, probabilities)
+        advantage = np.where(comes_first, np.minimum(advantage, 0.0), advantage)  # a value does not raise the cost
         go_on = np.maximum(error_cost.min(axis=1) + advantage, rules.answer_costs.min() + price)
         advice.expected[rows, preferred] = np.where(can_go_on & wanted, go_on, np.nan)
         return advice
@@ -89,28 +95,37 @@ class AnyStatePolicy(Policy):
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays, header = self.model.to_arrays()
         arrays = {MODEL_PREFIX + name: array for name, array in arrays.items()}
-        if self.skipped:
-            arrays[SKIPPED] = np.array(self.skipped, np.int64)
+        for name, listed in ((SKIPPED, self.skipped), (KNOWN, self.known)):
+            if listed:
+                arrays[name] = np.array(listed, np.int64)
         return arrays | {STOP_PREFIX + name: array for name, array in self.stop._asdict().items()}, header
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> Self:
         of_model = {name.removeprefix(MODEL_PREFIX): v for name, v in arrays.items() if name.startswith(MODEL_PREFIX)}
         of_stop = {name.removeprefix(STOP_PREFIX): v for name, v in arrays.items() if name.startswith(STOP_PREFIX)}
-        skipped = arrays.get(SKIPPED, np.zeros(0, np.int64))
-        if skipped.dtype != np.int64 or skipped.tolist() != [j for j in range(rules.n_acquisitions) if j in skipped]:
-            raise ValueError(f"the skipped acquisitions must ascend from 0 to at most {rules.n_acquisitions - 1}")
+        listed = []
+        for name in (SKIPPED, KNOWN):
+            found = arrays.get(name, np.zeros(0, np.int64))
+            if found.dtype != np.int64 or found.tolist() != [j for j in range(rules.n_acquisitions) if j in found]:
+                raise ValueError(f"the {name} acquisitions must ascend from 0 to at most {rules.n_acquisitions - 1}")
+            listed.append(tuple(found.tolist()))
         model = cls.model_class.from_arrays(of_model, header, rules)
-        return cls(model, stop_rule_from(of_stop), rules, tuple(skipped.tolist()))
+        return cls(model, stop_rule_from(of_stop), rules, *listed)
 
     @cached_property
     def _is_skipped(self) -> NDArray[np.bool_]:
         """Whether each acquisition is skipped, bool (n_acquisitions,)."""
         return np.isin(np.arange(self.rules.n_acquisitions), self.skipped)
 
+    @cached_property
+    def _is_known(self) -> NDArray[np.bool_]:
+        """Whether each acquisition is known, bool (n_acquisitions,)."""
+        return np.isin(np.arange(self.rules.n_acquisitions), self.known)
+
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
         if self.rules.related is None:
-            followed = self.model.follow(self.stop, X, rules, self._is_skipped)
+            followed = self.model.follow(self.stop, X, rules, self._is_skipped, self._is_known)
             if followed is not None:
                 return followed
         return super()._trajectories(X, rules)

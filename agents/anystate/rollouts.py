@@ -45,7 +45,7 @@ def roll_out(
     rows: NDArray[np.int64],
     rng: np.random.Generator | None = None,
     skipped: AcquisitionIndices = (),
-    given: AcquisitionIndices = (),
+    known: AcquisitionIndices = (),
 ) -> RolloutStates:
     """Follow the preferences of each row's model from the empty state until nothing that is left can pay.
 
@@ -58,15 +58,15 @@ def roll_out(
     rng : numpy Generator, optional
         Start in random states instead: some acquisitions are known in advance, and others are unavailable.
     skipped : tuple of int, acquisitions that no row makes
-    given : tuple of int, acquisitions that each row begins with
+    known : tuple of int, acquisitions that each row begins with
     """
     if rng is not None:
-        dataset = _with_unavailable(dataset, rules, rng, given)
+        dataset = _with_unavailable(dataset, rules, rng, known)
     parts = []
     for k, model in enumerate(models):
         of_fold = rows[fold[rows] == k]
         if len(of_fold):
-            parts.append(_roll_out_with(model, dataset, rules, of_fold, rng, list(skipped), given))
+            parts.append(_roll_out_with(model, dataset, rules, of_fold, rng, list(skipped), known))
     visited = RolloutStates(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     by_row = np.argsort(visited.row, kind="stable")
     again = np.diff(visited.row[by_row]) == 0
@@ -101,15 +101,16 @@ def _roll_out_with(
     rows: NDArray[np.int64],
     rng: np.random.Generator | None,
     skipped: list[int],
-    given: AcquisitionIndices,
+    known: AcquisitionIndices,
 ) -> RolloutStates:
     """Roll rows out with one model; every state counts as the first and the last of its row."""
     episodes = Episodes(dataset, rules, len(rows))
     episodes.begin(np.arange(len(rows)), rows)
     actions = np.zeros(len(rows), np.int64)
     reward, ended, outcomes = np.zeros(len(rows)), np.zeros(len(rows), bool), EpisodeOutcomes.blank(len(rows))
-    for j in given:
-        episodes.step(np.full(len(rows), j), reward, ended, outcomes)
+    for _ in known:
+        legal = episodes.state.legal[:, list(known)] != 0
+        _step_some(episodes, legal.any(axis=1), np.array(known)[legal.argmax(axis=1)])
     if rng is not None:
         _acquire_at_random(episodes, rules, rng)
     n, J = rules.n_features, rules.n_acquisitions
@@ -147,11 +148,11 @@ def _roll_out_with(
     return RolloutStates(*(np.concatenate(arrays) for arrays in zip(*steps, strict=True)))
 
 
-def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator, given: AcquisitionIndices) -> Dataset:
+def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator, known: AcquisitionIndices) -> Dataset:
     """The data with acquisitions that are unavailable at random, a different share of them in each row."""
     share = MAX_UNAVAILABLE * rng.random((dataset.n_samples, 1))
     unavailable = rng.random((dataset.n_samples, rules.n_acquisitions)) < share
-    unavailable[:, list(given)] = False
+    unavailable[:, list(known)] = False
     return dataset.replace(X=np.where(unavailable[:, rules.acquisition_of_features], np.float32(np.nan), dataset.X))
 
 
@@ -159,16 +160,15 @@ def _acquire_at_random(episodes: Episodes, rules: Rules, rng: np.random.Generato
     """Make up to ``MAX_KNOWN`` random legal acquisitions in each episode, as values that are known in advance."""
     J = rules.n_acquisitions
     wanted = rng.integers(0, min(MAX_KNOWN, J) + 1, episodes.size)
-    reward, ended, outcomes = (
-        np.zeros(episodes.size),
-        np.zeros(episodes.size, bool),
-        EpisodeOutcomes.blank(episodes.size),
-    )
     for step in range(int(wanted.max(initial=0))):
         legal = episodes.state.legal[:, :J] != 0
         chosen = np.where(legal, rng.random(legal.shape), -1.0).argmax(axis=1)
-        going = (wanted > step) & legal.any(axis=1) & episodes.active
-        active_before = episodes.active.copy()
-        episodes.active[:] = going
-        episodes.step(chosen, reward, ended, outcomes)
-        episodes.active[:] = active_before
+        _step_some(episodes, (wanted > step) & legal.any(axis=1) & episodes.active, chosen)
+
+
+def _step_some(episodes: Episodes, which: NDArray[np.bool_], actions: NDArray[np.int64]) -> None:
+    """Take one step in some of the episodes; the others stay as they are."""
+    n, active = episodes.size, episodes.active.copy()
+    episodes.active[:] = which
+    episodes.step(actions, np.zeros(n), np.zeros(n, bool), EpisodeOutcomes.blank(n))
+    episodes.active[:] = active

@@ -59,12 +59,17 @@ class StateModel(ABC):
         """Everything about n states; a value that is not acquired has no effect."""
 
     def follow(
-        self, stop: StopRule, X: NDArray[np.float32], rules: Rules, skipped: NDArray[np.bool_]
+        self,
+        stop: StopRule,
+        X: NDArray[np.float32],
+        rules: Rules,
+        skipped: NDArray[np.bool_],
+        known: NDArray[np.bool_],
     ) -> Trajectories | None:
         """What the policy with this stop rule does on rows, faster than step by step; None if there is no way.
 
         ``rules`` may have other budgets than the model's own, whose prices do not depend on the state; no row makes the
-        acquisitions ``skipped``, bool (J,).
+        acquisitions ``skipped``, bool (J,), and each row first makes those that are ``known``, bool (J,).
         """
         return None
 

@@ -18,7 +18,6 @@ from fsgym.data.columns import Columns
 from fsgym.session.asked_model import AskedModel
 
 MAX_BOXES = 60  # of a chart
-LEAVES_OF_UNKNOWN = 3  # of the tree for an answer that is unknown in none of the cases
 MOST_IMITATED, FEWEST_IMITATED = 1200, 100  # cases from which a tree is grown
 FULL_SHARE = 0.2  # of all cases at a box, from which on it is grown from most cases
 LEAVES_PER_SHARE = 80  # of the tree of a box to which all cases come; by hand
@@ -152,7 +151,7 @@ def _make_box(
     else:
         unknown_rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MAX_PROBED)).astype(int)]
         unknown_actions = before.actions(X[unknown_rows])
-        leaves_of_unknown = LEAVES_OF_UNKNOWN
+        leaves_of_unknown = 1  # it is unknown in none of the cases: only the most frequent action is said
     unknown = choice_at(before, X[unknown_rows], unknown_actions, columns, leaves_of_unknown, n_imitated)
     if len(with_value):
         answered = choice_at(after, X[with_value], actions[has_value], columns, most_leaves, n_imitated)

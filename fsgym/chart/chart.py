@@ -18,6 +18,10 @@ from fsgym.text.sentences import probability_text
 from fsgym.text.speech import cost_text, money_text, said
 
 CHART_FORMAT = "fsgym-chart-1"
+# by hand
+MOST_LOST = 0.25  # of what the policy saves against asking nothing, that a chart may lose without a warning
+HIGH_FIDELITY = 0.95  # from which on its loss differs from that of the policy by few cases, and is no reason to warn
+LEAST_FIDELITY = 0.5  # below which a chart says that it mostly does something else
 
 
 class Chart:
@@ -74,7 +78,7 @@ class Chart:
         self.loss, self.policy_loss = figures.loss, figures.policy_loss
         self.paid, self.policy_paid, self.fidelity = figures.paid, figures.policy_paid, figures.same
         self.n_boxes_enough: int | None = None
-        self._worse = self._worse_than_nothing(structure, ways)
+        self._caution = self._warning(structure, ways)
 
     def __repr__(self) -> str:
         return f"Chart({len(self.boxes)} of {self.n_boxes_in_all} boxes, fidelity {self.fidelity:.3f})"
@@ -98,33 +102,44 @@ class Chart:
         text = said("chart_pays", text=text, paid=money_text(self.paid), policy=money_text(self.policy_paid))
         n = f"{self.n_cases:,}".replace(",", "." if said("decimal") == "," else ",")
         whole = said("chart_of_cases", title=self._title, shown=shown, n=n, cases=self._cases, compared=text)
-        return f"{whole}{self._worse}"
+        return f"{whole}{self._caution}"
 
-    def _worse_than_nothing(self, structure: Structure, ways: list[Way]) -> str:
-        """A warning where the same answer in all cases, without a question, has a lower loss; "" elsewhere.
+    def _warning(self, structure: Structure, ways: list[Way]) -> str:
+        """A warning where a person who follows the chart loses much, or does mostly something else; "" elsewhere.
 
-        It names the number of boxes that would do: the next larger one, or else the next smaller one.
+        Where the same answer in all cases, without a question, has a lower loss, it names the number of boxes that
+        would do: the next larger one, or else the next smaller one.
         """
         rules, n_boxes = self._terms.rules, len(self.boxes)
+        unlike = said("chart_unlike", share=probability_text(1 - self.fidelity))
+        unlike = f" {unlike}" if n_boxes and self.n_cases and self.fidelity < LEAST_FIDELITY else ""
         if not n_boxes or self.loss != self.loss:
-            return ""
+            return unlike
         codes, rows = np.array([way.code for way in ways]), np.array([way.n for way in ways])
         costs = rules.answer_costs[:, codes] @ rows / rows.sum()
         nothing = float(costs.min())
+        boxes = said("chart_one_box") if n_boxes == 1 else said("chart_boxes", n=n_boxes)
         if self.loss <= nothing:
-            return ""
+            saved = nothing - self.policy_loss
+            if self.fidelity >= HIGH_FIDELITY or self.loss - self.policy_loss <= MOST_LOST * saved:
+                return unlike
+            lost = probability_text((self.loss - self.policy_loss) / saved)
+            larger = range(n_boxes + 1, self.n_boxes_in_all + 1)
+            most = self.policy_loss + MOST_LOST * saved
+            enough = next((n for n in larger if figures_of(structure, rules, ways, n).loss <= most), None)
+            return f" {said('chart_loses', boxes=boxes, lost=lost, remedy=self._remedy(enough, 'chart_smaller'))}"
         answer = self._terms.answers[int(costs.argmin())]
         others = [*range(n_boxes + 1, self.n_boxes_in_all + 1), *range(n_boxes - 1, 0, -1)]
         enough = next((n for n in others if figures_of(structure, rules, ways, n).loss < nothing), None)
         self.n_boxes_enough = enough
-        remedy = (
-            said("chart_never")
-            if enough is None
-            else said("chart_enough", n=enough, option=option_text("max_boxes", enough))
-        )
-        boxes = said("chart_one_box") if n_boxes == 1 else said("chart_boxes", n=n_boxes)
-        loss = cost_text(nothing, ".4g")
+        loss, remedy = cost_text(nothing, ".4g"), self._remedy(enough, "chart_never")
         return f" {said('chart_worse', boxes=boxes, answer=answer, nothing=loss, remedy=remedy)}"
+
+    def _remedy(self, enough: int | None, otherwise: str) -> str:
+        """With how many boxes a chart costs less, in words; if there is no such number, what else to say."""
+        if enough is None:
+            return said(otherwise)
+        return said("chart_enough", n=enough, option=option_text("max_boxes", enough))
 
     def place(self, known: Iterable[str], question: str | None, unavailable: Iterable[str] = ()) -> int | None:
         """The number of the box of a case; None if no box asks its question with that knowledge.

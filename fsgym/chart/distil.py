@@ -71,10 +71,9 @@ def choice_at(
     A tree has at most ``most_leaves``; it is grown from ``least_cases``, some of them invented if need be.
     """
     features = np.flatnonzero(policy.acquired).tolist()
-    if not features:
-        return ActionTree.always(
-            int(np.bincount(actions).argmax()), agreement=float(np.bincount(actions).max() / len(X))
-        )
+    if not features or most_leaves == 1:
+        counts = np.bincount(actions)
+        return ActionTree.always(int(counts.argmax()), exact=not features, agreement=float(counts.max() / len(X)))
     if len(set(columns.column_of[features].tolist())) == 1:
         exact = _exact_choice(policy, features, X, columns)
         if exact is not None:

@@ -152,8 +152,12 @@ def _bar_height(view: BoxView) -> float:
 
 
 def _height(view: BoxView) -> float:
-    note = LINE_HEIGHT + 4 if view.note else 0
-    return TITLE_HEIGHT + _bar_height(view) + len(view.rows) * ROW_HEIGHT + note + PADDING
+    notes = (LINE_HEIGHT + 4) * len(_notes(view))
+    return TITLE_HEIGHT + _bar_height(view) + len(view.rows) * ROW_HEIGHT + notes + PADDING
+
+
+def _notes(view: BoxView) -> list[str]:
+    return [note for note in (view.note, view.left_out) if note]
 
 
 def _edge(view: BoxView, k: int, places: dict[int, _Place]) -> str:
@@ -186,8 +190,9 @@ def _draw_card(view: BoxView, place: _Place, labels: Sequence[Any], marked: bool
     if view.classes:
         parts += _class_bar(view, x + PADDING, y + TITLE_HEIGHT, labels)
     parts += [_draw_row(x, middle, view, k) for k, middle in enumerate(place.rows)]
-    if view.note:
-        parts.append(_line(x + PADDING, y + place.height - 9, view.note, CARD_WIDTH - 2 * PADDING, "soft"))
+    for k, note in enumerate(reversed(_notes(view))):
+        bottom = y + place.height - 9 - k * (LINE_HEIGHT + 4)
+        parts.append(_line(x + PADDING, bottom, note, CARD_WIDTH - 2 * PADDING, "soft"))
     return "".join([*parts, "</g>"])
 
 

@@ -38,6 +38,7 @@ def invented_rows(X: NDArray[np.float32], n: int, columns: Columns) -> NDArray[n
 
 
 MAX_LEAVES = 32  # of a tree
+MAX_DEPTH = 6  # conditions below each other; by hand, for people who read them
 MIN_LEAVES = 2  # tried first, then twice as many until the tree agrees with the policy as often as is wanted
 WANTED_AGREEMENT = 0.95
 MIN_SHARE = 0.01  # of the cases of a box, that a leaf must have
@@ -87,7 +88,9 @@ def _grow(
 
     least = max(MIN_CASES, int(MIN_SHARE * len(X)))
     known = X[:, features].astype(np.float32)
-    tree = DecisionTreeClassifier(max_leaf_nodes=most_leaves, min_samples_leaf=least, random_state=0)
+    tree = DecisionTreeClassifier(
+        max_leaf_nodes=most_leaves, max_depth=MAX_DEPTH, min_samples_leaf=least, random_state=0
+    )
     grown = tree.fit(known, actions).tree_
     inner = grown.children_left >= 0
     feature = np.where(inner, np.array(features)[np.maximum(grown.feature, 0)], LEAF)

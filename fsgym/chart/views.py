@@ -145,6 +145,7 @@ class BoxView(NamedTuple):
     branches: tuple[Branch, ...]  # the last of them for an answer that is unknown
     rows: tuple[Row, ...]  # the conditions of the branches in their order, as a person reads them
     note: str  # how far the conditions imitate the policy; "" where they are its own
+    left_out: str  # how many branches have no row, since no case takes them; "" if all have one
 
 
 class ChartTerms(NamedTuple):
@@ -175,9 +176,10 @@ class _BoxDescriber:
         arrived = self.figures.arrivals.get(k, np.zeros(self.terms.rules.n_classes + 1, np.int64))
         n, n_classes = int(arrived.sum()), int(arrived[:-1].sum())
         branches = self._branches(k, box, True, n)
-        rows = self._rows(box, True, 0)
-        rows += self._rows(box, False, len(branches))
+        rows = self._rows(k, box, True, 0)
+        rows += self._rows(k, box, False, len(branches))
         branches += self._branches(k, box, False, n)
+        n_left_out = len(branches) - sum(row.branch is not None for row in rows)
         listed = float(self.terms.rules.costs[box.question])
         return BoxView(
             k + 1,
@@ -190,6 +192,7 @@ class _BoxDescriber:
             tuple(branches),
             tuple(rows),
             _imitation_note(box.answered),
+            said("rows_left_out", n=n_left_out) if n_left_out else "",
         )
 
     def _branches(self, k: int, box: Box, answered: bool, n: int) -> list[Branch]:
@@ -224,21 +227,31 @@ class _BoxDescriber:
         compared = set(column_of[choice.feature[choice.feature >= 0]].tolist())
         return self.terms.columns[min(asked)].name if len(asked) == 1 and compared <= asked else None
 
-    def _rows(self, box: Box, answered: bool, first: int) -> list[Row]:
-        """The lines of the branches, which are numbered from ``first`` on; nested where several columns decide."""
+    def _rows(self, k: int, box: Box, answered: bool, first: int) -> list[Row]:
+        """The lines of the branches, which are numbered from ``first`` on; nested where several columns decide.
+
+        Branches that no case takes have none, unless that is all of them.
+        """
         choice, columns = box.choice(answered), self.terms.columns
         limits, alone = choice.limits(), self._column_alone(box, choice)
         number = {leaf: first + k for k, leaf in enumerate(limits)}
         start = "" if answered else said("unknown")
+        if not answered and len(limits) == 1 and choice.agreement < 1:
+            start = said("unknown_mostly")
+        taken = [leaf for leaf in limits if (k, answered, leaf) in self.figures.branches] or list(limits)
         if len(limits) == 1:
             return [Row(0, start or said("any_value"), first)]
         n_columns = len(set(columns.column_of[choice.feature[choice.feature >= 0]].tolist()))
         if n_columns == 1 and answered:
-            return [Row(0, condition_text(way, columns, alone), number[leaf]) for leaf, way in limits.items()]
+            return [Row(0, condition_text(limits[leaf], columns, alone), number[leaf]) for leaf in taken]
         deeper = 0 if answered else 1
         rows = [] if answered else [Row(0, start, None)]
+        shown = np.isin(np.arange(len(choice.feature)), taken)
+        for node in np.flatnonzero(choice.feature >= 0)[::-1]:  # each leads to later ones
+            shown[node] = shown[choice.left[node]] or shown[choice.right[node]]
         for depth, node, limit in choice.splits():
-            rows.append(Row(depth + deeper, condition_text((limit,), columns, alone), number.get(node)))
+            if shown[node]:
+                rows.append(Row(depth + deeper, condition_text((limit,), columns, alone), number.get(node)))
         return rows
 
 

@@ -82,8 +82,7 @@ def in_sentences(views: Sequence[BoxView], labels: Sequence[Any], headline: str)
                 share = "" if branch.share is None else f" ({probability_text(branch.share)} of them)"
                 line += f"{share}: {branch_end_text(branch)}"
             lines.append(line + ("" if row.branch is not None else ":"))
-        if view.note:
-            lines.append(f"   ({view.note})")
+        lines += [f"   ({note})" for note in (view.note, view.left_out) if note]
     return "\n".join(lines)
 
 
@@ -93,7 +92,8 @@ def in_mermaid(views: Sequence[BoxView], labels: Sequence[Any]) -> str:
     for view in views:
         about = f"{price_range_text(view.price)}, {probability_text(view.share)}"
         lines.append(f'    b{view.number}["{_mermaid_text(view.question, about)}"]')
-        for k, branch in enumerate(view.branches):
+        for k in [row.branch for row in view.rows if row.branch is not None]:
+            branch = view.branches[k]
             label = condition_words(branch)
             share = "" if branch.share is None else f", {probability_text(branch.share)}"
             edge = f'-->|"{_mermaid_text(label + share)}"|' if branch.answered else f'-.->|"{_mermaid_text(label)}"|'

@@ -245,12 +245,12 @@ def _show_differences(results: Mapping[str, pd.DataFrame], own: Iterable[str], f
     from rich.markup import escape
 
     from fsgym.comparison.answer import difference_text
-    from fsgym.comparison.ranking import differences_from, method_titles, rank_methods
+    from fsgym.comparison.ranking import differences_of, method_titles, rank_methods
     from fsgym.support.writing import write_whole
 
     out, written = console(markup=True), []
     for method in own:
-        found = {name: differences_from(table, method) for name, table in results.items()}
+        found = {name: differences_of(table, method) for name, table in results.items()}
         written += [table.assign(dataset=name) for name, table in found.items()]
         cells: dict[str, dict[str, str]] = {}
         for name, table in found.items():
@@ -329,7 +329,14 @@ def show_comparison(results: pd.DataFrame) -> None:
     """Print a comparison: the answer, then tables that fit into 80 columns unless names are long."""
     from rich.markup import escape
 
-    from fsgym.comparison.answer import FROM_BEST, answer_in_words, best_elsewhere, noise_in_words
+    from fsgym.comparison.answer import (
+        FROM_BEST,
+        INTERVAL,
+        answer_in_words,
+        best_elsewhere,
+        noise_in_words,
+        price_caution,
+    )
     from fsgym.comparison.ranking import rank_methods
     from fsgym.comparison.summary import summarise
 
@@ -338,12 +345,14 @@ def show_comparison(results: pd.DataFrame) -> None:
         return
     out = console(markup=True)
     first, *others = answer_in_words(ranking)
-    _print_answer(out, first, " ".join(others), best_elsewhere(results))
+    _print_answer(out, first, price_caution(results), " ".join(others), best_elsewhere(results))
     if results.attrs.get("error_costs"):
         out.print(f"Error costs: {escape(results.attrs['error_costs'])}.", end="\n\n")
     table = _headline(ranking)
     width = out.measure(table, options=out.options.update(width=UNLIMITED)).maximum
-    out.print(table if width <= min(out.width, TABLE_WIDTH) else _headline(ranking, FROM_BEST), "")
+    says_noise = any(s.verdict not in ("", "unknown") for s in ranking.standings)
+    left_out = INTERVAL if ranking.has_error_costs and says_noise else FROM_BEST
+    out.print(table if width <= min(out.width, TABLE_WIDTH) else _headline(ranking, left_out), "")
     names = {s.method: escape(s.title) for s in ranking.standings if not s.reference}
     within = summarise(results).within
     within = within[within["method"].isin(within.dropna(subset=["accuracy"])["method"]) & within["method"].isin(names)]
@@ -420,9 +429,10 @@ def _how_to_train(ranking: Ranking) -> list[str]:
     if best is None or method is None or method.kind:
         return []
     is_number = "absolute_error" in best.chosen and best.chosen["absolute_error"].notna().any()
-    module, _, name = (method.regressor if is_number and method.regressor else method.estimator).partition(":")
+    estimator = method.regressor if is_number and method.regressor else method.estimator
+    by = estimator.replace(":", ".") if isinstance(estimator, str) else f"{estimator.__module__}.{estimator.__name__}"
     settings = best.chosen["params"].iloc[0]
-    return [f"fsgym train has only agents; {best.title} is trained in Python, by {module}.{name} with {settings}."]
+    return [f"fsgym train has only agents; {best.title} is trained in Python, by {by} with {settings}."]
 
 
 def _choice_within(ranking: Ranking) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,8 @@ def refuse_folder(path: Path | None, option: str, what: str) -> None:
             raise IsADirectoryError(f"{option} {path} is a folder; name a file for {what}".strip())
         if path.exists() and not path.is_file():
             raise OSError(f"{option} {path} is a pipe, a socket or a device; name a file for {what}".strip())
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.stat()  # of a link in a circle, ``exists`` says False
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is None:
             raise

@@ -367,9 +367,10 @@ def labelled_data(
     """``read_labelled`` of a table that ``opened.read`` has read."""
     reading, classes = opened.reading_of(data), opened.classifier.classes_
     if loaded is None and reading.label not in table.columns:
+        reason = "" if opened.trained_on else f" ({opened.path} was saved in Python, and does not say which it is)"
         raise ValueError(
-            f"{data} has no column {reading.label!r} with the classes; for rows without classes use fsgym predict, "
-            "otherwise name the column with --target"
+            f"{data} has no column {reading.label!r} with the classes{reason}; for rows without classes use fsgym "
+            "predict, otherwise name the column with --target"
         )
     rows = opened.rows_of(table, data, missing_columns)
     if loaded is None:

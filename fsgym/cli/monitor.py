@@ -130,7 +130,7 @@ def _shares(classifier: Any, summary: TrainingSummary, answers: Any) -> dict[str
     """The share of each answer, and that in the training, by label; of a numeric target by range."""
     import numpy as np
 
-    from fsgym.session.case import labels_of
+    from fsgym.session.next_step import labels_of
 
     classes, all_answers = labels_of(classifier)
     names = [*classes, *all_answers[len(classes) :]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,6 +56,14 @@ def train(
         float | None,
         typer.Option(help="Find the lambda at which the mean number of features used is at most this."),
     ] = None,
+    known: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMNS",
+            help="Columns that every case brings, such as age,sex: the model begins with them, at no price and outside "
+            "a budget. `fsgym ask --known` gives their values.",
+        ),
+    ] = None,
     steps: Annotated[
         int | None,
         typer.Option(
@@ -102,7 +111,8 @@ def train(
     from fsgym.cli.model_data import DataOrigin
     from fsgym.datasets.loading import part_index
 
-    model = method_with(method, agent, steps=steps, target_cost=target_cost, target_features=target_features, lam=lam)
+    targets = {"target_cost": target_cost, "target_features": target_features}
+    model = method_with(method, agent, steps=steps, lam=lam, known=options.comma_separated(known), **targets)
     writable_folder(output.parent)
     mistakes.refuse_other_file(output)
     loaded, given, reading = options.read_task(
@@ -182,13 +192,23 @@ def _warn_of_codes(data: str, dataset: Dataset, reading: Reading) -> None:
 
 def _find_agent(agent: str) -> Method:
     if agent not in agent_names() and not (agent in method_names() and find_method(agent).kind):
-        raise ValueError(
-            f"--agent must be one of {', '.join(agent_names())}, got {brief(agent)}{did_you_mean(agent, agent_names())}"
-        )
+        remedy = did_you_mean(agent, agent_names())
+        if agent in method_names():  # of which there are no model files
+            cls = load_class(find_method(agent))
+            remedy = f": train {agent} in Python, by {cls.__module__}.{cls.__name__}, and store it with joblib.dump"
+        raise ValueError(f"--agent must be one of {', '.join(agent_names())}, got {brief(agent)}{remedy}")
     return find_method(agent)
 
 
-def method_with(method: Method, agent: str, *, steps: int | None, lam: float | None, **targets: float | None) -> Any:
+def method_with(
+    method: Method,
+    agent: str,
+    *,
+    steps: int | None,
+    lam: float | None,
+    known: Sequence[str] = (),
+    **targets: float | None,
+) -> Any:
     """An unfitted agent with these options; ValueError for one that it does not have."""
     cls = load_class(method)
     model = cls(**method.preset)
@@ -196,13 +216,13 @@ def method_with(method: Method, agent: str, *, steps: int | None, lam: float | N
         if not cls.length_parameter:
             raise ValueError(f"--steps sets the length of the training, which {agent} does not have; leave it out")
         model.set_params(**{cls.length_parameter: steps})
-    for name, value in targets.items():
+    for name, value in {"known": list(known) or None, **targets}.items():
         if value is None:
             continue
         option = f"--{name.replace('_', '-')}"
         if name not in model.get_params():
             raise ValueError(f"{option} is not an option of {agent}; leave it out, or use --agent {DEFAULT_AGENT}")
-        if lam is not None:
+        if name in targets and lam is not None:
             raise ValueError(f"{option} finds lambda, so that --lam cannot be given, too; leave one of them out")
         model.set_params(**{name: value})
     if "progress_bar" in model.get_params():

@@ -12,16 +12,18 @@ from typing import Any
 import pandas as pd
 
 from fsgym.comparison.noise import MIN_PAIRS, least_found
-from fsgym.comparison.ranking import DatasetsResult, RankedMethod, Ranking, rank_methods
+from fsgym.comparison.ranking import REFERENCE_TITLES, DatasetsResult, RankedMethod, Ranking, rank_methods
 from fsgym.comparison.summary import lambdas_of, mean_text
 from fsgym.methods import CONSTANT
 from fsgym.metrics import ALL_LABELS
-from fsgym.text.messages import listing
+from fsgym.text.messages import listing, option_text
 
 MAX_CLASSES = 3  # with which the recall of each class is shown
 SHOWN = 3  # names in a list of a sentence
 ENOUGH_SPLITS, MANY_SPLITS = 5, 10  # fewer than the first: "noise" says little; more than the second: little is gained
 FROM_BEST = "from best"  # the column that says whether a difference is more than noise
+INTERVAL = "95 % interval"  # a column, too
+FAR_FROM_ONE = 10  # a lambda by this factor from 1, beside error costs; by hand
 
 
 def answer_in_words(ranking: Ranking | None) -> list[str]:
@@ -186,6 +188,20 @@ def difference_text(ranking: Ranking, row: Mapping[str, Any]) -> str:
     return f"{text}, {row['verdict']}" if math.isnan(p) else f"{text}, p {p:.3f}" if p >= 0.001 else f"{text}, p <.001"
 
 
+def price_caution(results: pd.DataFrame) -> str:
+    """What a price counts beside error costs, where every lambda that is reported is far from 1; "" elsewhere."""
+    ranking = rank_methods(results)
+    if ranking is None or not (ranking.has_error_costs and ranking.has_prices):
+        return ""
+    lams = results.attrs.get("reported") or [ranking.lam]
+    if not all(lam > 0 and not 1 / FAR_FROM_ONE < lam < FAR_FROM_ONE for lam in lams):
+        return ""
+    return (
+        f"At lambda {ranking.lam:.4g} a price of 100 counts as {100 * ranking.lam:.4g} beside the error costs: if both "
+        f"are in one unit, pass {option_text('lam', 1)}."
+    )
+
+
 def _reference_sentence(ranking: Ranking, best: RankedMethod) -> str:
     what = reference_in_words(ranking, best)
     if ranking.has_error_costs:
@@ -205,7 +221,8 @@ def _runner_up(ranking: Ranking, best: RankedMethod) -> list[str]:
         return []
     costs = f"{'costs' if ranking.has_error_costs else 'has loss'} {cost_text(ranking, other.figures['loss'])}"
     noise = ", which is within noise" if other.verdict == "noise" else ""
-    return [f"The best method that acquires anything, {other.title}, {costs}{noise}."]
+    who = "The best method" if best.acquires else "The best method that acquires anything"
+    return [f"{who}, {other.title}, {costs}{noise}."]
 
 
 def _at_lambda(ranking: Ranking) -> str:
@@ -287,6 +304,7 @@ def _noise(ranking: Ranking) -> list[str]:
         few = "one split" if ranking.splits == 1 else f"{ranking.splits} splits"
         return [f"With {few} it is unknown whether these differences are noise; use at least {MIN_PAIRS} splits."]
     close = [title for title, verdict in verdicts.items() if verdict == "noise"]
+    close.sort(key=lambda title: title != REFERENCE_TITLES[CONSTANT])  # always named: perhaps no price pays
     source = f"{ranking.splits} splits" if ranking.splits >= MIN_PAIRS else "test rows"
     if not close:
         return []
@@ -387,7 +405,7 @@ def _cost_columns(ranking: Ranking) -> dict[str, list[str]]:
     labels = next(filter(None, recalls), {})
     return {
         "cost per case": costs["loss"],
-        "95 % interval": [interval_text(ranking, s, "–") or "–" for s in ranking.standings],
+        INTERVAL: [interval_text(ranking, s, "–") or "–" for s in ranking.standings],
         "for prices": costs["acquisition_cost"],
         "for errors": costs["error_cost"],
         **{

@@ -7,16 +7,15 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 
-from fsgym.comparison.examples import examples_of_rows, finite_or_none, first_columns, record_of
+from fsgym.comparison.examples import explanation_of, finite_or_none, first_columns
 from fsgym.comparison.splits import OfficialSplit, Split, SplitParts
-from fsgym.data.dataset import Dataset
+from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.targets import Bins
 from fsgym.evaluation.evaluate import Evaluation, arrays_of, evaluate, judge, play_policy, played_of
 from fsgym.metrics import class_precisions, class_recalls
@@ -50,17 +49,48 @@ CELL_RESULT = record(
 )
 
 
+class Setting(NamedTuple):
+    """A setting of a method; with ``lams`` one at each of these prices, by the candidate's ``path``."""
+
+    candidate: Any
+    rules: Rules
+    seed: int
+    lams: list[float] | None
+
+    def fit(self, part: Dataset) -> Sequence[Any]:
+        """Policies that are fitted to a part of the data."""
+        return fit_settings(part, [self.candidate], self.rules, self.seed, self.lams)
+
+    def shown(self, part: Dataset, train: Dataset) -> Dataset:
+        """The rows to evaluate on as the policies that were fitted to ``train`` take them."""
+        return self.candidate.shown(part, train) if hasattr(self.candidate, "trained_on") else part
+
+
+class TrainedBefore(NamedTuple):
+    """As ``Setting``, of a policy that is already trained."""
+
+    policy: Any
+    rules: Rules
+    origin: RowOrigin | None
+
+    def fit(self, part: Dataset) -> Sequence[Any]:
+        return [self.policy]
+
+    def shown(self, part: Dataset, train: Dataset) -> Dataset:
+        from fsgym.comparison.policies import as_in_training
+
+        return as_in_training(part, self.origin)
+
+
 def evaluate_trained(
     policy: Any, dataset: Dataset, rules: Rules, split: Split | OfficialSplit, explained: bool
 ) -> dict[str, Any]:
     """A cell of ``run_cell`` for a policy that was trained before, on values as in its training."""
-    from fsgym.comparison.policies import as_in_training, training_origin
+    from fsgym.comparison.policies import training_origin
 
     with one_thread():
         origin, test = training_origin(policy), split.divide(dataset)[1]
-        fit, shown = lambda part: [policy], lambda part, train: as_in_training(part, origin)
-        train = partial(_trained_here, fit, rules=rules, shown=shown)
-        (figures,) = _cells(train, dataset, split, explained, [explained])
+        (figures,) = _cells(TrainedBefore(policy, rules, origin), dataset, split, explained, [explained])
         seen = None if origin is None else test.origin.share_in(origin)
         figures["row"] |= {"seen": seen, "warning": caution_of(seen, policy) or figures["row"].get("warning")}
         return figures
@@ -100,30 +130,17 @@ def run_cell(
     Returns
     -------
     dict with ``cells``, for each setting a dict of JSON values: ``row``, figures by name; ``histogram`` and ``usage``
-    of ``acquisition_figures``; ``reliability``, the lines of ``Evaluation.reliability``; ``examples``, a few test rows
-    with their acquisitions in order; and ``played`` and ``chart`` of ``record_of``. The last three only if the cell is
-    ``explained`` and its method has an order; a chart only of the settings that are ``charted``.
+    of ``acquisition_figures``; ``reliability``, the lines of ``Evaluation.reliability``; and those of
+    ``explanation_of``, only if the cell is ``explained`` and its method has an order, the chart only where ``charted``.
 
     Code of the user runs in a process apart, without labels of test rows: see ``runs_apart``.
     """
-    given: dict[str, Any] = {"candidate": candidate, "lams": lams, "rules": rules, "seed": seed}
-    if runs_apart(candidate):
-        subject = fingerprint([dataset, split])
-        try:
-            return {"cells": _cells(partial(_trained_apart, subject, given=given), dataset, split, explained, charted)}
-        finally:
-            if explained:  # what explains has seen labels
-                end_subject()
-    train = partial(_trained_here, _fit(given), rules=rules, shown=_shown(given))
-    return {"cells": _cells(train, dataset, split, explained, charted)}
-
-
-def _fit(given: Mapping[str, Any]) -> Callable[[Dataset], Sequence[Any]]:
-    return lambda part: fit_settings(part, [given["candidate"]], given["rules"], given["seed"], given["lams"])
-
-
-def _shown(given: Mapping[str, Any]) -> Callable[[Dataset, Dataset], Dataset]:
-    return getattr(given["candidate"], "shown", lambda part, train: part)  # of a ``PolicyFactory``
+    subject = fingerprint([dataset, split]) if runs_apart(candidate) else ""
+    try:
+        return {"cells": _cells(Setting(candidate, rules, seed, lams), dataset, split, explained, charted, subject)}
+    finally:
+        if subject and explained:  # what explains has seen labels
+            end_subject()
 
 
 @returns(record(**TEST_CHECKS, **ACQUISITION_CHECKS, chance=share, wrong=list_of(count)))
@@ -145,89 +162,70 @@ def run_tested_cell(
 
 
 class Trained(NamedTuple):
-    """What a setting did on the rows of a split, and how it is explained.
+    """What a setting did on the rows of a split.
 
-    ``validated`` is that of a fit on the rows to fit on, on validation rows; ``tested`` and ``refit`` are those of a
-    fit on the whole training part, on test rows and on validation rows. ``promise`` is what ``_price_of_promise``
-    returns, and ``explain(charted)`` returns ``examples``, ``played`` and ``chart`` of ``run_cell``.
+    ``validated`` is that of a fit on the rows to fit on, on validation rows; ``tested`` and ``refit`` are those of
+    ``model``, fitted on the whole training part, on test rows and on validation rows. ``promise`` is what
+    ``_price_of_promise`` returns.
     """
 
+    model: Any
     validated: Evaluation
     tested: Evaluation
     refit: Evaluation
     promise: dict[str, float]
-    explain: Callable[[bool], dict[str, Any]]
 
 
 def _cells(
-    train: Callable[[SplitParts], tuple[list[Trained], str | None]],
+    setting: Setting | TrainedBefore,
     dataset: Dataset,
     split: Split | OfficialSplit,
     explained: bool,
     charted: Sequence[bool],
+    subject: str = "",
 ) -> list[dict[str, Any]]:
-    """Figures of the settings that ``train`` returns for the parts of a split, each with the first warning of all.
-
-    What ``train`` returns beside them is the first warning that is not raised in this process.
-    """
+    """Figures of what a setting does on a split, each with the first warning of all; with ``subject`` apart."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         parts = split.parts(dataset)
+        trained, warning = _trained_apart(subject, setting, parts) if subject else (_trained_here(setting, parts), None)
         cells = []
-        trained, warning = train(parts)
-        for (before, result, refit, promise, explain), with_chart in zip(trained, charted, strict=True):
+        for (model, before, result, refit, promise), with_chart in zip(trained, charted, strict=True):
             row = {f"validation_{k}": v for k, v in before.figures().items()}
             row |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
             row |= _test_figures(result, parts.train) | first_columns(result) | {"by_class": _by_class_as_json(result)}
             row |= promise
-            cells.append(
-                {
-                    "row": finite_or_none(row) | {"seen": 0.0, "warning": None},
-                    **acquisition_figures(result),
-                    "reliability": result.reliability.to_dict("records"),
-                    **(explain(with_chart) if explained and result.trajectories is not None else {"examples": None}),
-                }
-            )
+            figures = {"row": finite_or_none(row) | {"seen": 0.0, "warning": None}, **acquisition_figures(result)}
+            figures |= {"reliability": result.reliability.to_dict("records"), "examples": None}
+            if explained and result.trajectories is not None:
+                explain = _explained_apart if isinstance(model, ModelApart) else explanation_of
+                figures |= explain(result, model, parts.test, with_chart)
+            cells.append(figures)
     for figures in cells:
         figures["row"]["warning"] = warning or first_warning(caught)
     return cells
 
 
-def _explanation(model: Any, result: Evaluation, test: Dataset, charted: bool) -> dict[str, Any]:
-    return {"examples": examples_of_rows(result, test, model), **record_of(result, model, test, charted)}
+def _trained_here(setting: Setting | TrainedBefore, parts: SplitParts) -> list[Trained]:
+    settings = _played(setting, parts, evaluate)
+    return [Trained(*own, _price_of_promise(own[0], own[2], setting.rules)) for own in settings]
 
 
-def _trained_here(
-    fit: Callable[[Dataset], Sequence[Any]],
-    parts: SplitParts,
-    rules: Rules,
-    shown: Callable[[Dataset, Dataset], Dataset],
-) -> tuple[list[Trained], None]:
-    """The policies that ``fit`` returns for a part of the data.
-
-    ``shown(part, train)`` returns the rows to evaluate on as the policies that were fitted on ``train`` take them.
-    """
-    trained = []
-    settings = _played(fit, parts, shown, lambda model, rows: evaluate(model, rows, rules=rules))
-    for model, validated, tested, refit in settings:
-        explain = partial(_explanation, model, tested, parts.test)
-        trained.append(Trained(validated, tested, refit, _price_of_promise(model, tested, rules), explain))
-    return trained, None
+def _rows_shown(setting: Setting | TrainedBefore, parts: SplitParts) -> tuple[Dataset, Dataset, Dataset]:
+    """The rows of the evaluations in ``Trained``."""
+    shown = setting.shown
+    return shown(parts.validation, parts.fit), shown(parts.test, parts.train), shown(parts.validation, parts.train)
 
 
 def _played(
-    fit: Callable[[Dataset], Sequence[Any]],
-    parts: SplitParts,
-    shown: Callable[[Dataset, Dataset], Dataset],
-    play: Callable[[Any, Dataset], Any],
-) -> list[tuple[Any, ...]]:
-    """Each setting: the model fitted on the training part, and what ``play`` returns as in ``Trained``."""
-    held_out = shown(parts.validation, parts.fit)
-    validated = [play(model, held_out) for model in fit(parts.fit)]
-    test, models = shown(parts.test, parts.train), fit(parts.train)
-    tested = [play(model, test) for model in models]
-    again = shown(parts.validation, parts.train)
-    return [(*own, play(own[0], again)) for own in zip(models, validated, tested, strict=True)]
+    setting: Setting | TrainedBefore, parts: SplitParts, play: Callable[..., Any]
+) -> list[tuple[Any, Any, Any, Any]]:
+    """Of each price the model, and what ``play(model, rows, rules=...)`` returns for the evaluations in ``Trained``."""
+    (held_out, test, again), rules = _rows_shown(setting, parts), setting.rules
+    validated = [play(model, held_out, rules=rules) for model in setting.fit(parts.fit)]
+    models = setting.fit(parts.train)
+    tested = [play(model, test, rules=rules) for model in models]
+    return [(*own, play(own[0], again, rules=rules)) for own in zip(models, validated, tested, strict=True)]
 
 
 # Code of the user, in a process apart. It is sent the training part, whose validation rows have labels for the second
@@ -237,7 +235,7 @@ KNOWN_PACKAGES = (*VERSIONED_PACKAGES, "numpy", "sklearn")
 KNOWN_TYPES = (bool, int, float, str, bytes, type(None))
 PLAY_APART, EXPLAIN_APART = (f"fsgym.comparison.cell:{name}" for name in ("play_apart", "explain_apart"))
 EXPLAINING = ("probabilities_at", "chart")  # methods of a model
-PLAYED = Trained._fields[:3]
+PLAYED = Trained._fields[1:4]
 _models: list[Any] = []  # in the process apart: those that it fitted last
 
 
@@ -265,25 +263,24 @@ def _is_known(value: Any) -> bool:
     return str(own.__module__).partition(".")[0] in KNOWN_PACKAGES
 
 
-def _trained_apart(subject: str, parts: SplitParts, given: Mapping[str, Any]) -> tuple[list[Trained], str | None]:
+class ModelApart(NamedTuple):
+    """A model that ``play_apart`` has fitted in the process of a subject, by its place."""
+
+    subject: str
+    number: int
+
+
+def _trained_apart(subject: str, setting: Any, parts: SplitParts) -> tuple[list[Trained], str | None]:
+    """As ``_trained_here``, and the first warning."""
     hidden = parts._replace(validation=parts.validation.without_labels(), test=parts.test.without_labels())
-    value, arrays = call_apart(subject, PLAY_APART, given, lambda: {"parts": hidden})
-    rules, shown = given["rules"], _shown(given)
-    rows = (
-        shown(parts.validation, parts.fit),
-        shown(parts.test, parts.train),
-        shown(parts.validation, parts.train),
-    )
-    trained = []
+    value, arrays = call_apart(subject, PLAY_APART, {"setting": setting}, lambda: {"parts": hidden})
+    rows, trained = _rows_shown(setting, parts), []
     for k, (promise, tells) in enumerate(zip(value["promises"], value["tells"], strict=True)):
         validated, tested, refit = (
-            _judged({n: arrays[f"{k} {part} {n}"] for n in names}, bins, labelled, rules)
+            _judged({n: arrays[f"{k} {part} {n}"] for n in names}, bins, labelled, setting.rules)
             for part, (names, bins), labelled in zip(PLAYED, value["played"][k], rows, strict=True)
         )
-        explain = partial(_explanation, None, tested, parts.test)
-        if tells:
-            explain = partial(_explained_apart, subject, k, tested, parts.test)
-        trained.append(Trained(validated, tested, refit, promise, explain))
+        trained.append(Trained(ModelApart(subject, k) if tells else None, validated, tested, refit, promise))
     return trained, value["warning"]
 
 
@@ -296,28 +293,18 @@ def _judged(arrays: Mapping[str, NDArray], bins: Any, rows: Dataset, rules: Rule
     return judge(played_of(arrays), rows, rules)
 
 
-def _explained_apart(subject: str, number: int, result: Evaluation, test: Dataset, charted: bool) -> dict[str, Any]:
+def _explained_apart(result: Evaluation, model: ModelApart, test: Dataset, charted: bool) -> dict[str, Any]:
     """A model explains rows that all models of the cell answered before; what it is sent has labels."""
-    given = {"number": number, "result": result, "test": test, "charted": charted}
-    return call_apart(subject, EXPLAIN_APART, given, dict)[0]
+    given = {"number": model.number, "result": result, "test": test, "charted": charted}
+    return call_apart(model.subject, EXPLAIN_APART, given, dict)[0]
 
 
-def play_apart(
-    *, parts: SplitParts, candidate: Any, rules: Rules, seed: int, lams: list[float] | None
-) -> tuple[dict[str, Any], dict[str, NDArray]]:
+def play_apart(*, parts: SplitParts, setting: Setting) -> tuple[dict[str, Any], dict[str, NDArray]]:
     """Fit the settings as ``run_cell`` does, in a process apart, and return what they did as arrays."""
-
-    def play(model: Any, rows: Dataset) -> tuple[dict[str, NDArray], Any]:
-        played, taken, _ = play_policy(model, rows, None, rules)
-        if taken.feature_names != rows.feature_names:
-            raise ValueError("the policy must take the features in the order of its environment")
-        return arrays_of(played), None if taken.bins is None or taken.bins is rows.bins else taken.bins.to_json()
-
-    given = {"candidate": candidate, "lams": lams, "rules": rules, "seed": seed}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        settings = _played(_fit(given), parts, _shown(given), play)
-        warning, test = first_warning(caught), _shown(given)(parts.test, parts.train)
+        settings, rules = _played(setting, parts, _arrays_played), setting.rules
+        warning, test = first_warning(caught), setting.shown(parts.test, parts.train)
         promises = [
             _price_of_promise(model, evaluate(model, test, rules=rules), rules) if hasattr(model, "promise_") else {}
             for model, *_ in settings
@@ -333,11 +320,18 @@ def play_apart(
     return {"warning": warning, "tells": tells, "played": told, "promises": promises}, arrays
 
 
+def _arrays_played(model: Any, rows: Dataset, rules: Rules) -> tuple[dict[str, NDArray], Any]:
+    played, taken, _ = play_policy(model, rows, None, rules)
+    if taken.feature_names != rows.feature_names:
+        raise ValueError("the policy must take the features in the order of its environment")
+    return arrays_of(played), None if taken.bins is None or taken.bins is rows.bins else taken.bins.to_json()
+
+
 def explain_apart(
     *, number: int, result: Evaluation, test: Dataset, charted: bool, **_: Any
 ) -> tuple[dict[str, Any], dict]:
-    """``examples``, ``played`` and ``chart`` of a model that ``play_apart`` has fitted."""
-    return _explanation(_models[number], result, test, charted), {}
+    """What ``explanation_of`` returns for a model that ``play_apart`` has fitted."""
+    return explanation_of(result, _models[number], test, charted), {}
 
 
 def _test_figures(result: Evaluation, train: Dataset) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Unpack
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fsgym.comparison.answer import answer_in_words
+from fsgym.comparison.answer import answer_in_words, price_caution
 from fsgym.comparison.cell import PROMISE_FIGURES, REFIT_FIGURES, caution_of
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.planned import Comparison, ExecutionOptions, announce_time
@@ -255,7 +255,8 @@ def run_planned(planned: Comparison, where: ExecutionOptions, command: str | Non
         "fixed": fixed_methods(compared),
         "headline": headline_figures(protocol.rules.error_costs, protocol.dataset.y),
     }
-    results.attrs["answer"] = " ".join(answer_in_words(rank_methods(results)))
+    sentences = [*answer_in_words(rank_methods(results)), price_caution(results)]
+    results.attrs["answer"] = " ".join(filter(None, sentences))
     if folder is not None:
         write_whole(folder / "results.csv", results.to_csv(index=False))
         write_whole(folder / "losses.csv", summarise(results).losses.to_csv(index=False))

@@ -204,9 +204,9 @@ MEAN_PRICES = " (plans by mean prices)"  # behind the title of a method where pr
 def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
     """A method of ``METHODS`` with the settings at which it is fitted."""
     method, options = method_for(key, protocol.dataset), protocol.rules.options()
-    title = method.title if name == key else name
+    cls, title = load_class(method), method.title if name == key else name
     if method.prices and protocol.rules.costs_by_case:
-        if getattr(load_class(method), "takes_case_costs", False):
+        if getattr(cls, "takes_case_costs", False):
             options["costs"] = None  # those of the data
         else:
             title += MEAN_PRICES
@@ -214,12 +214,11 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
         method.prices and (own := protocol.dataset.costs) is not None and not np.array_equal(own, protocol.rules.costs)
     ):
         options["costs"] = protocol.rules.costs.tolist()  # and not those of the data, even where all are 1
-    takes_data_sets = hasattr(load_class(method), "labelled_dataset")
-    if takes_data_sets and (protocol.dataset.bins is not None or protocol.dataset.case_costs is not None):
-        options["groups"] = None  # those of the data, by column: it is fitted to data sets
+    fitted_to_data = protocol.dataset.bins is not None or protocol.dataset.case_costs is not None
+    if fitted_to_data and hasattr(cls, "labelled_dataset"):
+        options["groups"] = None  # those of the data, by column
     if method.prices:
-        parameters = load_class(method)().get_params()
-        targets = [{target: v} for target, v in protocol.targets if target in parameters]
+        targets = [{target: v} for target, v in protocol.targets if target in cls().get_params()]
         params: list[dict[str, Any]] = targets or [{"lam": v} for v in protocol.sweep]
     else:
         if key not in REFERENCES:
@@ -227,7 +226,7 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
             options = {k: v for k, v in options.items() if k in received}
         params = sparsity_settings(method, options, protocol.parts(0).train, protocol.seed)
         # The sparsest setting may use a feature in another split.
-        params += [dict(empty)] if (empty := getattr(load_class(method), "empty_setting", None)) is not None else []
+        params += [dict(empty)] if (empty := getattr(cls, "empty_setting", None)) is not None else []
     return _compared_method(name, title, candidates_at(method, options, params), params, protocol)
 
 

@@ -149,11 +149,14 @@ def _values_with_units(values: list[tuple[str, float | None]], dataset: Dataset)
     return revealed_values(row, features, dataset.columns)
 
 
-def record_of(result: Evaluation, model: Any, test: Dataset, charted: bool) -> dict[str, Any]:
-    """What is stored of a model beside its figures: what ``played_rows`` (``played``) and ``chart_drawn`` return."""
+def explanation_of(result: Evaluation, model: Any, test: Dataset, charted: bool) -> dict[str, Any]:
+    """What is stored of a model beside its figures, for a report: JSON values of three functions, by name."""
     with warnings.catch_warnings(action="ignore"):  # a row's warning is that of its fits
-        chart = chart_drawn(with_names(model, result, test), test) if charted else None
-        return {"played": played_rows(result, model), "chart": chart}
+        return {
+            "examples": examples_of_rows(result, test, model),
+            "played": played_rows(result, model),
+            "chart": chart_drawn(with_names(model, result, test), test) if charted else None,
+        }
 
 
 def played_rows(result: Evaluation, model: Any) -> dict[str, list] | None:

@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.comparison.noise import over_rows, rank_table, standard_error
+from fsgym.comparison.noise import paired_t, rank_table, standard_error
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.evaluate import Evaluation
 from fsgym.evaluation.evaluate import evaluate as evaluate_policy
@@ -70,7 +70,7 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
         * loss_se, accuracy_se, n_features_se: standard errors over the test rows
         * loss_low, loss_high: 95 % interval of the mean loss, see ``fsgym.metrics.mean_interval``
         * difference, difference_se, difference_low, difference_high: loss of the row minus loss of ``mine`` on the
-          same test rows, with its standard error and 95 % interval; NaN without ``mine``
+          same test rows, with its standard error and the 95 % interval of the paired t test; NaN without ``mine``
         * method, params (JSON), seeds, training (its length), version (of fsgym): how a stored row was obtained
         * cpu_seconds: of one training on one core; NaN where it was not measured
 
@@ -199,7 +199,7 @@ def numbers_to_beat(env_id: str) -> str:
     """The stored rows of an environment as a table in Markdown, by increasing loss.
 
     Rows that break the rules for some test row come last, marked by a dash. The last column has the difference from the
-    first on the same test rows, with its 95 % interval, and "noise" where it is within noise (``over_rows``). For an id
+    first on the same test rows, with its 95 % interval (``paired_t``), and "noise" where this contains 0. For an id
     without stored rows, the sentence of ``how_to_store``.
 
     Raises ValueError if the id is unknown, or if its stored rows are of other data or rules.
@@ -231,7 +231,7 @@ def numbers_to_beat(env_id: str) -> str:
 
 def _difference_in_words(differences: NDArray[np.float64]) -> str:
     """Such as "+0.01 (0.001 to 0.02)", of differences on the same test rows."""
-    mean, _, low, high, _, verdict = over_rows(differences)
+    mean, _, low, high, _, verdict = paired_t(differences)
     return f"{mean:+.2g} ({low:.2g} to {high:.2g}){', noise' if verdict == 'noise' else ''}"
 
 
@@ -264,7 +264,9 @@ def _caution(policy: Any, env_id: str) -> str:
     origin = training_origin(policy)
     seen = None if origin is None else make_part(env_id, "test").dataset.origin.share_in(origin)
     return (
-        f" It was trained on {100 * seen:.3g} % of the test rows, which makes its figures optimistic." if seen else ""
+        f" Your policy has seen {100 * seen:.3g} % of the test rows in training: its figures are optimistic."
+        if seen
+        else ""
     )
 
 
@@ -277,7 +279,6 @@ def _ranked(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         pd.DataFrame({k: row["losses"] for k, row in enumerate(rows)}),
         by=pd.Series([row["loss"] if row["admissible"] >= 1 else np.nan for row in rows]),
         against=mine or 0,
-        test=over_rows,
     )
     differences = ranks.drop(columns=["rank", "difference_p"])
     if mine is None:
@@ -322,6 +323,18 @@ def _answer(table: pd.DataFrame, env_id: str) -> str:
     return (
         f"{begin}, rank {mine['rank']} of {table['rank'].notna().sum()}. The difference to the best stored row, "
         f"{best['name']}, is {-best['difference']:+.3g} (95 % interval {low:.3g} to {high:.3g}): {noise}."
+        f"{_seeds_in_words(stored)}"
+    )
+
+
+def _seeds_in_words(stored: pd.DataFrame) -> str:
+    """A sentence if stored rows are means over several trainings, while that of the user is one."""
+    n_seeds = stored["seeds"].str.count(",").max() + 1
+    if n_seeds < 2:
+        return ""
+    return (
+        " This is the noise of the test rows only: your policy was trained once, and the stored rows of agents are "
+        f"means over {n_seeds} seeds."
     )
 
 

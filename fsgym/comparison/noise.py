@@ -11,11 +11,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from fsgym.metrics import mean_interval
 from fsgym.text.messages import brief
 
-MIN_PAIRS = 3  # splits from which the spread of paired differences is used
-NOISE_ERRORS = 1.96  # standard errors within which a mean over rows is noise, even if its interval excludes 0
+MIN_PAIRS = 3  # pairs from which the spread of their differences is used
 MIN_DATASETS = 3
 SIGNIFICANCE = 0.05
 
@@ -38,9 +36,13 @@ Tested = tuple[float, float, float, float, float, str]
 def paired_t(differences: NDArray[np.float64], test_share: float = 0.0) -> Tested:
     """The columns ``DIFFERENCE`` of paired differences of losses, by a t test from three on.
 
-    The pairs are splits or data sets. ``test_share``, the number of test rows over that of training rows, corrects the
-    variance where the pairs are splits of the same rows, whose training parts overlap (Nadeau and Bengio, Inference for
-    the generalization error, Machine Learning 52, 2003); 0 where they have no rows in common.
+    The pairs are splits, test rows or data sets. The difference is noise exactly where its interval contains 0.
+    ``test_share``, the number of test rows over that of training rows, corrects the variance where the pairs are splits
+    of the same rows, whose training parts overlap (Nadeau and Bengio, Inference for the generalization error, Machine
+    Learning 52, 2003); 0 where they have no rows in common.
+
+    Over test rows it is the t test, too, and not the bootstrap interval of ``mean_interval``: of 100 pairs of equal
+    policies that differ on 2 to 8 % of 171 rows, this calls 6 to 24 different, the t test 4 or 5.
 
     >>> mean, error, low, high, p, verdict = paired_t(np.array([0.1, 0.2, 0.3]))
     >>> round(low, 3), round(high, 3), verdict
@@ -66,17 +68,6 @@ def least_found(n: int, test_share: float = 0.0) -> float:
     return float(stats.t.ppf(0.975, n - 1) * np.sqrt(1 / n + test_share))
 
 
-def over_rows(differences: NDArray[np.float64]) -> Tested:
-    """The columns ``DIFFERENCE`` of differences of losses over the test rows of one split.
-
-    Noise is a mean with 0 in its 95 % interval (``mean_interval``), or within ``NOISE_ERRORS`` standard errors of 0.
-    """
-    mean, low, high = mean_interval(differences)
-    error = standard_error(differences)
-    is_noise = low <= 0 <= high or not abs(mean) > NOISE_ERRORS * error
-    return mean, error, low, high, np.nan, "noise" if is_noise else "higher" if mean > 0 else "lower"
-
-
 def rank_table(
     losses: pd.DataFrame,
     by: pd.Series,
@@ -91,7 +82,7 @@ def rank_table(
     losses : DataFrame (n, n_methods), a row for each split, test row or data set; NaN where a method has none
     by : Series by method, what is ranked, such as mean losses or mean ranks; NaN for no rank
     against : a column, with which the others are compared
-    test : ``paired_t`` or ``over_rows``, of the differences where both have a loss
+    test : of the differences where both have a loss, ``paired_t`` or with its ``test_share``
     widths : Series by method, optional
         Of the 95 % interval of each mean loss over test rows. They decide, as if the intervals were independent, where
         there are too few rows for the test.

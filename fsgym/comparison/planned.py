@@ -81,6 +81,10 @@ class Comparison:
     def store(self) -> Path | None:
         return None if self.folder is None else self.folder.absolute() / "results.sqlite"
 
+    def explains(self, split: int) -> bool:
+        """Whether test rows of a split are explained: those of the first, for the report in the folder."""
+        return self.folder is not None and split == 0
+
     @cached_property
     def tasks(self) -> list[tuple[list[int], Task]]:
         """The tasks that fit the cells, each with their places in ``cells``; none for policies that are fitted.
@@ -92,7 +96,23 @@ class Comparison:
             if not method.fitted:
                 shared = hasattr(method.candidates[setting], "path") and set(method.params[setting]) == {"lam"}
                 groups.setdefault((split, method.name, None if shared else setting), []).append(place)
-        return [(places, _make_task([self.cells[k] for k in places], self.protocol)) for places in groups.values()]
+        tables = {m.name: pd.DataFrame({"split": 0, "params": [json.dumps(p) for p in m.params]}) for m in self.methods}
+        charted = {name: nearest_settings(table, self.protocol.rules.lam).index for name, table in tables.items()}
+        tasks = []
+        for places in groups.values():
+            split, method, setting = self.cells[places[0]]
+            settings, explained = [self.cells[k][2] for k in places], self.explains(split)
+            arguments = {
+                "candidate": method.candidates[setting],
+                "lams": [method.params[k]["lam"] for k in settings] if len(settings) > 1 else None,
+                "seed": seed_of(self.protocol.seed, split, method.name),
+                "split": self.protocol.splits[split],
+                "explained": explained,
+                "charted": [explained and k in charted[method.name] for k in settings],
+            }
+            data = {"dataset": self.protocol.dataset, "rules": self.protocol.rules}
+            tasks.append((places, Task(CELL_FUNCTION, arguments, data)))
+        return tasks
 
     def run(self, where: ExecutionOptions, label: str) -> tuple[list[Outcome], bool]:
         """Outcomes of the cells in their order, and whether Ctrl-C came before the last one.
@@ -109,7 +129,7 @@ class Comparison:
                     data = protocol.dataset, protocol.rules, protocol.splits[split]
                     result, error = None, None
                     try:
-                        result = evaluate_trained(method.candidates[setting], *data, explained=split == 0)
+                        result = evaluate_trained(method.candidates[setting], *data, explained=self.explains(split))
                     except Exception as raised:
                         error = error_with_line(raised)
                     outcomes[place] = _outcome_of(protocol, cell, result, error)
@@ -151,21 +171,6 @@ class Comparison:
         settings = dict(zip(standing.chosen["split"], standing.chosen["setting"], strict=True))
         own = (o for o in self.outcomes if o["row"]["method"] == standing.method)
         return {o["row"]["split"]: o for o in own if settings.get(o["row"]["split"]) == o["row"]["setting"]}
-
-
-def _make_task(cells: list[Cell], protocol: Protocol) -> Task:
-    split, method, setting = cells[0]
-    settings = pd.DataFrame({"split": split, "params": [json.dumps(params) for params in method.params]})
-    shown = nearest_settings(settings, protocol.rules.lam).index  # by the report, in a chart
-    arguments = {
-        "candidate": method.candidates[setting],
-        "lams": [method.params[k]["lam"] for *_, k in cells] if len(cells) > 1 else None,
-        "seed": seed_of(protocol.seed, split, method.name),
-        "split": protocol.splits[split],
-        "explained": split == 0,
-        "charted": [split == 0 and k in shown for *_, k in cells],
-    }
-    return Task(CELL_FUNCTION, arguments, {"dataset": protocol.dataset, "rules": protocol.rules})
 
 
 def _outcome_of(protocol: Protocol, cell: Cell, result: dict[str, Any] | None, error: str | None) -> Outcome:

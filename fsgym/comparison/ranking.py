@@ -13,20 +13,12 @@ import pandas as pd
 
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.noise import DIFFERENCE, MIN_DATASETS, RankTest, mean_ranks, rank_test
-from fsgym.comparison.summary import (
-    DIGITS_OF_BEST,
-    chosen_at,
-    mean_figures,
-    rank_chosen,
-    reason_against,
-    seen_in_words,
-)
+from fsgym.comparison.summary import DIGITS_OF_BEST, choices_at, differences_from, lowest_of, seen_in_words
 from fsgym.methods import METHODS, REFERENCES
 from fsgym.text.html import HtmlTable, html_block
 from fsgym.text.messages import listing
 
 REFERENCE_TITLES = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
-OPTIONAL_FIGURES = ("illegal", "auc", "log_loss", "brier", "calibration_error", "loss_low", "loss_high")
 SHARES = ("usage", "first", "first_paid")  # columns of JSON objects: acquisition -> share of the test rows
 
 
@@ -35,32 +27,36 @@ class RankedMethod(NamedTuple):
 
     Attributes
     ----------
-    method, title : str
+    method : str
+    chosen : DataFrame, its rows in the results, one per split, with ``loss`` at the ranking's lambda
     figures : dict
         Means over the splits of the test figures, ``FIGURE`` and ``FIGURE_std``; ``loss`` is that at the ranking's
         lambda, ``acquisition_cost`` its part for prices. NaN unless every split has a setting that can be chosen.
         ``splits`` is the number of splits.
-    shares : dict of dict, means over the splits of the columns in ``SHARES``; by class the ``recall`` and
-        ``wrong``, the share of all cases that are of this class and answered wrongly; empty where they are unknown
-    reference : bool, whether it is a reference point
-    fixed : bool, whether it acquires the same for every case
     flag : str, why it is never the best; "" if nothing speaks against it
     settings_left_out : int, number of settings that break the rules on a validation part
-    chosen : DataFrame, its rows in the results, one per split, with ``loss`` at the ranking's lambda
+    title : str
+    shares : dict of dict, means over the splits of the columns in ``SHARES``; by class the ``recall`` and
+        ``wrong``, the share of all cases that are of this class and answered wrongly; empty where they are unknown
+    fixed : bool, whether it acquires the same for every case
     verdict : {"noise", "higher", "unknown", ""}, on its loss compared with the best, by ``rank_table``; "" for the best
         itself and for those that are never the best
     """
 
     method: str
-    title: str
+    chosen: pd.DataFrame
     figures: dict[str, Any]
-    shares: dict[str, dict[str, float]]
-    reference: bool
-    fixed: bool
     flag: str
     settings_left_out: int
-    chosen: pd.DataFrame
-    verdict: str = ""
+    title: str
+    shares: dict[str, dict[str, float]]
+    fixed: bool
+    verdict: str
+
+    @property
+    def reference(self) -> bool:
+        """Whether it is a reference point."""
+        return self.method in REFERENCES
 
     @property
     def eligible(self) -> bool:
@@ -112,8 +108,7 @@ class Ranking(NamedTuple):
     @property
     def best(self) -> RankedMethod | None:
         """The standing with the lowest loss among those that can be the best; a reference point only without ties."""
-        eligible = [s for s in self.standings if s.eligible]
-        return min(eligible, key=lambda s: (round(s.figures["loss"], DIGITS_OF_BEST), s.reference), default=None)
+        return lowest_of(self.standings)
 
     def best_of(self, *excluded: str, **wanted: bool) -> RankedMethod | None:
         """The best of those with these attributes, such as ``fixed=True``, apart from some names."""
@@ -155,32 +150,32 @@ def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | N
     fixed = results.attrs.get("fixed")
     if fixed is None:
         fixed = [name for name in titles if name in METHODS and not METHODS[name].adaptive]
+    choices = choices_at(results, lam, counted)
+    eligible, verdicts = [choice for choice in choices if not choice.flag], {}
+    best = lowest_of(eligible)
+    if best is not None:
+        verdicts = differences_from(best, eligible)["verdict"].replace("lower", "noise").to_dict()  # by rounding errors
+        verdicts[best.method] = ""
     standings = [
-        _standing(results[results["method"] == name], name, title, lam, counted, name in fixed)
-        for name, title in titles.items()
+        RankedMethod(
+            *one, titles[one.method], _shares_of(one.chosen), one.method in fixed, verdicts.get(one.method, "")
+        )
+        for one in choices
     ]
     losses = {s.method: np.nan_to_num(round(s.figures["loss"], DIGITS_OF_BEST), nan=np.inf) for s in standings}
-    standings.sort(key=lambda s: (s.reference, not s.eligible, losses[s.method]))
-    ranking = Ranking(
+    return Ranking(
         lam,
-        tuple(standings),
+        tuple(sorted(standings, key=lambda s: (s.reference, not s.eligible, losses[s.method]))),
         counted,
         not np.allclose(succeeded["error_cost"], 1 - succeeded["accuracy"]),
         not np.allclose(succeeded["spent"], succeeded["n_acquisitions"]),
         "auc" in results.attrs.get("headline", ()),
         int(results["split"].nunique()),
     )
-    best = ranking.best
-    if best is None:
-        return ranking
-    eligible = {s.method: s.chosen for s in standings if s.eligible}
-    verdicts = rank_chosen(eligible, pd.Series({name: losses[name] for name in eligible}), best.method)["verdict"]
-    verdicts = verdicts.replace("lower", "noise").drop(best.method)  # lower by rounding errors alone
-    return ranking._replace(standings=tuple(s._replace(verdict=verdicts.get(s.method, "")) for s in standings))
 
 
-def differences_from(results: pd.DataFrame, method: str) -> pd.DataFrame:
-    """The loss of each other method minus that of one, at each lambda that is reported, by the test of ``rank_chosen``.
+def differences_of(results: pd.DataFrame, method: str) -> pd.DataFrame:
+    """The loss of each other method minus that of one, at each lambda that is reported, by ``differences_from``.
 
     Returns
     -------
@@ -190,11 +185,9 @@ def differences_from(results: pd.DataFrame, method: str) -> pd.DataFrame:
     """
     tables = []
     for lam in _reported(results):
-        ranking = rank_methods(results, lam)
-        standings = [] if ranking is None else [s for s in ranking.standings if s.eligible]
-        if method in [s.method for s in standings]:
-            means = pd.Series({s.method: s.figures["loss"] for s in standings})
-            table = rank_chosen({s.method: s.chosen for s in standings}, means, method).drop(index=method)
+        choices = [one for one in choices_at(results, lam, results.attrs.get("counted", "n_features")) if not one.flag]
+        for own in (one for one in choices if one.method == method):
+            table = differences_from(own, choices).drop(index=method)
             table = table[DIFFERENCE].rename_axis("other").reset_index()
             tables.append(table.assign(lam=lam, method=method))
     columns = ["lam", "method", "other", *DIFFERENCE]
@@ -232,21 +225,10 @@ def fixed_methods(methods: Iterable[ComparedMethod]) -> list[str]:
     return names
 
 
-def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: str, fixed: bool) -> RankedMethod:
-    n_splits = int(rows["split"].nunique())
-    succeeded = rows[rows["error"].isna()]
-    allowed = succeeded[succeeded["validation_admissible"] == 1.0]
-    if allowed.empty and name in REFERENCES:  # shown all the same, with a flag
-        allowed = succeeded
-    chosen = chosen_at(allowed, lam, counted)
-    if (chosen["price"] != lam).any():  # the interval is that of the loss at the price of the results
-        chosen = chosen.drop(columns=["loss_low", "loss_high"], errors="ignore")
-    figures = mean_figures(chosen, n_splits, "acquisition_cost", "loss", *(c for c in OPTIONAL_FIGURES if c in chosen))
-    broken = succeeded[succeeded["validation_admissible"] < 1.0]["setting"].nunique()
-    flag = reason_against(figures, chosen, int(broken))
+def _shares_of(chosen: pd.DataFrame) -> dict[str, dict[str, float]]:
     shares, by_class = {c: _mean_shares(_objects_of(chosen, c)) for c in SHARES}, _objects_of(chosen, "by_class")
-    shares |= {"recall": _mean_recalls(by_class), "wrong": _mean_shares([_wrong_shares(split) for split in by_class])}
-    return RankedMethod(name, title, figures, shares, name in REFERENCES, fixed, flag, int(broken), chosen)
+    wrong = _mean_shares([_wrong_shares(split) for split in by_class])
+    return shares | {"recall": _mean_recalls(by_class), "wrong": wrong}
 
 
 def _objects_of(chosen: pd.DataFrame, column: str) -> list[dict[str, Any]]:

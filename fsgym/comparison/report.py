@@ -32,6 +32,7 @@ from fsgym.comparison.answer import (
     headline_table,
     losses_table,
     noise_in_words,
+    price_caution,
 )
 from fsgym.comparison.examples import case_of, with_units
 from fsgym.comparison.figures import draw, method_styles, tradeoff, tradeoff_axes
@@ -488,8 +489,8 @@ def _described(
         titles=method_titles(results),
         imputed=[m.title for m in comparison.methods if m.imputed],
         fitted=[m.title for m in comparison.methods if m.fitted],
-        answer=answer_in_words(ranking),
         noise=noise_in_words(results),
+        answer=[*answer_in_words(ranking), *filter(None, [price_caution(results)])],
         ranking=ranking,
         table=None if ranking is None else headline_table(ranking),
         error_unit=_error_unit(comparison),

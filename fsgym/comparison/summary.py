@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -27,6 +27,8 @@ REPORTED_FIGURES = (
     "error_cost",
     "admissible",
 )
+LOSS_FIGURES = [f"{name}{end}" for end in ("", "_std") for name in (*REPORTED_FIGURES, "loss")] + ["splits"]
+OPTIONAL_FIGURES = ("illegal", "auc", "log_loss", "brier", "calibration_error", "loss_low", "loss_high")
 DIFFERENCES = ["difference", "difference_low", "difference_high", "difference_p"]  # of ``rank_table``
 DIGITS = {"n_features": 1, "spent": 2}  # after the point; other figures have three
 
@@ -107,7 +109,7 @@ def summarise(
     Notes
     -----
     Only settings that respect the rules on every validation row are eligible. Whether the chosen one respects them on
-    the test part too is shown by ``admissible``.
+    the test part too is shown by ``admissible``. A reference point without such a setting has a loss all the same.
 
     Examples
     --------
@@ -120,35 +122,63 @@ def summarise(
     within = results.attrs.get("within", WITHIN) if within is None else within
     lam = (results.attrs.get("reported") or lambdas_of(results)) if lam is None else lam
     succeeded = results[results["error"].isna()]
-    limits, losses, at_prices = [], [], {}
+    limits, by_lam = [], []
     for name, rows in results.groupby("method", sort=False):
         allowed = rows[rows["error"].isna() & (rows["validation_admissible"] == 1.0)]
-        n_splits = rows["split"].nunique()
         for k in within:
             few = allowed[expected_use(allowed, counted) <= k + 1e-9]
             chosen = best_per_split(few, -few["validation_accuracy"], counted)
-            limits.append({"method": name, "k": k, **mean_figures(chosen, n_splits)})
-        for price in lam:
-            chosen = chosen_at(allowed, price, counted)
-            row = {"method": name, "lam": price, **mean_figures(chosen, n_splits, "loss")}
-            losses.append(row)
-            if row["loss"] == row["loss"]:
-                at_prices.setdefault(price, {})[name] = chosen, row
-    ranks, lowest = {}, {}
-    for price, known in at_prices.items():
-        means = pd.Series({name: figures["loss"] for name, (_, figures) in known.items()})
-        rivals = [name for name, (chosen, figures) in known.items() if not reason_against(figures, chosen)]
-        lowest[price] = min(rivals or known, key=lambda name: (round(means[name], DIGITS_OF_BEST), name in REFERENCES))
-        ranks[price] = rank_chosen({name: chosen for name, (chosen, _) in known.items()}, means, lowest[price])
-    for row in losses:
-        table = ranks.get(row["lam"], pd.DataFrame())
-        row["lowest"] = lowest.get(row["lam"])
-        if row["method"] in table.index:
-            row |= table.loc[row["method"], DIFFERENCES].to_dict()
+            limits.append({"method": name, "k": k, **mean_figures(chosen, rows["split"].nunique())})
+    for price in lam:
+        choices = choices_at(results, price, counted)
+        known = [choice for choice in choices if not np.isnan(choice.figures["loss"])]
+        lowest = lowest_of(known) or lowest_of(choice._replace(flag="") for choice in known)
+        differences = {} if lowest is None else differences_from(lowest, known)[DIFFERENCES].to_dict("index")
+        by_lam.append(
+            [
+                {"method": c.method, "lam": price, **{name: c.figures[name] for name in LOSS_FIGURES}}
+                | {"lowest": lowest and lowest.method, **differences.get(c.method, {})}
+                for c in choices
+            ]
+        )
+    losses = [row for rows in zip(*by_lam, strict=True) for row in rows]  # method by method
     return Summary(means_over_splits(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
 
 
-def reason_against(figures: Mapping[str, float], chosen: pd.DataFrame, n_broken: int = 0) -> str:
+class Choice(NamedTuple):
+    """A method at the settings that are chosen for one lambda, as in ``fsgym.comparison.ranking.RankedMethod``."""
+
+    method: str
+    chosen: pd.DataFrame
+    figures: dict[str, Any]
+    flag: str
+    settings_left_out: int
+
+
+def choices_at(results: pd.DataFrame, lam: float, counted: str) -> list[Choice]:
+    """Each method at the settings of ``chosen_at`` that respect the rules on every validation row.
+
+    A reference point that has no such setting is shown all the same, with a flag.
+    """
+    choices = []
+    for method, rows in results.groupby("method", sort=False):
+        succeeded = rows[rows["error"].isna()]
+        allowed = succeeded[succeeded["validation_admissible"] == 1.0]
+        chosen = chosen_at(succeeded if allowed.empty and method in REFERENCES else allowed, lam, counted)
+        optional = [name for name in OPTIONAL_FIGURES if name in chosen]
+        figures = mean_figures(chosen, rows["split"].nunique(), "acquisition_cost", "loss", *optional)
+        broken = int(succeeded[succeeded["validation_admissible"] < 1.0]["setting"].nunique())
+        choices.append(Choice(str(method), chosen, figures, _reason_against(figures, chosen, broken), broken))
+    return choices
+
+
+def lowest_of(methods: Iterable[Any]) -> Any | None:
+    """The method of the lowest loss among those without a flag; a reference point only without a tie."""
+    eligible = (m for m in methods if not m.flag)
+    return min(eligible, key=lambda m: (round(m.figures["loss"], DIGITS_OF_BEST), m.method in REFERENCES), default=None)
+
+
+def _reason_against(figures: Mapping[str, float], chosen: pd.DataFrame, n_broken: int) -> str:
     """Why a method is never the best: it has no figures, breaks rules, or was trained on test rows."""
     if np.isnan(figures["loss"]):
         return "every setting breaks the rules" if n_broken else "fits failed"
@@ -213,24 +243,25 @@ def chosen_at(rows: pd.DataFrame, lam: float, counted: str) -> pd.DataFrame:
     Of settings without a ``lam``, and of equally near ones, that of the lowest loss on the validation part, with this
     ``lam`` and the prices that are expected. Where a method is trained for the exchange rate, the luckiest of all its
     exchange rates on few validation rows is a worse choice. ``acquisition_cost`` and ``loss``, on the test part, are
-    those at ``lam``.
+    those at ``lam``; the interval of the loss is there only where the results have it at ``lam``.
     """
     rows = nearest_settings(rows, lam)
     chosen = best_per_split(rows, rows["validation_error_cost"] + lam * expected_use(rows, "spent"), counted)
     paid = lam * chosen["spent"]
-    return chosen.assign(acquisition_cost=paid, loss=chosen["error_cost"] + paid)
+    chosen = chosen.assign(acquisition_cost=paid, loss=chosen["error_cost"] + paid)
+    of_others = ["loss_low", "loss_high"] if np.any(chosen.get("price", lam) != lam) else []
+    return chosen.drop(columns=of_others, errors="ignore")
 
 
-def rank_chosen(chosen: Mapping[str, pd.DataFrame], means: pd.Series, best: str) -> pd.DataFrame:
-    """``rank_table`` of methods at what ``chosen_at`` returned, a setting in each split, by their mean losses."""
-    first = chosen[best]
-    share = float((first["n_test"] / first["n_train"]).mean()) if len(first) >= MIN_PAIRS else 0.0
+def differences_from(best: Choice, choices: Sequence[Choice]) -> pd.DataFrame:
+    """``rank_table`` of methods, each with a loss in every split, against one of them."""
+    share = float((best.chosen["n_test"] / best.chosen["n_train"]).mean()) if len(best.chosen) >= MIN_PAIRS else 0.0
     low, high = (
-        pd.Series({name: rows[end].astype(float).mean() if end in rows else np.nan for name, rows in chosen.items()})
-        for end in ("loss_low", "loss_high")
+        pd.Series({one.method: one.figures.get(end, np.nan) for one in choices}) for end in ("loss_low", "loss_high")
     )
-    losses = pd.DataFrame({name: rows.set_index("split")["loss"] for name, rows in chosen.items()})
-    return rank_table(losses, means, best, partial(paired_t, test_share=share), high - low)
+    losses = pd.DataFrame({one.method: one.chosen.set_index("split")["loss"] for one in choices})
+    means = pd.Series({one.method: one.figures["loss"] for one in choices})
+    return rank_table(losses, means, best.method, partial(paired_t, test_share=share), high - low)
 
 
 def mean_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, float]:

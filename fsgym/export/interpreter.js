@@ -566,10 +566,14 @@ const FsgymPolicy = (() => {
       const prices = this.legalAndPrices(anyKnown, 0).prices.map((price) => this.rules.lam * price);
       const skipped = legal.map((can, j) => Boolean(can) && (this.arrays.skipped || []).includes(j));
       const { shares, preference, inputs } = this.estimate(acquired, values, legal.map((can, j) => can && !skipped[j]), prices);
+      const known = legal.map((can, j) => Boolean(can) && (this.arrays.known || []).includes(j));
       skipped.forEach((is, j) => is && (preference[j] = -1e300));
+      known.forEach((is, j) => is && (preference[j] = 1e300));
       const costs = this.costsOfAnswers(shares), least = Math.min(...costs), preferred = argmax(preference);
-      const advantage = this.advantage(shares, least, prices[preferred], inputs), canGoOn = legal.some(Boolean);
-      const worthIt = canGoOn && !skipped[preferred], goesOn = worthIt && least - this.lowestCost > prices[preferred] && advantage < 0;
+      const predicted = this.advantage(shares, least, prices[preferred], inputs), canGoOn = legal.some(Boolean);
+      const advantage = known[preferred] ? Math.min(predicted, 0) : predicted;
+      const worthIt = canGoOn && !skipped[preferred], pays = least - this.lowestCost > prices[preferred] && advantage < 0;
+      const goesOn = worthIt && (pays || known[preferred]);
       const advice = this.advice(goesOn ? preferred : -1, canGoOn ? preferred : -1, argmin(costs), preference, shares);
       if (worthIt) advice.expected[preferred] = Math.max(least + advantage, this.lowestCost + prices[preferred]);
       return advice;
@@ -993,6 +997,7 @@ const FsgymPolicy = (() => {
     const hasRule = plain.rule !== undefined;
     mustHold(!hasRule || plain.format === FORMAT, `a policy with a rule must be ${FORMAT}`);
     mustHold(plain.rules?.refer_cost === undefined || plain.format === FORMAT, `a policy with refer_cost must be ${FORMAT}`);
+    mustHold(plain.arrays?.known === undefined || plain.format === FORMAT, `a policy with known acquisitions must be ${FORMAT}`);
     if (hasRule && !(plain.rule && Object.hasOwn(KINDS_OF_RULES, plain.rule.kind))) {
       throw new Error("the policy stops by a rule that this interpreter does not know; use a newer one");
     }

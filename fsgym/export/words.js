@@ -237,9 +237,9 @@ const FsgymWords = (() => {
   }
 
   // What may be typed for a column: that, and how numbers are written where that is not with a point.
-  function typingText(column) {
+  function typingText(column, typed = "") {
     const { decimal = ".", thousands = "" } = column, allowed = allowedText(column);
-    if (column.kind !== "number" || (decimal === "." && !thousands)) return allowed;
+    if (column.kind !== "number" || (decimal === "." && !thousands && !typed.includes(","))) return allowed;
     const separated = thousands === " " ? said("thousands_spaces") : thousands ? said("thousands_sign", { thousands }) : "";
     return said(decimal === "," ? "typing_comma" : "typing_point", { allowed, separated });
   }
@@ -256,7 +256,7 @@ const FsgymWords = (() => {
   // A Refusal has one sentence with what is allowed.
   function readValue(column, text, accept = false) {
     const typed = text.trim();
-    const refused = said("value_refused", { name: quoted(column.name), allowed: typingText(column), got: quoted(typed) });
+    const refused = said("value_refused", { name: quoted(column.name), allowed: typingText(column, typed), got: quoted(typed) });
     if (column.kind === "number") return readNumber(column, typed, accept, refused);
     if (column.kind === "bool") {
       const word = typed.toLowerCase();

@@ -41,7 +41,7 @@ def check_backend(backend: Any, scheduler: Any, n_jobs: Any) -> None:
         raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if backend == "loky" and scheduler is not None:
         raise ValueError(
-            "scheduler needs backend='dask' or backend='ray', got backend='loky'; set backend or omit scheduler"
+            "a scheduler needs the backend dask or ray, got loky; set the backend, or leave the scheduler out"
         )
     if backend == "dask" and not scheduler:
         raise ValueError(

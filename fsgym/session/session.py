@@ -13,7 +13,9 @@ import numpy as np
 
 from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.case import Case, explain_step, make_step, question_on, start_case
+from fsgym.session.case import Case, start_case
+from fsgym.session.next_step import make_step, question_on
+from fsgym.session.reasons import explain_step
 from fsgym.session.step import CertaintyRule, Question, Step
 from fsgym.text.messages import brief
 from fsgym.text.speech import money_text, said
@@ -144,10 +146,11 @@ class LogEntry(NamedTuple):
 
 
 class _Moment:
-    """The case after some of the events, and what the model says then."""
+    """The case after some of the events, and what the rules and the model say then."""
 
     def __init__(self, case: Case, later: frozenset[int], kind: str = "", price: float = 0.0, remark: str = "") -> None:
         self.case, self.later = case, later
+        self.legal, self.prices = case.legal_and_prices()
         self.kind, self.price, self.remark = kind, price, remark
         self.step: Step | None = None
         self.overridden = False  # whether the person did something else than the rule of a calibrated model
@@ -156,8 +159,8 @@ class _Moment:
 class Session:
     """Questions on one case, one by one.
 
-    The state follows from the answers alone: ``undo`` and ``from_json`` replay them. Made by the method ``session`` of
-    a classifier, whose parameters it has.
+    The state follows from the answers alone, which ``from_json`` replays. ``undo`` drops the last; of an earlier one,
+    what follows is replayed. Made by the method ``session`` of a classifier, whose parameters it has.
 
     Parameters
     ----------
@@ -250,11 +253,10 @@ class Session:
         Raises ValueError where the acquisition is not legal.
         """
         j, _ = self._acquisitions.find(name)
-        wanted, case = self._acquisitions.rules.names[j], self._moments[-1].case
-        price = next((a.price for a in self.step.alternatives if a.name == wanted), None)
-        if price is None:
-            raise ValueError(self._refusal(case, wanted, j))
-        return question_on(self._acquisitions, case, j, price)
+        now = self._moments[-1]
+        if not now.legal[j]:
+            raise ValueError(self._refusal(j))
+        return question_on(self._acquisitions, now.case, j, float(now.prices[j]))
 
     def answer(self, name: str, value: Any, *, paid: bool = True, accept: bool = False) -> None:
         """Give the value of a column, or the values of an acquisition as a mapping of its columns.
@@ -441,7 +443,7 @@ class Session:
     def _step_at(self, k: int) -> Step:
         moment = self._moments[k]
         if moment.step is None:
-            step = make_step(self.model, moment.case, moment.later)
+            step = make_step(self.model, moment.case, moment.legal, moment.prices, moment.later)
             moment.step = self._uncovered(step) if moment.overridden else step
         return moment.step
 
@@ -477,9 +479,9 @@ class Session:
 
     def _check(self, event: Event, j: int) -> None:
         """ValueError where something cannot be said now."""
-        before, legal = self._moments[-1], self._is_legal(event.name)
+        before = self._moments[-1]
         if event.kind == "later":
-            if not legal:
+            if not before.legal[j]:
                 raise ValueError(said("refused_later", name=repr(event.name)))
             if j in before.later:
                 raise ValueError(said("refused_postponed", name=repr(event.name)))
@@ -489,21 +491,18 @@ class Session:
             features = self._acquisitions.features_of(self._acquisitions.column_index[name] for name in event.values)
             if lacking[features].any():
                 raise ValueError(said("refused_missing", name=repr(event.name)))
-        if event.kind == "answer" and event.paid and not before.case.paid[j] and not legal:
-            raise ValueError(self._refusal(before.case, event.name, j))
+        if event.kind == "answer" and event.paid and not before.case.paid[j] and not before.legal[j]:
+            raise ValueError(self._refusal(j))
         column_index, columns = self._acquisitions.column_index, self._acquisitions.columns
         known = [name for name in event.values if before.case.acquired[columns.features[column_index[name]]].any()]
         if known and (event.kind == "answer" or len(known) == len(event.values)):
             name = known[0] if event.kind == "answer" else event.name
             raise ValueError(f"{said('refused_has_value', name=repr(name))}{self._how_to_take_back(event.name)}")
 
-    def _is_legal(self, name: str) -> bool:
-        return any(alternative.name == name for alternative in self.step.alternatives)
-
     def _is_acquired_by(self, event: Event, j: int) -> bool:
         """Whether an acquisition is made for what a person says now, and paid."""
         case = self._moments[-1].case
-        if event.kind == "later" or case.paid[j] or not self._is_legal(event.name):
+        if event.kind == "later" or case.paid[j] or not self._moments[-1].legal[j]:
             return False
         if event.kind == "answer":
             return event.paid
@@ -523,7 +522,7 @@ class Session:
         names, before = self._acquisitions, self._moments[-1]
         j, case = names.index[event.name], before.case.copy()
         features = names.features_of(names.column_index[name] for name in event.values)
-        price = float(case.legal_and_prices()[1][j])
+        price = float(before.prices[j])
         pays = event.paid and not case.paid[j] and case.affords(price)
         later, kind, remarks = before.later - {j}, event.kind, []
         if event.kind == "later":
@@ -548,9 +547,10 @@ class Session:
         self._moments[-1].overridden = before.overridden or overrides
         self._events.append(event)
 
-    def _refusal(self, case: Case, name: str, j: int) -> str:
+    def _refusal(self, j: int) -> str:
         """Why acquisition j cannot be made now."""
-        rules, known, called = case.rules, case.paid | case.rules.acquisitions_of(case.acquired[None])[0], repr(name)
+        case, rules = self._moments[-1].case, self._acquisitions.rules
+        known, called = case.paid | rules.acquisitions_of(case.acquired[None])[0], repr(rules.names[j])
         advice = "pass paid=False if its value is known without acquiring it"
         if case.unavailable[list(rules.groups[j])].all():
             return f"{said('refused_unavailable', name=called)}; {advice}"
@@ -559,13 +559,13 @@ class Session:
         if rules.prerequisites is not None and (rules.prerequisites[j] & ~known).any():
             needed = rules.names[int((rules.prerequisites[j] & ~known).argmax())]
             return f"{said('refused_before', name=called, needed=repr(needed))}; {advice}"
-        price = case.legal_and_prices()[1][j]
+        price = self._moments[-1].prices[j]
         if rules.budget_cost is not None and not case.affords(price):
             money = {"price": price, "left": rules.budget_cost - case.spent, "budget": rules.budget_cost}
             texts = {part: money_text(value) for part, value in money.items()}
             return f"{said('refused_price', name=called, **texts)}; {advice}"
         if case.acquired[list(rules.groups[j])].any():
-            return f"{said('refused_known', name=called)}{self._how_to_take_back(name)}"
+            return f"{said('refused_known', name=called)}{self._how_to_take_back(rules.names[j])}"
         return f"{said('refused_unrelated', name=called)}; {advice}"
 
     def _how_to_take_back(self, name: str) -> str:

@@ -47,14 +47,16 @@ def _typed_number(column: Column, text: str) -> float | str:
     return number_or_text(text)
 
 
-def typing_text(column: Column) -> str:
+def typing_text(column: Column, typed: str = "") -> str:
     """What may be typed for a column: ``allowed_text``, and how numbers are written where that is not with a point.
+
+    Where ``typed`` has a comma, also that it is with a point.
 
     >>> typing_text(Column("crp", unit="mg/l", low=0.3, high=412.0, decimal=","))
     'a number from 0,3 to 412 mg/l, with a decimal comma'
     """
     allowed = allowed_text(column)
-    if column.kind != "number" or (column.decimal == "." and not column.thousands):
+    if column.kind != "number" or (column.decimal == "." and not column.thousands and "," not in typed):
         return allowed
     spaces, sign = column.thousands == " ", column.thousands
     separated = said("thousands_spaces") if spaces else said("thousands_sign", thousands=sign) if sign else ""
@@ -165,7 +167,7 @@ def _refused(column: Column, allowed: str, got: str) -> str:
 
 def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        allowed = typing_text(column) if isinstance(value, str) else allowed_text(column)
+        allowed = typing_text(column, value) if isinstance(value, str) else allowed_text(column)
         raise ValueError(_refused(column, allowed, brief(value)))
     try:
         feature = float(value) - column.offset

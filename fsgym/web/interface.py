@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from fsgym.data.columns import Column
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.case import labels_of, step_of
+from fsgym.session.next_step import labels_of, step_of
 from fsgym.session.values import allowed_text
 from fsgym.session.words import accepting
 from fsgym.text.messages import brief, explain_unknown

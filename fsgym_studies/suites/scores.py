@@ -225,8 +225,8 @@ def paired_scores(
 
     From ``NEMENYI_FROM`` data sets on, Nemenyi's test of their mean ranks over the data sets. Otherwise, from three
     runs on, a t test of their means by run: paired for realisations, and corrected for training rows in common for
-    splits of the same rows. For seeds on one division, and for fewer runs, the bootstrap interval over test rows:
-    of the means over the seeds, or of the first run.
+    splits of the same rows. For seeds on one division, and for fewer runs, paired t tests over test rows: of the
+    means over the seeds, or of the first run.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def paired_scores(
         return Paired(_by_unit(own, "split"), noise.paired_t, "")
     first = "" if several or n_runs == 1 else " of the first run"
     seeds = f", of means over {n_runs} seeds" if several else ""
-    return Paired(losses, noise.over_rows, f"bootstrap over {len(losses):,} test rows{first}{seeds}, 95 %")
+    return Paired(losses, noise.paired_t, f"paired t tests over {len(losses):,} test rows{first}{seeds}, 95 %")
 
 
 def _by_unit(own: pd.DataFrame, unit: str) -> pd.DataFrame:

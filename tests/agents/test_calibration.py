@@ -168,7 +168,7 @@ def test_sessions_tables_and_continued_paths_have_the_same_answers(agent, costs)
         np.testing.assert_allclose([*session.step.probabilities.values()], proba[k], atol=1e-12)
         assert session.step.expected_cost.stop == pytest.approx(cheapest[k], abs=1e-12)
     done = model.trajectories(table, continue_after_stop=True)
-    states = model.arrangement_.states(done.acquired, model._features(table), np.arange(9)[None] >= 6)
+    states = model.arrangement_.to_policy(done.acquired, model._features(table), np.arange(9)[None] >= 6)
     advice = model.policy_.advise(*states[:2], np.repeat(states[2], len(table), axis=0))
     assert (done.answers == advice.answers).all()
 

@@ -18,6 +18,7 @@ from agents import (
     DatumWiseClassifier,
     LatticeClassifier,
     MixtureClassifier,
+    load_classifier,
 )
 from agents.policy_export import array_as_json
 from fsgym.evaluation.promise import Risk
@@ -187,6 +188,29 @@ def test_numbers_between_levels_and_acquisitions_that_tell_nothing_new(agent):
     assert "site" not in asked
     if agent in ("mixture", "any_network"):
         assert json.loads(model.policy_json())["arrays"]["skipped"]["shape"] == [2]
+
+
+@needs_node
+@pytest.mark.parametrize("agent", ["mixture", "any_network"])
+def test_columns_that_every_case_brings_come_first(agent, tmp_path):
+    """Site tells nothing, and ward hardly anything: without ``known`` neither is asked for."""
+    table, y = few_numbers_and_repeated_columns()
+    model = FITTED[agent](lam=0.002, known=["ward", "site"]).fit(table, y)
+    acquired = model.trajectories(table).to_frame().pivot(index="row", columns="step", values="acquired")
+    assert acquired[[0, 1]].drop_duplicates().to_numpy().tolist() == [["site", "ward"]]
+    model.save(tmp_path / "model")
+    assert load_classifier(tmp_path / "model").policy_.known == model.policy_.known == (4, 5)
+    policy, rows = model.policy_, model.arrangement_.dataset(model._training_data(table, y)).X
+    followed, stepped = policy._trajectories(rows, policy.rules), policy._played(rows, policy.rules, policy.actions)
+    assert followed.order.tolist() == stepped.order[:, : followed.order.shape[1]].tolist()
+    check_interpreters(model, cases_of(model, table, 40))  # also where some of this is not known
+    plain = json.loads(model.policy_json())
+    assert plain["format"] == "fsgym-policy-3"
+    older = json.dumps(plain | {"format": "fsgym-policy-2"})
+    with pytest.raises(ValueError, match="a policy with known acquisitions must be fsgym-policy-3"):
+        import_document("interpret_policy").read_policy(older)
+    with pytest.raises(AssertionError, match="a policy with known acquisitions must be fsgym-policy-3"):
+        asked_by_javascript(older, [])
 
 
 def test_policies_of_the_first_format_are_still_read():

@@ -170,6 +170,15 @@ def test_an_external_agent_is_honest_and_evaluated():
     assert result.loss == model.estimate_loss(dataset.X, dataset.y, cv=[(np.arange(40), np.arange(40))]).loss
 
 
+def test_an_external_agent_has_a_chart_and_remembers_its_training_rows(tmp_path):
+    X, y = TABLES["wide"]
+    model = MajorityClassifier().fit(X, y)
+    model.save(tmp_path / "model")
+    for own in (model, MajorityClassifier.load(tmp_path / "model")):
+        assert len(own.chart().boxes) <= 1
+        assert own.training_summary_ is not None
+
+
 def test_an_external_agent_that_is_not_registered_is_not_loaded_by_its_kind(tmp_path):
     dataset, _ = problem("base", False)
     MajorityClassifier().fit(dataset.X, dataset.y).save(tmp_path / "model")

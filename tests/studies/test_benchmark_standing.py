@@ -14,7 +14,6 @@ from fsgym.comparison.noise import paired_t, rank_test
 from fsgym.datasets import CubeNM
 from fsgym.evaluation.reference_policies import accuracies_within
 from fsgym.methods import find_method
-from fsgym.metrics import mean_interval
 from fsgym_studies.suites import SUITES, find_suite
 from fsgym_studies.suites.leaderboard import score_table, standing
 from fsgym_studies.suites.methods import BENCHMARK_METHODS
@@ -102,11 +101,11 @@ def test_realisations_are_independent_and_splits_of_the_same_rows_are_not():
 
 def test_seeds_on_one_division_are_tested_over_its_rows():
     seeds = paired_of(1, GAINS, "seeds")
-    assert seeds.words == "bootstrap over 4 test rows, of means over 3 seeds, 95 %"
+    assert seeds.words == "paired t tests over 4 test rows, of means over 3 seeds, 95 %"
     difference = seeds.differences("mine").loc["other"]
-    wanted = mean_interval(np.array([0.0, 0.1, 0.1, 0.12]))
-    assert (difference["difference_low"], difference["difference_high"]) == pytest.approx(wanted[1:])
-    assert paired_of(1, GAINS[:2], "splits").words == "bootstrap over 4 test rows of the first run, 95 %"
+    wanted = stats.ttest_rel([0.2, 0.3, 0.3, 0.32], [0.2] * 4).confidence_interval(0.95)
+    assert (difference["difference_low"], difference["difference_high"]) == pytest.approx(tuple(wanted))
+    assert paired_of(1, GAINS[:2], "splits").words == "paired t tests over 4 test rows of the first run, 95 %"
     assert "first" not in paired_of(1, GAINS[:1], "splits").words
 
 

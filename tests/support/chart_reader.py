@@ -104,5 +104,5 @@ def _read_line(depth: int, text: str) -> Line:
     for ending in ENDINGS:
         before, found, after = text.partition(ending)
         if found:
-            return Line(depth, SHARE.sub("", before), found.removeprefix(": ") + after)
+            return Line(depth, SHARE.sub("", before).removesuffix(", mostly"), found.removeprefix(": ") + after)
     return Line(depth, text.removesuffix(":"), "")

@@ -244,9 +244,16 @@ class MixtureModel(StateModel):
         write_estimates(self._compiled, state_buffers(self._compiled), arrays, proba, preference, inputs)
         return StateEstimates(proba, preference, inputs)
 
-    def follow(self, stop: StopRule, X: NDArray[np.float32], rules: Rules, skipped: NDArray[np.bool_]) -> Trajectories:
+    def follow(
+        self,
+        stop: StopRule,
+        X: NDArray[np.float32],
+        rules: Rules,
+        skipped: NDArray[np.bool_],
+        known: NDArray[np.bool_],
+    ) -> Trajectories:
         prices, memory = self.rules.lam * self.rules.costs, state_buffers(self._compiled)
-        return follow_rows(self._compiled, memory, stop, prices, X, rules, skipped)
+        return follow_rows(self._compiled, memory, stop, prices, X, rules, skipped, known)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         mixture = self.mixture

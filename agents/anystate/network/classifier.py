@@ -93,9 +93,16 @@ class NetworkModel(StateModel):
         write_network_estimates(self._compiled, network_buffers(self._compiled), arrays, *outputs)
         return StateEstimates(*outputs)
 
-    def follow(self, stop: StopRule, X: NDArray[np.float32], rules: Rules, skipped: NDArray[np.bool_]) -> Trajectories:
+    def follow(
+        self,
+        stop: StopRule,
+        X: NDArray[np.float32],
+        rules: Rules,
+        skipped: NDArray[np.bool_],
+        known: NDArray[np.bool_],
+    ) -> Trajectories:
         prices, memory = self.rules.lam * self.rules.costs, network_buffers(self._compiled)
-        return follow_rows(self._compiled, memory, stop, prices, X, rules, skipped)
+        return follow_rows(self._compiled, memory, stop, prices, X, rules, skipped, known)
 
     @cached_property
     def _compiled(self) -> CompiledNetwork:

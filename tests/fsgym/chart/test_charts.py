@@ -194,6 +194,46 @@ def test_a_chart_that_costs_more_than_asking_nothing_says_so():
     assert model.chart(X, max_boxes=1).n_boxes_enough is None  # without labels nothing is known of it
 
 
+@pytest.mark.parametrize("name", ["wine", "breast cancer"])
+def test_a_chart_that_loses_much_of_what_the_policy_saves_says_so(name):
+    model, whole, X, y = drawn(name)
+    _, counts = np.unique(y, return_counts=True)
+    nothing = 1 - counts.max() / counts.sum()
+    charts = [model.chart(X, y, max_boxes=n) for n in range(1, whole.n_boxes_in_all + 1)]
+    lost = [(chart.loss - chart.policy_loss) / (nothing - chart.policy_loss) for chart in charts]
+    assert min(lost) < 0.25 < max(lost) < 1
+    for chart, share in zip(charts, lost):
+        warns = share > 0.25 and chart.fidelity < 0.95
+        assert ("of what the policy saves against asking nothing" in chart.headline) == warns
+        assert not warns or f"boxes it loses {100 * share:.0f} %" in chart.headline.replace("1 box ", "1 boxes ")
+
+
+def test_a_chart_that_mostly_does_something_else_says_so():
+    model, whole, X, _ = drawn("context")
+    cut = model.chart(X, max_boxes=1)  # without labels, so that nothing is known of its loss
+    assert cut.fidelity < 0.5
+    assert f"in {100 * (1 - cut.fidelity):.0f} % of the cases it does something else" in cut.headline
+    assert "something else" not in whole.headline
+
+
+def test_conditions_that_no_case_meets_are_left_out():
+    model, _, X, y = drawn("wine")
+    left_out = 0
+    for box in model.chart(X[:8], y[:8]).boxes:
+        shown = {row.branch for row in box.rows if row.branch is not None}
+        answered = [k for k, branch in enumerate(box.branches) if branch.answered]
+        hidden = sorted(set(range(len(box.branches))) - shown)
+        assert all(box.branches[k].share == 0 for k in hidden)
+        assert (f"({len(hidden)})" in box.left_out) == bool(hidden)
+        if box.share:
+            assert all(box.branches[k].share for k in answered if k in shown)
+        for row, following in zip(box.rows, (*box.rows[1:], None)):  # no condition is left without its end
+            assert row.branch is not None or following.depth == row.depth + 1
+        assert sum(not box.branches[row.branch].answered for row in box.rows if row.branch is not None) == 1
+        left_out += len(hidden)
+    assert left_out
+
+
 def test_without_labels_there_is_no_loss():
     model, chart, X, _ = drawn("wine")
     without = model.chart(X)

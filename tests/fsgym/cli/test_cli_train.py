@@ -142,7 +142,8 @@ def test_errors_are_one_sentence(capsys, tmp_path):
         (("train", "wine", "-o", path, "--agent", "dqm"), "did you mean 'dqn'"),
         (
             ("train", "wine", "-o", path, "--agent", "cart"),
-            "one of adaptive, lattice, mixture, network, rcpi, rcpi_printed, maskable_ppo, dqn, gdfs, dime, got 'cart'",
+            "one of adaptive, lattice, mixture, network, rcpi, rcpi_printed, maskable_ppo, dqn, gdfs, dime, got "
+            "'cart': train cart in Python, by baselines.cart.CARTClassifier, and store it with joblib.dump",
         ),
         (
             ("train", "wine", "-o", path, "--agent", "lattice", "--steps", 9),
@@ -169,6 +170,11 @@ def test_errors_are_one_sentence(capsys, tmp_path):
             ("train", "wine", "-o", path, "--agent", "rcpi", "--target-cost", 2),
             "--target-cost is not an option of rcpi",
         ),
+        (
+            ("train", "wine", "-o", path, "--agent", "rcpi", "--known", "hue"),
+            "--known is not an option of rcpi; leave it out, or use --agent adaptive",
+        ),
+        (("train", "wine", "-o", path, "--known", "hue,huee"), "unknown column in --known 'huee'; did you mean 'hue'?"),
         (("train", "wine", "-o", path, "--lam", 0.1, "--target-features", 2), "--lam cannot be given"),
         (("train", "wine", "-o", path, "--target-features=-2"), "target_features must be"),
         (("train", "wine", "-o", path, "--units", "hue"), "--units must be NAME=UNIT"),
@@ -179,6 +185,25 @@ def test_errors_are_one_sentence(capsys, tmp_path):
         assert message in error
         assert len(error.splitlines()) == 1
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("agent", ["adaptive", "lattice"])
+def test_columns_that_every_case_brings_come_first_and_cost_nothing(agent, capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    ill = rng.random(80) < 0.5
+    table = pd.DataFrame({"age": rng.integers(20, 80, 80), "sex": rng.choice(["f", "m"], 80)})
+    table["crp"] = np.where(ill, 40.0, 3.0) + rng.normal(0, 15, 80).round(1)
+    table["wbc"] = np.where(ill, 11.0, 9.0) + rng.normal(0, 2, 80).round(1)
+    table.assign(ill=np.where(ill, "yes", "no")).to_csv(tmp_path / "ward.csv", index=False)
+    path = tmp_path / "model"
+    arguments = ("train", tmp_path / "ward.csv", "--target", "ill", "--known", "age,sex", "--agent", agent, "-o", path)
+    assert call(capsys, *arguments)[0] == 0
+    model = load_classifier(path)
+    steps = model.trajectories(table).to_frame().query("step < 2")
+    assert len(steps) == 160
+    assert set(steps["acquired"]) == {"age", "sex"}
+    assert steps["spent"].max() == 0
+    assert model.rules_.costs.tolist() == [0, 0, 1, 1]
 
 
 def test_a_model_never_overwrites_a_table(capsys, tmp_path):

@@ -12,11 +12,12 @@ from scipy import stats
 
 import fsgym
 from fsgym.cli.compare import _show_differences, show_comparison
-from fsgym.comparison.answer import answer_in_words, best_elsewhere
-from fsgym.comparison.ranking import differences_from, rank_methods
+from fsgym.comparison.answer import answer_in_words, best_elsewhere, price_caution
+from fsgym.comparison.ranking import differences_of, rank_methods
 from fsgym.comparison.summary import summarise
 from support.comparisons import recalls, results_of, row_of
 
+METHODS_OF_TEST = ("lattice", "cart", "lars", "mrmr", "lufe")
 LOW_HIGH = {"loss_low": 0.1, "loss_high": 0.2}
 
 
@@ -112,6 +113,7 @@ def test_a_reference_point_that_is_best_says_that_acquiring_does_not_pay():
     all_of_it = row_of("everything", error=1.0, spent=2.0, lam=1.0)
     text = answer(method, fixed, constant, all_of_it)
     assert text.startswith("Acquiring everything costs least, 3.00 per case: 2.00 for prices, 1.00 for errors: no sel")
+    assert " The best method, Lattice policy iteration, costs 29.80." in text
     # A method that acquires nothing is no better than the reference point.
     lazy = answer(row_of("cart", n=0.0, error=0.3), row_of("constant", n=0.0, error=0.3), row_of("lattice", error=0.4))
     assert lazy.startswith("At 0.01 a feature, answering without acquiring anything has the lowest loss (0.300, 70.0 %")
@@ -142,6 +144,34 @@ def test_policies_trained_on_test_rows_are_never_the_best(seen, flag, clause):
     assert set(fsgym.summarise(results).losses["lowest"]) == {"cart"}
     assert ranking.standing_of("mine").flag == flag
     assert f"Mine is not ranked: its loss is 0.020, but {clause}." in " ".join(answer_in_words(ranking))
+
+
+BROKEN = {"admissible": 0.0}
+FAILED = row_of("lars") | {"error": "ValueError: no"}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [row_of("cart"), row_of("constant", n=0.0), row_of("everything", error=0.05, **BROKEN)],
+        [row_of("cart", **BROKEN), row_of("everything", **BROKEN), FAILED],
+        [row_of("everything"), row_of("cart"), row_of("mine", error=0.0, seen=np.nan), FAILED],
+        [row_of(name, k, error=e, **LOW_HIGH) for name, e in (("cart", 0.2), ("lars", 0.3)) for k in range(2)],
+    ],
+    ids=["a reference point that breaks the rules", "none can be best", "a tie, and one unknown", "two splits"],
+)
+def test_the_losses_of_a_summary_are_those_of_the_ranking(rows):
+    results = results_of(*rows)
+    for lam in (0.01, 0.1):
+        ranking, table = rank_methods(results, lam), summarise(results, lam=[lam]).losses.set_index("method")
+        assert set(table.index) == {s.method for s in ranking.standings}
+        for standing in ranking.standings:
+            figures = table.loc[standing.method]
+            same = [name for name in table.columns if name in standing.figures]
+            assert figures[same].tolist() == pytest.approx([standing.figures[name] for name in same], nan_ok=True)
+            assert (figures["difference"] > 0) >= (standing.verdict == "higher")
+        if ranking.best is not None:
+            assert set(table["lowest"]) == {ranking.best.method}
 
 
 def splits_of(method, losses, **more):
@@ -217,6 +247,25 @@ def test_the_best_method_at_each_other_lambda_follows_the_answer(capsys):
     assert best_elsewhere(results_of(*rows)) == ""
 
 
+def test_that_acquiring_nothing_is_within_noise_is_said_first():
+    rows = [row_of(name, error=0.1 + k / 1000, n=0.5) | LOW_HIGH for k, name in enumerate(METHODS_OF_TEST)]
+    text = answer(*rows, row_of("constant", error=0.12, n=0.0) | LOW_HIGH)
+    others = f"CART and {len(METHODS_OF_TEST) - 2} others"
+    assert f"The differences from nothing acquired, {others} are within the noise of the test rows." in text
+
+
+def test_prices_that_hardly_count_beside_error_costs_are_said(capsys):
+    rows = patient_rows()
+    cheap = [row | {"price": 0.01} for row in rows]
+    sentence = "At lambda 0.01 a price of 100 counts as 1 beside the error costs: if both are in one unit, pass lam=1."
+    assert price_caution(results_of(*cheap)) == sentence
+    show_comparison(results_of(*cheap))
+    assert sentence in " ".join(capsys.readouterr().out.split())
+    assert price_caution(results_of(*cheap, reported=(0.01, 1.0))) == ""
+    assert price_caution(results_of(*rows)) == ""
+    assert price_caution(results_of(row_of("cart", spent=12.5), row_of("lattice", error=0.5))) == ""  # no error costs
+
+
 def test_few_splits_use_the_intervals_of_the_test_rows():
     best, near, far = (splits_of(name, [loss]) for name, loss in (("lattice", 0.15), ("cart", 0.2), ("lars", 0.4)))
     assert "With one split it is unknown" in answer(*best, *near)
@@ -268,6 +317,13 @@ def test_the_terminal_fits_80_columns_and_folds_the_settings_away(capsys):
     assert max(map(len, table.rstrip().splitlines())) <= 80
     assert table.index("Lattice") < table.index("mRMR") < table.index("nothing acq") < table.index("everything acq")
     assert "26.1–33.9" in table
+    wide = [row | {"loss_low": 1026.1, "loss_high": 1033.9} for row in patient_rows()]
+    wide += [row_of("cart", error=29.0, spent=2.0, accuracy=0.9, lam=1.0, loss_low=1020.0, loss_high=1034.0)]
+    show_comparison(results_of(*wide, error_costs="a missed acs costs 1000"))
+    narrow = capsys.readouterr().out
+    narrow = narrow[narrow.index("Methods at lambda") : narrow.index("Cost per case:")]
+    assert "interval" not in narrow  # rather than the verdicts
+    assert "noise" in next(line for line in narrow.splitlines() if line.startswith("CART"))
     assert "93 %" in table
     assert "at most k" not in text
     assert "results.csv" in text
@@ -295,14 +351,14 @@ def test_results_read_again_give_the_same_answer(tmp_path):
     assert json.loads(again["first"][0]) == {"age": 1.0}
 
 
-def test_a_method_of_ones_own_is_tested_against_each_other_one(tmp_path, capsys):
+def test_a_method_of_ones_own_is_differences_of_each_other_one(tmp_path, capsys):
     """Mine is neither the best nor the worst: the test of the best method says nothing of it and the others."""
     rng = np.random.default_rng(0)
     mine = rng.normal(0.3, 0.05, 5)
     errors = {"cart": mine - rng.normal(0.1, 0.001, 5), "rcpi": mine + rng.normal(0.002, 0.02, 5), "lars": mine + 0.2}
     rows = [row for name, own in {"mine": mine, **errors}.items() for row in splits_of(name, own)]
     results = results_of(*rows, reported=(0.0, 0.1))
-    table = differences_from(results, "mine").set_index(["lam", "other"])
+    table = differences_of(results, "mine").set_index(["lam", "other"])
     assert table.loc[0.0, "verdict"].to_dict() == {"cart": "lower", "rcpi": "noise", "lars": "higher"}
     found, own = table.loc[(0.0, "rcpi")], errors["rcpi"] - mine
     t = own.mean() / np.sqrt(own.var(ddof=1) * (1 / 5 + 1))  # as many test rows as training rows
@@ -323,4 +379,4 @@ def test_a_method_of_ones_own_is_tested_against_each_other_one(tmp_path, capsys)
 def test_with_few_splits_a_lower_loss_than_that_of_ones_own_method_is_seen():
     ends = {"loss_low": 0.19, "loss_high": 0.21}
     rows = [row_of("mine", error=0.2, n=0.0, **ends), row_of("cart", error=0.1, n=0.0, **ends)]
-    assert differences_from(results_of(*rows), "mine")["verdict"].tolist() == ["lower"]
+    assert differences_of(results_of(*rows), "mine")["verdict"].tolist() == ["lower"]

@@ -376,7 +376,7 @@ def test_a_class_of_two_rows_is_accepted():
         ({"n_jobs": 0}, ValueError, "n_jobs must be"),
         ({"backend": "slurm"}, ValueError, "backend must be one of loky, dask, ray"),
         ({"backend": "dask"}, ValueError, "needs scheduler"),
-        ({"scheduler": "tcp://here:1"}, ValueError, "scheduler needs backend="),
+        ({"scheduler": "tcp://here:1"}, ValueError, "a scheduler needs the backend dask or ray"),
         ({"costs": [1, 2]}, ValueError, "shape"),
         ({"budget_cost": 0.1}, ValueError, "nothing could be acquired"),
         ({"dataset": "wien"}, ValueError, "did you mean 'wine'"),

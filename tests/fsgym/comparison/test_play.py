@@ -190,7 +190,7 @@ def test_a_chart_has_the_names_and_units_of_the_data():
     data = Dataset(X, (X[:, 0] > 0).astype(int), columns=columns)
     model = NamedLattice(lam=0.3, costs=[2.0, 1.0], random_state=0).fit(data.to_array(), data.y)
     result = evaluate(model, data, rules=Rules.for_dataset(data, lam=0.1, costs=[2.0, 1.0]))
-    record = examples.record_of(result, model, data, True)
+    record = examples.explanation_of(result, model, data, True)
     assert "<text>crp mg/l; age; crp; age; 0.3, [2.0, 1.0]</text>" in record["chart"]
     assert model.rules_.names == model.columns_.names == ("x0", "x1")
 

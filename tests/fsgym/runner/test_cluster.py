@@ -166,7 +166,7 @@ def test_a_lost_scheduler_ends_the_run_with_one_sentence(tmp_path):
         ({"backend": "dask"}, ValueError, "backend 'dask' needs scheduler"),
         ({"backend": "dask", "scheduler": "tcp://127.0.0.1:9"}, OSError, "no dask scheduler answers at tcp://127"),
         ({"backend": "dask", "scheduler": "nonsense://"}, OSError, "no dask scheduler answers at nonsense"),
-        ({"scheduler": "tcp://127.0.0.1:9"}, ValueError, "scheduler needs backend="),
+        ({"scheduler": "tcp://127.0.0.1:9"}, ValueError, "a scheduler needs the backend dask or ray"),
     ],
 )
 def test_mistakes_are_reported_in_one_sentence(arguments, error, message, tmp_path, monkeypatch):

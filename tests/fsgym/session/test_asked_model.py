@@ -11,7 +11,7 @@ from fsgym.chart.stored import measured_chart, some_rows
 from fsgym.data.columns import Column, Columns
 from fsgym.session import Advice, Session
 from fsgym.session.acquisitions import Acquisitions
-from fsgym.session.case import step_of
+from fsgym.session.next_step import step_of
 from fsgym.session.on_demand import RowBatch, run_source
 from fsgym.session.walk import ActingWalk, WalkOrder
 from support.asked_models import asked_model
@@ -48,6 +48,21 @@ class Triage:
 
     def walk(self, state):
         return ActingWalk(lambda *states: self.advise(*states).actions, self.acquisitions_.rules, state)
+
+
+class Undecided(Triage):
+    """Prefers nothing, and goes on with the last acquisition that it can make."""
+
+    def advise(self, acquired, values, legal):
+        advice = super().advise(acquired, values, legal)
+        last = np.where(legal[:, :3].any(axis=1), 2 - legal[:, 2::-1].argmax(axis=1), -1)
+        return advice._replace(beyond=last, preference=np.where(legal[:, :3], 0.0, -np.inf))
+
+
+def test_the_acquisition_to_go_on_with_comes_before_others_that_are_preferred_as_much():
+    model = Undecided()
+    assert [a.name for a in step_of(model, {"pulse": 50}).alternatives] == ["age", "scan"]
+    assert [a.name for a in step_of(model, {"age": 50}).alternatives] == ["scan", "pulse"]
 
 
 def test_a_session_ends_with_its_answer_and_goes_on_from_text():

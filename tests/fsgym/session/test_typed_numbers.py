@@ -12,7 +12,7 @@ import pytest
 
 import fsgym.export
 from fsgym.data.columns import Column
-from fsgym.session.values import typing_text, value_of_text
+from fsgym.session.values import check_value, typing_text, value_of_text
 from fsgym.session.words import value_text
 from fsgym.text.speech import Speech, speaking
 
@@ -40,6 +40,10 @@ def test_how_to_type_is_said():
     assert typing_text(COMMA) == "a number, with a decimal comma"
     assert typing_text(GERMAN) == "a number from 0,5 to 5000 €, with a decimal comma and . for thousands"
     assert typing_text(PLAIN) == "a number"
+    with pytest.raises(ValueError, match="'c' must be a number, with a decimal point, got '38,2'"):
+        check_value(PLAIN, value_of_text(PLAIN, "38,2"))
+    with pytest.raises(ValueError, match="'c' must be a number, got 'high'"):
+        check_value(PLAIN, value_of_text(PLAIN, "high"))
 
 
 def test_yes_and_no_are_shown_in_the_language_of_the_page():
@@ -63,7 +67,12 @@ def test_the_page_reads_and_says_the_same():
           catch (error) {{ if (error instanceof words.Refusal) return null; throw error; }}
         }};
         const cases = {json.dumps(cases)};
-        console.log(JSON.stringify(cases.map((one) => [read(one), words.typingText(one[0])])));
+        const refused = () => {{
+          try {{ words.readValue(cases[0][0], "38,2"); }} catch (error) {{ return error.message; }}
+        }};
+        console.log(JSON.stringify([refused(), cases.map((one) => [read(one), words.typingText(one[0])])]));
     """
     done = subprocess.run([node, "-e", script], capture_output=True, text=True, check=True, timeout=60)
-    assert json.loads(done.stdout) == [[TYPED[case], typing_text(case[0])] for case in TYPED]
+    refused, read = json.loads(done.stdout)
+    assert read == [[TYPED[case], typing_text(case[0])] for case in TYPED]
+    assert refused.endswith(" must be a number, with a decimal point, got '38,2'.")
