@@ -173,6 +173,20 @@ def test_a_case_is_saved_resumed_and_deleted(visitor):
     assert "There is no such case" in visitor.text
 
 
+def test_a_resumed_case_shows_the_class_that_it_showed(visitor):
+    def classes_shown():
+        (spoken,) = re.findall(r'id="spoken"[^>]*>(\w+)', visitor.reply.text)
+        return [spoken, *re.findall(r"price 1; (\w+) \d+ %", visitor.text)]
+
+    visitor.begin().press("Answer", value2="2")  # ill becomes the likelier class
+    assert classes_shown() == ["ill", "ill"]
+    saved = json.dumps(session_of(visitor))
+    visitor.go("/").press("Go on", saved=saved)
+    assert classes_shown() == ["ill", "ill"]
+    visitor.begin(value2="2")
+    assert classes_shown()[0] == "ill"
+
+
 def test_the_log_for_print(visitor):
     visitor.begin().press("Answer", value2="2")
     visitor.go(f"{visitor.reply.url.path}/log")
