@@ -238,7 +238,7 @@
     if (asked === null) showAnswer(step);
     else showQuestion(asked, step);
     showBeliefs(step);
-    show("certainty", now.overridden ? words.overrideText(policy) : words.certaintyText(step));
+    show("certainty", now.overridden ? words.overrideText(policy) : words.certaintyText(policy, step));
     byId("promised").hidden = policy.rule === null || now.overridden;
     show("unused", words.unusedText(policy, step));
     showAlternatives(step, asked);

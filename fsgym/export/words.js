@@ -179,8 +179,9 @@ const FsgymWords = (() => {
   // --- how certain an answer is
 
   // How certain the answer of a step is, and how certain it must be; "" for a policy without a rule.
-  function certaintyText({ certainty, action }) {
+  function certaintyText({ rule }, { certainty, action }) {
     if (certainty === null) return "";
+    const { risks } = rule;
     const { enough, parts, refers } = certainty, stops = action < 0, right = parts.filter((part) => part.kind === "error");
     const texts = parts.filter((part) => part.kind !== "error").map((part) =>
       part.isAnswer ? said("none_missed", part)
@@ -190,7 +191,8 @@ const FsgymWords = (() => {
       texts.unshift(compared(right[0].doubt, limit, said("that_right")));
     }
     if (texts.length === 0) texts.push(said(refers ? "none_needed_refers" : "none_needed"));
-    const head = said(enough ? "certain_enough" : stops ? "not_certain" : "not_certain_yet");
+    const met = stops ? "certain_enough" : risks.length ? "promise_met" : "rule_met";
+    const head = said(enough ? met : stops ? "not_certain" : "not_certain_yet");
     const last = texts.pop(), shown = texts.length ? said("and", { first: texts.join(", "), last }) : last;
     const end = stops === enough ? "" : said(enough ? "worth_its_price" : "nothing_changes");
     return `${head}: ${shown}${end}${refers && !enough ? said("so_referred") : ""}.`;
@@ -213,6 +215,12 @@ const FsgymWords = (() => {
   function comparedCost({ doubt, limit, low, high }) {
     const [cost, most] = [doubt, limit].map((share) => costText(low + share * (high - low), 4));
     return said("expected_error_cost", { cost, needed: limit < 0 ? said("no_cost_low") : said("at_most_needed", { most }) });
+  }
+
+  // What is said before a person stops earlier than the rule of a policy; "" where it has none, or would stop too.
+  function stopEndsText({ rule }, { action }) {
+    if (rule === null || action < 0) return "";
+    return said(rule.risks.length ? "stop_ends_promise" : "stop_ends_rule");
   }
 
   // What is said where a person overrides the rule of a policy.
@@ -348,7 +356,7 @@ const FsgymWords = (() => {
 
   return {
     speak, said, currency, freeTooText, trainedPriceText, farPriceText, priceOf, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
-    valueText, explain, unusedText, answerNowText, wouldStopText, certaintyText, overrideText, digitsChoose, allowedText,
+    valueText, explain, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, overrideText, digitsChoose, allowedText,
     typingText, readValue, Refusal,
   };
 })();

@@ -236,6 +236,12 @@ class Session:
         return [] if self._rule is None or overridden else self._rule.sentences()
 
     @property
+    def stop_ends(self) -> str:
+        """What ``stop`` would end now, in a sentence: the promise about this case; "" where it ends nothing."""
+        covered = self._rule is not None and not (self._stopped or self._moments[-1].overridden)
+        return self._rule.stop_ends if self._rule is not None and covered and not self.step.should_stop else ""
+
+    @property
     def postponed(self) -> tuple[str, ...]:
         """The acquisitions that come when the model would stop without them."""
         return tuple(self._acquisitions.rules.names[j] for j in sorted(self._moments[-1].later))

@@ -285,6 +285,7 @@ def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEnt
         "belief": belief_said(case),
         "certainty": "" if step.certainty is None else step.certainty.text,
         "promised": session.promised,
+        "stop_ends": session.stop_ends,
         "why": session.why(),
         "alternatives": alternatives[: words.ALTERNATIVES_SHOWN],
         "more_alternatives": alternatives[words.ALTERNATIVES_SHOWN :],
