@@ -15,7 +15,7 @@ from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.case import Case, start_case
 from fsgym.session.next_step import make_step, question_on
-from fsgym.session.reasons import explain_step
+from fsgym.session.reasons import explain_step, explain_stop
 from fsgym.session.step import CertaintyRule, Question, Step
 from fsgym.text.messages import brief
 from fsgym.text.speech import money_text, said
@@ -334,11 +334,9 @@ class Session:
 
     def why(self) -> str:
         """Why the model asks its question, or stops, in sentences."""
-        reasons = explain_step(self.step, self._acquisitions.rules.lam)
         if self._stopped and not self.step.should_stop:
-            sentence = "stopped_referred" if self.step.refers else "stopped_answer"
-            return said(sentence, answer=self.step.answer, reasons=reasons)
-        return reasons
+            return explain_stop(self.step)
+        return explain_step(self.step, self._acquisitions.rules.lam)
 
     @property
     def about_prices(self) -> list[str]:

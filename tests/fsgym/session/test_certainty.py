@@ -138,8 +138,9 @@ def test_certainties_in_words(model, p, limit, text):
     stops = text.startswith("Certain")
     assert promise.certainty(0, np.array([p, 1 - p]), 1 - np.eye(2), stops).text == text
     asks_on = promise.certainty(0, np.array([p, 1 - p]), 1 - np.eye(2), False).text
-    on = f"The promise asks for nothing more here: {text.removeprefix('Certain enough: ')[:-1]}; but the model would go on, "
-    assert asks_on == (f"{on}as the next question is worth its price." if stops else text)
+    asked = text.removeprefix("Certain enough: ")[:-1]
+    on = "but the model would go on, as the next question is worth its price."
+    assert asks_on == (f"The promise asks for nothing more here: {asked}; {on}" if stops else text)
 
 
 def test_several_promises_in_words(model):
