@@ -98,12 +98,15 @@ class AskingAgent(AskingMixin):
             If the file cannot be written.
         """
         from fsgym.export.page import page_html
+        from fsgym.session.held_out import reliability_text
         from fsgym.support.writing import write_whole
 
         check_is_fitted(self, "policy_")
         with speaking(check_speech(language, currency, self.rules_.lam)):
             policy = json.loads(self.policy_json())
-            page = page_html(policy, title or self._page_title() or Path(path).stem, self._chart_svg())
+            page = page_html(
+                policy, title or self._page_title() or Path(path).stem, self._chart_svg(), reliability_text(self)
+            )
         write_whole(path, page)
 
     def _page_title(self) -> str:

@@ -318,6 +318,11 @@ class Promise:
         return said("end_promise" if self.risks else "end_rule")
 
     @property
+    def promises(self) -> bool:
+        """Whether it promises something, and not only stops by a rule."""
+        return bool(self.risks)
+
+    @property
     def stop_ends(self) -> str:
         """What is said before a person stops earlier than the rule."""
         return said("stop_ends_promise" if self.risks else "stop_ends_rule")

@@ -124,6 +124,11 @@ class CertaintyRule(Protocol):
         ...
 
     @property
+    def promises(self) -> bool:
+        """Whether it promises something, and not only stops by a rule."""
+        ...
+
+    @property
     def stop_ends(self) -> str:
         """What is said before a person stops earlier than the rule."""
         ...

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from fsgym.session import LogEntry, Question, Session, Step, words
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.asked_model import AskedModel
+from fsgym.session.held_out import reliability_text
 from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import one_line, visible
 from fsgym.text.sentences import answer_now_text, belief_text, beliefs_in_words, price_text, probability_text
@@ -54,7 +55,7 @@ class CasePages:
         self._model, self._title, self._access, self._cases, self._cookie = model, title, access, cases, cookie
         self._acquisitions, self._speech = model.acquisitions_, speech
         with speaking(speech):
-            self._chart = ChartPictures(model)
+            self._chart, self._reliability = ChartPictures(model), reliability_text(model)
         self._templates = jinja2.Environment(
             loader=jinja2.PackageLoader("fsgym.web"),
             autoescape=True,
@@ -212,7 +213,7 @@ class CasePages:
         )
 
     def _view(self, case: OpenCase, entries: list[FieldEntry] | None = None) -> dict[str, Any]:
-        return case_view(case, self._acquisitions, entries)
+        return case_view(case, self._acquisitions, entries) | {"reliability": self._reliability}
 
     def _case_page(
         self, case: OpenCase, status: int = 200, entries: list[FieldEntry] | None = None, refusal: str = ""
