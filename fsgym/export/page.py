@@ -27,7 +27,9 @@ def _question(policy: dict[str, Any]) -> str:
     return said("which_class", classes=listing(policy["classes"]))
 
 
-def page_html(policy: dict[str, Any], title: str, chart: str = "", reliability: str = "") -> str:
+def page_html(
+    policy: dict[str, Any], title: str, chart: str = "", *, reliability: str = "", percentages: str = ""
+) -> str:
     """The HTML of a page that asks with a policy, in the language that is spoken (``fsgym.text.speech``).
 
     Nothing in the page is loaded from elsewhere, and its content security policy forbids it: only its own script and
@@ -41,6 +43,8 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "", reliability: 
         An SVG element, taken as it is; its elements of class "box" have ``data-known`` and ``data-question``.
     reliability : str, optional
         What is always said of how reliable the model is.
+    percentages : str, optional
+        Of which cases the percentages in the chart are.
     """
     script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     style = SHARED_STYLE.read_text(encoding="utf-8") + (HERE / "page.css").read_text(encoding="utf-8")
@@ -70,6 +74,7 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "", reliability: 
         script=script,
         chart=chart,
         reliability=visible(reliability),
+        percentages=visible(percentages),
         security_policy="; ".join(f"{name} {allowed}" for name, allowed in rules.items()),
     )
 

@@ -1,4 +1,4 @@
-"""How a model did on rows that it was not trained on: what its file keeps, and what a page says of it."""
+"""What a page says of a model: its title, and how it did on rows that it was not trained on, which its file keeps."""
 
 from __future__ import annotations
 
@@ -77,3 +77,11 @@ def reliability_text(model: AskedModel) -> str:
     if found is None or found.policy != model.policy_digest():  # not of a model that was calibrated since
         return f"{said('no_promise')} {said('held_out_none')}"
     return f"{said('no_promise')} {found.sentence(model.classes_.tolist())}"
+
+
+def data_title(model: AskedModel) -> str:
+    """The target and the name of the training data, such as ``died (patients)``; "" where they are not known."""
+    found = getattr(model, "training_data_", None)
+    origin = found if isinstance(found, dict) else {}
+    name, target = (value if isinstance(value := origin.get(key), str) else "" for key in ("name", "target"))
+    return f"{target} ({name})" if name and target else name

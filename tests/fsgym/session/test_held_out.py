@@ -10,7 +10,7 @@ import pytest
 
 from agents import load_classifier
 from fsgym.evaluation.evaluate import evaluate
-from fsgym.session.held_out import HeldOut, reliability_text
+from fsgym.session.held_out import HeldOut, data_title, reliability_text
 from support.browsing import Visitor
 from support.clinic import certain_clinic, clinic_model, clinic_table
 
@@ -40,7 +40,12 @@ def test_what_was_missed_on_other_rows_is_said_on_page_and_printout(measured, tm
     assert visitor.text.count(text) == 1
     assert visitor.go(f"{visitor.reply.url.path}/log").text.count(text) == 1
     again.save_page(tmp_path / "page.html")
-    assert text in (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert text in page
+    percentages = f'<p class="quiet">{model.chart().percentages}</p>'  # above the frame that is scrolled sideways
+    assert "of 60 training cases" in percentages
+    for whole in (page, visitor.begin().reply.text):
+        assert percentages in whole
 
 
 def test_a_model_without_figures_says_how_it_is_measured(measured):
@@ -48,6 +53,17 @@ def test_a_model_without_figures_says_how_it_is_measured(measured):
     assert reliability_text(certain_clinic()) == ""  # which promises something
     ruled = copy(measured[0]).calibrate(min_confidence=0.9)
     assert reliability_text(ruled).startswith(NONE)  # the figures are of the policy without the rule
+
+
+def test_pages_are_called_as_the_training_data(measured):
+    model = copy(measured[0])
+    for origin, title in (
+        (None, ""),
+        ({"name": "wards"}, "wards"),
+        ({"name": "wards", "target": "ill"}, "ill (wards)"),
+    ):
+        model.training_data_ = origin
+        assert data_title(model) == title
 
 
 @pytest.mark.parametrize(
