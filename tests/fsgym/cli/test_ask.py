@@ -142,7 +142,7 @@ def test_what_is_lost_of_a_group_when_the_case_is_stopped_is_said(model, capsys)
 
 
 def test_an_alternative_without_an_estimate_says_so():
-    assert alternative_text(Alternative("age", 1.0, None, None)) == "price 1, expected cost not estimated"
+    assert alternative_text(Alternative("age", 1.0, None, None)) == "price 1, expected cost not estimated for what is known now"
     assert alternative_text(Alternative("age", 1.0, 0.25, None)) == "price 1, expected cost 0.25"
 
 
