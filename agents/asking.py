@@ -105,12 +105,12 @@ class AskingAgent(AskingMixin):
         with speaking(check_speech(language, currency, self.rules_.lam)):
             policy = json.loads(self.policy_json())
             title = title or data_title(self) or Path(path).stem
-            svg, percentages = self._drawn_chart()
-            page = page_html(policy, title, svg, reliability=reliability_text(self), percentages=percentages)
+            svg, caveat = self._drawn_chart()
+            page = page_html(policy, title, svg, reliability=reliability_text(self), caveat=caveat)
         write_whole(path, page)
 
     def _drawn_chart(self) -> tuple[str, str]:
-        """The chart of the model as an SVG element, with enough boxes to pay, and of what its percentages are.
+        """The chart of the model as an SVG element, with enough boxes to pay, and what to know before it is read.
 
         Both are "" where it has none.
         """
@@ -121,7 +121,7 @@ class AskingAgent(AskingMixin):
             drawn = chart()
             enough = getattr(drawn, "n_boxes_enough", None)
             drawn = drawn if enough is None else chart(max_boxes=enough)
-            return drawn.to_svg(dark=True), drawn.percentages
+            return drawn.to_svg(dark=True), drawn.caveat
         except ValueError:
             return "", ""
 

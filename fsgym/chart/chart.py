@@ -104,9 +104,10 @@ class Chart:
         return f"{whole}{self._caution}"
 
     @property
-    def percentages(self) -> str:
-        """Of which cases the percentages in the boxes are, in a sentence; "" where there were none."""
-        return said("chart_percentages", n=self._n, cases=self._cases) if self.n_cases else ""
+    def caveat(self) -> str:
+        """What to know before the chart is read: of which cases its percentages are, and a warning if there is one."""
+        cases = said("chart_percentages", n=self._n, cases=self._cases) if self.n_cases else ""
+        return f"{cases}{self._caution}".strip()
 
     @property
     def _n(self) -> str:

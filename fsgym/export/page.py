@@ -27,9 +27,7 @@ def _question(policy: dict[str, Any]) -> str:
     return said("which_class", classes=listing(policy["classes"]))
 
 
-def page_html(
-    policy: dict[str, Any], title: str, chart: str = "", *, reliability: str = "", percentages: str = ""
-) -> str:
+def page_html(policy: dict[str, Any], title: str, chart: str = "", *, reliability: str = "", caveat: str = "") -> str:
     """The HTML of a page that asks with a policy, in the language that is spoken (``fsgym.text.speech``).
 
     Nothing in the page is loaded from elsewhere, and its content security policy forbids it: only its own script and
@@ -43,8 +41,8 @@ def page_html(
         An SVG element, taken as it is; its elements of class "box" have ``data-known`` and ``data-question``.
     reliability : str, optional
         What is always said of how reliable the model is.
-    percentages : str, optional
-        Of which cases the percentages in the chart are.
+    caveat : str, optional
+        What to know before the chart is read.
     """
     script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     style = SHARED_STYLE.read_text(encoding="utf-8") + (HERE / "page.css").read_text(encoding="utf-8")
@@ -74,7 +72,7 @@ def page_html(
         script=script,
         chart=chart,
         reliability=visible(reliability),
-        percentages=visible(percentages),
+        caveat=visible(caveat),
         security_policy="; ".join(f"{name} {allowed}" for name, allowed in rules.items()),
     )
 

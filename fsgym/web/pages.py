@@ -223,7 +223,7 @@ class CasePages:
         view = self._view(case, entries)
         chart, here = self._chart.picture(*view["place"])
         view |= {"heading": said("case_number", number=case.number), "refusal": refusal, "chart": chart, "here": here}
-        view["percentages"] = self._chart.percentages
+        view["caveat"] = self._chart.caveat
         page = self._page("case.html", status, **view)
         if chart:
             styles = inline_sources(styles_of(chart))
@@ -256,9 +256,9 @@ class ChartPictures:
         self._svg = lru_cache(CHARTS_HELD)(lambda here: self._chart.to_svg(here=here, dark=True))  # in one language
 
     @property
-    def percentages(self) -> str:
-        """Of which cases the percentages in the chart are; "" without a chart."""
-        return getattr(self._chart, "percentages", "")
+    def caveat(self) -> str:
+        """What to know before the chart is read; "" without a chart."""
+        return getattr(self._chart, "caveat", "")
 
     def picture(self, known: Sequence[str], question: str | None) -> tuple[str, int | None]:
         """The drawing, and the number of the box of a case that knows these acquisitions and is asked this question."""

@@ -42,10 +42,10 @@ def test_what_was_missed_on_other_rows_is_said_on_page_and_printout(measured, tm
     again.save_page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert text in page
-    percentages = f'<p class="quiet">{model.chart().percentages}</p>'  # above the frame that is scrolled sideways
-    assert "of 60 training cases" in percentages
+    caveat = f'<p class="quiet">{model.chart().caveat}</p>'  # above the frame that is scrolled sideways
+    assert "of 60 training cases" in caveat
     for whole in (page, visitor.begin().reply.text):
-        assert percentages in whole
+        assert caveat in whole
 
 
 def test_a_model_without_figures_says_how_it_is_measured(measured):
