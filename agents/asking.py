@@ -98,32 +98,32 @@ class AskingAgent(AskingMixin):
             If the file cannot be written.
         """
         from fsgym.export.page import page_html
+        from fsgym.session.held_out import data_title, reliability_text
         from fsgym.support.writing import write_whole
 
         check_is_fitted(self, "policy_")
         with speaking(check_speech(language, currency, self.rules_.lam)):
             policy = json.loads(self.policy_json())
-            page = page_html(policy, title or self._page_title() or Path(path).stem, self._chart_svg())
+            title = title or data_title(self) or Path(path).stem
+            svg, caveat = self._drawn_chart()
+            page = page_html(policy, title, svg, reliability=reliability_text(self), caveat=caveat)
         write_whole(path, page)
 
-    def _page_title(self) -> str:
-        """The target and the name of the training data, such as ``died (patients)``; "" where they are not known."""
-        found = getattr(self, "training_data_", None)
-        origin = found if isinstance(found, dict) else {}
-        name, target = (value if isinstance(value := origin.get(key), str) else "" for key in ("name", "target"))
-        return f"{target} ({name})" if name and target else name
+    def _drawn_chart(self) -> tuple[str, str]:
+        """The chart of the model as an SVG element, with enough boxes to pay, and what to know before it is read.
 
-    def _chart_svg(self) -> str:
-        """The chart of the model as an SVG element; "" where it has none. It has enough boxes to pay."""
+        Both are "" where it has none.
+        """
         chart = getattr(self, "chart", None)
         if chart is None:
-            return ""
+            return "", ""
         try:
             drawn = chart()
             enough = getattr(drawn, "n_boxes_enough", None)
-            return (drawn if enough is None else chart(max_boxes=enough)).to_svg(dark=True)
+            drawn = drawn if enough is None else chart(max_boxes=enough)
+            return drawn.to_svg(dark=True), drawn.caveat
         except ValueError:
-            return ""
+            return "", ""
 
     def _check_fitted(self) -> None:
         """NotFittedError before ``fit``; scikit-learn's own check is too slow for each step of a case."""

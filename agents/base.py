@@ -45,6 +45,7 @@ from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS, set_rule_options
+from fsgym.session.held_out import HeldOut
 from fsgym.support.checks import check_choice
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
 from fsgym.text.messages import listing, warn_caller
@@ -232,6 +233,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     _training_summary: TrainingSummary | None = None  # made when it is asked for
     price_ranges_: NDArray[np.float64] | None = None
     training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
+    held_out_: HeldOut | None = None  # how it did on rows that it was not trained on, by the command ``train``
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -254,6 +256,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     def _arrange(self, dataset: Dataset, rules: Rules) -> None:
         """Set everything that follows from the training data before the policy is trained."""
         self.__dict__.pop("training_data_", None)
+        self.__dict__.pop("held_out_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns.with_ranges(dataset.X)
         self.bins_ = dataset.bins
         self.price_ranges_ = None if dataset.case_costs is None else price_ranges(dataset.case_costs)
@@ -917,6 +920,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             policy, header = policy.policy, header | {model_file.PROMISE: policy.promise.as_json()}
         if self.training_summary_ is not None:
             header |= {model_file.SUMMARY: self.training_summary_.to_json()}
+        if self.held_out_ is not None:
+            header |= {model_file.HELD_OUT: self.held_out_._asdict()}
         model_file.save(path, policy, header)
 
     @classmethod
@@ -944,6 +949,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             if plain is not None:
                 n_classes = model.rules_.n_classes
                 model._training_summary = TrainingSummary.from_json(plain, model.columns_, n_classes, model._n_answers)
+            if model_file.HELD_OUT in header:
+                model.held_out_ = HeldOut.from_json(header[model_file.HELD_OUT], model.rules_.n_classes)
             model._read_chart(header["chart"])
         except model_file.DAMAGE_ERRORS as error:
             raise model_file.damage_error(path, error) from None

@@ -100,6 +100,7 @@ def _rule_as_json(promise: Promise, is_promised: bool) -> dict[str, Any]:
         "limit": promise.limit,
         "min_confidence": promise.min_confidence,
         "risks": [{name: value for name, value in risk.items() if name != "target"} for risk in risks],
+        "promises": promise.promises,
         "end": promise.end,
         "sentences": sentences,
     }

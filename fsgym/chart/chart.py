@@ -100,9 +100,18 @@ class Chart:
             loss, policy = cost_text(self.loss, ".4g"), cost_text(self.policy_loss, ".4g")
             text = said("chart_loss", text=text, loss=loss, policy=policy)
         text = said("chart_pays", text=text, paid=money_text(self.paid), policy=money_text(self.policy_paid))
-        n = f"{self.n_cases:,}".replace(",", "." if said("decimal") == "," else ",")
-        whole = said("chart_of_cases", title=self._title, shown=shown, n=n, cases=self._cases, compared=text)
+        whole = said("chart_of_cases", title=self._title, shown=shown, n=self._n, cases=self._cases, compared=text)
         return f"{whole}{self._caution}"
+
+    @property
+    def caveat(self) -> str:
+        """What to know before the chart is read: of which cases its percentages are, and a warning if there is one."""
+        cases = said("chart_percentages", n=self._n, cases=self._cases) if self.n_cases else ""
+        return f"{cases}{self._caution}".strip()
+
+    @property
+    def _n(self) -> str:
+        return f"{self.n_cases:,}".replace(",", "." if said("decimal") == "," else ",")
 
     def _warning(self, structure: Structure, ways: list[Way]) -> str:
         """A warning where a person who follows the chart loses much, or does mostly something else; "" elsewhere.

@@ -37,7 +37,12 @@ def serve(
             "speaks TLS; separate several by commas.",
         ),
     ] = None,
-    title: Annotated[str, typer.Option(help="Title of the pages; default: the name of the file.")] = "",
+    title: Annotated[
+        str,
+        typer.Option(
+            help="Title of the pages; default: target and name of the training data, else the name of the file."
+        ),
+    ] = "",
     language: options.LanguageOption = "en",
     currency: options.CurrencyOption = "",
     most_cases: Annotated[
@@ -64,12 +69,13 @@ def serve(
 
         check_file(token_file)
     from fsgym.cli.model_data import ModelData
+    from fsgym.session.held_out import data_title
 
     serving: Any = import_module("fsgym.web.serving")
     classifier = ModelData.open(model, {}).classifier
     serving.serve(
         classifier,
-        title or model.name,
+        title or data_title(classifier) or model.name,
         host,
         port,
         token_file=token_file,

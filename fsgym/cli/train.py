@@ -110,6 +110,7 @@ def train(
     from fsgym.cli.case_prices import in_words
     from fsgym.cli.model_data import DataOrigin
     from fsgym.datasets.loading import part_index
+    from fsgym.session.held_out import HeldOut
 
     targets = {"target_cost": target_cost, "target_features": target_features}
     model = method_with(method, agent, steps=steps, lam=lam, known=options.comma_separated(known), **targets)
@@ -135,6 +136,10 @@ def train(
     model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading, priced).to_json()
     model.save(output)
     results = _evaluate_parts(model, loaded, split, row_groups)
+    if "held out" in results:
+        found = results["held out"]
+        model.held_out_ = HeldOut.of(found.confusion, found.absolute_error, model.policy_digest())
+        model.save(output)  # again, as it is there already if the evaluation fails
     shown = results[list(results)[-1]]
     references = references_of(shown, loaded.dataset.rows(rows) if "held out" in results else None)
     if as_json:
@@ -164,6 +169,9 @@ def train(
         show("The model acquires nothing: at these prices no acquisition pays, and every case gets the same answer.")
     else:
         show(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
+        page = str(output.with_suffix(".html"))
+        show(f"In the browser: {shlex.join(['fsgym', 'serve', str(output)])}")
+        show(f"As a page that works offline: {shlex.join(['fsgym', 'export', str(output), page])}")
 
 
 def _seconds_of_fit(model: Any, dataset: Dataset) -> float:

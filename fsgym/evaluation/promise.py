@@ -287,7 +287,7 @@ class Promise:
         enough = bool(self.is_certain(answers, shares, answer_costs)[0])
         if refers and (enough or by_class[answer] > shares[0] @ answer_costs[-1] + TIE):
             end = "" if stops else said("worth_its_price")
-            return Certainty(True, f"{said('certain_enough')}: {said('none_needed_refers')}{end}.")
+            return Certainty(True, f"{self._head(True, stops)}: {said('none_needed_refers')}{end}.")
         right = [] if self.min_confidence is None else [(1 - float(shares[0, answer]), 1 - self.min_confidence)]
         parts = []
         for risk in self.risks:
@@ -301,16 +301,31 @@ class Promise:
                 parts.append(_compared_cost(risk, doubt, limit))
         if right:
             parts.insert(0, _compared(right[0][0], min(limit for _, limit in right), said("that_right")))
-        head = said("certain_enough" if enough else "not_certain" if stops else "not_certain_yet")
         end = said("nothing_changes") if stops and not enough else ""
         end = said("worth_its_price") if enough and not stops else end
         end += said("so_referred") if refers else ""
-        return Certainty(enough, f"{head}: {joined(parts or [said('none_needed')])}{end}.")
+        return Certainty(enough, f"{self._head(enough, stops)}: {joined(parts or [said('none_needed')])}{end}.")
+
+    def _head(self, enough: bool, stops: bool) -> str:
+        """How the sentence on the certainty of an answer begins."""
+        if not enough:
+            return said("not_certain" if stops else "not_certain_yet")
+        return said("certain_enough" if stops else "promise_met" if self.risks else "rule_met")
 
     @property
     def end(self) -> str:
         """What is said where a person overrides the rule."""
         return said("end_promise" if self.risks else "end_rule")
+
+    @property
+    def promises(self) -> bool:
+        """Whether it promises something, and not only stops by a rule."""
+        return bool(self.risks)
+
+    @property
+    def stop_ends(self) -> str:
+        """What is said before a person stops earlier than the rule."""
+        return said("stop_ends_promise" if self.risks else "stop_ends_rule")
 
     def sentences(self) -> list[str]:
         """What is promised, by which rows, and at what price."""

@@ -70,8 +70,8 @@ const FsgymPolicy = (() => {
   const KINDS_OF_RISKS = ["error", "recall", "cost"];
 
   class CertainRule {
-    constructor({ limit, min_confidence, risks, end, sentences }, errorCosts) {
-      Object.assign(this, { limit: limit ?? -1, least: min_confidence, risks, end, sentences, errorCosts });
+    constructor({ limit, min_confidence, risks, promises, end, sentences }, errorCosts) {
+      Object.assign(this, { limit: limit ?? -1, least: min_confidence, risks, promises: Boolean(promises), end, sentences, errorCosts });
       const isNumber = (x) => typeof x === "number" && Number.isFinite(x);
       mustHold(isNumber(this.limit) && (min_confidence === null || isNumber(min_confidence)), "a threshold of its rule is no number");
       for (const { kind, limit: most, low, high, label } of risks) {

@@ -12,7 +12,7 @@
   const nameOf = (j) => policy.acquisitions[j].name;
 
   // What was said: values known in advance, columns that cannot be obtained, and what happened since then.
-  let known = [], unavailable = [], events = [], chosen = null, told = []; // prices, as {j, price}
+  let known = [], unavailable = [], events = [], chosen = null, stopped = false, told = []; // prices, as {j, price}
 
   function element(tag, attributes = {}, ...children) {
     const made = document.createElement(tag);
@@ -155,7 +155,7 @@
   }
 
   function showStart() {
-    [known, unavailable, events, chosen, told, startAccepts] = [[], [], [], null, [], false];
+    [known, unavailable, events, chosen, stopped, told, startAccepts] = [[], [], [], null, false, [], false];
     showPrices();
     startFields = policy.columns.map((_, k) => {
       const one = field(k, `known-${k}`, false);
@@ -226,7 +226,7 @@
 
   function render(notice = "") {
     now = stepNow();
-    const { step } = now, asked = chosen ?? (step.action < 0 ? null : step.action);
+    const { step } = now, asked = stopped ? null : chosen ?? (step.action < 0 ? null : step.action), early = stoppedEarly();
     show("notice", notice);
     show("refusal", "");
     show("reason", "");
@@ -234,17 +234,41 @@
     byId("why").setAttribute("aria-expanded", "false");
     byId("question").hidden = asked === null;
     byId("answer").hidden = asked !== null;
-    byId("undo").disabled = events.length === 0 && chosen === null;
+    byId("undo").disabled = events.length === 0 && chosen === null && !stopped;
     if (asked === null) showAnswer(step);
     else showQuestion(asked, step);
     showBeliefs(step);
-    show("certainty", now.overridden ? words.overrideText(policy) : words.certaintyText(step));
-    byId("promised").hidden = policy.rule === null || now.overridden;
+    const isOver = policy.rule !== null && (now.overridden || early);
+    show("certainty", isOver ? words.overrideText(policy) : words.certaintyText(policy, step));
+    byId("promised").hidden = policy.rule === null || isOver;
+    showStop(step, asked, isOver);
+    showAccepted();
     show("unused", words.unusedText(policy, step));
     showAlternatives(step, asked);
-    showLog(now.log);
+    showLog(now.log, early);
     byId("paid").textContent = words.moneyText(step.spent);
     markPlace(told.length ? null : now.one, asked); // the chart is at the mean prices
+  }
+
+  // Whether the person ended the case, and the model would have gone on.
+  const stoppedEarly = () => stopped && now.step.action >= 0;
+
+  function showStop(step, asked, isOver) {
+    byId("stop-now").hidden = asked === null;
+    byId("stop-label").textContent = visible(said("stop_now", { answer: words.answerText(policy, step.answer) }));
+    const ends = asked === null || isOver ? "" : words.stopEndsText(policy, step);
+    byId("stop-ends").hidden = !ends;
+    byId("stop-ends").firstChild.textContent = ends;
+  }
+
+  // What the case rests on although it is not as in training, beside the answer and the beliefs.
+  function showAccepted() {
+    const ofKnown = known.filter((one) => one.remark).map(({ column, remark }) => `${policy.columns[column].name}: ${remark}`);
+    const remarks = [...ofKnown, ...events.flatMap((event) => event.accepted ?? [])].join("; ");
+    for (const place of document.querySelectorAll("[data-not-as-trained]")) {
+      place.hidden = !remarks;
+      place.textContent = remarks && visible(said("not_as_trained", { remarks }));
+    }
   }
 
   function showQuestion(j, step) {
@@ -315,7 +339,7 @@
       const label = said("acquire_instead", { name: nameOf(acquisition) });
       const button = element("button", { type: "button", class: "small", "aria-label": label }, said("acquire"));
       button.addEventListener("click", () => {
-        chosen = acquisition;
+        [chosen, stopped] = [acquisition, false];
         render();
       });
       return element("li", {}, text, acquisition === asked ? element("small", {}, said("asked_now")) : button);
@@ -324,8 +348,8 @@
     byId("alternative-list").replaceChildren(...(items.length ? items : [none]));
   }
 
-  function showLog(log) {
-    byId("history").hidden = log.length === 0 && unavailable.length === 0 && !hasPrices;
+  function showLog(log, early) {
+    byId("history").hidden = log.length === 0 && !early && unavailable.length === 0 && !hasPrices;
     const rows = log.map(({ event, name, values, kind, price, remark, overrides }) => {
       const texts = values.map(([k, value]) => {
         const column = policy.columns[k], text = words.valueText(column, value);
@@ -344,6 +368,10 @@
     if (unavailable.length) {
       const names = unavailable.map((k) => policy.columns[k].name).join(", ");
       rows.unshift(element("tr", {}, element("td", { colspan: "4", class: "quiet" }, said("unavailable", { names }))));
+    }
+    if (early) {
+      const ends = policy.rule !== null && !now.overridden ? element("small", { class: "quiet" }, ` ${words.overrideText(policy)}`) : "";
+      rows.push(element("tr", {}, element("td", { colspan: "4" }, said("stopped_now"), ends)));
     }
     byId("log").tBodies[0].replaceChildren(...rows);
   }
@@ -365,10 +393,10 @@
       fields[0].focus();
       return;
     }
-    const j = asked(), remarks = values.map(([k, , remark]) => remark && `${policy.columns[k].name}: ${remark}`).filter(Boolean);
-    if (now.step.action < 0) remarks.push(said("beyond_stop"));
+    const j = asked(), accepted = values.map(([k, , remark]) => remark && `${policy.columns[k].name}: ${remark}`).filter(Boolean);
+    const remarks = now.step.action < 0 ? [...accepted, said("beyond_stop")] : accepted;
     const given = values.map(([k, value]) => [k, value]), isChosen = j !== now.step.action;
-    say({ kind: "answer", j, values: given, remark: remarks.join("; "), chosen: isChosen });
+    say({ kind: "answer", j, values: given, remark: remarks.join("; "), accepted, chosen: isChosen });
   }
 
   const asked = () => chosen ?? now.step.action;
@@ -396,22 +424,28 @@
   }
 
   function undo() {
-    if (chosen === null) return takeBack(events.at(-1));
-    chosen = null;
+    if (chosen === null && !stopped) return takeBack(events.at(-1));
+    [chosen, stopped] = [null, false];
     return render();
   }
 
   function takeBack(event) {
     if (!event) return;
     events.splice(events.indexOf(event), 1);
-    chosen = null;
+    [chosen, stopped] = [null, false];
+    render();
+  }
+
+  function stop() {
+    [chosen, stopped] = [null, true];
     render();
   }
 
   function why() {
     const isShown = !byId("reason").hidden;
     byId("why").setAttribute("aria-expanded", String(!isShown));
-    show("reason", isShown ? "" : words.explain(policy, now.step));
+    const reason = stoppedEarly() ? words.explainStop(policy, now.step) : words.explain(policy, now.step);
+    show("reason", isShown ? "" : `${reason} ${words.costUnitText(policy, now.step)}`.trimEnd());
   }
 
   byId("question-form").addEventListener("submit", (event) => {
@@ -422,14 +456,19 @@
   byId("unknown").addEventListener("click", () => say({ kind: "unknown", j: asked(), values: [], remark: "" }));
   byId("later").addEventListener("click", later);
   byId("undo").addEventListener("click", undo);
+  byId("stop").addEventListener("click", stop);
   byId("why").addEventListener("click", why);
   byId("restart").addEventListener("click", showStart);
   byId("print").addEventListener("click", () => window.print());
+  window.addEventListener("beforeunload", (event) => {
+    if (known.length || events.length) event.preventDefault(); // the case is nowhere else
+  });
 
   const ACTIONS = {
     "?": why,
     u: undo,
     s: () => !byId("question").hidden && byId("unknown").click(),
+    x: () => !byId("question").hidden && stop(),
     l: () => !byId("question").hidden && !byId("later").hidden && later(),
     a: () => (byId("alternatives").open = !byId("alternatives").open),
   };

@@ -27,7 +27,7 @@ def _question(policy: dict[str, Any]) -> str:
     return said("which_class", classes=listing(policy["classes"]))
 
 
-def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
+def page_html(policy: dict[str, Any], title: str, chart: str = "", *, reliability: str = "", caveat: str = "") -> str:
     """The HTML of a page that asks with a policy, in the language that is spoken (``fsgym.text.speech``).
 
     Nothing in the page is loaded from elsewhere, and its content security policy forbids it: only its own script and
@@ -39,6 +39,10 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
     title : str
     chart : str, optional
         An SVG element, taken as it is; its elements of class "box" have ``data-known`` and ``data-question``.
+    reliability : str, optional
+        What is always said of how reliable the model is.
+    caveat : str, optional
+        What to know before the chart is read.
     """
     script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     style = SHARED_STYLE.read_text(encoding="utf-8") + (HERE / "page.css").read_text(encoding="utf-8")
@@ -67,6 +71,8 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
         style=style,
         script=script,
         chart=chart,
+        reliability=visible(reliability),
+        caveat=visible(caveat),
         security_policy="; ".join(f"{name} {allowed}" for name, allowed in rules.items()),
     )
 

@@ -135,17 +135,41 @@ const FsgymWords = (() => {
     return said(answer < policy.classes.length ? "would_stop" : "would_refer", { answer: answerText(policy, answer) });
   }
 
-  function belief(policy, { probabilities, answer }) {
-    const { classes } = policy;
-    if (probabilities === null) return [answerNowText(policy, answer)];
+  // What a person stopped with where the policy would have asked its question: beliefs and expected costs then.
+  function explainStop(policy, step) {
+    const { action, answer, probabilities, stopCost, goOn, prices } = step;
+    const asked = { answer: answerText(policy, answer), name: policy.acquisitions[action].name, price: priceText(prices[action]) };
+    const texts = [said(answer < policy.classes.length ? "stopped_answer" : "stopped_referred", asked)];
+    if (probabilities !== null) texts.push(said("believed", { shown: beliefs(policy, step).shown }));
+    const isKnown = !Number.isNaN(stopCost) && !Number.isNaN(goOn);
+    if (isKnown) texts.push(said("stopped_costs", { stop: costText(stopCost), on: costText(goOn) }));
+    return texts.join(" ");
+  }
+
+  function belief(policy, step) {
+    const { answer } = step, label = answerText(policy, answer);
+    if (step.probabilities === null) return [answerNowText(policy, answer)];
+    const { shown, isLikeliest } = beliefs(policy, step);
+    if (answer === policy.classes.length) return [said("believes_refers", { shown, answer: label })];
+    const why = policy.words ? "believes_error" : "believes_costs";
+    return [said(isLikeliest ? "believes" : why, { shown, answer: label })];
+  }
+
+  // The two likeliest classes and the answer with their probabilities, and whether the answer is the likeliest.
+  function beliefs(policy, { probabilities, answer }) {
     const ranked = probabilities.map((_, k) => k).sort((i, j) => probabilities[j] - probabilities[i]);
     const shares = probabilities.map(probabilityText), isLikeliest = shares[answer] === shares[ranked[0]];
     const labels = ranked.filter((k, place) => place < 2 || (k === answer && !isLikeliest));
     const texts = labels.map((k) => `${classText(policy, k)}${policy.words ? ":" : ""} ${shares[k]}`);
-    const last = texts.pop(), label = answerText(policy, answer), shown = said("and", { first: parted(texts), last });
-    if (answer === classes.length) return [said("believes_refers", { shown, answer: label })];
-    const why = policy.words ? "believes_error" : "believes_costs";
-    return [said(isLikeliest ? "believes" : why, { shown, answer: label })];
+    const last = texts.pop();
+    return { shown: said("and", { first: parted(texts), last }), isLikeliest };
+  }
+
+  // The unit of the costs that are shown; "" where there are none, or each has its currency.
+  function costUnitText({ classes, answers, errorCosts }, { stopCost, probabilities }) {
+    if (Number.isNaN(stopCost) || (speech.currency && speech.same_unit)) return "";
+    const isOne = errorCosts.every((costs, a) => costs.every((cost, y) => cost === (a === y ? 0 : 1)));
+    return said(isOne && answers.length === classes.length && probabilities !== null ? "unit_wrong" : "unit_costs");
   }
 
   function decision(policy, step) {
@@ -179,7 +203,7 @@ const FsgymWords = (() => {
   // --- how certain an answer is
 
   // How certain the answer of a step is, and how certain it must be; "" for a policy without a rule.
-  function certaintyText({ certainty, action }) {
+  function certaintyText({ rule }, { certainty, action }) {
     if (certainty === null) return "";
     const { enough, parts, refers } = certainty, stops = action < 0, right = parts.filter((part) => part.kind === "error");
     const texts = parts.filter((part) => part.kind !== "error").map((part) =>
@@ -190,7 +214,8 @@ const FsgymWords = (() => {
       texts.unshift(compared(right[0].doubt, limit, said("that_right")));
     }
     if (texts.length === 0) texts.push(said(refers ? "none_needed_refers" : "none_needed"));
-    const head = said(enough ? "certain_enough" : stops ? "not_certain" : "not_certain_yet");
+    const met = stops ? "certain_enough" : rule.promises ? "promise_met" : "rule_met";
+    const head = said(enough ? met : stops ? "not_certain" : "not_certain_yet");
     const last = texts.pop(), shown = texts.length ? said("and", { first: texts.join(", "), last }) : last;
     const end = stops === enough ? "" : said(enough ? "worth_its_price" : "nothing_changes");
     return `${head}: ${shown}${end}${refers && !enough ? said("so_referred") : ""}.`;
@@ -213,6 +238,12 @@ const FsgymWords = (() => {
   function comparedCost({ doubt, limit, low, high }) {
     const [cost, most] = [doubt, limit].map((share) => costText(low + share * (high - low), 4));
     return said("expected_error_cost", { cost, needed: limit < 0 ? said("no_cost_low") : said("at_most_needed", { most }) });
+  }
+
+  // What is said before a person stops earlier than the rule of a policy; "" where it has none, or would stop too.
+  function stopEndsText({ rule }, { action }) {
+    if (rule === null || action < 0) return "";
+    return said(rule.promises ? "stop_ends_promise" : "stop_ends_rule");
   }
 
   // What is said where a person overrides the rule of a policy.
@@ -348,7 +379,7 @@ const FsgymWords = (() => {
 
   return {
     speak, said, currency, freeTooText, trainedPriceText, farPriceText, priceOf, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
-    valueText, explain, unusedText, answerNowText, wouldStopText, certaintyText, overrideText, digitsChoose, allowedText,
+    valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, overrideText, digitsChoose, allowedText,
     typingText, readValue, Refusal,
   };
 })();

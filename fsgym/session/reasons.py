@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from fsgym.data.targets import NumberInWords
 from fsgym.session.step import Alternative, Step
 from fsgym.text.sentences import answer_now_text, parted, price_text, probability_text, share_text, unused_text
@@ -19,22 +22,38 @@ def explain_step(step: Step, lam: float) -> str:
     return " ".join([*_belief(step), *_decision(step, lam), *_others(step), *unused])
 
 
+def explain_stop(step: Step) -> str:
+    """What a person stopped with where the model would have asked its question: beliefs and expected costs then."""
+    assert step.question is not None
+    asked = {"name": step.question.name, "price": price_text(step.question.price)}
+    sentences = [said("stopped_referred" if step.refers else "stopped_answer", answer=step.answer, **asked)]
+    if step.probabilities is not None:
+        sentences.append(said("believed", shown=_beliefs(step.probabilities, step)[0]))
+    stop, go_on = step.expected_cost
+    if stop is not None and go_on is not None:
+        sentences.append(said("stopped_costs", stop=cost_text(stop), on=cost_text(go_on)))
+    return " ".join(sentences)
+
+
 def _belief(step: Step) -> list[str]:
     if step.probabilities is None:
         return [answer_now_text(step.answer, step.refers)]
-    ranked = sorted(step.probabilities.items(), key=lambda pair: -pair[1])
+    shown, is_likeliest = _beliefs(step.probabilities, step)
+    why = "believes_error" if isinstance(step.answer, NumberInWords) else "believes_costs"
+    sentence = "believes_refers" if step.refers else "believes" if is_likeliest else why
+    return [said(sentence, shown=shown, answer=step.answer)]
+
+
+def _beliefs(probabilities: Mapping[Any, float], step: Step) -> tuple[str, bool]:
+    """The two likeliest classes and the answer with their probabilities, and whether the answer is the likeliest."""
+    ranked = sorted(probabilities.items(), key=lambda pair: -pair[1])
     shares = {label: probability_text(share) for label, share in ranked}
     labels = list(shares)[:2]
-    if step.refers:
-        first, last = (share_text(label, step.probabilities[label]) for label in labels)
-        return [said("believes_refers", shown=said("and", first=first, last=last), answer=step.answer)]
-    is_likeliest = shares[step.answer] == shares[labels[0]]
-    if not is_likeliest and step.answer not in labels:
+    is_likeliest = not step.refers and shares[step.answer] == shares[labels[0]]
+    if not (step.refers or is_likeliest) and step.answer not in labels:
         labels.append(next(label for label in shares if label == step.answer))  # of a number: its range
-    texts = [share_text(label, step.probabilities[label]) for label in labels]
-    shown = said("and", first=parted(texts[:-1]), last=texts[-1])
-    why = "believes_error" if isinstance(step.answer, NumberInWords) else "believes_costs"
-    return [said("believes" if is_likeliest else why, shown=shown, answer=step.answer)]
+    texts = [share_text(label, probabilities[label]) for label in labels]
+    return said("and", first=parted(texts[:-1]), last=texts[-1]), is_likeliest
 
 
 def _decision(step: Step, lam: float) -> list[str]:

@@ -15,7 +15,7 @@ from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.case import Case, start_case
 from fsgym.session.next_step import make_step, question_on
-from fsgym.session.reasons import explain_step
+from fsgym.session.reasons import explain_step, explain_stop
 from fsgym.session.step import CertaintyRule, Question, Step
 from fsgym.text.messages import brief
 from fsgym.text.speech import money_text, said
@@ -236,6 +236,12 @@ class Session:
         return [] if self._rule is None or overridden else self._rule.sentences()
 
     @property
+    def stop_ends(self) -> str:
+        """What ``stop`` would end now, in a sentence: the promise about this case; "" where it ends nothing."""
+        covered = self._rule is not None and not (self._stopped or self._moments[-1].overridden)
+        return self._rule.stop_ends if self._rule is not None and covered and not self.step.should_stop else ""
+
+    @property
     def postponed(self) -> tuple[str, ...]:
         """The acquisitions that come when the model would stop without them."""
         return tuple(self._acquisitions.rules.names[j] for j in sorted(self._moments[-1].later))
@@ -328,11 +334,9 @@ class Session:
 
     def why(self) -> str:
         """Why the model asks its question, or stops, in sentences."""
-        reasons = explain_step(self.step, self._acquisitions.rules.lam)
         if self._stopped and not self.step.should_stop:
-            sentence = "stopped_referred" if self.step.refers else "stopped_answer"
-            return said(sentence, answer=self.step.answer, reasons=reasons)
-        return reasons
+            return explain_stop(self.step)
+        return explain_step(self.step, self._acquisitions.rules.lam)
 
     @property
     def about_prices(self) -> list[str]:

@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from fsgym.data.columns import Column
+from fsgym.rules import Rules
 from fsgym.session.session import LogEntry
 from fsgym.session.step import Alternative, Question, Step
 from fsgym.session.values import check_value, number_in
 from fsgym.text.messages import listing
 from fsgym.text.sentences import is_range, price_text, values_text
-from fsgym.text.speech import cost_text, money_text, number_text, said
+from fsgym.text.speech import cost_text, money_text, number_text, said, spoken
 
 BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
 ALTERNATIVES_SHOWN = 6  # by hand
@@ -100,6 +103,15 @@ def answer_cost_text(step: Step) -> str:
     return said(sentence, cost=cost_text(stop), name=step.alternatives[0].name, on=cost_text(go_on)) + by_bins
 
 
+def cost_unit_text(step: Step, rules: Rules) -> str:
+    """The unit of the costs that are shown; "" where there are none, or each has its currency."""
+    if step.expected_cost.stop is None or (spoken().currency and spoken().same_unit):
+        return ""
+    is_one = np.array_equal(rules.error_costs, 1 - np.eye(rules.n_classes))
+    is_share = is_one and rules.refer_cost is None and step.probabilities is not None
+    return said("unit_wrong" if is_share else "unit_costs")
+
+
 def entry_text(entry: LogEntry, columns: Iterable[Column]) -> str:
     """What happened: the acquisition with its values, or what else was said about it."""
     if entry.kind == "stopped":
@@ -117,6 +129,11 @@ def kind_text(kind: str) -> str:
 def accepted_text(remark: str) -> str:
     """What is said of a value that was accepted although it is not as in training."""
     return said("accepted", remark=remark)
+
+
+def not_as_trained_text(remarks: Sequence[str]) -> str:
+    """What is said of all that a case rests on although it is not as in training; "" where nothing was accepted."""
+    return said("not_as_trained", remarks="; ".join(remarks)) if remarks else ""
 
 
 def taken_back_text(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from fsgym.session import Question, Session
 from fsgym.session.acquisitions import Acquisitions
+from fsgym.session.next_step import step_of
 from fsgym.session.session import choose, postpone
 from fsgym.session.words import accepted_text, comes_now_text, ending_text, taken_back_text, undone_text
 from fsgym.text.speech import said
@@ -36,7 +37,7 @@ class OpenCase:
     chosen : str or None, the acquisition that the person chose, to be asked next
     notice : str, what the last change has to say
     before : dict label -> float, the beliefs before the last change, or None
-    prior : dict label -> float, the beliefs at the beginning, or None
+    prior : dict label -> float, the beliefs where nothing is known, which decide the class that is shown, or None
     version : int, how many changes there were: a form of an earlier version changes nothing
     last : the last change, as it was sent
     lock : held while the case is read or changed
@@ -49,7 +50,7 @@ class OpenCase:
         self.known, self.unavailable = dict(known or {}), tuple(unavailable)
         self.chosen: str | None = None
         self.notice, self.version = "", 0
-        self.before = self.prior = session.probabilities
+        self.before, self.prior = session.probabilities, step_of(session.model, {}).probabilities
         self.last: object = None
         self.lock = Lock()
 

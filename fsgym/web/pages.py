@@ -17,6 +17,7 @@ from starlette.routing import Route
 from fsgym.session import LogEntry, Question, Session, Step, words
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.asked_model import AskedModel
+from fsgym.session.held_out import reliability_text
 from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import one_line, visible
 from fsgym.text.sentences import answer_now_text, belief_text, beliefs_in_words, price_text, probability_text
@@ -54,7 +55,7 @@ class CasePages:
         self._model, self._title, self._access, self._cases, self._cookie = model, title, access, cases, cookie
         self._acquisitions, self._speech = model.acquisitions_, speech
         with speaking(speech):
-            self._chart = ChartPictures(model)
+            self._chart, self._reliability = ChartPictures(model), reliability_text(model)
         self._templates = jinja2.Environment(
             loader=jinja2.PackageLoader("fsgym.web"),
             autoescape=True,
@@ -212,7 +213,7 @@ class CasePages:
         )
 
     def _view(self, case: OpenCase, entries: list[FieldEntry] | None = None) -> dict[str, Any]:
-        return case_view(case, self._acquisitions, entries)
+        return case_view(case, self._acquisitions, entries) | {"reliability": self._reliability}
 
     def _case_page(
         self, case: OpenCase, status: int = 200, entries: list[FieldEntry] | None = None, refusal: str = ""
@@ -222,6 +223,7 @@ class CasePages:
         view = self._view(case, entries)
         chart, here = self._chart.picture(*view["place"])
         view |= {"heading": said("case_number", number=case.number), "refusal": refusal, "chart": chart, "here": here}
+        view["caveat"] = self._chart.caveat
         page = self._page("case.html", status, **view)
         if chart:
             styles = inline_sources(styles_of(chart))
@@ -252,6 +254,11 @@ class ChartPictures:
         except ValueError:
             self._chart = None
         self._svg = lru_cache(CHARTS_HELD)(lambda here: self._chart.to_svg(here=here, dark=True))  # in one language
+
+    @property
+    def caveat(self) -> str:
+        """What to know before the chart is read; "" without a chart."""
+        return getattr(self._chart, "caveat", "")
 
     def picture(self, known: Sequence[str], question: str | None) -> tuple[str, int | None]:
         """The drawing, and the number of the box of a case that knows these acquisitions and is asked this question."""
@@ -285,7 +292,10 @@ def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEnt
         "belief": belief_said(case),
         "certainty": "" if step.certainty is None else step.certainty.text,
         "promised": session.promised,
+        "stop_ends": session.stop_ends,
+        "not_as_trained": words.not_as_trained_text(session.remarks),
         "why": session.why(),
+        "cost_unit": words.cost_unit_text(step, acquisitions.rules),
         "alternatives": alternatives[: words.ALTERNATIVES_SHOWN],
         "more_alternatives": alternatives[words.ALTERNATIVES_SHOWN :],
         "log": log_view(case, acquisitions),

@@ -147,7 +147,7 @@ def test_how_many_are_referred_needs_no_certainty():
     plain, certain = check_certain("lattice", "referral, error costs", {"limit": 1.0, "kinds": ["referred"]}, 20)
     assert [[step["answer"] for step in one] for one in certain] == [[step["answer"] for step in one] for one in plain]
     texts = {step["certainty"] for one in certain for step in one}
-    assert all(text.startswith("Certain enough: no certainty is needed") for text in texts)
+    assert all(": no certainty is needed" in text for text in texts)
     assert len(texts) > 1  # to refer, and to answer
 
 

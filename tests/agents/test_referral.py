@@ -251,7 +251,7 @@ def test_a_person_stops_where_the_case_would_be_referred():
     session = model.session()
     session.stop()
     assert session.step.refers  # nothing is known: half of the cases are ill
-    assert session.why().startswith("You stopped and referred to a person; the model would have gone on.")
+    assert session.why().startswith("You stopped and referred to a person; the model would have acquired ")
 
 
 @pytest.mark.parametrize("name", ["mixture", "linear"])

@@ -12,7 +12,7 @@ from test_accessible_pages import defects
 from agents import MixtureClassifier
 from fsgym import Dataset
 from fsgym.text.sentences import probability_text
-from support.clinic import clinic_model, clinic_table
+from support.clinic import certain_clinic, clinic_model, clinic_table
 from support.hostile import hostile_model
 
 pytestmark = pytest.mark.browser
@@ -97,6 +97,7 @@ def test_every_button(open_page, shoot, page_file, width):
         shoot(page, f"exported-refused-{width}")
         page.locator("#accept").click()
         assert "9000" in page.locator("#log").inner_text()
+        assert "not as in training: crp: outside the range" in page.locator("#belief .refused").inner_text()
         page.locator("#restart").click()
         assert page.locator("#begin").is_visible()
 
@@ -133,6 +134,46 @@ def test_prices_of_the_case_are_typed(open_page, shoot, tmp_path, width):
             shoot(page, f"exported-priced-case-{width}")
             page.locator("#restart").click()
             assert fields.nth(0).input_value() == ""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_case_is_stopped_earlier_than_the_promise(open_page, shoot, tmp_path, width):
+    session = certain_clinic().session()
+    session.model.save_page(tmp_path / "certain.html")
+    with open_page((tmp_path / "certain.html").as_uri(), width) as page:
+        page.locator("#begin").click()
+        stop, ends, certainty = (page.locator(f"#{name}") for name in ("stop", "stop-ends", "certainty"))
+        before = certainty.inner_text()
+        assert (before, ends.inner_text()) == (session.step.certainty.text, session.stop_ends)
+        shoot(page, f"exported-may-stop-{width}")
+        answer = session.stop()
+        assert stop.inner_text().startswith(f"Stop now: {answer}")
+        stop.click()
+        assert f"Answer: {answer} (paid 0 in total)" in page.locator("#answer-title").inner_text()
+        assert certainty.inner_text() == session.step.certainty.text
+        assert "stopped now" in page.locator("#log").inner_text()
+        assert not ends.is_visible()
+        assert not stop.is_visible()
+        page.locator("#why").click()
+        assert page.locator("#reason").inner_text().startswith(session.why())
+        shoot(page, f"exported-stopped-{width}")
+        page.locator("#undo").click()
+        assert certainty.inner_text() == before
+        assert stop.is_visible()
+
+
+def test_a_case_is_not_left_without_a_warning(chromium, page_file):
+    page, asked = chromium.new_page(), []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.goto(page_file)
+    page.locator("#begin").click()
+    page.reload()
+    assert asked == []  # nothing was said of the case yet
+    page.locator("#begin").click()
+    page.locator("#unknown").click()
+    page.reload()
+    assert asked == ["beforeunload"]
+    page.close()
 
 
 def test_known_in_advance(open_page, page_file):

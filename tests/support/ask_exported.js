@@ -22,7 +22,7 @@ const records = cases.map(({ known, unavailable, row, prices }) => {
       spent: step.spent,
       why: explain(policy, step),
       certain: step.certainty && step.certainty.enough,
-      certainty: certaintyText(step),
+      certainty: certaintyText(policy, step),
       alternatives: step.alternatives.map((a) => [name(a.acquisition), a.price, a.expected]),
     });
     if (step.action < 0) return steps;

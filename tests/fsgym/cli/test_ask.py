@@ -69,7 +69,7 @@ def test_typed_values(column, text, value, accept):
         (WARD, "4", "one of er, gp, s, got '4'"),
         (CODE, "3", "one of 1, 02, x, got '3'"),
         (CRP, "900", "a number from 1 to 100 mg/l, the range in training, got 900; correct it, or accept it as it is "),
-        (CRP, "1,5", "a number from 1 to 100 mg/l, got '1,5'"),
+        (CRP, "1,5", "a number from 1 to 100 mg/l, with a decimal point, got '1,5'"),
         (CRP, "1_0", "a number from 1 to 100 mg/l, got '1_0'"),
         (CRP, "nan", "say that it is unknown"),
         (CRP, "1" + "0" * 400, "too large"),
@@ -142,7 +142,10 @@ def test_what_is_lost_of_a_group_when_the_case_is_stopped_is_said(model, capsys)
 
 
 def test_an_alternative_without_an_estimate_says_so():
-    assert alternative_text(Alternative("age", 1.0, None, None)) == "price 1, expected cost not estimated"
+    assert (
+        alternative_text(Alternative("age", 1.0, None, None))
+        == "price 1, expected cost not estimated for what is known now"
+    )
     assert alternative_text(Alternative("age", 1.0, 0.25, None)) == "price 1, expected cost 0.25"
 
 

@@ -39,7 +39,8 @@ def test_a_model_is_trained_and_evaluated(agent, kind, steps, capsys, tmp_path):
     assert (code, error) == (0, "")
     assert "124 of 178 rows of wine (train part)" in output
     held_out = figures(output)
-    assert f"fsgym evaluate {path} wine" in output
+    for pointer in (f"evaluate {path} wine", f"serve {path}\n", f"export {path} {path.with_suffix('.html')}"):
+        assert f"fsgym {pointer}" in output or held_out["mean acquisitions"] == 0
     first = path.read_bytes()
     assert call(capsys, *arguments)[0] == 0
     assert path.read_bytes() == first
@@ -52,6 +53,9 @@ def test_a_model_is_trained_and_evaluated(agent, kind, steps, capsys, tmp_path):
     wanted = fsgym.evaluate(model, test, rules=fsgym.Rules.for_dataset(test, lam=0.02, budget=4))
     got = figures(output)
     assert got == held_out
+    assert sum(model.held_out_.rows) == 54
+    assert 1 - sum(model.held_out_.missed) / 54 == pytest.approx(wanted.accuracy)
+    assert model.held_out_.policy == model.policy_digest()
     assert got["accuracy"] == pytest.approx(wanted.accuracy, abs=1e-4)
     assert got["loss"] == pytest.approx(wanted.loss, abs=1e-4)
     assert got["mean acquisitions"] <= 4

@@ -230,6 +230,8 @@ def test_hostile_names_stay_text(tmp_path):
 
 def test_chart_of_the_model(tmp_path, monkeypatch):
     class Chart:
+        caveat = "Percentages in the chart are of 3 cases."
+
         def to_svg(self, here=None, dark=False):
             return CHART
 

@@ -41,7 +41,9 @@ def test_each_step_says_whether_it_is_certain_enough(model, least):
             step = session.step
             certain = step.probabilities[step.answer] >= needed
             assert step.certainty.enough == certain
-            assert step.certainty.text.startswith("Certain enough: " if certain else "Not certain enough")
+            met = "Certain enough: " if step.should_stop else "The promise asks for nothing more here: "
+            assert step.certainty.text.startswith(met if certain else "Not certain enough")
+            assert bool(session.stop_ends) == (not step.should_stop)
             assert " % is needed)" in step.certainty.text
             if step.should_stop:
                 stops += certain
@@ -113,6 +115,11 @@ def test_a_rule_without_a_promise_has_none_to_end():
     assert "that the answer is right (95 % is needed)" in session.step.certainty.text
     session.stop()
     assert session.log()[-1].remark == "a person overrode the rule: this case no longer follows it"
+    session.undo()
+    assert session.stop_ends == "Stopping now does not follow the rule."
+    session.later(session.next().name)
+    assert session.stop_ends == ""  # the rule is overridden already
+    assert clinic_model().session().stop_ends == ""
 
 
 @pytest.mark.parametrize(
@@ -122,7 +129,7 @@ def test_a_rule_without_a_promise_has_none_to_end():
         (0.9549339, 0.045066, "Not certain enough yet: 95.49339 % that the answer is right (95.4934 % is needed)."),
         (1 - 1e-9, 1e-5, "Certain enough: above 99.9999 % that the answer is right (99.999 % is needed)."),
         (1.0, 1e-5, "Certain enough: 100 % that the answer is right (99.999 % is needed)."),
-        (0.6, 1.0, "Certain enough: 60 % that the answer is right (any is enough)."),
+        (0.6, 1.0, "Certain enough: 60 % that the answer is right (no minimum is needed)."),
         (0.6, None, "Not certain enough yet: 60 % that the answer is right (no certainty is enough to stop early)."),
     ],
 )
@@ -131,7 +138,9 @@ def test_certainties_in_words(model, p, limit, text):
     stops = text.startswith("Certain")
     assert promise.certainty(0, np.array([p, 1 - p]), 1 - np.eye(2), stops).text == text
     asks_on = promise.certainty(0, np.array([p, 1 - p]), 1 - np.eye(2), False).text
-    assert asks_on == (f"{text[:-1]}, and the next question is worth its price." if stops else text)
+    asked = text.removeprefix("Certain enough: ")[:-1]
+    on = "but the model would go on, as the next question is worth its price."
+    assert asks_on == (f"The promise asks for nothing more here: {asked}; {on}" if stops else text)
 
 
 def test_several_promises_in_words(model):
@@ -154,7 +163,10 @@ def test_the_page_says_it_once(model):
     text = model.session().step.certainty.text
     assert visitor.text.count(text) == 1
     assert "at most 6 % of the answers are wrong" in visitor.text
+    ends = "Stopping now takes this case out of the promise."
+    assert visitor.text.index(ends) > visitor.text.index("Stop now: well")
     visitor.press("Stop now: well")
+    assert ends not in visitor.text
     assert visitor.text.count(f"A {END}.") == 1
     assert visitor.text.count(END) == 2  # and where it happened
     assert "is needed" not in visitor.text

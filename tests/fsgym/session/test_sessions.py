@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents import DatumWiseClassifier
+from fsgym.session.words import cost_unit_text
+from fsgym.text.speech import Speech, speaking
 from support.asked_models import NAMES, asked_model
 from support.clinic import BLOOD, clinic_model, clinic_table
 
@@ -402,7 +404,33 @@ def test_reasons_name_costs_where_the_agent_has_values_and_the_order_where_it_ha
     assert "It stops because" in session.why()
     text = clinic_model("rcpi").session().why()
     assert "prefers to" in text
+    assert "it has no estimate of the costs for what is known now" in text
     assert "expected" not in text
+
+
+def test_reasons_after_an_earlier_stop_are_of_the_past():
+    session = clinic_model("lattice").session()
+    asked, (stop, go_on) = session.next(), session.step.expected_cost
+    answer = session.stop()
+    assert session.why().startswith(
+        f"You stopped with the answer {answer}; the model would have acquired {asked.name} "
+        f"(price {asked.price:g}) next. It believed in well "
+    )
+    costs = f"was expected to cost {stop:.3g}, and the case {go_on:.3g} if the model went on, prices included."
+    assert session.why().endswith(costs)
+    assert "It acquires" not in session.why()
+
+
+def test_costs_have_their_unit():
+    step, rules = clinic_model("lattice").step({}), clinic_model("lattice").rules_
+    wrong = "A wrong answer costs 1, so the expected cost of an answer is the chance that it is wrong."
+    assert cost_unit_text(step, rules) == wrong
+    assert step.expected_cost.stop == pytest.approx(1 - step.probabilities[step.answer])
+    rules = rules.replace(error_costs=[[0, 5], [1, 0]])
+    assert cost_unit_text(step, rules) == "Costs are in units of the error costs."
+    with speaking(Speech(currency="EUR", same_unit=True)):
+        assert cost_unit_text(step, rules) == ""
+    assert cost_unit_text(clinic_model("rcpi").step({}), clinic_model("rcpi").rules_) == ""  # it shows none
 
 
 def test_steps_are_plain_json():

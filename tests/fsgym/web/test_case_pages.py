@@ -13,6 +13,7 @@ import pytest
 from agents import LatticeClassifier
 from fsgym.text.messages import visible
 from fsgym.text.sentences import probability_text
+from fsgym.text.speech import said
 from fsgym.web.cases import Cases
 from fsgym.web.guard import Refused
 from support.asked_models import asked_model
@@ -57,7 +58,10 @@ def test_a_case_from_question_to_answer(visitor):
 
 def test_every_button_is_a_verb_of_the_session(visitor):
     session = clinic_model().session()
-    visitor.begin().press("Unknown")
+    visitor.begin()
+    titles = {found["title"] for tag, found in visitor.page.tags if tag == "button" and "title" in found}
+    assert titles == {said("unknown_means"), said("later_means")}
+    visitor.press("Unknown")
     session.unknown("ward")
     assert "ward is unknown." in visitor.text
     question = session.next()
@@ -128,6 +132,13 @@ def test_a_value_outside_the_range_is_accepted_on_request(visitor):
     visitor.press("Answer", accept4="1")
     assert "Accepted: crp: outside the range in training" in visitor.text
     assert session_of(visitor)["answers"][0]["accept"] is True
+    warning = "Accepted although it is not as in training: crp: outside the range in training"
+    assert visitor.text.count(warning) == 1  # beside what the model believes
+    assert "however certain it looks" in visitor.text
+    visitor.press("Stop now")
+    assert visitor.text.count(warning) == 1  # beside the answer
+    visitor.go(f"{visitor.reply.url.path}/log")
+    assert visitor.text.count(warning) == 1
 
 
 def test_a_level_that_was_not_in_training(visitor):
@@ -171,6 +182,20 @@ def test_a_case_is_saved_resumed_and_deleted(visitor):
     visitor.go(link).press("Delete it")
     assert visitor.go(link).reply.status_code == 404
     assert "There is no such case" in visitor.text
+
+
+def test_a_resumed_case_shows_the_class_that_it_showed(visitor):
+    def classes_shown():
+        (spoken,) = re.findall(r'id="spoken"[^>]*>(\w+)', visitor.reply.text)
+        return [spoken, *re.findall(r"price 1; (\w+) \d+ %", visitor.text)]
+
+    visitor.begin().press("Answer", value2="2")  # ill becomes the likelier class
+    assert classes_shown() == ["ill", "ill"]
+    saved = json.dumps(session_of(visitor))
+    visitor.go("/").press("Go on", saved=saved)
+    assert classes_shown() == ["ill", "ill"]
+    visitor.begin(value2="2")
+    assert classes_shown()[0] == "ill"
 
 
 def test_the_log_for_print(visitor):

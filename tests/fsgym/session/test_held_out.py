@@ -1,0 +1,93 @@
+"""What a model file keeps of rows that the model was not trained on, and what pages say of it."""
+
+from __future__ import annotations
+
+import json
+from copy import copy
+
+import numpy as np
+import pytest
+
+from agents import load_classifier
+from fsgym.evaluation.evaluate import evaluate
+from fsgym.session.held_out import HeldOut, data_title, reliability_text
+from support.browsing import Visitor
+from support.clinic import certain_clinic, clinic_model, clinic_table
+
+NONE = "No promise was made for this model. No figures of rows that it was not trained on are stored with it; fsgym"
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """A model whose file says how it did on other rows, and the evaluation by them."""
+    model, (X, y) = copy(clinic_model()), clinic_table(200, 1)
+    found = evaluate(model, X, y)
+    model.held_out_ = HeldOut.of(found.confusion, found.absolute_error, model.policy_digest())
+    return model, found
+
+
+def test_what_was_missed_on_other_rows_is_said_on_page_and_printout(measured, tmp_path):
+    model, found = measured
+    wrong = found.answers != found.dataset.y
+    ill, well = (f"{int(wrong[found.dataset.y == k].sum())} of {int((found.dataset.y == k).sum())}" for k in (0, 1))
+    said = "No promise was made for this model. On 200 rows that it was not trained on, it missed"
+    text = f"{said} {ill} ill and {well} well."
+    model.save(tmp_path / "model")
+    again = load_classifier(tmp_path / "model")
+    assert again.held_out_ == model.held_out_
+    assert reliability_text(again) == text
+    visitor = Visitor(again).sign_in().begin()
+    assert visitor.text.count(text) == 1
+    assert visitor.go(f"{visitor.reply.url.path}/log").text.count(text) == 1
+    again.save_page(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert text in page
+    caveat = f'<p class="quiet">{model.chart().caveat}</p>'  # above the frame that is scrolled sideways
+    assert "of 60 training cases" in caveat
+    for whole in (page, visitor.begin().reply.text):
+        assert caveat in whole
+
+
+def test_a_model_without_figures_says_how_it_is_measured(measured):
+    assert reliability_text(clinic_model()).startswith(NONE)
+    assert reliability_text(certain_clinic()) == ""  # which promises something
+    ruled = copy(measured[0]).calibrate(min_confidence=0.9)
+    assert reliability_text(ruled).startswith(NONE)  # the figures are of the policy without the rule
+
+
+def test_pages_are_called_as_the_training_data(measured):
+    model = copy(measured[0])
+    for origin, title in (
+        (None, ""),
+        ({"name": "wards"}, "wards"),
+        ({"name": "wards", "target": "ill"}, "ill (wards)"),
+    ):
+        model.training_data_ = origin
+        assert data_title(model) == title
+
+
+@pytest.mark.parametrize(
+    ("confusion", "error", "text"),
+    [
+        ([[3, 1, 2], [0, 4, 0]], np.nan, "On 10 rows that it was not trained on, it missed 1 of 6 a and 0 of 4 b."),
+        ([[9, 1], [0, 0]], np.nan, "On 10 rows that it was not trained on, it answered 1 wrongly."),
+        ([[9, 1], [0, 5]], 0.25, "its answers were 0.25 away from the true numbers on average."),
+    ],
+)
+def test_counts_in_words(confusion, error, text):
+    record = HeldOut.of(np.array(confusion), error, "0" * 64)
+    sentence = record.sentence(["a", "b"])
+    assert text in sentence
+    assert sentence.endswith("It referred 2 of them.") == (len(confusion[0]) == 3)
+    assert HeldOut.from_json(json.loads(json.dumps(record._asdict())), 2) == record
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"rows": [1]}, {"missed": [1, -1]}, {"referred": "2"}, {"policy": 3}, {"absolute_error": np.nan}, {"rows": 5}],
+)
+def test_damaged_counts_are_refused(measured, change):
+    plain = measured[0].held_out_._asdict()
+    assert HeldOut.from_json(plain, 2) == measured[0].held_out_
+    with pytest.raises((ValueError, TypeError)):
+        HeldOut.from_json(plain | change, 2)
