@@ -83,7 +83,7 @@ def play_policy(policy: Any, data: Any, y: Any, rules: Rules | None) -> tuple[Tr
         y, rules = None, y
     if isinstance(data, tuple):
         raise TypeError("the table and its labels must be two arguments, evaluate(policy, X, y), got a tuple")
-    if hasattr(policy, "steps"):  # a Pipeline: evaluate its last step on the transformed table
+    if hasattr(policy, "named_steps"):  # a Pipeline: evaluate its last step on the transformed table
         data, policy = policy[:-1].transform(data), policy[-1]
     if callable(getattr(policy, "labelled_dataset", None)):
         return _play_agent(policy, data, y, rules)

@@ -251,6 +251,12 @@ def test_loss_scorer_evaluates_the_last_step_of_a_pipeline():
     assert loss_scorer(Rules(3, 2, lam=0.25))(model, X, Y) == pytest.approx(-0.5)
 
 
+def test_a_policy_that_counts_its_steps_is_no_pipeline(data):
+    policy = script(answer=0)
+    policy.steps = 7
+    assert evaluate(policy, data).answers.tolist() == [0] * 4
+
+
 class ScoredClassifier(PrefixClassifier):
     """With class probabilities, which another type than float64 may hold."""
 
