@@ -25,7 +25,7 @@ from fsgym_studies.suites.command import study_of
 from fsgym_studies.suites.leaderboard import conclusion_of
 from fsgym_studies.suites.methods import BENCHMARK_METHODS, SLOW_METHODS, SuiteMethods, chosen_methods, has_prices
 from fsgym_studies.suites.oracle import ORACLE_TITLE
-from fsgym_studies.suites.scores import SCORES, mean_ranks
+from fsgym_studies.suites.scores import SCORES, mean_ranks, version_of_rows
 from fsgym_studies.suites.suite import RowSplit
 from fsgym_studies.suites.syn.suite import syn_problems
 from fsgym_studies.suites.turney.suite import price_options
@@ -163,7 +163,8 @@ def test_the_report_says_that_it_was_quick_and_has_no_claims(folder):
     assert section.startswith("<!-- tiny: begin, written by fsgym benchmark -->")
     assert f"Command: `fsgym benchmark tiny --quick --methods rcpi,cart --mine {MINE}`" in section
     assert "It was not used for anything else." in section
-    assert f"* RCPI (datum-wise): {find_method('rcpi').reading}." in section
+    reading = find_method("rcpi").reading.replace("this library", f"fsgym {version_of_rows()}")
+    assert f"* RCPI (datum-wise): {reading}." in section
     assert "RCPI as printed" not in section
     assert "Versions: python" in section
 

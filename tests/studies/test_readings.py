@@ -16,6 +16,7 @@ from fsgym_studies.lattice_vs_peers import study as lattice_vs_peers
 from fsgym_studies.lattice_vs_peers.claims import RCPI_READINGS
 from fsgym_studies.lattice_vs_peers.tables import METHOD_TITLES
 from fsgym_studies.suites.methods import BENCHMARK_METHODS, SuiteMethods, chosen_methods
+from fsgym_studies.suites.scores import version_of_rows
 
 WORDS = {  # of each parameter and value
     ("states", "both"): "states of the previous policies and uniform ones",
@@ -89,4 +90,5 @@ def test_suites_say_which_reading_a_method_is():
     named = SuiteMethods(("cart",), {}, {}, ("rcpi_printed",))
     assert named.readings == [f"RCPI as printed: {find_method('rcpi_printed').reading}."]
     assert SuiteMethods(("cart",), {}, {}).readings == []
-    assert chosen_methods(("rcpi", "rcpi_printed"), {}).readings[0] == f"RCPI (datum-wise): {METHODS['rcpi'].reading}."
+    reading = METHODS["rcpi"].reading.replace("this library", f"fsgym {version_of_rows()}")
+    assert chosen_methods(("rcpi", "rcpi_printed"), {}).readings[0] == f"RCPI (datum-wise): {reading}."

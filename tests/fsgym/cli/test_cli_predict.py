@@ -81,7 +81,7 @@ def test_the_printed_commands_work_as_printed(capsys, trained, folder):
     assert "Error costs: a missed yes costs 1000, a false yes costs 40" in output
     assert "Held out are the 44 rows of the test part" in output
     commands = [shlex.split(c)[1:] for c in re.findall(r": (fsgym .*)$", output, re.MULTILINE)]
-    assert [c[0] for c in commands] == ["evaluate", "predict", "ask"]
+    assert [c[0] for c in commands] == ["evaluate", "predict", "ask", "serve", "export"]
     code, evaluated, error = call(capsys, *commands[0])
     assert (code, other_lines(error)) == (0, [])
     assert figures(evaluated) == figures(output)
