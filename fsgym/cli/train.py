@@ -6,6 +6,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -169,9 +170,11 @@ def train(
         show("The model acquires nothing: at these prices no acquisition pays, and every case gets the same answer.")
     else:
         show(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
-        page = str(output.with_suffix(".html"))
         show(f"In the browser: {shlex.join(['fsgym', 'serve', str(output)])}")
-        show(f"As a page that works offline: {shlex.join(['fsgym', 'export', str(output), page])}")
+        with suppress(ValueError):  # a policy that no interpreter knows
+            model.policy_json()
+            page = str(output.with_suffix(".html"))
+            show(f"As a page that works offline: {shlex.join(['fsgym', 'export', str(output), page])}")
 
 
 def _seconds_of_fit(model: Any, dataset: Dataset) -> float:

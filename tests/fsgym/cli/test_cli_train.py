@@ -61,6 +61,15 @@ def test_a_model_is_trained_and_evaluated(agent, kind, steps, capsys, tmp_path):
     assert got["mean acquisitions"] <= 4
 
 
+def test_no_command_is_printed_that_cannot_run(capsys, tmp_path):
+    """No interpreter of the exported page knows the policy of GDFS."""
+    path = tmp_path / "model.safetensors"
+    code, output, _ = call(capsys, "train", "wine", "--agent", "gdfs", "-o", path, "--lam", 0.02, "--steps", 2)
+    assert code == 0
+    assert f"fsgym ask {path}" in output
+    assert "export" not in output
+
+
 def test_prices_error_costs_and_labels_from_files(capsys, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.integers(20, 80, 60), "sex": rng.choice(["f", "m", "x"], 60)})
