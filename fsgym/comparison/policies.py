@@ -14,8 +14,8 @@ from fsgym.data.scaling import Scaling
 from fsgym.envs.env import DatumWiseEnv
 from fsgym.methods.factories import FILE_MODULE, load_factory, train_policy
 from fsgym.rules import Rules
-from fsgym.runner.local_code import error_with_line, local_code
-from fsgym.text.messages import one_line
+from fsgym.runner.fingerprint import canonical_form
+from fsgym.runner.local_code import error_with_line
 
 
 class PolicyFactory:
@@ -30,20 +30,15 @@ class PolicyFactory:
         self.lam = lam
 
     def fingerprint_parts(self) -> list[object]:
-        """The function by its source, by what it refers to and by the modules of the user on which it depends; lam."""
-        import cloudpickle
-
+        """The function, as ``canonical_form`` identifies it, and lam."""
         name = getattr(self.train, "__qualname__", type(self.train).__qualname__)
         try:
-            source = inspect.getsource(self.train)
-        except (OSError, TypeError):  # typed at a prompt, or an object
-            source = ""
-        try:
-            return [name, self.lam, source, cloudpickle.dumps(self.train).hex(), local_code(self.train)]
-        except Exception as error:
+            return [name, self.lam, canonical_form(self.train)]
+        except TypeError as error:
+            reason = str(error).partition(": ")[2]
             raise TypeError(
-                f"the factory {name} must be picklable to be sent to a process, got {one_line(error)}; create models "
-                "and environments inside the function"
+                f"the factory {name} must be picklable to be sent to a process, got {reason}; create models and "
+                "environments inside the function"
             ) from None
 
     def trained_on(self, dataset: Dataset, rules: Rules, seed: int) -> Any:

@@ -155,8 +155,10 @@ def test_an_unchanged_file_is_the_same_in_each_process_also_with_a_class(tmp_pat
     own = tmp_path / "own_class.py"
     own.write_text(dedent(OWN_CLASS))
     script = (
-        "from fsgym.comparison.policies import load_method; from fsgym.runner.fingerprint import fingerprint; "
-        f"print([fingerprint(load_method({str(own)!r} + end)) for end in (':train', ':other')])"
+        "from fsgym.comparison.policies import PolicyFactory, load_method; "
+        "from fsgym.runner.fingerprint import fingerprint; "
+        f"own = [load_method({str(own)!r} + end) for end in (':train', ':other')]; "
+        "print([fingerprint(f) for f in (*own, *(PolicyFactory(f, 0.1) for f in own))])"  # as compare keeps them
     )
     seen = [subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True) for _ in "ab"]
     assert seen[0].stdout == seen[1].stdout
