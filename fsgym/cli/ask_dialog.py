@@ -13,6 +13,7 @@ from typing import Any
 from fsgym.cli.terminal import console, wrapped
 from fsgym.data.columns import Column
 from fsgym.session import Question, Session, Step, words
+from fsgym.session.held_out import reliability_text
 from fsgym.session.session import choose, postpone
 from fsgym.session.values import check_value, number_or_text, typing_text, value_of_text
 from fsgym.text.messages import listing, visible
@@ -91,7 +92,7 @@ class Dialog:
         """Read a line where a column is asked for; False to quit."""
         columns = [self._columns[column.name] for column in question.columns]
         if not self._shown:
-            self._screen.show_question(question, self.session.step, columns)
+            self._screen.show_question(question, self.session.step, columns, self.session.stop_ends)
             self._shown = True
         column = next(column for column in columns if column.name not in self._values)
         unit = f" in {column.unit}" if column.unit else ""
@@ -125,12 +126,16 @@ class Dialog:
                 "yellow",
             )
         self.session.stop()
-        self._screen.show_answer(self.session.step, self.session.remarks, ended=True)
+        self._show_answer(ended=True)
+
+    def _show_answer(self, ended: bool = False) -> None:
+        session = self.session
+        self._screen.show_answer(session.step, session.remarks, reliability_text(session.model), ended)
 
     def _at_answer(self) -> bool:
         """Read a line where the model would stop; False to end or quit."""
         if not self._shown:
-            self._screen.show_answer(self.session.step, self.session.remarks)
+            self._show_answer()
             self._shown = True
         line = self._line("Enter to end")
         match line:
@@ -294,8 +299,8 @@ class Screen:
         text = printable(text)
         return f"{text}> " if len(text) < self._console.width // 2 else "> "
 
-    def show_question(self, question: Question, step: Step, columns: Sequence[Column]) -> None:
-        """Print what is asked, its price, the price paid so far and what the model believes."""
+    def show_question(self, question: Question, step: Step, columns: Sequence[Column], stop_ends: str = "") -> None:
+        """Print what is asked, its price, the price paid so far, what the model believes, and what stopping ends."""
         self._console.print()
         self.show(f"{question.name} ({words.price_and_paid(question.price, step.spent)})", "bold")
         for column in columns:
@@ -305,6 +310,8 @@ class Screen:
         if words.free_too_text(question, step):
             self.show(words.free_too_text(question, step), "dim", 2)
         self.show_beliefs(step)
+        if stop_ends:
+            self.show(stop_ends, indent=2)
         self.show_keys(columns)
 
     def show_column(self, column: Column, acquisition: str) -> None:
@@ -354,13 +361,15 @@ class Screen:
         if step.alternatives:
             self.show("Type a name to acquire it instead.", "dim")
 
-    def show_answer(self, step: Step, remarks: Sequence[str] = (), ended: bool = False) -> None:
-        """Print the answer, what the model believes, the total price and the expected cost; and odd values."""
+    def show_answer(self, step: Step, remarks: Sequence[str] = (), reliability: str = "", ended: bool = False) -> None:
+        """Print the answer, odd values, what the model believes and how reliable it is; then what comes next."""
         self._console.print()
         self.show(words.answer_text(step), "bold")
         for remark in remarks:
             self.show(words.accepted_text(remark), "yellow", 2)
         self.show_beliefs(step)
+        if reliability:
+            self.show(reliability, "dim", 2)
         if ended:
             return
         if words.answer_cost_text(step):

@@ -11,6 +11,7 @@ import pytest
 
 from fsgym.cli.ask_dialog import Dialog
 from fsgym.evaluation.promise import Risk
+from fsgym.session.held_out import reliability_text
 from support.browsing import Visitor
 from support.clinic import certain_clinic, clinic_model, clinic_table
 
@@ -92,6 +93,19 @@ def test_the_first_override_says_so_in_the_log(model):
     assert session.log()[-1].remark == f"a {END}"
     again = model.resume(session.to_json())
     assert (again.log(), again.step) == (session.log(), session.step)
+
+
+def test_a_dialog_says_what_stopping_ends_and_how_reliable_a_model_without_a_promise_is(model, capsys):
+    assert Dialog(model.session(), read=lambda _: "x").run()
+    printed = " ".join(capsys.readouterr().out.split())
+    question, end = printed.split("Answer: ", 1)
+    assert "Stopping now takes this case out of the promise." in question
+    assert "No promise" not in end
+    other = clinic_model()
+    assert Dialog(other.session(), read=lambda _: "x").run()
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "Stopping now" not in printed
+    assert printed.endswith(reliability_text(other))
 
 
 def test_values_that_are_known_or_unknown_override_nothing(model):
