@@ -1,11 +1,12 @@
 """Learning curves of deep agents: mean loss on training and test rows by training steps, over three seeds.
 
-Writes ``docs/results/learning_curves.csv``, of which a run replaces the curves that it computes, and the picture
-``docs/learning_curves.png`` of all that are stored. With ``--seconds``, no curves: trains MaskablePPO on DatumWise-v0
+Writes ``docs/results/learning_curves.csv``, of which a run replaces the curves that it computes, and a picture of each
+id that has stored curves, ``docs/envs/curves/ID.png``. With ``--seconds``, no curves: trains MaskablePPO on DatumWise-v0
 for several lengths with the settings of version 0.2.0 and with those of today, alternating, and prints the CPU seconds
 of the shortest training with a mean test loss of at most 0.06, and their ratio. Needs the extra rl.
 
-python benchmarks/learning_curves.py --ids DatumWise-v0 --names maskable_ppo,dqn,ppo,a2c
+python benchmarks/learning_curves.py                                        # all ids and algorithms: an hour
+python benchmarks/learning_curves.py --ids DatumWise-v0 --names maskable_ppo
 python benchmarks/learning_curves.py --seconds
 """
 
@@ -28,9 +29,10 @@ import pandas as pd
 import fsgym
 from agents.deep.sb3 import SETTINGS, learning_curve, make_model
 from fsgym.comparison.leaderboard import leaderboard
+from fsgym.envs.ids import VARIANTS
 
 DOCS = Path(fsgym.__file__).parent.parent / "docs"
-CSV, PICTURE = DOCS / "results" / "learning_curves.csv", DOCS / "learning_curves.png"
+CSV, PICTURES = DOCS / "results" / "learning_curves.csv", DOCS / "envs" / "curves"
 SEEDS, POINTS, DIGITS = (0, 1, 2), 30, 5
 KEY = ["env_id", "algorithm", "seed"]
 TARGET = 0.06  # mean test loss on DatumWise-v0
@@ -63,23 +65,21 @@ def curves(env_id: str, algorithm: str) -> pd.DataFrame:
     return table
 
 
-def draw(table: pd.DataFrame) -> None:
-    """Means over the seeds, an axis for each environment."""
-    ids = list(dict.fromkeys(table["env_id"]))
-    figure, axes = plt.subplots(1, len(ids), figsize=(1 + 5 * len(ids), 4), layout="constrained", squeeze=False)
-    for ax, env_id in zip(axes[0], ids):
-        rows = table[table["env_id"] == env_id]
-        for k, (name, curve) in enumerate(rows.groupby("algorithm", sort=False)):
-            means = curve.groupby("steps")[["train_loss", "test_loss"]].mean()
-            ax.plot(means.index, means["test_loss"], color=f"C{k}", label=name)
-            ax.plot(means.index, means["train_loss"], color=f"C{k}", linestyle=":")
-        best = leaderboard(env_id).dropna(subset="rank").iloc[0]
-        constant = leaderboard(env_id).set_index("name").loc["constant", "loss"]
-        ax.axhline(best["loss"], color="grey", linewidth=1, label=f"best stored row ({best['name']})")
-        ax.axhline(constant, color="grey", linewidth=1, linestyle="--", label="nothing acquired")
-        ax.set(title=env_id, xlabel="training steps", ylabel="loss (dotted: training rows)", yscale="log")
-        ax.legend(fontsize="small")
-    figure.savefig(PICTURE, dpi=120)
+def draw(curves: pd.DataFrame, env_id: str) -> None:
+    """Means over the seeds on one environment, a colour for each algorithm."""
+    figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    for k, (name, curve) in enumerate(curves.groupby("algorithm", sort=False)):
+        means = curve.groupby("steps")[["train_loss", "test_loss"]].mean()
+        ax.plot(means.index, means["test_loss"], color=f"C{k}", label=name)
+        ax.plot(means.index, means["train_loss"], color=f"C{k}", linestyle=":")
+    rows = leaderboard(env_id)
+    best, constant = rows.dropna(subset="rank").iloc[0], rows.set_index("name").loc["constant", "loss"]
+    ax.axhline(best["loss"], color="grey", linewidth=1, label=f"best stored row ({best['name']})")
+    ax.axhline(constant, color="grey", linewidth=1, linestyle="--", label="nothing acquired")
+    ax.set(title=env_id, xlabel="training steps", ylabel="loss (dotted: training rows)", yscale="log")
+    ax.legend(fontsize="small")
+    figure.savefig(PICTURES / f"{env_id}.png", dpi=120)
+    plt.close(figure)
 
 
 def record(ids: list[str], names: list[str]) -> None:
@@ -89,8 +89,10 @@ def record(ids: list[str], names: list[str]) -> None:
             same = (stored["env_id"] == env_id) & (stored["algorithm"] == name)
             stored = pd.concat([table for table in (stored[~same], curves(env_id, name)) if len(table)])
             stored.to_csv(CSV, index=False)
-    draw(stored)
-    print(f"wrote {CSV} and {PICTURE}")
+    PICTURES.mkdir(exist_ok=True)
+    for env_id, table in stored.groupby("env_id"):
+        draw(table, str(env_id))
+    print(f"wrote {CSV} and the pictures in {PICTURES}")
 
 
 def seconds() -> None:
@@ -118,7 +120,7 @@ def seconds() -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--ids", default="DatumWise-v0", help="environments, separated by commas")
+    parser.add_argument("--ids", default=",".join(VARIANTS), help="environments, separated by commas")
     parser.add_argument("--names", default=",".join(SETTINGS), help="algorithms, separated by commas")
     parser.add_argument("--seconds", action="store_true", help="CPU seconds of the former and of today's settings")
     given = parser.parse_args()

@@ -79,7 +79,7 @@ def learning_curves(name: str, docs: Path) -> list[str]:
     ]
     return [
         "## Learning curves",
-        f"![Loss of deep agents on {name} by training steps](../learning_curves.png)",
+        f"![Loss of deep agents on {name} by training steps](curves/{name}.png)",
         "Means over three seeds, dotted on training rows. At the end of training:",
         "| agent | steps | training loss | test loss | CPU seconds |\n| --- | --- | --- | --- | --- |\n"
         + "\n".join(rows),
