@@ -106,7 +106,9 @@ class AskingAgent(AskingMixin):
             policy = json.loads(self.policy_json())
             title = title or data_title(self) or Path(path).stem
             svg, caveat = self._drawn_chart()
-            page = page_html(policy, title, svg, reliability=reliability_text(self), caveat=caveat)
+            asked, is_promised = self.without_evidence(), not self.evidence_  # the page is told of no missing values
+            reliable = reliability_text(asked, is_promised=is_promised), reliability_text(asked, in_case=True)
+            page = page_html(policy, title, svg, reliability=reliable, caveat=caveat)
         write_whole(path, page)
 
     def _drawn_chart(self) -> tuple[str, str]:

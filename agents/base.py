@@ -233,7 +233,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     _training_summary: TrainingSummary | None = None  # made when it is asked for
     price_ranges_: NDArray[np.float64] | None = None
     training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
-    held_out_: HeldOut | None = None  # how it did on rows that it was not trained on, by the command ``train``
+    held_out_: HeldOut | None = None  # how it did on rows that it was not trained on, by ``train`` or ``calibrate``
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -739,7 +739,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             policy.rules.answer_costs,
         )
         if not has_rows(wanted, X, y, by, groups):
-            seen = self._calibration_rows
+            seen, counted_answers = self._calibration_rows, None
             promise = without_rows(wanted, policy.rules, model_file.digest(policy, self._labels()))
         else:
             features, rows = self._rows_to_calibrate(X, y, by, groups)
@@ -747,7 +747,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             counts = self.__dict__.setdefault("_calibrations", {})
             counted = digest_of_rows(features, rows.y)
             counts[counted] = counts.get(counted, 0) + 1
-            promise = make_promise(
+            promise, answers = make_promise(
                 record_paths(policy, features),
                 features,
                 rows,
@@ -757,8 +757,12 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
                 policy=model_file.digest(policy, self._labels()),
             )
             seen = self._rows_of_chart(features, rows.y) if self._chart_rows is None else None
+            counted_answers = np.zeros((policy.rules.n_classes, len(policy.rules.answer_costs)), np.int64)
+            np.add.at(counted_answers, (rows.y, answers), 1)
         self.policy_, self._chart = CertainPolicy(policy, promise, policy.rules), None
         self._calibration_rows = seen
+        if counted_answers is not None:
+            self.held_out_ = HeldOut.of(counted_answers, np.nan, self.policy_digest())
         return self
 
     def without_promise(self) -> Self:

@@ -305,7 +305,7 @@ class OrderedAcquisitionsMixin:
         rows, numbers = calibration_rows(codes, X, by, groups), table.astype(np.float32)
         n_calibrations = self._calibrations[counted]
         record = self._record(table)
-        self.promise_ = make_promise(record, numbers, rows, wanted, self.rules_, n_calibrations=n_calibrations)
+        self.promise_, _ = make_promise(record, numbers, rows, wanted, self.rules_, n_calibrations=n_calibrations)
         return self
 
     def without_promise(self) -> Self:

@@ -244,7 +244,7 @@ def _choose_learner(trials: list[LearnerTrial], first: str) -> tuple[str, str]:
     by = f"by {abs(best.difference):.4f} (standard error {best.standard_error:.4f}) {where}"
     if best.difference < 0:
         return best.learner, f"{best.learner} has a loss lower than {first} {by}"
-    chose = f"{first} chose its subsets on these rows, which flatters it by about {optimism:.4f}"
+    chose = f"{first} chose its subsets on these rows, so that its loss is too low by about {optimism:.4f}"
     return best.learner, f"{best.learner} has a loss higher than {first} {by}; {chose}"
 
 

@@ -121,6 +121,7 @@ class Branch(NamedTuple):
     answer: Any  # label or None, the answer where it ends
     cut: str  # the acquisition that the policy would ask for where the chart answers; "" elsewhere
     wrong: float | None  # the share of wrong answers among the cases that end here; None for a numeric target
+    n: int  # the cases of a class that take it
     paid: tuple[float, float] | None  # the smallest and largest total price of the cases that take it
 
 
@@ -215,6 +216,7 @@ class _BoxDescriber:
                     None if code is None else self.terms.answers[code],
                     rules.names[action] if code is not None and action < rules.n_acquisitions else "",
                     1.0 - float(classes[code] / n_classes) if n_classes and can_be_wrong and code is not None else None,
+                    n_classes,
                     paid,
                 )
             )

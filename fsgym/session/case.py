@@ -65,6 +65,12 @@ class Case:
         """The features that are not known and can be obtained, bool (F,)."""
         return np.isnan(self.values) & ~self.unavailable
 
+    @property
+    def lacks_values(self) -> bool:
+        """Whether something cannot be obtained, besides the values that are said to be missing (``missing``)."""
+        lacking = self.unavailable if self.missing is None else self.unavailable & ~self.missing
+        return bool(lacking.any())
+
     def affords(self, price: float) -> bool:
         """Whether the budgets leave room for one more acquisition at a price."""
         budget = self.rules.budget

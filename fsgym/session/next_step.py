@@ -16,6 +16,7 @@ from fsgym.session.case import Case, start_case
 from fsgym.session.step import Alternative, CertaintyRule, ExpectedCost, Question, Step
 from fsgym.support.checks import check_number, is_integer
 from fsgym.text.messages import brief
+from fsgym.text.speech import said
 
 MAX_ACQUIRED = 1_000_000  # acquisitions before a step; more than any model has
 
@@ -93,6 +94,8 @@ def make_step(
     certainty = None
     if rule is not None and advice.probabilities is not None:
         certainty = rule.certainty(answer, advice.probabilities[0], rules.answer_costs, question is None)
+        if rule.promises and case.lacks_values:
+            certainty = certainty._replace(text=f"{certainty.text} {said('promise_unlike')}")
     unused: list[str] = []
     if advice.unused.any():
         columns = zip(acquisitions.columns, acquisitions.columns.features, strict=True)

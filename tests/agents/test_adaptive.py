@@ -216,7 +216,7 @@ def test_the_report_says_what_was_tried_and_what_simple_policies_would_cost(fitt
     for text in (*texts, str(load_report(model))):
         for word in ("lattice", "mixture", "network", "not trained", "nothing", "everything", "best fixed panel", "±"):
             assert word in text
-        assert "within noise: x0" in text
+        assert "as good as lattice within noise: x0" in text
         assert "left after its training" in text
 
 

@@ -101,9 +101,10 @@ def check_certain(agent, variant, rule, n):
     model = with_rule(plain, **(CERTAIN[rule] if isinstance(rule, str) else rule))
     cases = cases_of(model, asked_table(variant)[0], n)
     steps, text = check_interpreters(model, cases), model.policy_json()
-    said = [[(step["why"], step["certainty"]) for step in one] for one in steps]
+    texts = ("why", "certainty", "stop_ends", "free_left")
+    said = [[[step[text] for text in texts] for step in one] for one in steps]
     found = asked_by_javascript(text, cases)
-    assert [[(step["why"], step["certainty"]) for step in one] for one in found] == said
+    assert [[[step[text] for text in texts] for step in one] for one in found] == said
     assert json.loads(text)["format"] == "fsgym-policy-3"
     return asked_by_model(plain, cases), steps
 

@@ -52,7 +52,7 @@ def test_a_model_from_a_file_has_a_chart_of_the_rows_that_calibrated_it(files, c
     assert call(capsys, "calibrate", model, folder / "mine.csv", *given)[0] == 0
     code, out, _ = call(capsys, "chart", path)
     assert code == 0
-    assert "Of 225 calibration cases that the chart was not made from" in " ".join(out.split())
+    assert "Of 225 cases that were set aside from the calibration rows to test the chart" in " ".join(out.split())
     certain = load_classifier(path)
     assert certain.chart().policy_paid == pytest.approx(evaluate(certain, *cases(900, 1)).spent, rel=0.15)
     certain.calibrate(min_confidence=0.9)  # another policy, without rows

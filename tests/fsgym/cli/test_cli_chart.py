@@ -18,7 +18,7 @@ def test_text_is_that_of_the_model(case_model, capsys):
     assert printed.rstrip() == load_classifier(case_model).chart().to_text()
     assert printed.startswith("LatticeClassifier at lambda 0.02: ")
     assert (
-        "training cases that the chart was not made from, but the policy was (so its loss is too low)"
+        "training cases that were set aside to test the chart, but not the policy (so its loss is too low)"
         in printed.splitlines()[0]
     )
 
