@@ -315,7 +315,8 @@ class Screen:
             self.show(words.free_too_text(question, step), "dim", 2)
         self.show_beliefs(step)
         if stop_ends:
-            self.show(stop_ends, indent=2)
+            is_quiet = step.certainty is not None and step.certainty.enough
+            self.show(stop_ends, "dim" if is_quiet else "bold", 2)
         self.show_keys(columns)
 
     def show_column(self, column: Column, acquisition: str) -> None:
@@ -382,7 +383,7 @@ class Screen:
             return
         if words.answer_cost_text(step):
             self.show(words.answer_cost_text(step), indent=2)
-        if other_ends:
+        if other_ends and step.alternatives:
             self.show(other_ends, "dim", 2)
         example = [
             f" The name of an acquisition, such as {a.name}, acquires it all the same." for a in step.alternatives

@@ -35,6 +35,7 @@ def test_a_promise_is_printed_and_written(files, capsys, tmp_path):
     assert all(sentence in " ".join(out.split()) for sentence in promise.sentences())
     assert "Promised with confidence 80 %: at most 20 % of the answers are wrong and at least 70 % of the yes" in out
     assert "more than without this rule; price: " in out
+    assert "On 900 rows that it was not trained on, it answered " in " ".join(out.split())
     assert "does not say which rows it was trained on" in " ".join(out.split())
     table, labels = cases(900, 1)
     again = load_classifier(model)
