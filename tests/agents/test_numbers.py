@@ -261,7 +261,7 @@ def test_ranges_are_parted_from_shares_and_from_each_other(tmp_path):
         assert {branch.wrong for box in model.chart().boxes for branch in box.branches} == {None}
     model.save_page(tmp_path / "page.html", language="de")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert f"Welche Zahl ist es: unter {low}; {low} bis {high}; " in page
+    assert f"aus einem der Bereiche unter {low}; {low} bis {high}; " in page
 
 
 def test_rows_with_other_numbers_differ_from_the_training():
