@@ -234,6 +234,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     price_ranges_: NDArray[np.float64] | None = None
     training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
     held_out_: HeldOut | None = None  # how it did on rows that it was not trained on, by ``train`` or ``calibrate``
+    _held_out_before: HeldOut | None = None  # that before ``calibrate``; not in model files
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -759,6 +760,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             seen = self._rows_of_chart(features, rows.y) if self._chart_rows is None else None
             counted_answers = np.zeros((policy.rules.n_classes, len(policy.rules.answer_costs)), np.int64)
             np.add.at(counted_answers, (rows.y, answers), 1)
+        self._held_out_before = self.without_promise().held_out_
         self.policy_, self._chart = CertainPolicy(policy, promise, policy.rules), None
         self._calibration_rows = seen
         if counted_answers is not None:
@@ -771,7 +773,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             return self
         model = copy(self)
         policy: Any = self.policy_
-        model.policy_, model._chart = policy.policy, None
+        model.policy_, model._chart, model.held_out_ = policy.policy, None, self._held_out_before
         model.__dict__["_calibrations"] = dict(self.__dict__.get("_calibrations", {}))  # its own count
         return model
 

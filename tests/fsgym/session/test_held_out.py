@@ -53,6 +53,7 @@ def test_a_model_without_figures_says_how_it_is_measured(measured):
     assert reliability_text(clinic_model()).startswith(NONE)
     ruled = copy(measured[0]).calibrate(min_confidence=0.9)
     assert reliability_text(ruled).startswith(NONE)  # the figures are of the policy without the rule
+    assert ruled.without_promise().held_out_ == measured[0].held_out_
 
 
 def test_a_promise_is_said_with_the_counts_of_the_rows_that_it_rests_on(tmp_path):
