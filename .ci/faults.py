@@ -64,7 +64,7 @@ FAULTS = (
     Fault(
         "spent: true counts as 1",
         "requests",
-        "fsgym/session/next_step.py",
+        "fsgym/session/case.py",
         'case.spent = check_number(spent, "spent", 0.0)',
         'case.spent = check_number(float(spent), "spent", 0.0)',
         "spent: true",

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from agents import model_file
 from agents.arrangement import Arrangement
+from agents.certain import CertainPolicy
 from agents.policy import Policy
 from agents.policy_export import export_policy
 from fsgym.chart import Chart
@@ -23,6 +24,7 @@ from fsgym.chart.views import ChartTerms
 from fsgym.chart.ways import ways_of
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
+from fsgym.evaluation.promise import Promise
 from fsgym.rules import Rules, State
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.mixin import AskingMixin
@@ -144,6 +146,13 @@ class AskingAgent(AskingMixin):
         if not len(telling):
             return ()
         return tuple(self.columns_[k].name for k in self.columns_.column_of[self.arrangement_.features[telling]])
+
+    @property
+    def promise_(self) -> Promise | None:
+        """What ``calibrate`` promised, in words when printed; None for a model that is not calibrated."""
+        self._check_fitted()
+        policy = self.policy_
+        return policy.promise if isinstance(policy, CertainPolicy) else None
 
     def without_evidence(self) -> Self:
         """This model as it is for cases of which it is not said what is missing; itself if it has no ``evidence_``."""

@@ -621,13 +621,6 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         acquired = self._act(X, missing_columns)[1].acquired
         return self.columns_.of_features(acquired)
 
-    @property
-    def promise_(self) -> Promise | None:
-        """What ``calibrate`` promised, in words when printed; None for a model that is not calibrated."""
-        self._check_fitted()
-        policy = self.policy_
-        return policy.promise if isinstance(policy, CertainPolicy) else None
-
     def calibrate(
         self,
         X: Any = None,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fsgym.data.targets import Bins
 from fsgym.rules import State
 from fsgym.session.acquisitions import Acquisitions
-from fsgym.session.next_step import step_of
+from fsgym.session.case import step_of
 from fsgym.session.on_demand import AsyncValueSource, RowBatch, ValueSource, run_async_source, run_source
 from fsgym.session.session import Session
 from fsgym.session.step import Advice, Step

@@ -11,7 +11,7 @@ from fsgym.chart.stored import measured_chart, some_rows
 from fsgym.data.columns import Column, Columns
 from fsgym.session import Advice, Session
 from fsgym.session.acquisitions import Acquisitions
-from fsgym.session.next_step import step_of
+from fsgym.session.case import step_of
 from fsgym.session.on_demand import RowBatch, run_source
 from fsgym.session.walk import ActingWalk, WalkOrder
 from support.asked_models import asked_model
