@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from baselines.base import column_names
 from fsgym.data.columns import Column, Columns
 from fsgym.rules import Rules, State
+from fsgym.rules.rules import cheapest_answers
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.mixin import AskingMixin
 from fsgym.session.step import Advice
@@ -86,7 +87,7 @@ class TreeAskingMixin(AskingMixin):
 
     def _cheapest(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
         """The class codes that ``predict`` answers for these probabilities."""
-        return (shares @ self.asked_rules_.error_costs.T).argmin(axis=1)
+        return cheapest_answers(shares, self.asked_rules_.error_costs)
 
     @property
     def acquisitions_(self) -> Acquisitions:

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fsgym.data.checks import is_frame
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.evaluate import Evaluation, evaluate
 from fsgym.evaluation.usage import UsageShares, shares_of_evaluations, shares_of_results
 from fsgym.methods import METHODS, REFERENCES
 from fsgym.metrics import ALL_LABELS, ERROR_RATE_LABELS, ERROR_RATES, FIGURE_LABELS
-from fsgym.rules.labels import is_frame
 from fsgym.text.messages import brief, explain_unknown, listing, warn_caller
 
 if TYPE_CHECKING:

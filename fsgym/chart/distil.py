@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from fsgym.chart.action_tree import LEAF, ActionTree, chain_of, threshold_between
 from fsgym.chart.imitation import imitate, invented_rows
 from fsgym.data.columns import Columns
-from fsgym.rules.states import legal_and_prices
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.step import Advice
 
@@ -34,7 +33,7 @@ class PolicyInStates:
         self.acquired[[i for j in known for i in rules.groups[j]]] = True
         taken = np.zeros((1, rules.n_acquisitions), bool)
         taken[0, known] = True
-        self.legal = legal_and_prices(rules, taken)[0][0]
+        self.legal = rules.legal_and_prices(taken)[0][0]
         self.legal[unavailable] = False
 
     def actions(self, values: NDArray) -> NDArray[np.int64]:

@@ -26,7 +26,7 @@ from fsgym.datasets import load_dataset
 from fsgym.evaluation.evaluate import Evaluation
 from fsgym.methods import DEFAULT_METHODS
 from fsgym.metrics import NUMBER_FIGURES, headline_figures
-from fsgym.rules.labels import describe_error_costs
+from fsgym.rules.checks import describe_error_costs
 from fsgym.rules.options import OPTIONS, RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 from fsgym.runner.run import checked_progress

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from fsgym.data.targets import Bins
 from fsgym.rules import Rules
-from fsgym.rules.states import legal_and_prices
 from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.step import Alternative, CertaintyRule, ExpectedCost, Question, Step
@@ -95,9 +94,8 @@ class Case:
         some, rest = self.rules.acquisitions_of([self.acquired, self.open])
         rest &= ~self.paid
         taken = self.paid | (some & ~rest)
-        legal, prices = legal_and_prices(
-            self.rules, taken[None], np.array([self.spent]), np.array([self.n_paid], np.int64)
-        )
+        paid = np.array([self.spent]), np.array([self.n_paid], np.int64)
+        legal, prices = self.rules.legal_and_prices(taken[None], *paid)
         legal[0, : len(rest)] &= rest
         return legal[0], prices[0]
 
