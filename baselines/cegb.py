@@ -16,6 +16,7 @@ from baselines.base import acquisition_names
 from baselines.linear import class_codes, probabilities, validate_data
 from baselines.tree_steps import AskedTrees, TreeAskingMixin
 from fsgym.rules import Rules
+from fsgym.rules.rules import cheapest_answers
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, checks_parameters
 from fsgym.support.extras import require
 from fsgym.support.threads import n_threads
@@ -297,7 +298,7 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
         """
 
         def costs(scores: NDArray) -> NDArray:
-            return self.rules_.error_costs[self._cheapest_classes(probabilities(scores)), codes]
+            return self.rules_.error_costs[cheapest_answers(probabilities(scores), self.rules_.error_costs), codes]
 
         losses = summed_losses(init, trees, X, self.rules_, costs)
         return np.array(losses + losses[-1:] * (self.n_estimators + 1 - len(losses)))
@@ -353,14 +354,9 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
         self.trees_.add_to(scores, table)
         return probabilities(scores)
 
-    def _cheapest_classes(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the class index of the smallest expected cost for each row."""
-        return (shares @ self.rules_.error_costs.T).argmin(axis=1)
-
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict the class of the smallest expected cost, (n_samples,); ties go to the first class."""
-        shares = self.predict_proba(X)
-        return self.classes_[self._cheapest_classes(shares)]
+        return self.classes_[cheapest_answers(self.predict_proba(X), self.rules_.error_costs)]
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which columns are on each row's paths, bool (n_samples, n_features)."""

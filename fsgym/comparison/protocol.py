@@ -13,7 +13,7 @@ import numpy as np
 
 from fsgym.comparison.splits import OfficialSplit, Split, SplitParts, random_splits
 from fsgym.data.dataset import Dataset
-from fsgym.evaluation.usage import acquires_features
+from fsgym.evaluation.result import acquires_features
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptions, RuleOptionsButLam
 from fsgym.support.checks import MAX_SPLITS, is_integer
