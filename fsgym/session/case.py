@@ -189,7 +189,9 @@ def make_step(
     later : acquisitions that are only asked where the model would stop without them
     """
     rules, J = case.rules, case.rules.n_acquisitions
-    state, evidence = (case.acquired[None], case.values[None]), evidence_of(model, case)
+    state, evidence = (case.acquired[None], case.values[None]), dict[str, Any]()
+    if case.missing is not None and getattr(model, "evidence_", ()):
+        evidence["missing"] = case.missing[None]  # which values the case does not have
     advice = model.advise(*state, legal[None], **evidence)
     if later and advice.actions[0] < J:
         without = legal.copy()
@@ -255,13 +257,6 @@ def labels_of(model: AskedModel, rules: Rules) -> tuple[list[Any], list[Any]]:
     if bins is None:
         return model.classes_.tolist(), rules.answer_labels(model.classes_).tolist()
     return [*bins.ranges()], [*bins.labels(), *([] if rules.refer_cost is None else [rules.refer_label])]
-
-
-def evidence_of(model: AskedModel, case: Case) -> dict[str, Any]:
-    """What ``model.advise`` is told besides the state: which values the case does not have, where that is evidence."""
-    if case.missing is None or not getattr(model, "evidence_", ()):
-        return {}
-    return {"missing": case.missing[None]}
 
 
 def question_on(case: Case, j: int, price: float) -> Question:

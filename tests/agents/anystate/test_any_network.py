@@ -7,10 +7,9 @@ from sklearn.metrics import log_loss
 from agents.anystate.network import constants as const
 from agents.anystate.network.classifier import NetworkModel, learn_ranking
 from agents.anystate.network.embedding import network_inputs
-from agents.anystate.network.lookahead import RankingLearner, acquisitions_to_try, outlook
+from agents.anystate.network.lookahead import RankingLearner, acquisitions_to_try, follow_rollouts, outlook
 from agents.anystate.network.mlp import softmax_inplace
 from agents.anystate.network.predictors import fit_predictors
-from agents.anystate.network.rollouts import follow_rollouts
 from agents.anystate.network.task import CandidateTask, regrets
 from agents.anystate.state_model import StateBatch
 from agents.lattice.training_data import stratified_folds
