@@ -122,7 +122,7 @@ FAULTS = (
         "methods of the user are not resumed: read from bytecode they have other pickles",
         "own methods",
         "fsgym/methods/factories.py",
-        'exec(compile(path.read_bytes(), str(spec.origin), "exec"), vars(module))',
+        'exec(compile(source, str(spec.origin), "exec"), vars(module))',
         "spec.loader.exec_module(module)",
         "trained again",
         0.5,
