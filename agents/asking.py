@@ -6,7 +6,7 @@ import json
 import os
 from copy import copy
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from agents import model_file
 from agents.arrangement import Arrangement
+from agents.certain import CertainPolicy
 from agents.policy import Policy
 from agents.policy_export import export_policy
 from fsgym.chart import Chart
 from fsgym.chart.asked import follow_policy
-from fsgym.chart.stored import ChartRows, MeasuredChart, chart_as_json, chart_from_json, measured_chart, some_rows
+from fsgym.chart.stored import MeasuredChart, chart_as_json, chart_from_json, measured_chart
 from fsgym.chart.views import ChartTerms
 from fsgym.chart.ways import ways_of
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
+from fsgym.evaluation.promise import Promise
 from fsgym.rules import Rules, State
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.mixin import AskingMixin
@@ -33,6 +35,15 @@ from fsgym.text.messages import brief
 from fsgym.text.speech import check_speech, number_text, said, speaking
 
 MAX_BOXES = 30  # of a chart, by default: what fits on a page
+MAX_CHART_ROWS = 4000  # of the training rows, from which a chart is made
+MAX_CELLS = 4_000_000  # likewise
+
+
+class ChartRows(NamedTuple):
+    """Some rows of the training: features float32 (n, n_features) in the order of the user, class codes int64 (n,)."""
+
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
 
 
 class AskingAgent(AskingMixin):
@@ -147,6 +158,13 @@ class AskingAgent(AskingMixin):
             return ()
         return tuple(self.columns_[k].name for k in self.columns_.column_of[self.arrangement_.features[telling]])
 
+    @property
+    def promise_(self) -> Promise | None:
+        """What ``calibrate`` promised, in words when printed; None for a model that is not calibrated."""
+        self._check_fitted()
+        policy = self.policy_
+        return policy.promise if isinstance(policy, CertainPolicy) else None
+
     def without_evidence(self) -> Self:
         """This model as it is for cases of which it is not said what is missing; itself if it has no ``evidence_``."""
         if not self.evidence_:
@@ -239,9 +257,12 @@ class AskingAgent(AskingMixin):
         self._chart_rows = self._rows_of_chart(dataset.X, dataset.y)
 
     def _rows_of_chart(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> ChartRows:
-        """Some rows in the order of the user, of rows in the order of the policy."""
-        rows = some_rows(X, y)
-        return rows._replace(X=rows.X[:, np.argsort(self.arrangement_.features)])
+        """A random sample in the order of the user, always the same, of rows in the order of the policy."""
+        most = min(MAX_CHART_ROWS, max(MAX_CELLS // X.shape[1], 1))
+        if len(X) > most:
+            chosen = np.sort(np.random.default_rng(0).choice(len(X), most, replace=False, shuffle=False))
+            X, y = X[chosen], y[chosen]
+        return ChartRows(X[:, np.argsort(self.arrangement_.features)], y)
 
     def _chart_json(self) -> dict[str, Any] | None:
         """The chart for a model file; None for a model from a file without one."""
@@ -262,5 +283,5 @@ class AskingAgent(AskingMixin):
                     "this model has no chart: its file had none, or it was changed after it was loaded; calibrate it "
                     "on rows, or fit it again, and save it"
                 )
-            self._chart = measured_chart(self, rows)._replace(calibration=rows is self._calibration_rows)
+            self._chart = measured_chart(self, *rows)._replace(calibration=rows is self._calibration_rows)
         return self._chart

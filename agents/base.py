@@ -25,7 +25,7 @@ from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy, check_rows
 from fsgym.data.blocks import Blocks
 from fsgym.data.case_costs import are_mean_prices, check_case_prices, price_ranges, prices_of_case
-from fsgym.data.checks import check_groups, default_names, refuse_missing_labels
+from fsgym.data.checks import check_groups, default_names, is_frame, refuse_missing_labels
 from fsgym.data.columns import MISSING_COLUMNS, Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.targets import Bins, mean_loss
@@ -43,7 +43,7 @@ from fsgym.evaluation.calibrate import (
 from fsgym.evaluation.promise import Promise, digest_of_rows
 from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
-from fsgym.rules.labels import describe_error_costs, is_frame
+from fsgym.rules.checks import describe_error_costs
 from fsgym.rules.options import OPTIONS, set_rule_options
 from fsgym.session.held_out import HeldOut
 from fsgym.support.checks import check_choice
@@ -621,13 +621,6 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         """The columns acquired to classify each row of ``X``, bool (n_samples, ``n_features_in_``)."""
         acquired = self._act(X, missing_columns)[1].acquired
         return self.columns_.of_features(acquired)
-
-    @property
-    def promise_(self) -> Promise | None:
-        """What ``calibrate`` promised, in words when printed; None for a model that is not calibrated."""
-        self._check_fitted()
-        policy = self.policy_
-        return policy.promise if isinstance(policy, CertainPolicy) else None
 
     def calibrate(
         self,

@@ -9,7 +9,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.anystate.constants import MAX_KNOWN, MAX_ROLLOUT_LENGTH, MAX_UNAVAILABLE
 from agents.anystate.state_model import StateBatch, StateModel
 from agents.calibration import known_sizes
 from agents.tradeoff import AcquisitionIndices
@@ -17,6 +16,11 @@ from fsgym.data.dataset import Dataset
 from fsgym.envs.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
+
+# By hand
+MAX_ROLLOUT_LENGTH = 25  # acquisitions of a row
+MAX_KNOWN = 3  # acquisitions that are known in advance where rows start in random states
+MAX_UNAVAILABLE = 0.3  # largest share of a row's acquisitions that are then unavailable
 
 
 class RolloutStates(NamedTuple):

@@ -1,4 +1,4 @@
-"""Charts in model files, and the rows of the training from which a chart is made."""
+"""The chart of a model from some rows, and in model files."""
 
 from __future__ import annotations
 
@@ -16,18 +16,9 @@ from fsgym.chart.ways import MAX_CASES_OF_WAY, Way, ways_of
 from fsgym.rules import Rules
 from fsgym.session.asked_model import AskedModel
 
-MAX_CHART_ROWS = 4000  # of the training rows, from which a chart is made
-MAX_CELLS = 4_000_000  # likewise
 MIN_USED = 2500  # rows from which boxes are made; some are invented if there are less
 SHARE_TOLERANCE = 1e-6  # of the sum of shares in a model file
 MEASURED_SHARE = 0.25  # of these rows, by which it is measured
-
-
-class ChartRows(NamedTuple):
-    """Some rows of the training: features float32 (n, n_features) in the order of the user, class codes int64 (n,)."""
-
-    X: NDArray[np.float32]
-    y: NDArray[np.int64]
 
 
 class MeasuredChart(NamedTuple):
@@ -41,27 +32,18 @@ class MeasuredChart(NamedTuple):
     calibration: bool = False
 
 
-def some_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> ChartRows:
-    """A random sample of the rows, always the same."""
-    most = min(MAX_CHART_ROWS, max(MAX_CELLS // X.shape[1], 1))
-    if len(X) > most:
-        chosen = np.sort(np.random.default_rng(0).choice(len(X), most, replace=False, shuffle=False))
-        return ChartRows(X[chosen], y[chosen])
-    return ChartRows(X, y)
-
-
-def measured_chart(model: AskedModel, rows: ChartRows) -> MeasuredChart:
+def measured_chart(model: AskedModel, X: NDArray[np.float32], y: NDArray[np.int64]) -> MeasuredChart:
     """The chart of a model: made from three quarters of some rows, and measured by the others."""
-    columns, measured = model.acquisitions_.columns, np.zeros(len(rows.X), bool)
-    n_measured = int(MEASURED_SHARE * len(rows.X))
-    measured[np.random.default_rng(1).choice(len(rows.X), n_measured, replace=False)] = True
+    columns, measured = model.acquisitions_.columns, np.zeros(len(X), bool)
+    n_measured = int(MEASURED_SHARE * len(X))
+    measured[np.random.default_rng(1).choice(len(X), n_measured, replace=False)] = True
     n_invented = max(MIN_USED - int((~measured).sum()), 0)
-    used, codes = rows.X[~measured], rows.y[~measured]
+    used, codes = X[~measured], y[~measured]
     if n_invented and len(used):
         used = np.concatenate([used, invented_rows(used, n_invented, columns)])
         codes = np.concatenate([codes, np.full(n_invented, -1)])
     structure = Structure.from_cases(model, used, codes, follow_policy(model, used), columns)
-    X, y = rows.X[measured], rows.y[measured]
+    X, y = X[measured], y[measured]
     return MeasuredChart(structure, ways_of(structure, model.acquisitions_.rules, X, y, follow_policy(model, X)))
 
 

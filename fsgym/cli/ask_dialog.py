@@ -358,11 +358,9 @@ class Screen:
             self.show("Nothing more can be acquired.")
         for place, a in enumerate(step.alternatives[: words.ALTERNATIVES_SHOWN], 1):
             self.show(f"{place}. {a.name}: {words.alternative_text(a)}", indent=2)
-        more = len(step.alternatives) - words.ALTERNATIVES_SHOWN
-        if more > 0:
-            self.show(
-                f"and {more} more: {', '.join(a.name for a in step.alternatives[words.ALTERNATIVES_SHOWN :])}", "dim", 2
-            )
+        more = [a.name for a in step.alternatives[words.ALTERNATIVES_SHOWN :]]
+        if more:
+            self.show(f"{said('and_more', n=len(more))}: {', '.join(more)}", "dim", 2)
         if step.alternatives:
             self.show(f"Type a name to acquire it instead. {other_ends}".rstrip(), "dim")
 
@@ -372,8 +370,8 @@ class Screen:
         """Print the answer, odd values, what the model believes and how reliable it is; then what comes next."""
         self._console.print()
         self.show(words.answer_text(step), "bold")
-        for remark in remarks:
-            self.show(words.accepted_text(remark), "yellow", 2)
+        if remarks:
+            self.show(words.not_as_trained_text(remarks), "yellow", 2)
         self.show_beliefs(step)
         if words.free_left_text(step):
             self.show(words.free_left_text(step), indent=2)
@@ -478,7 +476,8 @@ def allowed_at_prompt(column: Column) -> str:
     ('1 er, 2 icu', 'yes or no')
     """
     if column.kind == "bool":
-        return "yes or no"
+        return said("allowed_yes_no")
     if not levels_are_numbered(column):
-        return f"one of {listing(column.levels, LEVELS_LISTED)}" if column.levels else typing_text(column)
+        listed = listing(column.levels, LEVELS_LISTED)
+        return said("allowed_levels", levels=listed) if column.levels else typing_text(column)
     return listing((f"{k} {level.strip()}" for k, level in enumerate(column.levels, 1)), LEVELS_LISTED)

@@ -120,9 +120,9 @@ class Writer:
     def __init__(self, classifier: Any, copied: Sequence[str]) -> None:
         self.classifier = classifier
         self.n_rows, self.n_referred = 0, 0  # written so far, and those that are referred to a person
-        from fsgym.session.next_step import labels_of
+        from fsgym.session.case import labels_of
 
-        classes = self.classes = [str(c) for c in labels_of(classifier)[0]]
+        classes = self.classes = [str(c) for c in labels_of(classifier, classifier.rules_)[0]]
         probabilities = [f"probability_{c}" for c in classes] if hasattr(classifier, "predict_proba") else []
         self.header = ["row", *copied, "answer", *probabilities, "acquired", "paid"]
         for name in copied:

@@ -499,7 +499,7 @@ def _described(
         settings=summary.settings.to_dict("records"),
         within={
             str(name): {row["k"]: row for row in rows.to_dict("records")}
-            for name, rows in _mark_best(within, "k", -within["accuracy"].where(few)).groupby("method", sort=False)
+            for name, rows in _mark_best(within, -within["accuracy"].where(few)).groupby("method", sort=False)
         },
         limits=sorted(within["k"].unique()),
         losses=losses_table(results, lams) if len(lams) > 1 else None,
@@ -544,10 +544,10 @@ def _lowest_that_pays(losses: pd.Series, results: pd.DataFrame, lam: float) -> f
     return float("nan") if without is not None and without.figures["loss"] < losses.min() else losses.min()
 
 
-def _mark_best(table: pd.DataFrame, key: str, criterion: pd.Series) -> pd.DataFrame:
-    """The table with a column ``best``: smallest criterion for each ``key``, among rows that respect the rules."""
+def _mark_best(table: pd.DataFrame, criterion: pd.Series) -> pd.DataFrame:
+    """The table with a column ``best``: smallest criterion for each ``k``, among rows that respect the rules."""
     allowed = criterion.where(table["admissible"] == 1.0).round(3)
-    return table.assign(best=allowed == allowed.groupby(table[key]).transform("min"))
+    return table.assign(best=allowed == allowed.groupby(table["k"]).transform("min"))
 
 
 # How certain methods were of their answers, and how often these were right.

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.checks import is_frame
 from fsgym.data.row_groups import encode_row_groups
 from fsgym.envs.trajectories import price_orders
 from fsgym.evaluation import risk_control
@@ -33,7 +34,7 @@ from fsgym.evaluation.promise import (
     where_text,
 )
 from fsgym.rules import Rules
-from fsgym.rules.labels import is_frame, position_of
+from fsgym.rules.checks import position_of
 from fsgym.support.checks import check_choice, check_number
 from fsgym.text.messages import brief, listing
 

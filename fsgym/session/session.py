@@ -13,8 +13,7 @@ import numpy as np
 
 from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.case import Case, start_case
-from fsgym.session.next_step import make_step, question_on
+from fsgym.session.case import Case, make_step, question_on, start_case
 from fsgym.session.reasons import explain_step, explain_stop
 from fsgym.session.step import CertaintyRule, Question, Step
 from fsgym.text.messages import brief
@@ -292,7 +291,7 @@ class Session:
         now = self._moments[-1]
         if not now.legal[j]:
             raise ValueError(self._refusal(j))
-        return question_on(self._acquisitions, now.case, j, float(now.prices[j]))
+        return question_on(now.case, j, float(now.prices[j]))
 
     def answer(self, name: str, value: Any, *, paid: bool = True, accept: bool = False) -> None:
         """Give the value of a column, or the values of an acquisition as a mapping of its columns.

@@ -132,12 +132,9 @@ def entry_text(entry: LogEntry, columns: Iterable[Column]) -> str:
         return said("stopped_now")
     named = {column.name: column for column in columns if column.name in entry.values}
     texts = [(name, value_text(named[name], value)) for name, value in entry.values.items()]
-    return values_text(entry.name, texts, len(texts)) if texts else f"{entry.name}: {kind_text(entry.kind)}"
-
-
-def kind_text(kind: str) -> str:
-    """What a log says in the place of values that are unknown, or postponed."""
-    return said(f"kind_{kind}") if kind in ("unknown", "later") else kind
+    if texts:
+        return values_text(entry.name, texts, len(texts))
+    return f"{entry.name}: {said(f'kind_{entry.kind}') if entry.kind in ('unknown', 'later') else entry.kind}"
 
 
 def accepted_text(remark: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from fsgym.session import Question, Session
 from fsgym.session.acquisitions import Acquisitions
-from fsgym.session.next_step import step_of
+from fsgym.session.case import step_of
 from fsgym.session.session import choose, postpone
 from fsgym.session.words import accepted_text, comes_now_text, ending_text, taken_back_text, undone_text
 from fsgym.text.speech import said

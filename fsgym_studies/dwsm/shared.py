@@ -15,10 +15,9 @@ from fsgym.runner import Task
 from fsgym_studies.common import curves
 from fsgym_studies.common.claims import CauseText, Claim, Near
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, MethodSettings, Source, price_settings, study_cells
-from fsgym_studies.common.render import file_stem, picture_of, with_interval
+from fsgym_studies.common.render import file_stem, picture_of, settings_table, with_interval
 from fsgym_studies.common.statistics import Mean
 from fsgym_studies.common.study import Table, bibtex
-from fsgym_studies.common.tables import settings_table
 
 DWSM_REFERENCE = bibtex(__file__)
 DWSM_PAPER = (

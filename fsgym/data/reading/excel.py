@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fsgym.data.reading import files
-from fsgym.data.reading.header import are_names, header_hint
+from fsgym.data.reading.tables import are_names, header_hint
 from fsgym.data.written import WrittenNumber
 from fsgym.text.messages import brief, listing, option_text
 

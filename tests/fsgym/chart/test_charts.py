@@ -20,7 +20,6 @@ from fsgym.chart.asked import follow_policy
 from fsgym.chart.drawing import HEADLINE_ON_PAGE
 from fsgym.chart.views import condition_text
 from fsgym.data.columns import Column, Columns
-from fsgym.rules.states import legal_and_prices
 from fsgym.text.speech import Speech, speaking
 from support import patients
 from support.asked_models import QUICK, REST, asked_model, asked_table
@@ -105,7 +104,7 @@ def test_figures_are_those_that_a_reader_of_the_text_finds(name):
         for name_read in read.asked:
             j = rules.names.index(name_read)
             if name_read in read.known:
-                price += legal_and_prices(rules, taken)[1][0, j]
+                price += rules.legal_and_prices(taken)[1][0, j]
                 taken[0, j] = True
         answer = code[read.answer]
         paid += price
