@@ -17,7 +17,7 @@ from fsgym.data.groups import resolve_groups
 from fsgym.data.targets import Bins
 from fsgym.rules import checks
 from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, price, price_sets_greedily, set_acquired
-from fsgym.rules.options import OPTIONS, SCALARS, RuleOptions, takes_rule_options
+from fsgym.rules.options import FIRST_SCALARS, OPTIONS, SCALARS, RuleOptions, takes_rule_options
 from fsgym.support.arrays import read_only
 from fsgym.support.checks import check_choice, check_number, check_prices
 from fsgym.text.html import rules_html
@@ -338,9 +338,11 @@ class Rules:
             if isinstance(value, np.ndarray):
                 arrays[name] = value.astype(np.uint8) if value.dtype == bool else value
         plain = {"n_features": self.n_features, "n_classes": self.n_classes}
-        if self.refer_cost is None:  # fsgym 0.2.0 reads such rules, and results that were stored by them stay known
-            del given["refer_cost"], given["refer_label"]
-        plain |= {o.name: given[o.name] for o in OPTIONS if o.form in SCALARS and o.name in given}
+        if self.refer_cost is None:
+            del given["refer_label"]
+        # where a later option has its default, 0.2.0 reads the rules, and sessions and results that have them stay known
+        scalars = [o for o in OPTIONS if o.form in SCALARS and o.name in given]
+        plain |= {o.name: given[o.name] for o in scalars if o.name in FIRST_SCALARS or given[o.name] != o.default}
         plain |= {"names": list(self.names)} | ({} if self.classes is None else {"classes": list(self.classes)})
         plain |= {name: word for name, word in given.items() if isinstance(word, str) and name not in plain}
         if self.costs_by_case:  # not in the rules of fsgym 0.2.0
