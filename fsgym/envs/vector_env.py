@@ -136,8 +136,9 @@ class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
         self._log.begin(which)
         self._n_ended = int(self.num_envs - self._episodes.active.sum())
         self._begun = True
-        own = self._episodes.view
-        observation, legal, spent = (array.copy() for array in own) if self.copy else own
+        observation, legal, spent = self._episodes.view
+        if self.copy:
+            observation, legal, spent = observation.copy(), legal.copy(), spent.copy()
         return observation, _masked({"action_mask": legal, "spent": spent}, mask)
 
     def step(
