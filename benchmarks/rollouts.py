@@ -15,8 +15,8 @@ With 30, 60, 256 and 784 features the rollouts have .33, .42, .56 and .78 of the
 other work, on which the bare loop has 39 to 65 million a second with 30 features). Where the rest goes, as far as it is
 measured: the chained loop has .54, .68, .94 and all of the bare loop's updates, since each step waits for the one
 before. The rollouts have .6 of the chained loop's, and .7 with 784 features. 15, 14, 5 and 2 % of their time are for
-legal actions and prices, and 10 to 16 % of the acquisitions are the uniform policy's, which are no updates. What remains
-is not measured apart: random numbers, and the scores of the first state and the terms of each row, which no loop makes.
+legal actions and prices, and 10 to 16 % of the acquisitions are the uniform policy's, which are no updates. The rest is
+not measured apart: random numbers, and the scores of the first state and the terms of each row, which no loop makes.
 The limits are below these figures, so that a change that makes rollouts slower is seen.
 """
 

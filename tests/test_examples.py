@@ -160,7 +160,8 @@ def test_cleanrl_ppo(tmp_path, capsys):
         folder=str(tmp_path),
     )
     output = capsys.readouterr().out
-    assert re.search(r"\d steps a second", output) and "Evaluation(" in output
+    assert re.search(r"\d steps a second", output)
+    assert "Evaluation(" in output
     assert result.illegal == 0
     assert result.loss < 0.2  # without acquiring anything: 0.37
     assert logged(tmp_path) >= {"train/episodic_return", "train/n_acquired", "train/policy_loss"}
