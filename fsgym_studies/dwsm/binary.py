@@ -81,7 +81,7 @@ def process_picture() -> Picture:
     return draw_picture("process", "The sequential process (Fig. 1)", caption, draw, (9.0, 3.4))
 
 
-ARMS = (*shared.OTHER_READINGS, *shared.INTERCEPT_ARMS)
+ARMS = (*shared.OTHER_READINGS, shared.POLICY_ARM, *shared.INTERCEPT_ARMS)
 ALL_METHODS = (*shared.BINARY_METHODS, *(arm.title for arm in ARMS))
 NINE_SETS = (*shared.BINARY_SETS, shared.CANCER_WITHOUT_ID)
 
@@ -99,10 +99,11 @@ def protocol(full: bool) -> str:
         "among its ten columns, as in the paper, and, not counted among the eight, without it); "
         f"{shared.splits_text(full)}. {DWSM} at prices lambda = {prices}; {L1_SVM}, {LARS} and {CART} at twelve "
         "settings each; their values are derived from the training part of the first split of each share and used on "
-        f"all its splits. {shared.READING_TEXT}. Each form of DWSM has {shared.N_ITERATIONS} iterations of ten states "
+        f"all its splits. {shared.READING_TEXT}. It has {shared.N_ITERATIONS} iterations of ten states "
         "per training row; the paper has ten iterations, and says that more give similar results. "
         f"{shared.LOGISTIC}: the same with answers by logistic regression, the default of this library. "
-        f"{shared.AS_PRINTED_TEXT}, the twentieth. Our L1-SVM has an intercept with a small penalty and LARS one "
+        f"{shared.POLICY_STATES}: the same without uniform states. "
+        f"{shared.AS_PRINTED_TEXT}, the tenth. Our L1-SVM has an intercept with a small penalty and LARS one "
         "without a penalty; the paper does not say how its L1 methods were run, so that they are run in other ways, "
         "too: LIBLINEAR without an intercept (its default) and with one that is penalised as the weights are (-B 1), "
         "and LARS without one."

@@ -21,9 +21,9 @@ from support.synthetic_results import all_assessed, always_met, binary_cells, by
 
 
 def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
-    """8 data sets, 4 shares, 30 splits, 4 methods, 3 other forms of L1 methods; quick: 2 shares, 3 splits."""
+    """8 data sets, 4 shares, 30 splits, 4 methods, 3 other forms of L1 methods; quick: one share, 5 splits."""
     monkeypatch.setattr(Source, "load", stand_in)
-    assert dwsm.N_SPLITS == {True: 30, False: 3}
+    assert dwsm.N_SPLITS == {True: 30, False: 5}
     monkeypatch.setitem(dwsm.N_SPLITS, True, 1)
     full, quick = (pd.DataFrame([p.labels for p in dwsm_binary.plan(f, None)]) for f in (True, False))
     assert full["dataset"].nunique() == 9  # breast cancer twice
@@ -31,7 +31,7 @@ def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
     assert sorted(full["share"].unique()) == [0.1, 0.2, 0.5, 0.9]
     assert full["split"].nunique() == 1
     arms = {dwsm.L1_SVM_B1, dwsm.L1_SVM_WITHOUT, dwsm.LARS_WITHOUT}
-    assert set(full["method"]) == {DWSM, L1_SVM, LARS, CART, dwsm.LOGISTIC, dwsm.AS_PRINTED, *arms}
+    assert set(full["method"]) == {DWSM, L1_SVM, LARS, CART, dwsm.LOGISTIC, dwsm.AS_PRINTED, dwsm.POLICY_STATES, *arms}
     readings = [json.loads(p) for p in full.loc[full["method"] == DWSM, "params"]]
     assert {p["answers"] for p in readings} == {"linear"}
     of_arms = {m: [json.loads(p) for p in full.loc[full["method"] == m, "params"]] for m in arms}
@@ -39,16 +39,16 @@ def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
     assert not any(p["fit_intercept"] for m in (dwsm.L1_SVM_WITHOUT, dwsm.LARS_WITHOUT) for p in of_arms[m])
     prices = sorted({json.loads(p)["lam"] for p in full.loc[full["method"] == DWSM, "params"]})
     assert {0.0, 0.001, 0.01, 0.1, 0.15, 0.2, 0.3} <= set(prices)
-    assert (quick["split"].nunique(), quick["share"].nunique()) == (3, 2)
+    assert (quick["split"].nunique(), quick["share"].nunique()) == (5, 1)
 
 
 def test_other_readings_have_fewer_splits_in_the_full_binary_study(monkeypatch):
     monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setattr(dwsm_binary, "NINE_SETS", dwsm.BINARY_SETS[:1])
-    monkeypatch.setattr(dwsm, "READING_SPLITS", 2)
+    monkeypatch.setattr(dwsm, "READING_SPLITS", {False: 2, True: 2})
     monkeypatch.setattr(dwsm, "N_SPLITS", {False: 2, True: 3})
     full, quick = (pd.DataFrame([p.labels for p in dwsm_binary.plan(f, None)]) for f in (True, False))
-    readings = {dwsm.LOGISTIC, dwsm.AS_PRINTED}
+    readings = {dwsm.LOGISTIC, dwsm.AS_PRINTED, dwsm.POLICY_STATES}
     splits = full.groupby("method")["split"].nunique()
     assert splits.to_dict() == {method: 2 if method in readings else 3 for method in dwsm_binary.ALL_METHODS}
     assert set(quick.groupby("method")["split"].nunique()) == {2}
