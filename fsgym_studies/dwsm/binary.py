@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from fsgym_studies.common.claims import AssessedClaim, Claim, Near, assess, not_
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
 from fsgym_studies.common.render import draw_picture, picture_of
 from fsgym_studies.common.study import Conclusion, Study
-from fsgym_studies.dwsm import causes, shared
+from fsgym_studies.dwsm import causes, l1_forms, rcpi_forms, shared
 
 # Dulac-Arnold et al. (2012), Fig. 1: one episode of the sequential process, with the rewards of the environment.
 
@@ -81,15 +80,21 @@ def process_picture() -> Picture:
     return draw_picture("process", "The sequential process (Fig. 1)", caption, draw, (9.0, 3.4))
 
 
-ARMS = (*shared.OTHER_READINGS, shared.POLICY_ARM, *shared.INTERCEPT_ARMS)
+ARMS = (*shared.OTHER_READINGS, *shared.INTERCEPT_ARMS)
 ALL_METHODS = (*shared.BINARY_METHODS, *(arm.title for arm in ARMS))
 NINE_SETS = (*shared.BINARY_SETS, shared.CANCER_WITHOUT_ID)
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
-    methods = (shared.DWSM_SETTINGS, *shared.BASELINES, *ARMS)
-    sources = without(NINE_SETS, skip)
-    return [c for source in sources for c in shared.cells_over_shares(source.load(data_dir), methods, full)]
+    methods = (shared.DWSM_SETTINGS, *shared.BASELINES, *(arm for arm in ARMS if full or arm.title != shared.LOGISTIC))
+    loaded = [(source, source.load(data_dir)) for source in without(NINE_SETS, skip)]
+    forms = [
+        cell
+        for source, data in loaded
+        if source in shared.BINARY_SETS
+        for cell in (*l1_forms.cells(data, full), *rcpi_forms.cells(data, full))
+    ]
+    return [*(cell for _, data in loaded for cell in shared.cells_over_shares(data, methods, full)), *forms]
 
 
 def protocol(full: bool) -> str:
@@ -101,12 +106,12 @@ def protocol(full: bool) -> str:
         "settings each; their values are derived from the training part of the first split of each share and used on "
         f"all its splits. {shared.READING_TEXT}. It has {shared.N_ITERATIONS} iterations of ten states "
         "per training row; the paper has ten iterations, and says that more give similar results. "
-        f"{shared.LOGISTIC}: the same with answers by logistic regression, the default of this library. "
-        f"{shared.POLICY_STATES}: the same without uniform states. "
+        f"{shared.LOGISTIC}{'' if full else ' (in the full study alone)'}: the same with answers by logistic "
+        "regression, the default of this library. "
         f"{shared.AS_PRINTED_TEXT}, the tenth. Our L1-SVM has an intercept with a small penalty and LARS one "
         "without a penalty; the paper does not say how its L1 methods were run, so that they are run in other ways, "
         "too: LIBLINEAR without an intercept (its default) and with one that is penalised as the weights are (-B 1), "
-        "and LARS without one."
+        f"and LARS without one. {l1_forms.TEXT}. {rcpi_forms.TEXT}."
         f"{shared.fewer_splits_text(full)}"
     )
 
@@ -191,7 +196,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "(to within .10)",
         ".60",
         "at most three",
-        Near(0.6, 0.1, lambda share, sparsity: share),
+        causes.SIXTY_PERCENT,
         "{:.2f} (at the setting nearest to sparsity .5, whose sparsity is {:.2f})",
         causes.few_features_cause,
     ),
@@ -275,23 +280,92 @@ OTHER_CLAIMS = (  # left out where cells are missing
         ),
     ),
 )
+ON_FEW_COLUMNS = f"on the data sets with at most {rcpi_forms.MOST_COLUMNS} columns"
+ALPHA = "The sentence of section 6 on alpha"
+AT_PRICE = f"RCPI as printed at lambda {rcpi_forms.CHOSEN_PRICE:g}"
+READING_CLAIMS = (  # section 6, and checks of ours: other forms of claims above
+    Claim(
+        "Section 6: more states or iterations give similar results (RCPI as printed with 20 iterations, and with 20 "
+        f"states per row, {ON_FEW_COLUMNS}: each changes the mean test loss by at most {rcpi_forms.SIMILAR:g})",
+        "similar",
+        "more of both",
+        lambda iterations, states: max(abs(iterations.mean), abs(states.mean)) <= rcpi_forms.SIMILAR,
+        lambda iterations, states: (
+            f"with 20 iterations {iterations.with_error(4)}, with 20 states {states.with_error(4)}"
+        ),
+        causes.similar_cause,
+    ),
+    Claim(
+        f"Section 6: a lower alpha of the mixture is less stable ({ON_FEW_COLUMNS} the training loss changes more from "
+        "the fifth to the tenth iteration at alpha .4 than at .7, by more than two standard errors over the fits)",
+        "is so",
+        "low alpha",
+        lambda pair: pair.word == "better",
+        lambda pair: f"mean change {pair.first:.4f} at .4, {pair.second:.4f} at .7: {pair.with_error(4)}",
+        causes.alpha_cause,
+        ALPHA,
+    ),
+    Claim(
+        f"Section 6: a higher alpha of the mixture needs more iterations ({ON_FEW_COLUMNS} the first of 20 iterations "
+        f"whose training loss is within {rcpi_forms.NEAR_LOWEST:g} of the lowest is later at alpha .9 than at .7, by "
+        "more than two standard errors over the fits)",
+        "is so",
+        "high alpha",
+        lambda pair: pair.word == "better",
+        lambda pair: f"iteration {pair.first:.1f} at .9, {pair.second:.1f} at .7: {pair.with_error(1)}",
+        causes.alpha_cause,
+        ALPHA,
+    ),
+    Claim(
+        f"Another form of the claim on errors, {AT_PRICE}: almost all are made after acquiring all 10 features (at "
+        f"least {causes.ALMOST_ALL:g}, as there)",
+        "",
+        "printed errors",
+        lambda share, errors, sparsity: share >= causes.ALMOST_ALL if errors else None,
+        "{:.2f} of {} errors, at sparsity {:.2f}",
+    ),
+    Claim(
+        f"Another form of the claim on few features, {AT_PRICE}: about 60 % of the rows have at most 3 (to within .10, "
+        "as there)",
+        "",
+        "printed few",
+        causes.SIXTY_PERCENT,
+        "{:.2f}, at sparsity {:.2f}",
+    ),
+    Claim(
+        "Another form of the claim on stability, states of the policy alone (mean change of at most "
+        f"{causes.STABLE:g} per iteration, as there, {ON_FEW_COLUMNS})",
+        "",
+        "changes with states of the policy",
+        lambda policy, both: policy <= causes.STABLE,
+        "mean change {:.4f} after the fifth iteration; with uniform states too, on the same splits, {:.4f}",
+    ),
+    Claim(
+        "Another form of the claim on stability, the mixture as the final policy (mean change of at most "
+        f"{causes.STABLE:g} per iteration, as there, {ON_FEW_COLUMNS})",
+        "",
+        "changes of mixtures",
+        lambda own, greedy, printed, printed_greedy: own <= causes.STABLE,
+        "mean change {:.4f} after the fifth iteration, of the newest policy there {:.4f}; as printed {:.4f} and {:.4f}",
+    ),
+)
 NOT_RUN = (
     not_run("Section 5.2: training takes an order of magnitude longer than that of baselines", "an order of magnitude"),
     not_run("Section 5.2: inference is as fast as that of baselines", "the same speed"),
-    not_run("Section 6: more states or iterations give similar results", "similar"),
-    not_run("Section 6: a lower alpha of the mixture is less stable, a higher one needs more iterations", "is so"),
 )
 
 
 def all_claims() -> tuple[Claim, ...]:
-    return (*L1_CLAIMS, *OTHER_CLAIMS, *NOT_RUN)
+    return (*L1_CLAIMS, *OTHER_CLAIMS, *READING_CLAIMS, *NOT_RUN)
 
 
 def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
     prices = by_price(table)
-    figures = {**tree_figures(table), **usage_figures(table, settings), "by price": prices if len(prices) > 1 else None}
+    figures = {**tree_figures(table), **rcpi_forms.figures(table), **usage_figures(table, settings)}
+    figures["by price"] = prices if len(prices) > 1 else None
     of_l1 = assess(L1_CLAIMS, {"table": table, **l1_figures(table)})
-    return [*of_l1, *assess(OTHER_CLAIMS, figures, list_all=False), *assess(NOT_RUN, {})]
+    of_others = assess(OTHER_CLAIMS, figures, list_all=False)
+    return [*of_l1, *of_others, *assess(READING_CLAIMS, figures), *assess(NOT_RUN, {})]
 
 
 def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
@@ -317,15 +391,13 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
             shared.clear_lead(values, shared.BINARY_TITLES, pair),
             {share: shared.clear_lead(rows, shared.BINARY_TITLES, pair) for share, rows in by_share.items()},
         )
-        for pair in product(causes.L1_SVM_FORMS, causes.LARS_FORMS)
+        for pair in l1_forms.PAIRS
     }
     further += [leads[f"lead over {method}"][0] for method in (L1_SVM, LARS)]
     return leads | {
         "leads by form": by_form,
-        "L1 without intercept": {m: cancer[m] for m in (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT) if m in cancer},
         "L1 on cancer by share": {
-            m: curves.accuracy_by_share(table, shared.CANCER_ID, 0.7, m)
-            for m in (L1_SVM, LARS, shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT)
+            m: own for m in l1_forms.INTERCEPTS if (own := curves.accuracy_by_share(table, shared.CANCER_ID, 0.7, m))
         },
         "lead over L1": (lead, *((other > 0).sum() for other in further)),
         "L1 on cancer": {m: cancer[m] for m in (L1_SVM, LARS) if m in cancer} or None,
@@ -363,6 +435,10 @@ def usage_figures(table: pd.DataFrame, settings: pd.DataFrame) -> dict[str, Any]
         figures["changes of the loss"] = (steps[:, 4:].mean(), steps[:, :4].mean())
         figures["late changes"] = late_changes(table)
         figures["late changes of the best"] = late_changes(table, best=True)
+        pair = (rcpi_forms.POLICY_STATES, DWSM)
+        own = curves.in_shared_splits(table[table["method"].isin(pair)], pair)
+        if (own["method"] == rcpi_forms.POLICY_STATES).any():
+            figures["changes with states of the policy"] = tuple(loss_changes(own, m)[:, 4:].mean() for m in pair)
     return figures
 
 
@@ -391,7 +467,10 @@ def loss_changes(table: pd.DataFrame, method: str, *, best: bool = False) -> np.
 
 def late_changes(table: pd.DataFrame, *, best: bool = False) -> dict[str, np.ndarray]:
     """The mean change of each fit after the fifth iteration, by reading of RCPI."""
-    return {m: loss_changes(table, m, best=best)[:, 4:].mean(axis=1) for m in (DWSM, shared.AS_PRINTED)}
+    return {
+        m: loss_changes(table, m, best=best)[:, 4:].mean(axis=1)
+        for m in (DWSM, shared.AS_PRINTED, rcpi_forms.POLICY_STATES)
+    }
 
 
 def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:
@@ -476,8 +555,13 @@ def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusi
     return Conclusion(
         protocol(full),
         claims(table, settings),
-        shared.curve_tables(table, settings, ALL_METHODS, shared.BINARY_TITLES),
+        [
+            *shared.curve_tables(table, settings, ALL_METHODS, shared.BINARY_TITLES),
+            *(l1_forms.table(table), rcpi_forms.readings_table(table)),
+        ],
         [process_picture(), *pictures],
+        (rcpi_forms.SHARE_NOTE,),
+        ("l1_forms", "rcpi_forms"),
     )
 
 
