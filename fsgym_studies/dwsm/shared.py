@@ -168,9 +168,8 @@ def clear_lead(
     too small.
     """
     lead = lead_over(values, datasets, others, method)
-    tested = [curves.paired_differences(values, method, other) for other in others]
-    clear = [set(datasets).intersection(d for d, pair in own.items() if pair.better) for own in tested]
-    return lead.where(lead.isna() | (lead < 0) | lead.index.isin(set.intersection(*clear)), 0.0)
+    clear = set.intersection(*(curves.clearly_above(values, method, other) for other in others))
+    return lead.where(lead.isna() | (lead < 0) | lead.index.isin(clear), 0.0)
 
 
 def above_text(lead: pd.Series) -> str:
