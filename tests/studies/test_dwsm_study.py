@@ -105,7 +105,7 @@ def test_binary_claims_that_are_reproduced():
     table = binary_cells({"splice": -0.05, dwsm.CANCER_ID: 0.06, dwsm.CANCER: 0.06})
     claims = claims_of(dwsm_binary, table)
     assert [c.text.partition(":")[0] for c in claims if c.reproduced is None] == NOT_RUN
-    assert all_assessed([c for c in claims if c.reproduced is not None], 22)
+    assert all_assessed([c for c in claims if c.reproduced is not None], 33)
     assert by_text(claims, "Another form of the first claim, RCPI as printed").ours.startswith("0 of 8")
     assert by_text(claims, "Another form of the first claim, answers by logistic").result == "confirmed"
     assert by_text(claims, "DWSM is above L1-SVM and LARS").reproduced is True

@@ -57,8 +57,7 @@ HISTORIES = {
 def rcpi_line(dataset, method, split, loss=0.2, **more):
     """Cells of a reading of RCPI at the prices of ``rcpi_forms``."""
     history = HISTORIES.get(method, [0.5, 0.4, 0.3, 0.2, *[0.1] * 16])
-    points = [(0.5, 0.7)] * len(rcpi_forms.PRICES)
-    rows = line(dataset, method, points, split, history=history, loss=loss, **more)
+    rows = line(dataset, method, [(0.5, 0.7), (0.8, 0.7)], split, history=history, loss=loss, **more)
     return [{**row, "params": json.dumps({"lam": lam})} for row, lam in zip(rows, rcpi_forms.PRICES)]
 
 
