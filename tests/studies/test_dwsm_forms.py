@@ -16,6 +16,7 @@ from fsgym.runner.task import resolve
 from fsgym_studies.common.plan import DWSM, MethodSettings
 from fsgym_studies.dwsm import l1_forms, rcpi_forms
 from fsgym_studies.dwsm import shared as dwsm
+from support.problems import FOLDER, needs_folder
 from support.synthetic_results import binary_cells
 
 
@@ -48,15 +49,17 @@ def test_settings_on_unscaled_values_reach_all_features():
     assert max(n_used(svm, data)) == 1  # three decades are too few
 
 
+@needs_folder
 def test_values_as_distributed_are_the_numbers_of_the_file():
-    frame = pd.DataFrame({"thal": pd.Categorical(["3", "7", "6", "7"]), "age": [40.0, 50.0, 60.0, 70.0]})
-    data = Dataset.from_dataframe(frame.assign(y=[0, 1, 0, 1]), "y", one_hot=False, name="heart")
-    raw = l1_forms.distributed(data)
-    assert raw.X.tolist() == [[3, 40], [7, 50], [6, 60], [7, 70]]
-    scaled = l1_forms.distributed(data.replace(name="sonar"))
-    assert (scaled.X.min(axis=0).tolist(), scaled.X.max(axis=0).tolist()) == ([-1, -1], [1, 1])
+    """Of heart, where thal is 3, 6 or 7; sonar is distributed in [-1, 1]."""
+    heart, sonar = (s.load(FOLDER) for s in dwsm.BINARY_SETS if s.title in ("heart", "sonar"))
+    raw = l1_forms.distributed(heart)
+    assert np.unique(raw.X[:, heart.feature_names.index("thal")]).tolist() == [3, 6, 7]
+    assert raw.X[:, heart.feature_names.index("chol")].max() == 564
     split = random_splits(0.5, 1)[0]
-    assert split.divide(raw)[0].y.tolist() == split.divide(data)[0].y.tolist()
+    assert split.divide(raw)[0].y.tolist() == split.divide(heart)[0].y.tolist()
+    scaled = l1_forms.distributed(sonar).X
+    np.testing.assert_allclose([scaled.min(axis=0), scaled.max(axis=0)], [[-1] * 60, [1] * 60], atol=1e-6)
 
 
 def test_each_scaling_has_both_methods_with_and_without_an_intercept():
@@ -67,8 +70,12 @@ def test_each_scaling_has_both_methods_with_and_without_an_intercept():
         l1_forms.DISTRIBUTED: 4,
     }
     assert set(table["by area"]) == {"8 (8)"}
-    missing = binary_cells({}).query("dataset != 'heart'")
-    assert set(l1_forms.table(missing).frame["by area"]) == {"–"}
+
+
+def test_data_sets_are_counted_where_none_is_missing():
+    lead = pd.Series([0.1, 0.01, -0.1])
+    assert l1_forms.count_text(lead, lead.where(lead > 0.05, 0.0)) == "1 (2)"
+    assert l1_forms.count_text(lead.where(lead > 0), lead) == "–"
 
 
 def constant_policy(action):
