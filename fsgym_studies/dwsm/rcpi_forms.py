@@ -14,6 +14,7 @@ from agents import RCPI
 from agents.policy import Policy
 from fsgym import DatumWiseEnv
 from fsgym.comparison.cell import ACQUISITION_CHECKS, TEST_CHECKS, acquisition_figures, curve_figures
+from fsgym.comparison.examples import finite_or_none
 from fsgym.comparison.noise import standard_error
 from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.splits import Split, random_splits
@@ -109,7 +110,7 @@ def mixture_cell(
     result = evaluate(mixture_actor(policies, agent.alpha, rng), test, rules=rules)
     sizes = {"n_train": train.n_samples, "n_test": test.n_samples}
     figures = curve_figures(result, SimpleNamespace(history_=history), train)
-    return {**result.figures(), **sizes, **acquisition_figures(result), **figures}
+    return {**finite_or_none(result.figures()), **sizes, **acquisition_figures(result), **figures}
 
 
 def mixture_actor(
