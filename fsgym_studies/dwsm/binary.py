@@ -136,6 +136,22 @@ FIGURE_4_LEFT = "The caption of Fig. 4, left"
 ALL_ROWS = 0.99  # share of the rows from which a feature counts as used for all
 
 
+FEATURE_2 = Near(0.88, 0.1, lambda own, other: own if other >= ALL_ROWS else np.nan)
+EXACTLY_TWO = Near(0.2, 0.1, lambda own, other: own if other >= 0.9 else np.nan)
+
+
+def features_1_and_9(own: Sequence[float], other: Sequence[float]) -> bool:
+    return all(abs(v - 0.2) <= 0.1 for v in own) and min(other) >= ALL_ROWS
+
+
+def used_for_all(own: Sequence[int], other: Sequence[int]) -> bool:
+    return len(own) > 0 and set(own) <= set(other)
+
+
+def mainly(share: float) -> bool:
+    return share >= 0.8
+
+
 def numbers_text(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers)) or "none"
 
@@ -195,7 +211,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
     # Fig. 4, and how stable policies are:
     Claim(
         "Breast cancer with id at sparsity .5: DWSM decides about 60 % of the rows with at most 3 features "
-        "(to within .10)",
+        "(to within .10, at a setting whose sparsity is within .1 of .5)",
         ".60",
         "at most three",
         causes.SIXTY_PERCENT,
@@ -215,9 +231,10 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "Breast cancer with id at sparsity .5: LARS uses feature 2 for all rows, DWSM for 88 % of them (to within .10)",
         ".88",
         "feature 2",
-        Near(0.88, 0.1, lambda own, other: own if other >= ALL_ROWS else np.nan),
+        FEATURE_2,
         "DWSM {:.2f}, LARS {:.2f}",
-        sentence=FIGURE_4_LEFT,
+        causes.figure_4_cause("feature 2", FEATURE_2),
+        FIGURE_4_LEFT,
     ),
     Claim(
         "Breast cancer with id at sparsity .5: DWSM uses features 1 and 9 for about 20 % of the rows each, LARS for "
@@ -225,32 +242,36 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "(to within .10)",
         "about .20",
         "features 1 and 9",
-        lambda own, other: all(abs(v - 0.2) <= 0.1 for v in own) and min(other) >= ALL_ROWS,
+        features_1_and_9,
         "DWSM {0[0]:.2f} and {0[1]:.2f}, LARS {1[0]:.2f} and {1[1]:.2f}",
+        causes.figure_4_cause("features 1 and 9", features_1_and_9),
     ),
     Claim(
         "Breast cancer with id at sparsity .5: DWSM uses some features for all rows, and LARS uses these for all, too "
         "(for at least .99)",
         "they are",
         "used for all",
-        lambda own, other: len(own) > 0 and set(own) <= set(other),
+        used_for_all,
         lambda own, other: f"DWSM features {numbers_text(own)}, LARS features {numbers_text(other)}",
+        causes.figure_4_cause("used for all", used_for_all),
     ),
     Claim(
         "Breast cancer with id at sparsity .5: DWSM classifies 20 % of the rows with exactly 2 features, and LARS all "
         "with 5 (to within .10, and at least .9 of the rows of LARS)",
         ".20",
         "exactly two",
-        Near(0.2, 0.1, lambda own, other: own if other >= 0.9 else np.nan),
+        EXACTLY_TWO,
         "DWSM {:.2f} with 2, LARS {:.2f} with 5",
-        sentence=FIGURE_4_LEFT.replace("left", "right"),
+        causes.figure_4_cause("exactly two", EXACTLY_TWO),
+        FIGURE_4_LEFT.replace("left", "right"),
     ),
     Claim(
         "Breast cancer with id at sparsity .5: DWSM mainly uses 1, 2, 3 or 10 features (for at least .8 of the rows)",
         "mainly",
         "one to three or all",
-        lambda share: share >= 0.8,
+        mainly,
         "{:.2f} of the rows",
+        causes.figure_4_cause("one to three or all", mainly),
     ),
     Claim(
         "Policies are stable after 4 to 5 iterations (after the fifth, the training loss changes by at most "
@@ -387,6 +408,7 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     leads = {
         name: tuple(shared.clear_lead(rows, shared.BINARY_TITLES, pair, method) for rows in (values, half))
         for name, (method, pair) in forms.items()
+        if {method, *pair} <= {*values["method"]}
     }
     by_form = {
         pair: (
@@ -395,9 +417,12 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
         )
         for pair in l1_forms.PAIRS
     }
-    further += [leads[f"lead over {method}"][0] for method in (L1_SVM, LARS)]
+    further += [
+        leads[f"lead over {method}"][0] if f"lead over {method}" in leads else lead for method in (L1_SVM, LARS)
+    ]
     return leads | {
         "leads by form": by_form,
+        "any leads by form": {pair: shared.lead_over(values, shared.BINARY_TITLES, pair) for pair in l1_forms.PAIRS},
         "L1 on cancer by share": {
             m: own for m in l1_forms.INTERCEPTS if (own := curves.accuracy_by_share(table, shared.CANCER_ID, 0.7, m))
         },
@@ -432,6 +457,14 @@ def usage_figures(table: pd.DataFrame, settings: pd.DataFrame) -> dict[str, Any]
         figures["one to three or all"] = (rows[1:4].sum() + rows[-1]) / rows.sum()
         others = cells_at_half(table, settings, LARS)
         figures |= beside_lars(cells, others) if len(others) else {}
+        printed = rcpi_forms.printed_cells(table)
+        if len(others) and len(printed):
+            rows = curves.summed(printed, "histogram")
+            at_price = {
+                **beside_lars(printed, others),
+                "one to three or all": (rows[1:4].sum() + rows[-1]) / rows.sum(),
+            }
+            figures["as printed"] = at_price
     steps = loss_changes(table, DWSM)
     if len(steps):
         figures["changes of the loss"] = (steps[:, 4:].mean(), steps[:, :4].mean())
@@ -439,7 +472,8 @@ def usage_figures(table: pd.DataFrame, settings: pd.DataFrame) -> dict[str, Any]
         figures["late changes of the best"] = late_changes(table, best=True)
         pair = (rcpi_forms.POLICY_STATES, DWSM)
         own = curves.in_shared_splits(table[table["method"].isin(pair)], pair)
-        if (own["method"] == rcpi_forms.POLICY_STATES).any():
+        own = own[own["dataset"].isin(own.loc[own["method"] == rcpi_forms.POLICY_STATES, "dataset"])]
+        if len(own):
             figures["changes with states of the policy"] = tuple(loss_changes(own, m)[:, 4:].mean() for m in pair)
     return figures
 

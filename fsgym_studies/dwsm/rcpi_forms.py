@@ -114,7 +114,7 @@ def mixture_cell(
 
 
 def mixture_actor(
-    policies: Sequence[Policy], alpha: float, rng: np.random.Generator
+    policies: Sequence[Any], alpha: float, rng: np.random.Generator
 ) -> Callable[[NDArray, NDArray], NDArray[np.int64]]:
     """The alpha-mixture of policies, oldest first, and of the uniform one before them (footnote 11).
 
@@ -155,19 +155,25 @@ def usage(table: pd.DataFrame) -> dict[str, dict[str, list[float]]]:
     return found
 
 
+def printed_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """The cells of RCPI as printed on breast cancer with id at ``CHOSEN_PRICE``."""
+    rows = with_lam(table[(table["dataset"] == shared.CANCER_ID) & (table["method"] == AS_PRINTED)])
+    return rows[(rows["lam"] == CHOSEN_PRICE) & (rows["share"] == TRAIN_SHARE)]
+
+
 KEYS = ["dataset", "split", "lam"]
 
 
 def fits(table: pd.DataFrame, method: str) -> pd.DataFrame:
-    """The cells of a reading on the data sets and at the prices of ``FURTHER``, by data set, split and price.
+    """The cells of a reading on the data sets and splits and at the prices of ``FURTHER``.
 
     Returns a DataFrame with ``loss`` on the test rows, ``change``, the mean change of the training loss from the fifth
     to the tenth iteration, and ``needed``, the first iteration whose training loss is near the lowest.
     """
-    titles = {arm.title for arm in FURTHER}
-    sets = set(table.loc[table["method"].isin(titles), "dataset"])
-    rows = with_lam(table[(table["method"] == method) & table["dataset"].isin(sets)])
-    rows = rows[rows["lam"].isin(PRICES) & (rows["share"] == TRAIN_SHARE)]
+    further = table[table["method"].isin({arm.title for arm in FURTHER})]
+    known = pd.MultiIndex.from_frame(further[KEYS[:2]]).unique()
+    rows = with_lam(table[(table["method"] == method) & (table["share"] == TRAIN_SHARE)])
+    rows = rows[rows["lam"].isin(PRICES) & pd.MultiIndex.from_frame(rows[KEYS[:2]]).isin(known)]
     losses = [np.array(h, dtype=float) for h in rows["history"]]
     figures = rows[[*KEYS]].assign(
         loss=rows.get("loss", np.nan),

@@ -8,7 +8,7 @@ import pytest
 
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS
 from fsgym_studies.dwsm import binary as dwsm_binary
-from fsgym_studies.dwsm import causes, l1_forms, rcpi_forms, relational
+from fsgym_studies.dwsm import causes, l1_forms, relational
 from fsgym_studies.dwsm import multiclass as dwsm_multiclass
 from fsgym_studies.dwsm import relational as dwsm_relational
 from fsgym_studies.dwsm import shared as dwsm
@@ -96,7 +96,7 @@ def test_the_loss_of_the_best_policy_so_far_changes_where_it_falls_alone():
     figures = {f"late changes{of}": dwsm_binary.late_changes(table, best=bool(of)) for of in ("", " of the best")}
     cause = causes.stability_cause(figures)
     assert "changes from the fifth to the tenth iteration by 0.1800 per iteration in our reading" in cause
-    assert cause.startswith("not known: no reading of ours meets the criterion")
+    assert cause.startswith("not known: states of the policy alone were not run")
     assert "RCPI as printed" not in cause
     assert "which is the one we return, changes by 0.0600" in cause
 
@@ -111,12 +111,39 @@ def test_forms_of_the_l1_methods_that_were_not_run_are_left_out():
     assert "-B 1" not in exceptions
 
 
-def test_a_reading_that_is_stable_is_the_cause_where_ours_is_not():
-    rows = line("wine", DWSM, [(0.5, 0.9)], history=[0.5, 0.1] * 10)
-    rows += line("wine", rcpi_forms.POLICY_STATES, [(0.5, 0.9)], history=[0.5, *[0.1] * 19])
-    table = pd.DataFrame(rows)
-    figures = {f"late changes{of}": dwsm_binary.late_changes(table, best=bool(of)) for of in ("", " of the best")}
-    assert causes.stability_cause(figures).startswith("ours: with states of the policy alone the criterion is met: ")
+@pytest.mark.parametrize(
+    ("policy", "both", "kind"), [(0.005, 0.02, "ours"), (0.02, 0.02, "not known"), (0.005, 0.006, "protocol")]
+)
+def test_states_of_the_policy_are_a_cause_where_ours_are_not_stable_on_the_same_data(policy, both, kind):
+    table = pd.DataFrame(line("wine", DWSM, [(0.5, 0.9)], history=[0.5, 0.1] * 10))
+    changes = {f"late changes{of}": dwsm_binary.late_changes(table, best=bool(of)) for of in ("", " of the best")}
+    figures = {**changes, "changes with states of the policy": (policy, both)}
+    on_few = f"our reading changes by {both:.4f}, with states of the policy alone {policy:.4f}"
+    cause = causes.stability_cause(figures)
+    assert cause.startswith(f"{kind}: ")
+    assert on_few in cause
+
+
+def test_a_claim_on_fig_4_says_what_rcpi_as_printed_does():
+    cause = causes.figure_4_cause("feature 2", dwsm_binary.FEATURE_2)
+    ours, unknown = (cause({"as printed": {"feature 2": (own, 1.0)}}) for own in (0.9, 0.5))
+    assert ours.startswith("ours: RCPI as printed at lambda .05 has 0.90, LARS 1.00, which meets the criterion; ")
+    assert unknown.startswith("not known: RCPI as printed at lambda .05 has 0.50, LARS 1.00, which does not meet it")
+    assert cause({}).startswith("not known: RCPI as printed was not run")
+
+
+def test_few_features_count_near_the_printed_sparsity_alone():
+    assert causes.SIXTY_PERCENT(0.6, 0.55)
+    assert not causes.SIXTY_PERCENT(0.6, 0.65)
+
+
+def test_a_count_by_however_little_is_a_cause_where_no_clear_one_is_enough():
+    lead = pd.Series(0.001, dwsm.BINARY_TITLES).where(lambda own: own.index != "splice", -0.1)
+    by_eye = causes.by_eye_text({"any leads by form": {(L1_SVM, LARS): lead, (L1_SVM, dwsm.LARS_WITHOUT): -lead}})
+    text = "counted by however little it is above both with our L1-SVM and LARS with its intercept on 7, all but splice"
+    assert by_eye == text
+    assert causes.source_text(False, by_eye).startswith("protocol: ")
+    assert causes.source_text(False, "").startswith("not known: ")
 
 
 def test_the_scaling_at_which_both_l1_methods_are_near_the_printed_accuracy_is_named():
@@ -130,7 +157,8 @@ def test_the_scaling_at_which_both_l1_methods_are_near_the_printed_accuracy_is_n
         for own in (met, alone)
     )
     assert both.startswith("protocol: ")
-    assert "both are within .01 with an L1-SVM at unit variance and LARS with its intercept. " in both
+    form = "an L1-SVM at unit variance and LARS with its intercept"
+    assert f"both are within .01 with 1 of our 14 pairs, with {form}. " in both
     assert one.startswith("not known: ")
     assert "Within .01 by itself: LARS, unit variance. By share" in one
 
