@@ -42,15 +42,15 @@ def coding_cause(
 
 def readings_text(selector: str, first: str, second: str, figures: Mapping[str, Any]) -> str:
     """The difference at K = 300 with each of the other readings, beside that of the study on the same samples."""
-    parts: dict[str, list[str]] = {}
+    parts: dict[tuple, list[str]] = {}
     for (name, corpora), accuracies in figures["readings"].items():
         pair = tables.compare_classifiers(accuracies, selector, first, second, 300)
         if pair.better is not None:
-            where = "on news20 alone" if corpora == ("news20",) else "on all four corpora"
-            parts.setdefault(where, []).append(f"{name} {pair.with_error(2)}")
+            where = f"on {pair.count} samples of {', '.join(accuracies['corpus'].unique())}"
+            parts.setdefault((where, corpora), []).append(f"{name} {pair.with_error(2)}")
     if not parts:
         return ""
-    listed = "; ".join(f"{where} {', '.join(own)}" for where, own in parts.items())
+    listed = "; ".join(f"{where} {', '.join(own)}" for (where, _), own in parts.items())
     return f"The difference on the first fold with other readings of the protocol: {listed}. "
 
 
@@ -66,7 +66,8 @@ def printed_equation_cause(selector: str, other: str, figures: Mapping[str, Any]
     )
     if with_intercept.better and gain.better:
         return f"paper: {text}"
-    return f"data: TechTC-300 is not available; {text}, so that the intercept does not decide"
+    end = "whether the intercept decides is not separated" if with_intercept.better else "the claim fails with it, too"
+    return f"data: TechTC-300 is not available; {text}; {end}"
 
 
 def control_cause(selector: str, control: str, figures: Mapping[str, Any]) -> str:
