@@ -50,13 +50,13 @@ def kdd_cause(figures: Mapping[str, Any]) -> str:
     """The errors at few features of kddcup99 by number, at other settings, and with larger leaves of the forest."""
     table, few = figures["table"], tables.counts_of("kddcup99", tables.FEW)
 
-    def mean_of(method: str) -> str:
-        return format_number(tables.compare_errors(table, "kddcup99", method, "RFFS", few).first, 4)
-
     trained = rows_of(table, "kddcup99", tables.KDD_PRINTED)["n_train"].max()
     at = {k: tables.compare_errors(table, "kddcup99", tables.KDD_PRINTED, "RFFS", [k]) for k in few}
     listed = ", ".join(f"{one.first:.4f} and {one.second:.4f} at {k}" for k, one in at.items())
-    others = "; ".join(f"{m} {mean_of(m)}" for m in [*tables.PRINTED_LEVELS][1:])
+    settings = {m: m for m in [*tables.PRINTED_LEVELS][1:]} | {"GBFS": "the rate and depth of the other data sets"}
+    means = {title: tables.compare_errors(table, "kddcup99", m, "RFFS", few).first for m, title in settings.items()}
+    known = "; ".join(f"{title} {mean:.4f}" for title, mean in means.items() if mean == mean)
+    others = f"Mean errors of GBFS over these numbers otherwise: {known}. " if known else ""
     larger = tables.compare_errors(table, "kddcup99", tables.KDD_PRINTED, tables.RFFS_BOUND, few)
     source, leaves = "data:", ""
     if larger.word != DASH:
@@ -71,9 +71,9 @@ def kdd_cause(figures: Mapping[str, Any]) -> str:
     return (
         f"{source} we have the 10 % file, {trained:,.0f} training rows of it (4,898,431 in the paper) and no official "
         f"test part. Errors of GBFS and RFFS by number of features: {listed} (between its settings a curve is linear, "
-        "and a method need not have a setting with each number). Mean errors of GBFS over these numbers otherwise: "
-        f"{others}; at the rate and depth of the other data sets {mean_of('GBFS')}. The paper bounds the leaves of "
-        f"its forests by a number that our copy lacks, ours are fully grown{leaves}. {iterations_text(table)}"
+        "and a method need not have a setting with each number). "
+        f"{others}The paper bounds the leaves of its forests by a number that our copy lacks, ours are fully "
+        f"grown{leaves}. {iterations_text(table)}"
         "Rows and leaves are not separated"
     )
 
