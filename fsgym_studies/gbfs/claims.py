@@ -62,7 +62,7 @@ def kdd_cause(figures: Mapping[str, Any]) -> str:
     if larger.word != DASH:
         leaves = (
             f"; leaves of up to {tables.KDD_LEAF_ROWS} rows, a number of ours that is large for our rows, give RFFS "
-            f"{larger.second:.4f} ({larger.word})"
+            f"{larger.second:.4f} where GBFS has {larger.first:.4f}"
         )
         if larger.better:
             source = (
