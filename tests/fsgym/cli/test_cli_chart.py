@@ -47,6 +47,7 @@ def test_figures_of_other_rows(case_model, capsys, tmp_path):
     assert "Of 60 cases, " in printed
     assert "its loss is" in printed
     assert "optimistic" in error
+    assert "evaluate" not in error  # of rows without empty cells it has the same figures
     code, _, error = call(capsys, "chart", case_model, tmp_path / "other.csv")
     assert code == 2
     why = f"'target' with the classes ({case_model} was saved in Python, and does not say which it is); for rows"
