@@ -27,7 +27,7 @@ from fsgym.data.repeated import DUPLICATES, duplicate_groups
 from fsgym.data.training_summary import Comparison
 from fsgym.datasets.folder import LoadedDataset
 from fsgym.datasets.loading import SPLIT_NAMES, is_path, load_whole, part_index
-from fsgym.text.messages import brief, explain_unknown, listing
+from fsgym.text.messages import brief, explain_unknown, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,10 +182,25 @@ class ModelData:
             return loaded.dataset.to_frame(), loaded
         others: dict[str, Any] = {"keep": tuple(name for name in (reading.row_groups, *keep) if name is not None)}
         others["as_numbers"] = [name for name in self.case_price.values() if name not in others["keep"]]
-        table = read_file_for(self.columns, data, reading, **others)
+        try:
+            table = read_file_for(self.columns, data, reading, **others)
+        except excel.NoSuchSheetError as error:
+            if self.given.sheet is not None:
+                raise
+            self._check_other_sheet(data, str(reading.sheet), error.filled)
+            table = read_file_for(self.columns, data, reading._replace(sheet=None), **others)
         if table.shape[1] == 1 and reading.separator and not self.given.separator:  # not separated as in training
             table = read_file_for(self.columns, data, self.given, **others)
         return table, None
+
+    def _check_other_sheet(self, data: str, sheet: str, filled: list[str]) -> None:
+        """Say which sheet is read where a workbook lacks the one of the training; ValueError unless there is one."""
+        lacks = f"{data} has no sheet {brief(sheet)}, from which the model was trained"
+        if len(filled) > 1:
+            option = option_text("sheet", filled[0])
+            raise ValueError(f"{lacks}, and several others, {listing(filled)}; name the one to read, as with {option}")
+        if filled:
+            say(f"{lacks}; its only sheet with content, {brief(filled[0])}, is read")
 
     def priced(self, dataset: Dataset, table: pd.DataFrame, data: str) -> Dataset:
         """Rows in the columns of the model, with their prices by case from the table where it has columns of them."""
