@@ -249,13 +249,17 @@ class ModelData:
             return table, [table], len(table)
         return rows_all_over(parts), parts, parts.n_rows
 
-    def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str) -> pd.DataFrame:
-        """The columns of the model, as its methods take them."""
-        chosen = select_columns(table, self.columns, data, cast(MissingColumns, missing_columns))
-        refuse_unmatched_levels(self.columns, chosen, data)
+    def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str, hint: str = "") -> pd.DataFrame:
+        """The columns of the model, as its methods take them; ``hint`` is said, too, where the table lacks some."""
         absent = [name for name in self.columns.names if name not in table.columns]
+        try:
+            chosen = select_columns(table, self.columns, data, cast(MissingColumns, missing_columns))
+        except ValueError as error:
+            raise ValueError(f"{error}{hint if absent else ''}") from None
+        refuse_unmatched_levels(self.columns, chosen, data)
         if absent:
-            warnings.warn(f"{listing(map(repr, absent))} of the model counts as unavailable in every row", stacklevel=2)
+            said = f"{listing(map(repr, absent))} of the model counts as unavailable in every row"
+            warnings.warn(f"{said}{hint}", stacklevel=2)
         if not hasattr(self.classifier, "feature_names_in_"):  # fitted by position
             return chosen.set_axis(range(chosen.shape[1]), axis=1)
         return chosen
