@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fsgym.chart import Chart
 
 MAX_CHART_BOXES = 1000  # of a chart: more than anybody reads
+NO_CHARTS = {"mixture": "mixture", "network": "network", "any_network": "network"}  # learners, in words
 CHART_SUFFIXES = (".svg", ".md", ".txt", ".json")
 
 
@@ -75,6 +76,12 @@ def chart(
         file.write(f"{text.rstrip()}\n")
     if output is not None:
         show(f"Written: {output}. {drawn.headline}")
+    learner = getattr(opened.classifier, "learner_", opened.classifier.policy_.acting.kind)
+    if learner in NO_CHARTS:
+        say(
+            f"the model is a {NO_CHARTS[learner]}, which a chart can only imitate; train with --agent lattice for a "
+            "policy that a chart shows better"
+        )
     if rows is not None and not opened.classifier.rules_.costs_by_case:
         _say_other_figures(opened.classifier, rows, drawn)
 
