@@ -56,6 +56,7 @@ class AskingAgent(AskingMixin):
     _chart_rows: ChartRows | None = None  # not in model files
     _calibration_rows: ChartRows | None = None  # of a model from a file, whose chart they make
     _chart: MeasuredChart | None = None
+    _always_known: tuple[int, ...] = ()  # the acquisitions that every case brings
 
     def labelled_dataset(self, X: Any, y: Any = None) -> Dataset:
         raise NotImplementedError
@@ -232,7 +233,7 @@ class AskingAgent(AskingMixin):
             raise ValueError(f"max_boxes must be a whole number above 0, got {brief(max_boxes)}")
         if X is None and y is not None:
             raise ValueError("X must be given where y is, got labels without rows")
-        structure, ways, calibration = self._found_chart()
+        structure, ways, calibration, known = self._found_chart()
         cases = said("chart_calibration" if calibration else "chart_training")
         if X is not None:
             labelled = y is not None or isinstance(X, Dataset)
@@ -244,7 +245,7 @@ class AskingAgent(AskingMixin):
                 said("chart_cases"),
             )
         labels = self.classes_.tolist() if self.bins_ is None else self.bins_.ranges()
-        terms = ChartTerms(self.rules_, self.columns_, labels)
+        terms = ChartTerms(self.rules_, self.columns_, labels, known)
         title = said("chart_title", model=type(self).__name__, lam=number_text(self.rules_.lam))
         if self.evidence_:
             title = said("chart_not_said", title=title, names=", ".join(self.evidence_))
@@ -273,6 +274,7 @@ class AskingAgent(AskingMixin):
         """Take the chart from a model file; one of ``DAMAGE_ERRORS`` if it is damaged."""
         if plain is not None:
             self._chart = chart_from_json(plain, self.rules_)
+            self._always_known = self._chart.known
 
     def _found_chart(self) -> MeasuredChart:
         """The chart from the file, or made now from rows of the training, or of the calibration."""
@@ -283,5 +285,6 @@ class AskingAgent(AskingMixin):
                     "this model has no chart: its file had none, or it was changed after it was loaded; calibrate it "
                     "on rows, or fit it again, and save it"
                 )
-            self._chart = measured_chart(self, *rows)._replace(calibration=rows is self._calibration_rows)
+            found = measured_chart(self, *rows)
+            self._chart = found._replace(calibration=rows is self._calibration_rows, known=self._always_known)
         return self._chart

@@ -35,7 +35,7 @@ class RolloutStates(NamedTuple):
     expected_cost: NDArray[np.float64]  # (n_states,), of that answer
     probabilities: NDArray[np.float64]  # (n_states, n_classes)
     inputs: NDArray[np.float64]  # (n_states, n_inputs), see ``StateEstimates``
-    # (n_states,), features acquired so far and what they cost, in the unit of ``costs``
+    # (n_states,), features acquired so far, those of one column as one, and what they cost, in the unit of ``costs``
     n_features: NDArray[np.float64]
     cost: NDArray[np.float64]
     size: NDArray[np.int64]  # (n_states,), the number of acquisitions of which something is known
@@ -142,7 +142,7 @@ def _roll_out_with(
                 error_cost[here, answer],
                 estimates.probabilities,
                 estimates.inputs,
-                acquired.sum(axis=1).astype(np.float64),
+                dataset.columns.of_features(acquired).sum(axis=1).astype(np.float64),
                 episodes.state.spent[active],
                 known_sizes(acquired, rules),
             )

@@ -194,7 +194,7 @@ def held_out_states(
         legal = rules.legal_and_prices(taken, spent[:, k])[0]
         legal[:, : rules.n_acquisitions] &= available
         found = policy.outlook(acquired, data.X, legal)
-        need[:, k], n_features[:, k] = found.need, acquired.sum(axis=1)
+        need[:, k], n_features[:, k] = found.need, data.columns.of_features(acquired).sum(axis=1)
         answers = cheapest_answers(found.probabilities, rules.answer_costs)
         error_cost[:, k] = rules.answer_costs[answers, data.y]
     lengths = (order >= 0).sum(axis=1)

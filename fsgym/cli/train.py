@@ -157,7 +157,7 @@ def train(
     if priced:
         show(f"Each row has its own prices: {in_words(priced)}.")
     if hasattr(model, "report_"):
-        show(f"Chosen among several learners: {model.learner_}. {model.report_}")
+        show(f"Of several learners, {model.report_}")
     print_rules(model, "target_cost" if target_cost is not None else "target_features")
     print_evaluations(results, references)
     _print_held_out(results, split)

@@ -15,7 +15,7 @@ from fsgym.comparison.noise import MIN_PAIRS, least_found
 from fsgym.comparison.ranking import REFERENCE_TITLES, DatasetsResult, RankedMethod, Ranking, rank_methods
 from fsgym.comparison.summary import lambdas_of, mean_text
 from fsgym.evaluation.result import sentence_case
-from fsgym.methods import CONSTANT
+from fsgym.methods import CONSTANT, REFERENCES
 from fsgym.metrics import ALL_LABELS
 from fsgym.text.messages import listing, option_text
 
@@ -42,7 +42,7 @@ def answer_in_words(ranking: Ranking | None) -> list[str]:
     if best.reference or not best.acquires:
         answer = [_reference_sentence(ranking, best), *_runner_up(ranking, best)]
     else:
-        answer = [_best_sentence(ranking, best), *_first_acquisition(best), *_noise(ranking)]
+        answer = [_best_sentence(ranking, best), *_savings(ranking, best), *_first_acquisition(best), *_noise(ranking)]
     return [*answer, *_prices_of_promises(ranking), *_flagged(ranking, best), *_failed(ranking)]
 
 
@@ -269,6 +269,19 @@ def _needs(ranking: Ranking, standing: RankedMethod, full: bool = False) -> str:
         more = f"balanced accuracy {100 * figures['balanced_accuracy']:.1f} %"
         text += f" ({more}{'' if math.isnan(auc) else f', AUC {auc:.2f}'})"
     return text
+
+
+def _savings(ranking: Ranking, best: RankedMethod) -> list[str]:
+    """What the best method saves against both reference points, where prices and errors are in one unit."""
+    if not (ranking.has_error_costs and ranking.has_prices and ranking.lam == 1):
+        return []
+    own, saved = best.figures["loss"], []
+    for what, name in zip(("acquiring nothing", "acquiring everything"), REFERENCES, strict=True):
+        standing = ranking.standing_of(name)
+        other = math.nan if standing is None else standing.figures["loss"]
+        if other > max(own, 0):
+            saved.append(f"{cost_text(ranking, other - own)} per case ({100 * (1 - own / other):.0f} %) against {what}")
+    return [f"{best.title} saves {' and '.join(saved)}."] if saved else []
 
 
 def _first_acquisition(best: RankedMethod) -> list[str]:

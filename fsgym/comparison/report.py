@@ -309,7 +309,8 @@ def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | N
         return []
     # Matplotlib warns of characters that its font lacks, and draws boxes.
     with matplotlib.rc_context(figures.STYLE), warnings.catch_warnings(action="ignore"):
-        pictures = _tradeoff_pictures(comparison, summary, ranking) + _usage_pictures(comparison, ranking)
+        pictures = _cost_pictures(comparison, ranking) + _tradeoff_pictures(comparison, summary, ranking)
+        pictures += _usage_pictures(comparison, ranking)
         certainty = plot_reliability(comparison, ranking)
         if certainty is not None:
             pictures.append(Picture("reliability", RELIABILITY_HEADING, RELIABILITY_CAPTION, *drawn(certainty)))
@@ -320,6 +321,19 @@ def _error_bar_caption(comparison: Comparison) -> str:
     n = len(comparison.protocol.splits)
     several = f"Means over {n} splits; bars: ± one standard deviation."
     return several if n > 1 else "One split, so there are no error bars."
+
+
+def _cost_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
+    """What a case costs in all, where prices and errors are in one unit."""
+    bars = figures.costs(ranking, titles_with_flags(ranking))
+    if bars is None:
+        return []
+    n = len(comparison.protocol.splits)
+    means = f"Means over {n} splits" if n > 1 else "One split"
+    caption = (
+        f"Shorter is better. {means}, each method at its settings in the table; prices and errors are in one unit."
+    )
+    return [Picture("costs", "Cost per case", caption, *drawn(draw(bars)))]
 
 
 def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:

@@ -98,13 +98,34 @@ class Case:
 
     def legal_and_prices(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """The legal actions, bool (n_actions,), and the prices of the acquisitions, float64 (J,)."""
-        some, rest = self.rules.acquisitions_of([self.acquired, self.open])
-        rest &= ~self.paid
-        taken = self.paid | (some & ~rest)
-        paid = np.array([self.spent]), np.array([self.n_paid], np.int64)
-        legal, prices = self.rules.legal_and_prices(taken[None], *paid)
-        legal[0, : len(rest)] &= rest
+        spent, n_paid = np.array([self.spent]), np.array([self.n_paid], np.int64)
+        legal, prices = legal_in_cases(
+            self.rules, self.acquired[None], self.unavailable[None], self.paid[None], spent, n_paid
+        )
         return legal[0], prices[0]
+
+
+def legal_in_cases(
+    rules: Rules,
+    acquired: NDArray[np.bool_],
+    unavailable: NDArray[np.bool_],
+    paid: NDArray[np.bool_],
+    spent: NDArray[np.float64],
+    n_paid: NDArray[np.int64],
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """The legal actions of n cases, bool (n, n_actions), and the prices of the acquisitions, float64 (n, J).
+
+    Parameters
+    ----------
+    acquired : bool (n, F), the features whose values are known
+    unavailable : bool (n, F), the features that cannot be obtained
+    paid : bool (n, J), the acquisitions that were made
+    spent, n_paid : float64 and int64 (n,), what was paid, and for how many acquisitions
+    """
+    some, rest = rules.acquisitions_of(acquired), rules.acquisitions_of(~acquired & ~unavailable) & ~paid
+    legal, prices = rules.legal_and_prices(paid | (some & ~rest), spent, n_paid)
+    legal[:, : rules.n_acquisitions] &= rest
+    return legal, prices
 
 
 def start_case(

@@ -350,7 +350,7 @@ def test_training_without_a_name_says_that_the_learner_is_chosen(capsys, tmp_pat
     code, printed, _ = call(capsys, "train", tmp_path / "t.csv", "-o", tmp_path / "m.safetensors")
     assert code == 0
     learner = load_classifier(tmp_path / "m.safetensors").learner_
-    assert f"Chosen among several learners: {learner}. " in printed
+    assert f"Of several learners, {learner} is taken: its loss is " in printed
 
 
 def test_figures_say_how_many_rows_are_behind_them(capsys, tmp_path):
