@@ -340,7 +340,7 @@ class Rules:
         plain = {"n_features": self.n_features, "n_classes": self.n_classes}
         if self.refer_cost is None:
             del given["refer_label"]
-        # where a later option has its default, 0.2.0 reads the rules, and sessions and results that have them stay known
+        # a later option that has its default is left out: 0.2.0 reads such rules, and digests and results stay known
         scalars = [o for o in OPTIONS if o.form in SCALARS and o.name in given]
         plain |= {o.name: given[o.name] for o in scalars if o.name in FIRST_SCALARS or given[o.name] != o.default}
         plain |= {"names": list(self.names)} | ({} if self.classes is None else {"classes": list(self.classes)})
