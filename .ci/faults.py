@@ -64,7 +64,7 @@ FAULTS = (
     Fault(
         "spent: true counts as 1",
         "requests",
-        "fsgym/session/next_step.py",
+        "fsgym/session/case.py",
         'case.spent = check_number(spent, "spent", 0.0)',
         'case.spent = check_number(float(spent), "spent", 0.0)',
         "spent: true",
@@ -122,7 +122,7 @@ FAULTS = (
         "methods of the user are not resumed: read from bytecode they have other pickles",
         "own methods",
         "fsgym/methods/factories.py",
-        'exec(compile(path.read_bytes(), str(spec.origin), "exec"), vars(module))',
+        'exec(compile(source, str(spec.origin), "exec"), vars(module))',
         "spec.loader.exec_module(module)",
         "trained again",
         0.5,

@@ -6,7 +6,7 @@ import json
 import os
 from copy import copy
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from agents import model_file
 from agents.arrangement import Arrangement
+from agents.certain import CertainPolicy
 from agents.policy import Policy
 from agents.policy_export import export_policy
 from fsgym.chart import Chart
 from fsgym.chart.asked import follow_policy
-from fsgym.chart.stored import ChartRows, MeasuredChart, chart_as_json, chart_from_json, measured_chart, some_rows
+from fsgym.chart.stored import MeasuredChart, chart_as_json, chart_from_json, measured_chart
 from fsgym.chart.views import ChartTerms
 from fsgym.chart.ways import ways_of
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
+from fsgym.evaluation.promise import Promise
 from fsgym.rules import Rules, State
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.mixin import AskingMixin
@@ -33,6 +35,15 @@ from fsgym.text.messages import brief
 from fsgym.text.speech import check_speech, number_text, said, speaking
 
 MAX_BOXES = 30  # of a chart, by default: what fits on a page
+MAX_CHART_ROWS = 4000  # of the training rows, from which a chart is made
+MAX_CELLS = 4_000_000  # likewise
+
+
+class ChartRows(NamedTuple):
+    """Some rows of the training: features float32 (n, n_features) in the order of the user, class codes int64 (n,)."""
+
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
 
 
 class AskingAgent(AskingMixin):
@@ -45,6 +56,7 @@ class AskingAgent(AskingMixin):
     _chart_rows: ChartRows | None = None  # not in model files
     _calibration_rows: ChartRows | None = None  # of a model from a file, whose chart they make
     _chart: MeasuredChart | None = None
+    _always_known: tuple[int, ...] = ()  # the acquisitions that every case brings
 
     def labelled_dataset(self, X: Any, y: Any = None) -> Dataset:
         raise NotImplementedError
@@ -106,7 +118,9 @@ class AskingAgent(AskingMixin):
             policy = json.loads(self.policy_json())
             title = title or data_title(self) or Path(path).stem
             svg, caveat = self._drawn_chart()
-            page = page_html(policy, title, svg, reliability=reliability_text(self), caveat=caveat)
+            asked, is_promised = self.without_evidence(), not self.evidence_  # the page is told of no missing values
+            reliable = reliability_text(asked, is_promised=is_promised), reliability_text(asked, in_case=True)
+            page = page_html(policy, title, svg, reliability=reliable, caveat=caveat)
         write_whole(path, page)
 
     def _drawn_chart(self) -> tuple[str, str]:
@@ -144,6 +158,13 @@ class AskingAgent(AskingMixin):
         if not len(telling):
             return ()
         return tuple(self.columns_[k].name for k in self.columns_.column_of[self.arrangement_.features[telling]])
+
+    @property
+    def promise_(self) -> Promise | None:
+        """What ``calibrate`` promised, in words when printed; None for a model that is not calibrated."""
+        self._check_fitted()
+        policy = self.policy_
+        return policy.promise if isinstance(policy, CertainPolicy) else None
 
     def without_evidence(self) -> Self:
         """This model as it is for cases of which it is not said what is missing; itself if it has no ``evidence_``."""
@@ -212,7 +233,7 @@ class AskingAgent(AskingMixin):
             raise ValueError(f"max_boxes must be a whole number above 0, got {brief(max_boxes)}")
         if X is None and y is not None:
             raise ValueError("X must be given where y is, got labels without rows")
-        structure, ways, calibration = self._found_chart()
+        structure, ways, calibration, known = self._found_chart()
         cases = said("chart_calibration" if calibration else "chart_training")
         if X is not None:
             labelled = y is not None or isinstance(X, Dataset)
@@ -224,7 +245,7 @@ class AskingAgent(AskingMixin):
                 said("chart_cases"),
             )
         labels = self.classes_.tolist() if self.bins_ is None else self.bins_.ranges()
-        terms = ChartTerms(self.rules_, self.columns_, labels)
+        terms = ChartTerms(self.rules_, self.columns_, labels, known)
         title = said("chart_title", model=type(self).__name__, lam=number_text(self.rules_.lam))
         if self.evidence_:
             title = said("chart_not_said", title=title, names=", ".join(self.evidence_))
@@ -237,9 +258,12 @@ class AskingAgent(AskingMixin):
         self._chart_rows = self._rows_of_chart(dataset.X, dataset.y)
 
     def _rows_of_chart(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> ChartRows:
-        """Some rows in the order of the user, of rows in the order of the policy."""
-        rows = some_rows(X, y)
-        return rows._replace(X=rows.X[:, np.argsort(self.arrangement_.features)])
+        """A random sample in the order of the user, always the same, of rows in the order of the policy."""
+        most = min(MAX_CHART_ROWS, max(MAX_CELLS // X.shape[1], 1))
+        if len(X) > most:
+            chosen = np.sort(np.random.default_rng(0).choice(len(X), most, replace=False, shuffle=False))
+            X, y = X[chosen], y[chosen]
+        return ChartRows(X[:, np.argsort(self.arrangement_.features)], y)
 
     def _chart_json(self) -> dict[str, Any] | None:
         """The chart for a model file; None for a model from a file without one."""
@@ -250,6 +274,7 @@ class AskingAgent(AskingMixin):
         """Take the chart from a model file; one of ``DAMAGE_ERRORS`` if it is damaged."""
         if plain is not None:
             self._chart = chart_from_json(plain, self.rules_)
+            self._always_known = self._chart.known
 
     def _found_chart(self) -> MeasuredChart:
         """The chart from the file, or made now from rows of the training, or of the calibration."""
@@ -260,5 +285,6 @@ class AskingAgent(AskingMixin):
                     "this model has no chart: its file had none, or it was changed after it was loaded; calibrate it "
                     "on rows, or fit it again, and save it"
                 )
-            self._chart = measured_chart(self, rows)._replace(calibration=rows is self._calibration_rows)
+            found = measured_chart(self, *rows)
+            self._chart = found._replace(calibration=rows is self._calibration_rows, known=self._always_known)
         return self._chart

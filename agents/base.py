@@ -25,7 +25,7 @@ from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy, check_rows
 from fsgym.data.blocks import Blocks
 from fsgym.data.case_costs import are_mean_prices, check_case_prices, price_ranges, prices_of_case
-from fsgym.data.checks import check_groups, default_names, refuse_missing_labels
+from fsgym.data.checks import check_groups, default_names, is_frame, refuse_missing_labels
 from fsgym.data.columns import MISSING_COLUMNS, Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.targets import Bins, mean_loss
@@ -43,7 +43,7 @@ from fsgym.evaluation.calibrate import (
 from fsgym.evaluation.promise import Promise, digest_of_rows
 from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
-from fsgym.rules.labels import describe_error_costs, is_frame
+from fsgym.rules.checks import describe_error_costs
 from fsgym.rules.options import OPTIONS, set_rule_options
 from fsgym.session.held_out import HeldOut
 from fsgym.support.checks import check_choice
@@ -233,7 +233,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     _training_summary: TrainingSummary | None = None  # made when it is asked for
     price_ranges_: NDArray[np.float64] | None = None
     training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
-    held_out_: HeldOut | None = None  # how it did on rows that it was not trained on, by the command ``train``
+    held_out_: HeldOut | None = None  # how it did on rows that it was not trained on, by ``train`` or ``calibrate``
+    _held_out_before: HeldOut | None = None  # that before ``calibrate``; not in model files
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -621,13 +622,6 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         acquired = self._act(X, missing_columns)[1].acquired
         return self.columns_.of_features(acquired)
 
-    @property
-    def promise_(self) -> Promise | None:
-        """What ``calibrate`` promised, in words when printed; None for a model that is not calibrated."""
-        self._check_fitted()
-        policy = self.policy_
-        return policy.promise if isinstance(policy, CertainPolicy) else None
-
     def calibrate(
         self,
         X: Any = None,
@@ -739,7 +733,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             policy.rules.answer_costs,
         )
         if not has_rows(wanted, X, y, by, groups):
-            seen = self._calibration_rows
+            seen, counted_answers = self._calibration_rows, None
             promise = without_rows(wanted, policy.rules, model_file.digest(policy, self._labels()))
         else:
             features, rows = self._rows_to_calibrate(X, y, by, groups)
@@ -747,7 +741,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             counts = self.__dict__.setdefault("_calibrations", {})
             counted = digest_of_rows(features, rows.y)
             counts[counted] = counts.get(counted, 0) + 1
-            promise = make_promise(
+            promise, answers = make_promise(
                 record_paths(policy, features),
                 features,
                 rows,
@@ -757,8 +751,13 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
                 policy=model_file.digest(policy, self._labels()),
             )
             seen = self._rows_of_chart(features, rows.y) if self._chart_rows is None else None
+            counted_answers = np.zeros((policy.rules.n_classes, len(policy.rules.answer_costs)), np.int64)
+            np.add.at(counted_answers, (rows.y, answers), 1)
+        self._held_out_before = self.without_promise().held_out_
         self.policy_, self._chart = CertainPolicy(policy, promise, policy.rules), None
         self._calibration_rows = seen
+        if counted_answers is not None:
+            self.held_out_ = HeldOut.of(counted_answers, np.nan, self.policy_digest())
         return self
 
     def without_promise(self) -> Self:
@@ -767,7 +766,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             return self
         model = copy(self)
         policy: Any = self.policy_
-        model.policy_, model._chart = policy.policy, None
+        model.policy_, model._chart, model.held_out_ = policy.policy, None, self._held_out_before
         model.__dict__["_calibrations"] = dict(self.__dict__.get("_calibrations", {}))  # its own count
         return model
 

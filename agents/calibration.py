@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 from agents.policy import AdviseRows, DelegatingPolicy, Policy
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules, State
-from fsgym.rules.labels import cheapest_answers
+from fsgym.rules.rules import cheapest_answers
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk
 from fsgym.text.messages import explain_unknown

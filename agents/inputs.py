@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from fsgym.data.checks import as_pandas, default_names, is_missing_label, refuse_missing_labels
 from fsgym.data.dataset import Dataset
 from fsgym.data.weights import check_row_weights
-from fsgym.rules.labels import cheapest_answers
+from fsgym.rules.rules import cheapest_answers
 from fsgym.support.checks import check_number
 from fsgym.text.messages import brief, listing
 

@@ -15,7 +15,6 @@ from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import Trajectories
 from fsgym.evaluation.evaluate import play
 from fsgym.rules import Rules, State
-from fsgym.rules.states import legal_and_prices
 from fsgym.session.step import Advice
 from fsgym.session.walk import ActingWalk, Walk
 from fsgym.support.arrays import read_only
@@ -361,7 +360,7 @@ def legal_from(acquired: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
     The mask shows neither which values are missing nor, if prices depend on the order, what was spent: no value counts
     as missing, and the acquisitions count as made in the greedily cheapest order.
     """
-    return legal_and_prices(rules, rules.acquisitions_of(acquired))[0]
+    return rules.legal_and_prices(rules.acquisitions_of(acquired))[0]
 
 
 def complete_advice(

@@ -15,6 +15,7 @@ from fsgym.data.columns import Columns
 from fsgym.data.written import Writing
 from fsgym.evaluation.promise import Promise
 from fsgym.rules import Rules
+from fsgym.rules.options import OPTIONS
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.text.speech import said
 
@@ -26,6 +27,11 @@ NEWER_FORMAT = (
     "fsgym-policy-3"  # with a rule, temperatures, referral, prices by case or what comes first, not to be ignored
 )
 WHOLE_NUMBERS = ("uint8", "int16", "int32")
+# what the interpreters know of ``Rules``; a rule that they do not know would be ignored by an exported page
+EXPORTED_OPTIONS = {
+    *("lam", "groups", "costs", "unrelated_costs", "related", "relation", "empty_is_related", "error_costs"),
+    *("refer_cost", "refer_label", "budget", "budget_cost", "prerequisites", "missing"),
+}
 EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
 
 
@@ -37,7 +43,8 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If no interpreter knows this kind of policy, or an acquisition reveals a part of a column only.
+        If no interpreter knows this kind of policy or one of its rules, or an acquisition reveals a part of a column
+        only.
     TypeError
         For class labels other than numbers and text.
     """
@@ -46,6 +53,9 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     if isinstance(acting, CertainPolicy):
         rule, acting = {"rule": _rule_as_json(acting.promise, is_promised=not len(policy.telling))}, acting.policy
     arrangement, rules = labels.arrangement, acting.rules
+    given = rules.options()
+    if unknown := [o.name for o in OPTIONS if o.name not in EXPORTED_OPTIONS and given.get(o.name) != o.default]:
+        raise ValueError(f"a policy with the rule {unknown[0]} cannot be exported: no interpreter knows this rule")
     Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
     policies = _policies_as_json(acting)
     is_newer = rule or acting.is_tempered or rules.refer_cost is not None or rules.costs_by_case

@@ -344,7 +344,10 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
             if isinstance(X, Blocks):
                 model._take_blocks(X)
         arrangement = models[0].arrangement_
-        known = np.isin(arrangement.acquisitions, self._known(given, rules_of_models[0]))
+        named = self._known(given, rules_of_models[0])
+        for model in models:
+            model._always_known = named
+        known = np.isin(arrangement.acquisitions, named)
         check_n_jobs(self.n_jobs)
         check_random_state(self.random_state)
         weighted_rows, weight = training_rows(arrangement.dataset(given), self.class_weight, sample_weight)

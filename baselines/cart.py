@@ -26,7 +26,27 @@ SCALED_EXPONENT = 60  # scaled columns stay below 2^60 in training: gaps of 1e-2
 SMOOTHING = 5.0  # rows with the class shares of all rows that are added to each leaf; by experiment on six data sets
 
 
-class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEstimator):
+class TreePathsMixin:
+    """The columns that each row uses in ``estimator_``, a tree of scikit-learn on columns scaled by ``scaling_``."""
+
+    estimator_: Any
+    scaling_: Scaling
+
+    def _validate_table(self, X: ArrayLike) -> NDArray[np.float32]:
+        check_is_fitted(self, "estimator_")
+        return for_trees(self.scaling_, validate_data(self, X, reset=False, dtype=np.float64))
+
+    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which columns are on each row's path, bool (n_samples, n_features)."""
+        table, tree = self._validate_table(X), self.estimator_
+        rows, nodes = tree.decision_path(table).nonzero()
+        split = tree.tree_.feature[nodes]
+        used = np.zeros(table.shape, dtype=bool)
+        used[rows[split >= 0], split[split >= 0]] = True
+        return used
+
+
+class CARTClassifier(TreePathsMixin, TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEstimator):
     """A pruned tree with Gini impurity; a row uses the distinct features on its path from the root to its leaf.
 
     Parameters
@@ -138,10 +158,6 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
     def _check_error_costs(self, classes: NDArray) -> NDArray[np.float64] | None:
         return None if self.error_costs is None else check_error_costs(self.error_costs, classes.tolist())
 
-    def _validate_table(self, X: ArrayLike) -> NDArray[np.float32]:
-        check_is_fitted(self, "estimator_")
-        return for_trees(self.scaling_, validate_data(self, X, reset=False, dtype=np.float64))
-
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the class probabilities in each row's leaf, (n_samples, n_classes).
 
@@ -162,10 +178,6 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
             return self.classes_[self.estimator_.predict(table)]
         shares = self.leaf_shares_[self.estimator_.apply(table)]
         return self.classes_[(shares @ self.error_costs_.T).argmin(axis=1)]
-
-    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns are on each row's path, bool (n_samples, n_features)."""
-        return features_on_paths(self.estimator_, self._validate_table(X))
 
     def _make_asked_rules(self, names: tuple[str, ...]) -> Rules:
         labels = self.classes_.tolist()
@@ -236,15 +248,6 @@ def for_trees(scaling: Scaling, X: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return the scaled table (n_samples, n_features) without infinite values."""
     with np.errstate(over="ignore"):
         return ((X - scaling.offset) * scaling.scale).clip(-MAX_TREE_VALUE, MAX_TREE_VALUE).astype(np.float32)
-
-
-def features_on_paths(tree: Any, table: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Which columns are on the path of each row in a tree of scikit-learn, bool (n_samples, n_features)."""
-    rows, nodes = tree.decision_path(table).nonzero()
-    split = tree.tree_.feature[nodes]
-    used = np.zeros(table.shape, dtype=bool)
-    used[rows[split >= 0], split[split >= 0]] = True
-    return used
 
 
 def pruning_settings(ccp_alphas: NDArray[np.float64], n_settings: int) -> list[dict[str, float]]:

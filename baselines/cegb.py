@@ -16,6 +16,7 @@ from baselines.base import acquisition_names
 from baselines.linear import class_codes, probabilities, validate_data
 from baselines.tree_steps import AskedTrees, TreeAskingMixin
 from fsgym.rules import Rules
+from fsgym.rules.rules import cheapest_answers
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, checks_parameters
 from fsgym.support.extras import require
 from fsgym.support.threads import n_threads
@@ -80,11 +81,12 @@ def growing_options(model: Any) -> dict[str, Any]:
 
 
 def summed_losses(
-    init: ArrayLike, trees: Forest, X: NDArray, rules: Rules, errors: Callable[[NDArray], NDArray]
-) -> list[float]:
-    """The summed loss of rows ``X`` after 0, 1, ... iterations of as many trees as ``init`` has scores.
+    init: ArrayLike, trees: Forest, X: NDArray, rules: Rules, errors: Callable[[NDArray], NDArray], n_iter: int
+) -> NDArray[np.float64]:
+    """The summed loss of rows ``X`` after 0, 1, ... iterations of as many trees as ``init`` has scores, (n_iter + 1,).
 
-    ``errors`` gives the errors (n_samples,) of scores (n_samples, n_scores), to which the prices are added.
+    ``errors`` gives the errors (n_samples,) of scores (n_samples, n_scores), to which the prices are added. If training
+    stopped early, the last loss is repeated.
     """
     scores, used, losses = np.tile(np.asarray(init, np.float64), (len(X), 1)), np.zeros(X.shape, dtype=bool), []
     n_scores = scores.shape[1]
@@ -94,7 +96,7 @@ def summed_losses(
         if first < trees.n_trees:
             trees.add_to(scores, X, first, first + n_scores)
             trees.mark(used, X, first, first + n_scores)
-    return losses
+    return np.array(losses + losses[-1:] * (n_iter + 1 - len(losses)))
 
 
 def _tree_from_dump(root: dict[str, Any], scale: NDArray[np.float64]) -> Tree:
@@ -118,7 +120,33 @@ def _tree_from_dump(root: dict[str, Any], scale: NDArray[np.float64]) -> Tree:
 MAX_PENALTY = 1e30  # in units of LightGBM's gain, which no split reaches
 
 
-class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
+class CostEfficientMixin:
+    """Parameters, and the columns that each row uses, of boosted trees with feature costs."""
+
+    trees_: Forest
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "costs": [None, "array-like", Interval(Real, 0, None, closed="left"), HasMethods("keys")],
+        "groups": [None, "array-like", list],
+        "n_estimators": [Interval(Integral, 0, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_depth": [Interval(Integral, 1, 12, closed="both")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "cv": [None, Interval(Integral, 2, None, closed="left")],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+    }
+
+    def _validate_table(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self, "trees_")
+        return validate_data(self, X, reset=False, dtype=np.float64)
+
+    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which columns are on each row's paths, bool (n_samples, n_features)."""
+        return self.trees_.used(self._validate_table(X))
+
+
+class CEGBClassifier(CostEfficientMixin, TreeAskingMixin, ClassifierMixin, BaseEstimator):
     """Boosted trees that subtract feature costs from the gain of a split; a row uses the features on its paths.
 
     LightGBM subtracts a penalty from the gain of a split. With ``penalty="lazy"``, it is the price of the value for
@@ -197,19 +225,10 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "lam": [Interval(Real, 0, None, closed="left")],
+        **CostEfficientMixin._parameter_constraints,
         "penalty": [StrOptions({"lazy", "coupled"})],
-        "costs": [None, "array-like", Interval(Real, 0, None, closed="left"), HasMethods("keys")],
         "error_costs": [None, "array-like", HasMethods("keys")],
-        "groups": [None, "array-like", list],
-        "n_estimators": [Interval(Integral, 0, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_depth": [Interval(Integral, 1, 12, closed="both")],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "max_bin": [Interval(Integral, 2, 65535, closed="both")],
-        "cv": [None, Interval(Integral, 2, None, closed="left")],
-        "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -291,16 +310,12 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
         return int(losses.argmin())
 
     def _losses(self, init: NDArray, trees: Forest, X: NDArray, codes: NDArray) -> NDArray[np.float64]:
-        """Return the summed loss after 0, 1, ... iterations, (n_estimators + 1,).
-
-        If training stopped early, the last loss is repeated.
-        """
+        """Return the summed loss after 0, 1, ... iterations, (n_estimators + 1,)."""
 
         def costs(scores: NDArray) -> NDArray:
-            return self.rules_.error_costs[self._cheapest_classes(probabilities(scores)), codes]
+            return self.rules_.error_costs[cheapest_answers(probabilities(scores), self.rules_.error_costs), codes]
 
-        losses = summed_losses(init, trees, X, self.rules_, costs)
-        return np.array(losses + losses[-1:] * (self.n_estimators + 1 - len(losses)))
+        return summed_losses(init, trees, X, self.rules_, costs, self.n_estimators)
 
     def _train(self, X: NDArray, codes: NDArray, n_iter: int) -> tuple[NDArray, NDArray, Forest]:
         """Return the initial scores, LightGBM's penalties and its trees."""
@@ -342,10 +357,6 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
                 penalties[list(group)] = 0.0
         booster.reset_parameter({"cegb_penalty_feature_coupled": penalties.tolist()})
 
-    def _validate_table(self, X: ArrayLike) -> NDArray[np.float64]:
-        check_is_fitted(self, "trees_")
-        return validate_data(self, X, reset=False, dtype=np.float64)
-
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the class probabilities, (n_samples, n_classes)."""
         table = self._validate_table(X)
@@ -353,18 +364,9 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
         self.trees_.add_to(scores, table)
         return probabilities(scores)
 
-    def _cheapest_classes(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the class index of the smallest expected cost for each row."""
-        return (shares @ self.rules_.error_costs.T).argmin(axis=1)
-
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict the class of the smallest expected cost, (n_samples,); ties go to the first class."""
-        shares = self.predict_proba(X)
-        return self.classes_[self._cheapest_classes(shares)]
-
-    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns are on each row's paths, bool (n_samples, n_features)."""
-        return self.trees_.used(self._validate_table(X))
+        return self.classes_[cheapest_answers(self.predict_proba(X), self.rules_.error_costs)]
 
     def _make_asked_rules(self, names: tuple[str, ...]) -> Rules:
         return self.rules_

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.fixes import parse_version
 
 from baselines.liblinear import LiblinearMixin
-from baselines.linear import signed_targets, standard_scaling, widening_factors
+from baselines.linear import signed_targets, widening_factors
 from fsgym.sklearn_private import checks_parameters
 
 
@@ -66,7 +66,7 @@ class L1LogisticClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     (4, True)
     """
 
-    _fit_scaling = staticmethod(standard_scaling)
+    scaling = "standard"
 
     def __init__(
         self,

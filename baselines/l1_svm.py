@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,14 +11,13 @@ from sklearn.svm import LinearSVC
 
 from baselines.liblinear import LiblinearMixin
 from baselines.linear import signed_targets
-from fsgym.sklearn_private import checks_parameters
+from fsgym.sklearn_private import StrOptions, checks_parameters
 
 
 class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     """L1-penalised linear SVM with squared hinge loss; one-vs-rest for more than two classes.
 
-    Features are scaled to [-1, 1] over the training rows. A feature with a nonzero coefficient in any of the
-    classifiers counts as used, for every row.
+    A feature with a nonzero coefficient in any of the classifiers counts as used, for every row.
 
     Parameters
     ----------
@@ -31,6 +30,9 @@ class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     fit_intercept : bool, default=True
         Whether there is an intercept; LIBLINEAR's command line has none by default. A model without features still
         predicts the largest class.
+    scaling : {"range", "standard", None}, default="range"
+        How features are scaled over the training rows: to [-1, 1], to mean 0 and deviation 1, or not at all.
+        LIBLINEAR scales nothing.
     tol : float, default=1e-4
         LIBLINEAR's stopping tolerance, relative to the initial violation of the optimality conditions.
     max_iter : int, default=200_000
@@ -68,6 +70,7 @@ class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LiblinearMixin._parameter_constraints,
         "fit_intercept": ["boolean"],
+        "scaling": [StrOptions({"range", "standard"}), None],
     }
 
     def __init__(
@@ -76,6 +79,7 @@ class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
         *,
         intercept_scaling: float = 10.0,
         fit_intercept: bool = True,
+        scaling: Literal["range", "standard"] | None = "range",
         tol: float = 1e-4,
         max_iter: int = 200_000,
         random_state: int | np.random.RandomState | None = None,
@@ -83,6 +87,7 @@ class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
         self.C = C
         self.intercept_scaling = intercept_scaling
         self.fit_intercept = fit_intercept
+        self.scaling = scaling
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state

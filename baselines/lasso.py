@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,15 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path, lasso_path
 
 from baselines.linear import SparseLinearMixin, counts_up_to, scaled_table, signed_targets
-from fsgym.sklearn_private import Interval, checks_parameters
+from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 
 
 class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     """Least squares on targets of +1 and -1 with an L1 penalty, along its path; one-vs-rest for more classes.
 
     The penalty decreases from alpha_max, the smallest one at which no classifier uses a feature, until the end given by
-    ``alpha`` or ``max_features``, whichever comes first. All classifiers share one penalty. Features are scaled to
-    [-1, 1] over the training rows.
+    ``alpha`` or ``max_features``, whichever comes first. All classifiers share one penalty.
 
     Parameters
     ----------
@@ -34,6 +33,9 @@ class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     fit_intercept : bool, default=True
         Whether there is an intercept, which is not penalised. A model without features predicts the largest class in
         both cases.
+    scaling : {"range", "standard", None}, default="range"
+        How features are scaled over the training rows: to [-1, 1], to mean 0 and deviation 1, or not at all.
+        LARS (Efron et al., 2004) is defined for deviation 1.
 
     Attributes
     ----------
@@ -74,12 +76,21 @@ class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
         "alpha": [Interval(Real, 0, 1, closed="both")],
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
         "fit_intercept": ["boolean"],
+        "scaling": [StrOptions({"range", "standard"}), None],
     }
 
-    def __init__(self, alpha: float = 0.01, *, max_features: int | None = None, fit_intercept: bool = True) -> None:
+    def __init__(
+        self,
+        alpha: float = 0.01,
+        *,
+        max_features: int | None = None,
+        fit_intercept: bool = True,
+        scaling: Literal["range", "standard"] | None = "range",
+    ) -> None:
         self.alpha = alpha
         self.max_features = max_features
         self.fit_intercept = fit_intercept
+        self.scaling = scaling
 
     @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> LassoPathClassifier:

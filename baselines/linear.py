@@ -109,6 +109,20 @@ def standard_scaling(X: NDArray) -> Scaling:
     return Scaling(whole.offset + shift, scale)
 
 
+def no_scaling(X: NDArray) -> Scaling:
+    """Return the map that leaves each feature as it is, and maps constant features to 0."""
+    varies = np.ptp(X, axis=0) > 0
+    return Scaling(np.zeros(X.shape[1]), varies.astype(np.float64))
+
+
+# By which a linear method may scale features over the training rows:
+SCALINGS: dict[str | None, Callable[[NDArray], Scaling]] = {
+    "range": Scaling.fit,
+    "standard": standard_scaling,
+    None: no_scaling,
+}
+
+
 def counts_up_to(largest: int, n_settings: int) -> list[int]:
     """Return at most ``n_settings`` whole numbers from 1 to ``largest``, at about equal ratios.
 
@@ -150,7 +164,10 @@ class SparseLinearMixin(DecisionMixin, ColumnSelectorMixin, SettingsPathMixin):
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
     scaling_: Scaling
-    _fit_scaling = staticmethod(Scaling.fit)  # to [-1, 1]; a subclass may use ``standard_scaling`` instead
+    scaling: str | None = "range"  # one of ``SCALINGS``; a parameter of some subclasses
+
+    def _fit_scaling(self, X: NDArray) -> Scaling:
+        return SCALINGS[self.scaling](X)
 
     def _training_data(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         table, labels = validate_data(self, X, y, dtype=np.float64)

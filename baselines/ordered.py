@@ -31,8 +31,8 @@ from fsgym.evaluation.calibrate import (
 from fsgym.evaluation.promise import Promise, digest_of_rows
 from fsgym.metrics import share_correct
 from fsgym.rules import Rules
-from fsgym.rules.labels import cheapest_answers
 from fsgym.rules.options import OPTIONS
+from fsgym.rules.rules import cheapest_answers
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, check_parameters, checks_parameters
 from fsgym.support.threads import one_blas_thread
 from fsgym.text.messages import listing
@@ -305,7 +305,7 @@ class OrderedAcquisitionsMixin:
         rows, numbers = calibration_rows(codes, X, by, groups), table.astype(np.float32)
         n_calibrations = self._calibrations[counted]
         record = self._record(table)
-        self.promise_ = make_promise(record, numbers, rows, wanted, self.rules_, n_calibrations=n_calibrations)
+        self.promise_, _ = make_promise(record, numbers, rows, wanted, self.rules_, n_calibrations=n_calibrations)
         return self
 
     def without_promise(self) -> Self:

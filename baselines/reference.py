@@ -20,7 +20,7 @@ from baselines.linear import class_codes, validate_data
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
-from fsgym.rules.labels import cheapest_answers
+from fsgym.rules.rules import cheapest_answers
 from fsgym.sklearn_private import HasMethods, StrOptions, checks_parameters
 from fsgym.support.threads import one_blas_thread
 

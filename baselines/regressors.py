@@ -10,14 +10,21 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from baselines.base import acquisition_names
-from baselines.cart import features_on_paths, for_trees, pruning_settings, tree_scaling
-from baselines.cegb import MAX_PENALTY, growing_options, grown, import_lightgbm, power_of_two_scales, summed_losses
+from baselines.cart import TreePathsMixin, for_trees, pruning_settings, tree_scaling
+from baselines.cegb import (
+    MAX_PENALTY,
+    CostEfficientMixin,
+    growing_options,
+    grown,
+    import_lightgbm,
+    power_of_two_scales,
+    summed_losses,
+)
 from baselines.linear import check_X_y, validate_data
 from fsgym.rules import Rules
-from fsgym.sklearn_private import HasMethods, Interval, StrOptions, checks_parameters
+from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 from fsgym.trees import Forest
 
 LOSSES = {"absolute": "regression_l1", "squared": "regression"}  # and the objectives of LightGBM
@@ -33,7 +40,7 @@ def constant_of(loss: str, y: NDArray[np.float64]) -> float:
     return float(np.median(y) if loss == "absolute" else y.mean())
 
 
-class CEGBRegressor(RegressorMixin, BaseEstimator):
+class CEGBRegressor(CostEfficientMixin, RegressorMixin, BaseEstimator):
     """Boosted regression trees that subtract feature costs from the gain of a split; see ``CEGBClassifier``.
 
     With LightGBM's penalty for each row ("lazy"). The number of trees is chosen by cross-validation of the mean loss:
@@ -87,17 +94,8 @@ class CEGBRegressor(RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "lam": [Interval(Real, 0, None, closed="left")],
+        **CostEfficientMixin._parameter_constraints,
         "loss": [StrOptions(set(LOSSES))],
-        "costs": [None, "array-like", Interval(Real, 0, None, closed="left"), HasMethods("keys")],
-        "groups": [None, "array-like", list],
-        "n_estimators": [Interval(Integral, 0, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_depth": [Interval(Integral, 1, 12, closed="both")],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "cv": [None, Interval(Integral, 2, None, closed="left")],
-        "n_jobs": [None, Integral],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -154,8 +152,11 @@ class CEGBRegressor(RegressorMixin, BaseEstimator):
 
     def _losses(self, init: float, trees: Forest, X: NDArray, y: NDArray) -> NDArray[np.float64]:
         """Return the summed loss after 0, 1, ... trees, (n_estimators + 1,); the last is repeated."""
-        losses = summed_losses([init], trees, X, self._rules, lambda scores: losses_of(self.loss, scores[:, 0] - y))
-        return np.array(losses + losses[-1:] * (self.n_estimators + 1 - len(losses)))
+
+        def errors(scores: NDArray) -> NDArray:
+            return losses_of(self.loss, scores[:, 0] - y)
+
+        return summed_losses([init], trees, X, self._rules, errors, self.n_estimators)
 
     def _train(self, X: NDArray, y: NDArray, n_iter: int) -> tuple[float, Forest]:
         """Return the best constant and LightGBM's trees, for the unit of the target in which its mean loss is 1."""
@@ -173,10 +174,6 @@ class CEGBRegressor(RegressorMixin, BaseEstimator):
         trees = [tree for new_trees in grown(booster, n_iter, scale) for tree in new_trees]
         return init, Forest.of([tree._replace(value=tree.value * unit) for tree in trees])
 
-    def _validate_table(self, X: ArrayLike) -> NDArray[np.float64]:
-        check_is_fitted(self, "trees_")
-        return validate_data(self, X, reset=False, dtype=np.float64)
-
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the number of each row, float64 (n_samples,)."""
         table = self._validate_table(X)
@@ -184,12 +181,8 @@ class CEGBRegressor(RegressorMixin, BaseEstimator):
         self.trees_.add_to(scores, table)
         return scores[:, 0]
 
-    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns are on each row's paths, bool (n_samples, n_features)."""
-        return self.trees_.used(self._validate_table(X))
 
-
-class CARTRegressor(RegressorMixin, BaseEstimator):
+class CARTRegressor(TreePathsMixin, RegressorMixin, BaseEstimator):
     """A pruned regression tree; a row uses the distinct features on its path, and gets the median or mean of its leaf.
 
     It is grown and pruned by the squared error.
@@ -259,17 +252,9 @@ class CARTRegressor(RegressorMixin, BaseEstimator):
             self.leaf_values_[node] = constant_of(self.loss, numbers[leaf == node])
         return self
 
-    def _validate_table(self, X: ArrayLike) -> NDArray[np.float32]:
-        check_is_fitted(self, "estimator_")
-        return for_trees(self.scaling_, validate_data(self, X, reset=False, dtype=np.float64))
-
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predict the number of each row, float64 (n_samples,)."""
         return self.leaf_values_[self.estimator_.apply(self._validate_table(X))]
-
-    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns are on each row's path, bool (n_samples, n_features)."""
-        return features_on_paths(self.estimator_, self._validate_table(X))
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
         """Return at most ``n_settings`` values of ``ccp_alpha``, from only the root to the full tree."""

@@ -13,8 +13,8 @@ from baselines.forward_selection import extend_order, select_forward
 from baselines.ordered import OrderedAcquisitionsMixin
 from baselines.subset_models import SubsetModels
 from fsgym.envs.trajectories import Trajectories
-from fsgym.rules.labels import cheapest_answers
 from fsgym.rules.options import RuleOptionsButLam, set_rule_options, takes_rule_options
+from fsgym.rules.rules import cheapest_answers
 
 # When to stop along a fixed order of acquisitions: a backward recursion over its prefixes.
 

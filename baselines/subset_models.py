@@ -14,7 +14,7 @@ from baselines.linear import clip_extremes
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules
-from fsgym.rules.labels import cheapest_answers
+from fsgym.rules.rules import cheapest_answers
 from fsgym.rules.uninformative import uninformative_acquisitions
 
 C = 1.0  # inverse strength of the ridge penalty on z-scores; 0.1 was worse in our runs, 10 no better

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from baselines.base import column_names
 from fsgym.data.columns import Column, Columns
 from fsgym.rules import Rules, State
+from fsgym.rules.rules import cheapest_answers
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.mixin import AskingMixin
 from fsgym.session.step import Advice
@@ -86,7 +87,7 @@ class TreeAskingMixin(AskingMixin):
 
     def _cheapest(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
         """The class codes that ``predict`` answers for these probabilities."""
-        return (shares @ self.asked_rules_.error_costs.T).argmin(axis=1)
+        return cheapest_answers(shares, self.asked_rules_.error_costs)
 
     @property
     def acquisitions_(self) -> Acquisitions:
@@ -96,7 +97,8 @@ class TreeAskingMixin(AskingMixin):
         return self._made_once(self.value_ranges_, self._make_acquisitions)
 
     def _make_acquisitions(self) -> Acquisitions:
-        columns = columns_with_ranges(self, self.value_ranges_)
+        named = zip(column_names(self), *self.value_ranges_.tolist(), strict=True)
+        columns = Columns([Column(name, low=low, high=high) for name, low, high in named])
         return Acquisitions(self._make_asked_rules(columns.names), columns)
 
     def walk(self, state: State) -> Walk:
@@ -141,13 +143,6 @@ class TreeAskingMixin(AskingMixin):
     def _digest_arrays(self) -> list[NDArray]:
         """Further arrays by which the model answers."""
         return []
-
-
-def columns_with_ranges(estimator: Any, ranges: NDArray[np.float64]) -> Columns:
-    """The columns with their ranges (2, n_features), as ``x0, x1, ...`` where the estimator has no names."""
-    low, high = ranges.tolist()
-    named = zip(column_names(estimator), low, high, strict=True)
-    return Columns([Column(name, low=a, high=b) for name, a, b in named])
 
 
 class TreeWalk:

@@ -2,15 +2,19 @@
 
     python benchmarks/vector_env.py
 
-30 features, masks on, fresh arrays, autoreset with the next step; replayed random legal actions. Against Gymnasium's
-SyncVectorEnv of the single environment, against copying the observations and masks that are returned, and, for the
-single environment, against the same decision process in plain Python. Exits with status 1 if a ratio misses its target.
+Masks on, fresh arrays, autoreset with the next step; replayed legal actions. With 30 features: against Gymnasium's
+SyncVectorEnv of the single environment, and, for the single environment, against the same decision process in plain
+Python. With 30 and 784 features, against a bare copy: NumPy copies, one after the other, the arrays that a step returns
+(observations, rewards, two arrays of flags, action masks, prices spent and the flags of the infos), and nothing else
+is done. Exits with status 1 if a ratio misses its target.
 
-Against copying, there are two kinds of actions. "asking": all features in random order, then a prediction, in all
+Against a bare copy, there are two kinds of actions. "asking": all features in random order, then a prediction, in all
 episodes at the same time. "any": uniform over the legal actions, predictions included, so that in nearly every step
-some episode ends and the twelve arrays of ``infos`` for ended episodes are filled; this one has no target.
+some episode ends and the twelve arrays of ``infos`` for ended episodes are filled; this one has no target, and its
+bare copy leaves those arrays out. "reused" is the kind "asking" with ``copy=False``, where observations, masks and
+prices are not copied.
 
-The median over several fresh processes counts, because the addresses of the arrays change a ratio to memcpy by a tenth.
+The median over several fresh processes counts, because the addresses of the arrays change a ratio to a copy by a tenth.
 """
 
 from __future__ import annotations
@@ -28,14 +32,21 @@ from gymnasium.vector import SyncVectorEnv
 
 from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules
 
-rng = np.random.default_rng(0)
-DATA = Dataset(rng.normal(size=(500, 30)), rng.integers(0, 2, 500))
-RULES = Rules.for_dataset(DATA, lam=0.01)
-AGAINST_SYNC = {8: 10.0, 64: 40.0, 1024: 120.0}
-AGAINST_MEMCPY = {64: 0.15, 1024: 0.3}
+N_FEATURES = 30
+AGAINST_SYNC = {8: 10.0, 64: 40.0, 1024: 120.0}  # least ratio by number of environments
+AGAINST_COPY = {(64, 30): 0.35, (1024, 30): 0.5, (64, 784): 0.7, (1024, 784): 0.7}  # and by number of features
 SINGLE = 60 / 170
 ROUNDS = 15
-PROCESSES = 7
+PROCESSES = 5
+
+
+def problem(n_features: int) -> tuple[Dataset, Rules]:
+    rng = np.random.default_rng(0)
+    data = Dataset(rng.normal(size=(500, n_features)), rng.integers(0, 2, 500))
+    return data, Rules.for_dataset(data, lam=0.01)
+
+
+DATA, RULES = problem(N_FEATURES)
 
 
 class Bare(gym.Env):
@@ -73,14 +84,13 @@ def legal_actions(envs, steps: int) -> list[np.ndarray]:
     return actions
 
 
-def asking_for_all(size: int, cycles: int) -> list[np.ndarray]:
-    """Actions to replay: all features in random order, an answer, and the step with which the next episode begins."""
-    draw = np.random.default_rng(2)
-    plan = []
-    for _ in range(cycles):
-        plan += list(draw.random((size, 30)).argsort(axis=1).T.copy())
-        plan += [np.full(size, 30), np.full(size, 30)]
-    return plan
+def asking_for_all(size: int, n_features: int, cycles: int) -> list[np.ndarray]:
+    """Actions to replay: all features in random order, an answer, and the step with which the next episode begins.
+
+    All cycles have the same arrays, which stay in the cache, as an array does that a policy has just made.
+    """
+    order = np.random.default_rng(2).random((size, n_features)).argsort(axis=1)
+    return [*order.T.copy(), np.full(size, n_features), np.full(size, n_features)] * cycles
 
 
 def replay(envs, actions: list[np.ndarray]) -> float:
@@ -104,42 +114,61 @@ def play(env: gym.Env, steps: int) -> float:
     return (time.process_time() - begun) / len(plan)
 
 
-def copies(envs, steps: int) -> float:
-    """CPU seconds to copy what one step returns of observations and masks."""
-    observations, infos = envs.reset(seed=0)
-    masks = infos["action_mask"]
+def returned_arrays(envs) -> list[np.ndarray]:
+    """The arrays that a step returns in which no episode ends, each once."""
+    envs.reset(seed=0)
+    *arrays, infos = envs.step(np.zeros(envs.num_envs, np.int64))
+    return list({id(array): array for array in [*arrays, *infos.values()]}.values())
+
+
+def bare_copy(arrays: list[np.ndarray], steps: int) -> float:
+    """CPU seconds to copy the arrays once."""
     begun = time.process_time()
     for _ in range(steps):
-        observations.copy()
-        masks.copy()
+        for array in arrays:
+            array.copy()
     return (time.process_time() - begun) / steps
 
 
-def smallest(timers: dict[str, Callable[[], float]]) -> dict[str, float]:
-    """The smallest time of each, all taking turns, so that a busy moment hits all of them."""
-    rounds = [{name: timer() for name, timer in timers.items()} for _ in range(ROUNDS)]
-    return {name: min(times[name] for times in rounds) for name in timers}
+def smallest(timers: dict[str, Callable[[], float]], rounds: int = ROUNDS) -> dict[str, float]:
+    """The smallest time of each, all taking turns, so that a busy moment hits all of them.
+
+    In its turn each is timed twice: the first time its arrays may have to come back into the cache.
+    """
+    taken = [{name: min(timer(), timer()) for name, timer in timers.items()} for _ in range(rounds)]
+    return {name: min(times[name] for times in taken) for name in timers}
 
 
-def measure(size: int) -> list[tuple[str, float, float]]:
+def against_sync(size: int) -> tuple[str, float, float]:
     native = DatumWiseVectorEnv(DATA, RULES, size)
     sync = SyncVectorEnv([lambda: DatumWiseEnv(DATA, RULES)] * size)
     plan, sync_plan = legal_actions(native, max(300, 40000 // size)), legal_actions(sync, max(3, 800 // size))
-    asking = asking_for_all(size, max(10, len(plan) // 32))
-    took = smallest(
-        {
-            "any": lambda: replay(native, plan),
-            "asking": lambda: replay(native, asking),
-            "sync": lambda: replay(sync, sync_plan),
-            "copies": lambda: copies(native, len(plan)),
-        }
-    )
-    print(f"{size:5d} environments: " + ", ".join(f"{k} {v * 1e6:.2f} us" for k, v in took.items()))
-    rows = [(f"vector / SyncVectorEnv, {size}", took["sync"] / took["any"], AGAINST_SYNC[size])]
-    if size in AGAINST_MEMCPY:
-        rows.append((f"vector / memcpy, {size}, asking", took["copies"] / took["asking"], AGAINST_MEMCPY[size]))
-        rows.append((f"vector / memcpy, {size}, any", took["copies"] / took["any"], 0.0))
-    return rows
+    took = smallest({"any": lambda: replay(native, plan), "sync": lambda: replay(sync, sync_plan)})
+    return f"vector / SyncVectorEnv, {size}", took["sync"] / took["any"], AGAINST_SYNC[size]
+
+
+def against_copy(size: int, n_features: int) -> list[tuple[str, float, float]]:
+    data, rules = problem(n_features)
+    fresh, reused = (DatumWiseVectorEnv(data, rules, size, copy=copied) for copied in (True, False))
+    arrays = returned_arrays(fresh)
+    small = n_features == N_FEATURES
+    asking = asking_for_all(size, n_features, max(2**12 // size, 1) if small else 1)
+    plan = legal_actions(fresh, max(100, 2**13 // size)) if small else []
+    timers = {
+        "copy": lambda: bare_copy(arrays, len(asking)),
+        "asking": lambda: replay(fresh, asking),
+        "reused": lambda: replay(reused, asking),
+    }
+    took = smallest(timers | ({"any": lambda: replay(fresh, plan)} if small else {}), 30 if small else 3)
+    n_bytes = sum(array.nbytes for array in arrays)
+    speeds = ", ".join(f"{kind} {seconds * 1e6:.2f} us" for kind, seconds in took.items())
+    print(f"{size} x {n_features}: {speeds}; asking returns {n_bytes / took['asking'] / 1e9:.1f} GB/s")
+    wanted = {"asking": AGAINST_COPY[size, n_features], "any": 0.0, "reused": 0.0}
+    return [
+        (f"vector / copy, {size} x {n_features}, {kind}", took["copy"] / took[kind], target)
+        for kind, target in wanted.items()
+        if kind in took
+    ]
 
 
 def once() -> list[tuple[str, float, float]]:
@@ -147,8 +176,9 @@ def once() -> list[tuple[str, float, float]]:
     single, bare = DatumWiseEnv(DATA, RULES), Bare()
     took = smallest({"single": lambda: play(single, 5500), "bare": lambda: play(bare, 5500)})
     rows = [("single / plain Python", took["bare"] / took["single"], SINGLE)]
-    for size in AGAINST_SYNC:
-        rows += measure(size)
+    rows += [against_sync(size) for size in AGAINST_SYNC]
+    for size, n_features in AGAINST_COPY:
+        rows += against_copy(size, n_features)
     return rows
 
 

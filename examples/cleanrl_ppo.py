@@ -7,6 +7,7 @@ tensorboard --logdir runs
 """
 
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -80,6 +81,7 @@ def main(
         optimizer.load_state_dict(saved["optimizer"])
         first = steps // (num_steps * num_envs)
         print(f"resumed after {steps:,} steps")
+    begun = time.perf_counter()
     for update in range(first, n_updates):
         optimizer.param_groups[0]["lr"] = learning_rate * (1 - update / n_updates)
         finished = []
@@ -123,6 +125,9 @@ def main(
             saved = {"agent": agent.state_dict(), "optimizer": optimizer.state_dict()}
             torch.save(saved, Path(folder) / f"checkpoint_{(update + 1) * num_steps * num_envs}_steps.pt")
     writer.close()
+    if first < n_updates:
+        speed = (n_updates - first) * num_steps * num_envs / (time.perf_counter() - begun)
+        print(f"{speed:,.0f} steps a second, with networks of two layers of 64 units on one thread")
 
     def act(observations: np.ndarray, action_masks: np.ndarray) -> np.ndarray:
         with torch.no_grad():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fsgym.envs.ids import register
 from fsgym.methods import OWN_PACKAGES
-from fsgym.support.extras import import_conflict
+from fsgym.methods.registry import import_conflict
 from fsgym.support.lazy import imported_later
 
 if TYPE_CHECKING:

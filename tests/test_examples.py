@@ -159,7 +159,9 @@ def test_cleanrl_ppo(tmp_path, capsys):
         learning_rate=3e-3,
         folder=str(tmp_path),
     )
-    assert "Evaluation(" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert re.search(r"\d steps a second", output)
+    assert "Evaluation(" in output
     assert result.illegal == 0
     assert result.loss < 0.2  # without acquiring anything: 0.37
     assert logged(tmp_path) >= {"train/episodic_return", "train/n_acquired", "train/policy_loss"}

@@ -240,12 +240,14 @@ def _choose_learner(trials: list[LearnerTrial], first: str) -> tuple[str, str]:
     optimism = OPTIMISM_OF_FIRST * of_first.error
     where = "on the training rows, out of fold"
     if best.difference >= optimism:
-        return first, f"{first} has a loss of {of_first.loss:.4f} {where}, {best.learner} of {best.loss:.4f}"
-    by = f"by {abs(best.difference):.4f} (standard error {best.standard_error:.4f}) {where}"
+        losses = f"its loss is {of_first.loss:.4f} {where}, and that of {best.learner} {best.loss:.4f}"
+        return first, f"{first} is taken: {losses}"
+    lower = "lower" if best.difference < 0 else "higher"
+    by = f"{lower} than that of {first} by {abs(best.difference):.4f} (standard error {best.standard_error:.4f})"
     if best.difference < 0:
-        return best.learner, f"{best.learner} has a loss lower than {first} {by}"
-    chose = f"{first} chose its subsets on these rows, which flatters it by about {optimism:.4f}"
-    return best.learner, f"{best.learner} has a loss higher than {first} {by}; {chose}"
+        return best.learner, f"{best.learner} is taken: its loss is {by} {where}"
+    flattered = f"the loss of {first} looks about {optimism:.4f} too low there, as it chose its subsets by these rows"
+    return best.learner, f"{best.learner} is taken: its loss is {by} {where}, but {flattered}"
 
 
 def _learner_by_case(task: TrainingTask, learners: Mapping[str, MakeLearner], stack: ExitStack) -> ChoosingLearner:

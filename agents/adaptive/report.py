@@ -120,7 +120,7 @@ class LearnerReport(NamedTuple):
             compared = "" if t is self.trials[0] or not loss else f"{t.difference:+.4f} ± {t.standard_error:.4f}"
             rows.append((t.learner, loss, compared, "" if t.seconds is None else f"{t.seconds:.1f}", t.left))
         for p in self.references:
-            remark = ["within noise"] if p.is_noise else []
+            remark = [f"as good as {self.learner} within noise"] if p.is_noise else []
             remark += [", ".join(p.acquisitions)] if p.acquisitions else []
             compared = f"{p.difference:+.4f} ± {p.standard_error:.4f}"
             rows.append((p.name, f"{p.loss:.4f} ± {p.error:.4f}", compared, "", ": ".join(remark)))

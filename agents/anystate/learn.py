@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.anystate.constants import MAX_ROLLED_ROWS, N_FOLDS_BY_ROWS
 from agents.anystate.rollouts import RolloutStates, roll_out
 from agents.anystate.state_model import StateModel
 from agents.anystate.stop_rule import StopRule
@@ -19,6 +18,9 @@ from agents.tradeoff import AcquisitionIndices
 from fsgym.data.dataset import Dataset
 from fsgym.data.row_groups import grouped_folds
 from fsgym.rules import Rules
+
+MAX_ROLLED_ROWS = 6000  # rows that are rolled out; by hand
+N_FOLDS_BY_ROWS = {1000: 5, np.inf: 3}
 
 
 class CrossFittedModels(NamedTuple):

@@ -17,7 +17,6 @@ from agents.policy import MAX_PREFERENCE, Policy, complete_advice
 from agents.tradeoff import AcquisitionIndices
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
-from fsgym.rules.states import next_prices
 from fsgym.session.step import Advice
 
 MODEL_PREFIX, STOP_PREFIX = "model.", "stop."  # prefixes of the arrays in model files
@@ -132,5 +131,5 @@ class AnyStatePolicy(Policy):
 
     def _states(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> StateBatch:
         acquirable = np.asarray(legal[:, : self.rules.n_acquisitions], bool)
-        prices = self.rules.lam * next_prices(self.rules, acquired)
+        prices = self.rules.lam * self.rules.next_prices(acquired)
         return StateBatch(acquired & ~np.isnan(values), values, acquirable, prices)

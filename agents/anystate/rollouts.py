@@ -9,7 +9,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.anystate.constants import MAX_KNOWN, MAX_ROLLOUT_LENGTH, MAX_UNAVAILABLE
 from agents.anystate.state_model import StateBatch, StateModel
 from agents.calibration import known_sizes
 from agents.tradeoff import AcquisitionIndices
@@ -17,6 +16,11 @@ from fsgym.data.dataset import Dataset
 from fsgym.envs.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
+
+# By hand
+MAX_ROLLOUT_LENGTH = 25  # acquisitions of a row
+MAX_KNOWN = 3  # acquisitions that are known in advance where rows start in random states
+MAX_UNAVAILABLE = 0.3  # largest share of a row's acquisitions that are then unavailable
 
 
 class RolloutStates(NamedTuple):
@@ -31,7 +35,7 @@ class RolloutStates(NamedTuple):
     expected_cost: NDArray[np.float64]  # (n_states,), of that answer
     probabilities: NDArray[np.float64]  # (n_states, n_classes)
     inputs: NDArray[np.float64]  # (n_states, n_inputs), see ``StateEstimates``
-    # (n_states,), features acquired so far and what they cost, in the unit of ``costs``
+    # (n_states,), features acquired so far, those of one column as one, and what they cost, in the unit of ``costs``
     n_features: NDArray[np.float64]
     cost: NDArray[np.float64]
     size: NDArray[np.int64]  # (n_states,), the number of acquisitions of which something is known
@@ -138,7 +142,7 @@ def _roll_out_with(
                 error_cost[here, answer],
                 estimates.probabilities,
                 estimates.inputs,
-                acquired.sum(axis=1).astype(np.float64),
+                dataset.columns.of_features(acquired).sum(axis=1).astype(np.float64),
                 episodes.state.spent[active],
                 known_sizes(acquired, rules),
             )

@@ -9,8 +9,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.anystate import constants as const
-from agents.anystate.constants import MAX_ABS_SCORE, SMALL_ERROR
+# By hand
+LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the quantiles that are knots of the hinges
+SMALL_ERROR = 1e-3  # is added to the expected error cost, in units of the largest error cost, before its logarithm
+MAX_ABS_SCORE = 4.0  # standard deviations at which inputs are clipped
 
 # Compiled: the numbers from which a stop rule predicts what going on is worth, and its prediction.
 
@@ -90,14 +92,14 @@ class StopRule(NamedTuple):
 
     def columns(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """The columns of the regression, float64 (n, n_columns)."""
-        z = np.clip((numbers - self.centre) / self.scale, -const.MAX_ABS_SCORE, const.MAX_ABS_SCORE)
+        z = np.clip((numbers - self.centre) / self.scale, -MAX_ABS_SCORE, MAX_ABS_SCORE)
         hinges = np.maximum(z[:, :, None] - self.knots, 0.0).reshape(len(z), -1)
         return np.concatenate([np.ones((len(z), 1)), z, hinges], axis=1)
 
 
 def check_stop_rule(rule: StopRule, n_numbers: int) -> None:
     """ValueError where the arrays of a rule do not fit each other, or hold numbers that are not finite."""
-    n_knots = len(const.LEVELS)
+    n_knots = len(LEVELS)
     shapes = ((n_numbers,), (n_numbers,), (n_numbers, n_knots), (1 + n_numbers * (1 + n_knots),))
     for name, array, shape in zip(StopRule._fields, rule, shapes, strict=True):
         if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():

@@ -340,13 +340,9 @@ def _add_singles(lattice: Lattice, share: float) -> None:
     """Add the best single acquisitions, for rows that can obtain few others."""
     data, rules, proba = lattice.data, lattice.rules, lattice.nodes[()].cross_fit.proba  # type: ignore[union-attr]
     statistic = growth.score_statistics(data, rules, proba, data.weighted(np.ones(len(data.y))))
-    order = growth.rank_acquisitions(statistic, *_prices_and_legal(lattice))
-    lattice.add_acquisitions((), order[: const.N_FIRST_WITHOUT], share)
-
-
-def _prices_and_legal(lattice: Lattice) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     legal, prices = lattice.moves.at(())
-    return prices, legal
+    order = growth.rank_acquisitions(statistic, prices, legal)
+    lattice.add_acquisitions((), order[: const.N_FIRST_WITHOUT], share)
 
 
 def most_used_acquisitions(policy: SweepPolicy) -> list[tuple[int, Subset]]:

@@ -19,7 +19,6 @@ from agents.lattice.training_data import bin_of, write_columns
 from fsgym.envs.trajectories import Trajectories, TrajectoryArrays
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
-from fsgym.rules.states import next_prices
 
 
 class RowBuffers(NamedTuple):
@@ -394,7 +393,7 @@ def outlook_in_states(
         np.empty((n, rules.n_classes)),
         np.empty(n, np.int64),
     )
-    first_prices = rules.lam * next_prices(rules, np.zeros((1, rules.n_features), bool))[0]
+    first_prices = rules.lam * rules.next_prices(np.zeros((1, rules.n_features), bool))[0]
     _outlook_in_states(
         plan, continuation, buffers, rules.tables, states, rows, rules.answer_costs, first_prices, outlook
     )

@@ -13,7 +13,6 @@ from agents.lattice.constants import FULL_MODEL_DIVISOR, FULL_MODEL_WEIGHT
 from agents.lattice.subset_classifier import CrossFit, cross_fit
 from agents.lattice.training_data import TrainingData, limits_of
 from fsgym.rules import Rules
-from fsgym.rules.states import legal_and_prices
 
 # Which acquisitions are legal at a subset, their prices, and the cheapest way to a given acquisition.
 
@@ -24,7 +23,7 @@ class Moves:
     """Legal acquisitions at subsets and their prices, as the rules define them.
 
     Where prices depend on the order of acquisition, a subset counts as acquired in the greedily cheapest order, as in
-    ``fsgym.rules.states.legal_and_prices``. The acquisitions of ``base`` are made before those of any subset, and those
+    ``Rules.legal_and_prices``. The acquisitions of ``base`` are made before those of any subset, and those
     in ``forbidden`` by no row.
     """
 
@@ -44,7 +43,7 @@ class Moves:
         if z not in self._cache:
             taken = np.zeros((1, self.rules.n_acquisitions), bool)
             taken[0, [*self.base, *z]] = True
-            legal, prices = legal_and_prices(self.rules, taken)
+            legal, prices = self.rules.legal_and_prices(taken)
             self._cache[z] = legal[0, : self.rules.n_acquisitions] & self.allowed, prices[0]
         legal, prices = self._cache[z]
         return legal, self.rules.lam * prices

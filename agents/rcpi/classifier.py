@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -126,28 +127,9 @@ class DatumWiseClassifier(BaseAgentClassifier):
         dataset, rules = self._task(X, y)
         weighted_rows, weight = training_rows(dataset, self.class_weight, sample_weight)
         self._see_rows(weighted_rows)
-        agent = RCPI(
-            DatumWiseEnv(weighted_rows, rules),
-            n_iterations=self.n_iterations,
-            states_per_sample=self.states_per_sample,
-            alpha=self.alpha,
-            ridge=self.ridge,
-            intercept=self.intercept,
-            acquisitions=self.acquisitions,
-            answers=self.answers,
-            states=self.states,
-            mixture=self.mixture,
-            start=self.start,
-            n_rollouts=self.n_rollouts,
-            select=self.select,
-            unknown=self.unknown,
-            nonzero=self.nonzero,
-            drop_unused=self.drop_unused,
-            uninformative=self.uninformative,
-            sample_weight=weight,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-        )
+        own = self.get_params(deep=False)
+        shared = {name: own[name] for name in signature(RCPI).parameters if name in own and name != "class_weight"}
+        agent = RCPI(DatumWiseEnv(weighted_rows, rules), sample_weight=weight, **shared)
         agent.learn()
         self._set_policy(agent.policy)
         self.history_ = agent.history

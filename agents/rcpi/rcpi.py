@@ -118,7 +118,9 @@ def progress(total: int, shown: bool) -> Iterator[Callable[[], None]]:
 
 
 Callback = Callable[[dict[str, float]], "bool | None"]
-POLICY_SHARE = 0.75  # of the states, with states="both". By trials on 13 tables
+# Of the states, with states="both". By trials on 13 tables, whose names were not recorded;
+# benchmarks/rcpi_choices.py compares it with other shares on six.
+POLICY_SHARE = 0.75
 
 
 class RCPI:

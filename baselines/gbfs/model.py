@@ -341,7 +341,8 @@ class GBFSModel(ColumnSelectorMixin, BaseEstimator):
         check_finite_columns(table, names)
         rows, weights = weighted_rows(table, sample_weight)
         targets, fitted = self._targets(labels[rows])
-        fitted |= {"n_features_in_": table.shape[1], "feature_costs_": self._costs(names)}
+        costs = 1.0 if self.feature_costs is None else self.feature_costs
+        fitted |= {"n_features_in_": table.shape[1], "feature_costs_": check_prices(costs, names, "feature_costs")}
         make_phi(table.shape[1], self.bags, self.neighbour_discount, self.phi)
         out, threads = self._held_out(targets), n_threads(self.n_jobs)
 
@@ -351,10 +352,6 @@ class GBFSModel(ColumnSelectorMixin, BaseEstimator):
         bins = bin_table(table, self.max_bin, threads, rows[~out])
         held_out = (bins.encode(table, threads, rows[out]), loss_of(out)) if out.any() else None
         return bins, loss_of(~out), held_out, fitted
-
-    def _costs(self, names: list[str]) -> NDArray[np.float64]:
-        costs = 1.0 if self.feature_costs is None else self.feature_costs
-        return check_prices(costs, names, "feature_costs")
 
     def _held_out(self, y: NDArray) -> NDArray[np.bool_]:
         """Return which rows are held out to choose the number of iterations, bool (n_samples,)."""

@@ -21,9 +21,8 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import Scaling
 from fsgym.envs.trajectories import price_steps
 from fsgym.rules import Rules
-from fsgym.rules.labels import cheapest_answers
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
-from fsgym.rules.states import legal_and_prices
+from fsgym.rules.rules import cheapest_answers
 from fsgym.support.checks import check_number, is_integer
 from fsgym.support.extras import require
 from fsgym.text.messages import brief
@@ -192,10 +191,10 @@ def held_out_states(
             acquires = order[:, k - 1] >= 0
             taken[rows[acquires], order[acquires, k - 1]] = True
         acquired = taken[:, acquisition] & known
-        legal = legal_and_prices(rules, taken, spent[:, k])[0]
+        legal = rules.legal_and_prices(taken, spent[:, k])[0]
         legal[:, : rules.n_acquisitions] &= available
         found = policy.outlook(acquired, data.X, legal)
-        need[:, k], n_features[:, k] = found.need, acquired.sum(axis=1)
+        need[:, k], n_features[:, k] = found.need, data.columns.of_features(acquired).sum(axis=1)
         answers = cheapest_answers(found.probabilities, rules.answer_costs)
         error_cost[:, k] = rules.answer_costs[answers, data.y]
     lengths = (order >= 0).sum(axis=1)

@@ -17,7 +17,6 @@ from agents.policy import Policy, complete_advice
 from baselines.neural.stopping import StopLimits
 from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules
-from fsgym.rules.states import next_prices
 from fsgym.session.step import Advice
 from fsgym.support.threads import one_blas_thread
 
@@ -113,7 +112,7 @@ class MaskedInputPolicy(Policy):
         """What the policy decides by in n states; parameters as for ``Policy.actions``."""
         inputs, J = self._inputs(acquired, values), self.rules.n_acquisitions
         probabilities = softmax(self.predictor.outputs(inputs), axis=1)
-        prices = next_prices(self.rules, acquired)
+        prices = self.rules.next_prices(acquired)
         preference, need = self._preference_and_need(self.chooser.outputs(inputs), probabilities, prices)
         preference = np.where(legal[:, :J], preference, -np.inf)
         return Prospect(probabilities, preference, preference.max(axis=1, initial=-np.inf) if need is None else need)

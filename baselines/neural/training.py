@@ -19,7 +19,6 @@ from agents.deep.network import scale_and_clip
 from baselines.neural.policy import Layers
 from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules
-from fsgym.rules.states import legal_and_prices
 
 DROPOUT = 0.3
 BATCH_ROWS = 128  # by default, but fewer where a pass would have under 20 batches
@@ -165,7 +164,7 @@ class JointTraining(ABC):
     def _legal_and_prices(
         self, rows: TensorRows, taken: NDArray[np.bool_], spent: NDArray[np.float64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        legal, prices = legal_and_prices(self.rules, taken, spent)
+        legal, prices = self.rules.legal_and_prices(taken, spent)
         return legal[:, : self.rules.n_acquisitions] & rows.available.numpy(), prices
 
     def noise(self, shape: Sequence[int]) -> Tensor:

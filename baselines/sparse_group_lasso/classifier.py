@@ -283,7 +283,7 @@ class GroupLassoClassifier(linear.SparseLinearMixin, ClassifierMixin, BaseEstima
     (6, [0, 7], True)
     """
 
-    _fit_scaling = staticmethod(linear.standard_scaling)
+    scaling = "standard"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="right")],
         "tau": [Interval(Real, 0, 1, closed="both")],

@@ -17,7 +17,7 @@ from fsgym.comparison.leaderboard import has_stored_rows, how_to_store
 from fsgym.envs.env import DatumWiseEnv
 from fsgym.envs.ids import VARIANTS
 from fsgym.envs.registration import make_env
-from fsgym.rules.labels import describe_error_costs
+from fsgym.rules.checks import describe_error_costs
 from fsgym.rules.options import OPTIONS
 from fsgym.text.html import options_in_words
 

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from fsgym.chart.views import BoxView, Branch
-from fsgym.chart.words import branch_end_text, classes_text, condition_words, paid_text, price_range_text
+from fsgym.chart.words import branch_end_text, classes_text, condition_words, paid_text, price_range_text, wrong_text
 from fsgym.text.messages import visible
 from fsgym.text.sentences import probability_text, share_text
 from fsgym.text.speech import said
@@ -247,7 +247,7 @@ def _ending(branch: Branch, width: float) -> tuple[str, str]:
     if branch.cut and branch.share is None:
         return "", said("asks_for", name=branch.cut)
     name, details = str(branch.answer), f", {said('cut')}" if branch.cut else ""
-    wrong = "" if branch.wrong is None else f", {said('share_wrong', share=probability_text(branch.wrong))}"
+    wrong = "" if branch.wrong is None else f", {wrong_text(branch.wrong, branch.n)}"
     paid = "" if branch.paid is None else f", {paid_text(branch.paid)}"
     for more in (wrong, paid):
         if len(name) * BOLD_CHARACTER + (len(details) + len(more)) * CHARACTER > width:

@@ -1,4 +1,4 @@
-"""Charts in model files, and the rows of the training from which a chart is made."""
+"""The chart of a model from some rows, and in model files."""
 
 from __future__ import annotations
 
@@ -16,52 +16,36 @@ from fsgym.chart.ways import MAX_CASES_OF_WAY, Way, ways_of
 from fsgym.rules import Rules
 from fsgym.session.asked_model import AskedModel
 
-MAX_CHART_ROWS = 4000  # of the training rows, from which a chart is made
-MAX_CELLS = 4_000_000  # likewise
 MIN_USED = 2500  # rows from which boxes are made; some are invented if there are less
 SHARE_TOLERANCE = 1e-6  # of the sum of shares in a model file
 MEASURED_SHARE = 0.25  # of these rows, by which it is measured
 
 
-class ChartRows(NamedTuple):
-    """Some rows of the training: features float32 (n, n_features) in the order of the user, class codes int64 (n,)."""
-
-    X: NDArray[np.float32]
-    y: NDArray[np.int64]
-
-
 class MeasuredChart(NamedTuple):
     """All boxes of a model's chart, and the ways of rows through it from which it was not made.
 
-    ``calibration``: the rows are those of ``calibrate``, on which the policy was not trained.
+    ``calibration``: the rows are those of ``calibrate``, on which the policy was not trained. ``known`` are the
+    acquisitions that every case brings.
     """
 
     structure: Structure
     ways: list[Way]
     calibration: bool = False
+    known: tuple[int, ...] = ()
 
 
-def some_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> ChartRows:
-    """A random sample of the rows, always the same."""
-    most = min(MAX_CHART_ROWS, max(MAX_CELLS // X.shape[1], 1))
-    if len(X) > most:
-        chosen = np.sort(np.random.default_rng(0).choice(len(X), most, replace=False, shuffle=False))
-        return ChartRows(X[chosen], y[chosen])
-    return ChartRows(X, y)
-
-
-def measured_chart(model: AskedModel, rows: ChartRows) -> MeasuredChart:
+def measured_chart(model: AskedModel, X: NDArray[np.float32], y: NDArray[np.int64]) -> MeasuredChart:
     """The chart of a model: made from three quarters of some rows, and measured by the others."""
-    columns, measured = model.acquisitions_.columns, np.zeros(len(rows.X), bool)
-    n_measured = int(MEASURED_SHARE * len(rows.X))
-    measured[np.random.default_rng(1).choice(len(rows.X), n_measured, replace=False)] = True
+    columns, measured = model.acquisitions_.columns, np.zeros(len(X), bool)
+    n_measured = int(MEASURED_SHARE * len(X))
+    measured[np.random.default_rng(1).choice(len(X), n_measured, replace=False)] = True
     n_invented = max(MIN_USED - int((~measured).sum()), 0)
-    used, codes = rows.X[~measured], rows.y[~measured]
+    used, codes = X[~measured], y[~measured]
     if n_invented and len(used):
         used = np.concatenate([used, invented_rows(used, n_invented, columns)])
         codes = np.concatenate([codes, np.full(n_invented, -1)])
     structure = Structure.from_cases(model, used, codes, follow_policy(model, used), columns)
-    X, y = rows.X[measured], rows.y[measured]
+    X, y = X[measured], y[measured]
     return MeasuredChart(structure, ways_of(structure, model.acquisitions_.rules, X, y, follow_policy(model, X)))
 
 
@@ -74,6 +58,7 @@ def chart_as_json(chart: MeasuredChart) -> dict[str, Any]:
         choices = {"answered": box.answered.to_json(), "unknown": box.unknown.to_json()}
         boxes.append(plain | {"question": box.question, **choices, "shares": shares, "n_cases": box.n_cases})
     plain = {"first": chart.structure.first, "boxes": boxes, "ways": [way.to_json() for way in chart.ways]}
+    plain |= {"known": list(chart.known)} if chart.known else {}
     return plain | ({"calibration": True} if chart.calibration else {})
 
 
@@ -92,7 +77,10 @@ def chart_from_json(plain: Mapping[str, Any], rules: Rules) -> MeasuredChart:
     if any(structure.find(b.known, b.unavailable, b.question) != k for k, b in enumerate(structure.boxes)):
         raise ValueError("the boxes of a chart must be different, with their acquisitions in rising order")
     ways = [Way.from_json(way, structure, rules) for way in plain["ways"]]
-    return MeasuredChart(structure, ways, plain.get("calibration") is True)
+    brought = tuple(plain.get("known", ()))
+    if not all(type(j) is int and 0 <= j < rules.n_acquisitions for j in brought):
+        raise ValueError("the acquisitions that every case brings must be those of the model")
+    return MeasuredChart(structure, ways, plain.get("calibration") is True, brought)
 
 
 def _read_box(plain: Mapping[str, Any], rules: Rules) -> Box:

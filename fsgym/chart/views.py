@@ -121,6 +121,7 @@ class Branch(NamedTuple):
     answer: Any  # label or None, the answer where it ends
     cut: str  # the acquisition that the policy would ask for where the chart answers; "" elsewhere
     wrong: float | None  # the share of wrong answers among the cases that end here; None for a numeric target
+    n: int  # the cases of a class that take it
     paid: tuple[float, float] | None  # the smallest and largest total price of the cases that take it
 
 
@@ -142,18 +143,22 @@ class BoxView(NamedTuple):
     price: tuple[float, float]  # the smallest and largest price of the question
     share: float  # of all cases
     classes: tuple[float, ...]  # shares of the classes at the box; empty if classes are not given
-    branches: tuple[Branch, ...]  # the last of them for an answer that is unknown
+    branches: tuple[Branch, ...]  # the last for an answer that is unknown; none where every case brings one
     rows: tuple[Row, ...]  # the conditions of the branches in their order, as a person reads them
     note: str  # how far the conditions imitate the policy; "" where they are its own
     left_out: str  # how many branches have no row, since no case takes them; "" if all have one
 
 
 class ChartTerms(NamedTuple):
-    """The rules, columns and class labels of the model, in the order of the user; of a numeric target the ranges."""
+    """The rules, columns and class labels of the model, in the order of the user; of a numeric target the ranges.
+
+    ``known`` are the acquisitions that every case brings.
+    """
 
     rules: Rules
     columns: Columns
     labels: Sequence[Any]
+    known: tuple[int, ...] = ()
 
     @property
     def answers(self) -> list[Any]:
@@ -177,8 +182,10 @@ class _BoxDescriber:
         n, n_classes = int(arrived.sum()), int(arrived[:-1].sum())
         branches = self._branches(k, box, True, n)
         rows = self._rows(k, box, True, 0)
-        rows += self._rows(k, box, False, len(branches))
-        branches += self._branches(k, box, False, n)
+        is_lacking = any((place, brought) == (k, False) for place, brought, _ in self.figures.branches)
+        if is_lacking or box.question not in self.terms.known:
+            rows += self._rows(k, box, False, len(branches))
+            branches += self._branches(k, box, False, n)
         n_left_out = len(branches) - sum(row.branch is not None for row in rows)
         listed = float(self.terms.rules.costs[box.question])
         return BoxView(
@@ -215,6 +222,7 @@ class _BoxDescriber:
                     None if code is None else self.terms.answers[code],
                     rules.names[action] if code is not None and action < rules.n_acquisitions else "",
                     1.0 - float(classes[code] / n_classes) if n_classes and can_be_wrong and code is not None else None,
+                    n_classes,
                     paid,
                 )
             )

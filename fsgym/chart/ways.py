@@ -13,7 +13,7 @@ from fsgym.chart.asked import AskedCases
 from fsgym.chart.boxes import Structure
 from fsgym.envs.trajectories import price_orders, price_steps
 from fsgym.rules import Rules
-from fsgym.rules.labels import cheapest_answers
+from fsgym.rules.rules import cheapest_answers
 
 MAX_CASES_OF_WAY = 2**31  # that go one way, in a model file; more than any chart was made from
 MAX_PAID = 1e200  # by one case, in a model file, so that sums are finite

@@ -10,6 +10,7 @@ from fsgym.text.sentences import parted, price_text, probability_text, share_tex
 from fsgym.text.speech import money_text, number_text, said
 
 CLASSES_NAMED = 4  # of a box
+FEW_CASES = 30  # by hand: of fewer, wrong answers are counted
 PLAIN_IN_MERMAID = " .,%=_-+/'"  # signs that are no part of its language inside quotes
 
 
@@ -33,6 +34,17 @@ def paid_text(paid: tuple[float, float]) -> str:
     return said("paid", paid=high) if number_text(paid[1]) == low else said("paid_range", low=low, high=high)
 
 
+def wrong_text(wrong: float, n: int) -> str:
+    """The share of wrong answers among n cases; of few cases their number, as a share of them says little.
+
+    >>> wrong_text(0.5, 6), wrong_text(0.5, 600)
+    ('3 of 6 wrong', '50 % wrong')
+    """
+    if n < FEW_CASES:
+        return said("count_wrong", wrong=round(wrong * n), n=n)
+    return said("share_wrong", share=probability_text(wrong))
+
+
 def classes_text(classes: Sequence[float], labels: Sequence[Any]) -> str:
     """Shares of classes, the largest first where not all are named."""
     ranked = list(zip(labels, classes))
@@ -46,7 +58,7 @@ def branch_end_text(branch: Branch) -> str:
     """Where a branch leads, in words."""
     if branch.goes_to is not None:
         return said("goes_to", number=branch.goes_to)
-    details = [] if branch.wrong is None else [said("share_wrong", share=probability_text(branch.wrong))]
+    details = [] if branch.wrong is None else [wrong_text(branch.wrong, branch.n)]
     details += [] if branch.paid is None else [paid_text(branch.paid)]
     answer = said("answers", answer=branch.answer) + (f" ({', '.join(details)})" if details else "")
     if not branch.cut:

@@ -18,6 +18,7 @@ from fsgym.session.session import choose, postpone
 from fsgym.session.values import check_value, number_or_text, typing_text, value_of_text
 from fsgym.text.messages import listing, visible
 from fsgym.text.sentences import answer_now_text, price_text, probability_text, unused_text
+from fsgym.text.speech import said
 
 MAX_BAR_LENGTH = 40  # characters, by hand
 SHORTEST_BAR = 4  # characters: a shorter one is left out
@@ -75,6 +76,8 @@ class Dialog:
         """Ask until there is an answer (True), or the person quits (False)."""
         for text in self.session.about_prices:
             self._screen.show(text, "yellow")
+        if self.session.note:
+            self._screen.show(said("note_printed", note=self.session.note), "dim")
         for entry in self.session.log():  # what happened so far
             text = words.entry_text(entry, self._columns.values())
             about = entry.remark if entry.kind == "stopped" else price_text(entry.price)
@@ -130,7 +133,8 @@ class Dialog:
 
     def _show_answer(self, ended: bool = False) -> None:
         session = self.session
-        self._screen.show_answer(session.step, session.remarks, reliability_text(session.model), ended)
+        reliability = reliability_text(session.model, in_case=True)
+        self._screen.show_answer(session.step, session.remarks, reliability, session.other_ends, ended)
 
     def _at_answer(self) -> bool:
         """Read a line where the model would stop; False to end or quit."""
@@ -169,7 +173,7 @@ class Dialog:
         if key == "?":
             self._screen.show(self.session.why())
         elif key == "a":
-            self._screen.show_alternatives(self.session.step)
+            self._screen.show_alternatives(self.session.step, self.session.other_ends)
         elif key == "u":
             self._undo()
         return key != "q"
@@ -311,7 +315,8 @@ class Screen:
             self.show(words.free_too_text(question, step), "dim", 2)
         self.show_beliefs(step)
         if stop_ends:
-            self.show(stop_ends, indent=2)
+            is_quiet = step.certainty is not None and step.certainty.enough
+            self.show(stop_ends, "dim" if is_quiet else "bold", 2)
         self.show_keys(columns)
 
     def show_column(self, column: Column, acquisition: str) -> None:
@@ -347,33 +352,37 @@ class Screen:
         if step.certainty is not None:
             self.show(step.certainty.text, indent=2)
 
-    def show_alternatives(self, step: Step) -> None:
-        """Print the acquisitions that can be made now, the best first."""
+    def show_alternatives(self, step: Step, other_ends: str = "") -> None:
+        """Print the acquisitions that can be made now, the best first, and what another one ends."""
         if not step.alternatives:
             self.show("Nothing more can be acquired.")
         for place, a in enumerate(step.alternatives[: words.ALTERNATIVES_SHOWN], 1):
             self.show(f"{place}. {a.name}: {words.alternative_text(a)}", indent=2)
-        more = len(step.alternatives) - words.ALTERNATIVES_SHOWN
-        if more > 0:
-            self.show(
-                f"and {more} more: {', '.join(a.name for a in step.alternatives[words.ALTERNATIVES_SHOWN :])}", "dim", 2
-            )
+        more = [a.name for a in step.alternatives[words.ALTERNATIVES_SHOWN :]]
+        if more:
+            self.show(f"{said('and_more', n=len(more))}: {', '.join(more)}", "dim", 2)
         if step.alternatives:
-            self.show("Type a name to acquire it instead.", "dim")
+            self.show(f"Type a name to acquire it instead. {other_ends}".rstrip(), "dim")
 
-    def show_answer(self, step: Step, remarks: Sequence[str] = (), reliability: str = "", ended: bool = False) -> None:
+    def show_answer(
+        self, step: Step, remarks: Sequence[str] = (), reliability: str = "", other_ends: str = "", ended: bool = False
+    ) -> None:
         """Print the answer, odd values, what the model believes and how reliable it is; then what comes next."""
         self._console.print()
         self.show(words.answer_text(step), "bold")
-        for remark in remarks:
-            self.show(words.accepted_text(remark), "yellow", 2)
+        if remarks:
+            self.show(words.not_as_trained_text(remarks), "yellow", 2)
         self.show_beliefs(step)
+        if words.free_left_text(step):
+            self.show(words.free_left_text(step), indent=2)
         if reliability:
             self.show(reliability, "dim", 2)
         if ended:
             return
         if words.answer_cost_text(step):
             self.show(words.answer_cost_text(step), indent=2)
+        if other_ends and step.alternatives:
+            self.show(other_ends, "dim", 2)
         example = [
             f" The name of an acquisition, such as {a.name}, acquires it all the same." for a in step.alternatives
         ]
@@ -467,7 +476,8 @@ def allowed_at_prompt(column: Column) -> str:
     ('1 er, 2 icu', 'yes or no')
     """
     if column.kind == "bool":
-        return "yes or no"
+        return said("allowed_yes_no")
     if not levels_are_numbered(column):
-        return f"one of {listing(column.levels, LEVELS_LISTED)}" if column.levels else typing_text(column)
+        listed = listing(column.levels, LEVELS_LISTED)
+        return said("allowed_levels", levels=listed) if column.levels else typing_text(column)
     return listing((f"{k} {level.strip()}" for k, level in enumerate(column.levels, 1)), LEVELS_LISTED)

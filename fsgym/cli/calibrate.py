@@ -78,6 +78,7 @@ def calibrate(
     from fsgym.cli.model_data import ModelData, labelled_data
     from fsgym.data.reading.model_tables import refuse_unknown_columns
     from fsgym.datasets.loading import part_index
+    from fsgym.session.held_out import reliability_text
 
     writable_folder(output.parent)
     mistakes.refuse_other_file(output)
@@ -108,6 +109,7 @@ def calibrate(
     show(f"{type(calibrated).__name__} from {model}, calibrated on {words}")
     for sentence in calibrated.promise_.sentences():
         show(sentence)
+    show(reliability_text(calibrated, in_case=True))
     show(labelled.remark)
     if not len(labelled.training):  # whether any did is not known
         show("If some of these rows had a part in training, the promise does not hold.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from fsgym.cli import options
@@ -12,7 +13,11 @@ from fsgym.cli.mistakes import check_data, check_model, refuse_folder, whole_num
 from fsgym.cli.terminal import opened_output, say, show
 from fsgym.text.messages import visible
 
+if TYPE_CHECKING:
+    from fsgym.chart import Chart
+
 MAX_CHART_BOXES = 1000  # of a chart: more than anybody reads
+NO_CHARTS = {"mixture": "mixture", "network": "network", "any_network": "network"}  # learners, in words
 CHART_SUFFIXES = (".svg", ".md", ".txt", ".json")
 
 
@@ -48,6 +53,9 @@ def chart(
     Where one value decides, the conditions are the model's own; where several do, a small tree imitates it. The first
     lines say how often the chart asks and answers as the model does, and the loss of both.
 
+    Of rows with empty cells the policy's figures may differ from those of evaluate, which knows from the start which
+    cells are empty: here that shows when the value is asked for.
+
     Example: fsgym chart model.safetensors -o chart.svg
     """
     if output is not None and output.suffix not in CHART_SUFFIXES:
@@ -68,6 +76,26 @@ def chart(
         file.write(f"{text.rstrip()}\n")
     if output is not None:
         show(f"Written: {output}. {drawn.headline}")
+    learner = getattr(opened.classifier, "learner_", opened.classifier.policy_.acting.kind)
+    if learner in NO_CHARTS:
+        say(
+            f"the model is a {NO_CHARTS[learner]}, which a chart can only imitate; train with --agent lattice for a "
+            "policy that a chart shows better"
+        )
+    if rows is not None and not opened.classifier.rules_.costs_by_case:
+        _say_other_figures(opened.classifier, rows, drawn)
+
+
+def _say_other_figures(model: Any, rows: Any, drawn: Chart) -> None:
+    """Say what ``evaluate`` has for the same rows, where it is something else."""
+    from fsgym.evaluation.evaluate import evaluate
+
+    found = evaluate(model, rows)
+    if not np.allclose((found.loss, found.spent), (drawn.policy_loss, drawn.policy_paid)):
+        say(
+            f"fsgym evaluate has a loss of {found.loss:.4g} and a price of {found.spent:.4g} for these rows: it knows "
+            "from the start which cells are empty, and a person who follows the chart finds out by asking"
+        )
 
 
 def _unseen_rows(opened: Any, data: str, data_dir: Path | None) -> Any:

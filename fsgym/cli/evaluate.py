@@ -180,7 +180,7 @@ def part_in_words(loaded: LoadedDataset, split: str, row_groups: str | None) -> 
 
 def print_rules(model: Any, target: str) -> None:
     """Print the costs of errors in words, and the lambda found for a target."""
-    from fsgym.rules.labels import describe_error_costs
+    from fsgym.rules.checks import describe_error_costs
 
     described = describe_error_costs(model.rules_.error_costs, model.classes_.tolist())
     if model.bins_ is not None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import read_json, read_rows
 from fsgym.datasets import load_costs
-from fsgym.rules.labels import error_cost_matrix, relation_matrix
+from fsgym.rules.checks import error_cost_matrix, relation_matrix
 from fsgym.rules.options import OPTIONS, RuleOption
 from fsgym.text.messages import listing
 

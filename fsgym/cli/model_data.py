@@ -27,7 +27,7 @@ from fsgym.data.repeated import DUPLICATES, duplicate_groups
 from fsgym.data.training_summary import Comparison
 from fsgym.datasets.folder import LoadedDataset
 from fsgym.datasets.loading import SPLIT_NAMES, is_path, load_whole, part_index
-from fsgym.text.messages import brief, explain_unknown, listing
+from fsgym.text.messages import brief, explain_unknown, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,10 +182,25 @@ class ModelData:
             return loaded.dataset.to_frame(), loaded
         others: dict[str, Any] = {"keep": tuple(name for name in (reading.row_groups, *keep) if name is not None)}
         others["as_numbers"] = [name for name in self.case_price.values() if name not in others["keep"]]
-        table = read_file_for(self.columns, data, reading, **others)
+        try:
+            table = read_file_for(self.columns, data, reading, **others)
+        except excel.NoSuchSheetError as error:
+            if self.given.sheet is not None:
+                raise
+            self._check_other_sheet(data, str(reading.sheet), error.filled)
+            table = read_file_for(self.columns, data, reading._replace(sheet=None), **others)
         if table.shape[1] == 1 and reading.separator and not self.given.separator:  # not separated as in training
             table = read_file_for(self.columns, data, self.given, **others)
         return table, None
+
+    def _check_other_sheet(self, data: str, sheet: str, filled: list[str]) -> None:
+        """Say which sheet is read where a workbook lacks the one of the training; ValueError unless there is one."""
+        lacks = f"{data} has no sheet {brief(sheet)}, from which the model was trained"
+        if len(filled) > 1:
+            option = option_text("sheet", filled[0])
+            raise ValueError(f"{lacks}, and several others, {listing(filled)}; name the one to read, as with {option}")
+        if filled:
+            say(f"{lacks}; its only sheet with content, {brief(filled[0])}, is read")
 
     def priced(self, dataset: Dataset, table: pd.DataFrame, data: str) -> Dataset:
         """Rows in the columns of the model, with their prices by case from the table where it has columns of them."""
@@ -234,13 +249,17 @@ class ModelData:
             return table, [table], len(table)
         return rows_all_over(parts), parts, parts.n_rows
 
-    def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str) -> pd.DataFrame:
-        """The columns of the model, as its methods take them."""
-        chosen = select_columns(table, self.columns, data, cast(MissingColumns, missing_columns))
-        refuse_unmatched_levels(self.columns, chosen, data)
+    def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str, hint: str = "") -> pd.DataFrame:
+        """The columns of the model, as its methods take them; ``hint`` is said, too, where the table lacks some."""
         absent = [name for name in self.columns.names if name not in table.columns]
+        try:
+            chosen = select_columns(table, self.columns, data, cast(MissingColumns, missing_columns))
+        except ValueError as error:
+            raise ValueError(f"{error}{hint if absent else ''}") from None
+        refuse_unmatched_levels(self.columns, chosen, data)
         if absent:
-            warnings.warn(f"{listing(map(repr, absent))} of the model counts as unavailable in every row", stacklevel=2)
+            said = f"{listing(map(repr, absent))} of the model counts as unavailable in every row"
+            warnings.warn(f"{said}{hint}", stacklevel=2)
         if not hasattr(self.classifier, "feature_names_in_"):  # fitted by position
             return chosen.set_axis(range(chosen.shape[1]), axis=1)
         return chosen

@@ -130,9 +130,9 @@ def _shares(classifier: Any, summary: TrainingSummary, answers: Any) -> dict[str
     """The share of each answer, and that in the training, by label; of a numeric target by range."""
     import numpy as np
 
-    from fsgym.session.next_step import labels_of
+    from fsgym.session.case import labels_of
 
-    classes, all_answers = labels_of(classifier)
+    classes, all_answers = labels_of(classifier, classifier.rules_)
     names = [*classes, *all_answers[len(classes) :]]
     counts = np.bincount(answers, minlength=len(names))
     return {

@@ -164,7 +164,9 @@ CensoredOption = Annotated[
 SheetOption = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="Sheet of an Excel workbook, or its number from 1; default: the only one with content."
+        metavar="NAME",
+        help="Sheet of an Excel workbook, or its number from 1; default: with a model that of its training, if the "
+        "workbook has it, otherwise the only one with content.",
     ),
 ]
 HeaderRowOption = Annotated[

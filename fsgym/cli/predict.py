@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, refuse_folder
@@ -21,15 +23,20 @@ from fsgym.text.messages import brief, listing, visible
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fsgym.cli.model_data import ModelData
     from fsgym.data.dataset import Dataset
+    from fsgym.session.row_steps import RowCases
 
-    Rows = pd.DataFrame | Dataset  # a Dataset where rows have prices of their own
+    Rows = pd.DataFrame | Dataset | RowCases  # a Dataset where rows have prices of their own, cases with --next
     Parts = Iterable[tuple[Rows, pd.DataFrame]]  # rows, and the columns of them that are copied
 
 ROWS_PER_CALL = 10_000  # classified and written at a time
 SUFFIXES_OF_OUTPUT = (".csv", ".xlsx", ".jsonl")
 ROW_IN_SHEET = "row (from 0)"  # beside the row numbers of a spreadsheet, which count the names, too
 ROWS_OF_SHEET = 2**20 - 1  # below the header, by the format
+NEXT_HINT = "; --next says which to acquire next"
+# Of the kinds of differences from the training rows, those of a cell alone. What is filled by now is no random choice.
+KINDS_OF_CELLS = {"range", "new level"}
 
 
 @options.with_sign_options
@@ -48,6 +55,14 @@ def predict(
             metavar="COLUMNS", help="Columns to copy to the output, such as identifiers; separate several by commas."
         ),
     ] = None,
+    next_step: Annotated[
+        bool,
+        typer.Option(
+            "--next",
+            help="What to acquire next for each row, by the cells that are filled: an empty cell, or a column that the "
+            "file lacks, is not acquired yet.",
+        ),
+    ] = False,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,
     case_price: options.CasePriceOption = None,
@@ -69,10 +84,16 @@ def predict(
     acquired has the names in order, separated by semicolons; in JSONL it is a list with values and prices. A workbook
     (.xlsx) shows numbers with the decimal sign of the computer that opens it.
 
+    With --next it has row, the columns of --keep, next (the acquisition to make now; empty where the model stops),
+    price, answer (if given now), the probability of each class, expected_cost_stop and expected_cost_go_on (of the
+    case from here on, in units of error costs, if it is answered now, and if one more acquisition is made).
+
     Example: fsgym predict model.safetensors new.csv -o answers.csv --keep pid
     """
     check_model(model)
     check_missing_columns(missing_columns)
+    if next_step and missing_columns != "error":
+        raise ValueError("--next takes what the file lacks as not acquired yet; leave --missing-columns out")
     check_data(data, data_dir)
     if output is not None and output.suffix not in SUFFIXES_OF_OUTPUT:
         raise ValueError(f"--output must end in {listing(SUFFIXES_OF_OUTPUT)}, got {output}")
@@ -93,11 +114,10 @@ def predict(
         if output is not None and output.suffix == ".xlsx" and n_rows > ROWS_OF_SHEET:
             raise ValueError(f"a sheet has at most {ROWS_OF_SHEET:,} rows, got {n_rows:,}; write a .csv file")
         refuse_unknown_columns(copied, table, f"--keep, {data}")
-        rows = opened.rows_of(table, data, missing_columns)
-        opened.warn_of_differences(opened.compare(rows, table.columns), data, strict)
-        writer = Writer(opened.classifier_for(table.columns), copied)
-        chosen = ((part, opened.rows_of(part, data, missing_columns)) for part in tables)
-        parts = ((opened.with_prices(own, part, data), part.loc[:, list(copied)]) for part, own in chosen)
+        if next_step:
+            writer, parts = _next_steps(opened, data, (table, tables), copied, strict)
+        else:
+            writer, parts = _answers(opened, data, (table, tables), copied, missing_columns, strict)
         if output is None:
             write_utf8()
         if output is not None and output.suffix == ".xlsx":
@@ -107,34 +127,101 @@ def predict(
             with opened_output(output) as file:
                 write(file, parts)
     if output is not None:
-        rules = writer.classifier.rules_
-        referred = "" if rules.refer_cost is None else f", {writer.n_referred} referred to {rules.refer_label}"
-        show(f"{n_rows} rows of {data} classified{referred}: {output}")
+        show(f"{n_rows} rows of {data}{writer.summary}: {output}")
     if opened.classifier.rules_.costs_by_case:
         say(opened.prices_in_words)
+
+
+def _answers(
+    opened: ModelData,
+    data: str,
+    read: tuple[pd.DataFrame, Iterable[pd.DataFrame]],
+    copied: tuple[str, ...],
+    missing_columns: str,
+    strict: bool,
+) -> tuple[Writer, Parts]:
+    """The writer of the answers, and the rows; says how they differ from the training."""
+    table, tables = read
+    rows = opened.rows_of(table, data, missing_columns, NEXT_HINT)
+    opened.warn_of_differences(opened.compare(rows, table.columns), data, strict)
+    empty = [name for name in opened.columns.names if name in table.columns and table[name].isna().all()]
+    if empty:
+        say(f"{data} has no value of {listing(map(repr, empty), 5)}{NEXT_HINT}")
+    chosen = ((part, opened.rows_of(part, data, missing_columns, NEXT_HINT)) for part in tables)
+    parts = ((opened.with_prices(own, part, data), part.loc[:, list(copied)]) for part, own in chosen)
+    return Writer(opened.classifier_for(table.columns), copied), parts
+
+
+def _next_steps(
+    opened: ModelData,
+    data: str,
+    read: tuple[pd.DataFrame, Iterable[pd.DataFrame]],
+    copied: tuple[str, ...],
+    strict: bool,
+) -> tuple[Writer, Parts]:
+    """The writer of next steps, and the cases; says what is lacking, and which cells training did not have."""
+    from fsgym.data.dataset import Dataset
+    from fsgym.session.row_steps import RowCases
+
+    table, tables = read
+    model, columns = opened.classifier, opened.columns
+    writer = NextWriter(model, copied)
+    lacking = [name for name in columns.names if name not in table.columns]
+    if len(lacking) == len(columns):
+        raise ValueError(
+            f"{data} must have at least one of the columns {listing(columns.names, 5)}, got {listing(table.columns, 5)}"
+        )
+    if lacking:
+        say(f"{data} lacks {listing(map(repr, lacking), 5)}: not acquired yet in any row")
+
+    def rows_of(part: pd.DataFrame) -> pd.DataFrame:
+        return opened.rows_of(part.assign(**dict.fromkeys(lacking, np.nan)), data, "error")
+
+    def cases(part: pd.DataFrame) -> RowCases:
+        priced = opened.with_prices(rows_of(part), part, data)
+        return RowCases.of(model, rows_of(part), priced.case_costs if isinstance(priced, Dataset) else None)
+
+    compared = opened.compare(rows_of(table), table.columns)
+    if compared is not None:
+        of_cells = [d for d in compared.differences if d.factor is not None or KINDS_OF_CELLS & {*d.kinds}]
+        compared = replace(compared, differences=tuple(of_cells))
+    opened.warn_of_differences(compared, data, strict)
+    return writer, ((cases(part), part.loc[:, list(copied)]) for part in tables)
 
 
 class Writer:
     """Writes the answers of a classifier, with columns that are copied."""
 
-    def __init__(self, classifier: Any, copied: Sequence[str]) -> None:
-        self.classifier = classifier
-        self.n_rows, self.n_referred = 0, 0  # written so far, and those that are referred to a person
-        from fsgym.session.next_step import labels_of
+    sheet = "answers"
 
-        classes = self.classes = [str(c) for c in labels_of(classifier)[0]]
-        probabilities = [f"probability_{c}" for c in classes] if hasattr(classifier, "predict_proba") else []
-        self.header = ["row", *copied, "answer", *probabilities, "acquired", "paid"]
+    def __init__(self, classifier: Any, copied: Sequence[str]) -> None:
+        from fsgym.session.case import labels_of
+
+        self.classifier = classifier
+        self.n_rows, self.n_special = 0, 0  # written so far, and those that are referred to a person
+        self.classes = [str(c) for c in labels_of(classifier, classifier.rules_)[0]]
+        self.has_probabilities = hasattr(classifier, "predict_proba")
+        self.names = self._names([f"probability_{c}" for c in self.classes] if self.has_probabilities else [])
+        self.header = ["row", *copied, *self.names]
         for name in copied:
             if self.header.count(name) > 1:
                 raise ValueError(f"--keep names {brief(name)}, which is a column of the output; rename it in the data")
+
+    @property
+    def summary(self) -> str:
+        """What is said of the rows that were written."""
+        rules = self.classifier.rules_
+        referred = "" if rules.refer_cost is None else f", {self.n_special} referred to {rules.refer_label}"
+        return f" classified{referred}"
 
     def write_csv(self, file: IO[str], parts: Parts) -> None:
         """Write the header and all rows as CSV."""
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(self.header)
-        for cells, shares, acquired, paid in self._lines(parts):
-            lines.writerow([*cells, *(f"{p:.6g}" for p in shares), acquired, f"{paid:.12g}"])
+        for copied, values in self._lines(parts):
+            named = zip(self.names, values, strict=True)
+            texts = [f"{v:.12g}" if isinstance(v, float) and name != "answer" else v for name, v in named]
+            lines.writerow([*copied, *texts])
 
     def write_workbook(self, path: Path, parts: Parts) -> None:
         """Write the header and all rows as the sheet of an Excel workbook, in which no text is a formula."""
@@ -142,7 +229,7 @@ class Writer:
         from openpyxl.cell import WriteOnlyCell
 
         book = Workbook(write_only=True)
-        sheet = book.create_sheet("answers")
+        sheet = book.create_sheet(self.sheet)
 
         def cell(value: Any) -> Any:
             made = WriteOnlyCell(sheet, value=visible(value) if isinstance(value, str) else value)
@@ -151,8 +238,8 @@ class Writer:
             return made
 
         sheet.append([cell(name) for name in [ROW_IN_SHEET, *self.header[1:]]])
-        for cells, shares, acquired, paid in self._lines(parts):
-            sheet.append([cell(value) for value in [*cells, *shares, acquired, paid]])
+        for copied, values in self._lines(parts):
+            sheet.append([cell(value) for value in [*copied, *values]])
         with opened_whole(path, binary=True) as file:
             book.save(file)
 
@@ -162,15 +249,13 @@ class Writer:
             line = {"row": i, **{name: _plain(v) for name, v in kept.items()}, **found}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
-    def _lines(self, parts: Parts) -> Iterator[tuple[list, list[float], str, float]]:
-        """What the columns of a table need of each row: number, copies and answer, probabilities, names, price."""
+    def _lines(self, parts: Parts) -> Iterator[tuple[list, list]]:
+        """What a table has of each row: its number and the copied cells; the values of ``names``."""
         for i, kept, found in self._records(parts):
-            cells = [i, *("" if (v := _plain(value)) is None else v for value in kept), found["answer"]]
-            acquired = ";".join(step["name"] for step in found["acquired"])
-            yield cells, list(found.get("probabilities", {}).values()), acquired, found["paid"]
+            yield [i, *("" if (v := _plain(value)) is None else v for value in kept)], self._values(found)
 
     def _records(self, parts: Parts) -> Iterator[tuple[int, pd.Series, dict[str, Any]]]:
-        """Of each row its number, the copied cells, and answer, probabilities, acquisitions, price as JSON values."""
+        """Of each row its number, the copied cells, and what is found, as JSON values."""
         for rows, copied in parts:
             table: Any = rows
             for first in range(0, len(copied), ROWS_PER_CALL):
@@ -180,20 +265,32 @@ class Writer:
                     yield self.n_rows, copied.iloc[i], found
                     self.n_rows += 1
 
-    def _found(self, rows: Rows) -> Iterator[dict[str, Any]]:
+    def _by_class(self, shares: NDArray[np.float64]) -> dict[str, float]:
+        """The probabilities of a row, by class."""
+        return {c: round(float(p), 6) for c, p in zip(self.classes, shares, strict=True)}
+
+    def _names(self, probabilities: list[str]) -> list[str]:
+        """The columns behind the copied ones."""
+        return ["answer", *probabilities, "acquired", "paid"]
+
+    def _values(self, found: dict[str, Any]) -> list[Any]:
+        """The cells of ``_names``."""
+        acquired = ";".join(step["name"] for step in found["acquired"])
+        return [found["answer"], *found.get("probabilities", {}).values(), acquired, found["paid"]]
+
+    def _found(self, rows: Any) -> Iterator[dict[str, Any]]:
+        """Answer, probabilities, acquisitions and price of each row."""
         from fsgym.envs.trajectories import price_steps, values_as_text
 
-        model = self.classifier
-        trajectories = model.trajectories(rows)
-        shares = trajectories.probabilities if hasattr(model, "predict_proba") else None
+        trajectories = self.classifier.trajectories(rows)
+        shares = trajectories.probabilities if self.has_probabilities else None
         X, rules, columns, classes, case_costs = trajectories.table
         prices, labels = price_steps(rules, X, trajectories.order, case_costs), rules.answer_labels(classes)
-        self.n_referred += int((trajectories.answers == rules.n_classes).sum())
+        self.n_special += int((trajectories.answers == rules.n_classes).sum())
         for i, order in enumerate(trajectories.order):
             record: dict[str, Any] = {"answer": _plain(labels[trajectories.answers[i]])}
             if shares is not None:
-                by_class = zip(self.classes, shares[i], strict=True)
-                record["probabilities"] = {c: round(float(p), 6) for c, p in by_class}
+                record["probabilities"] = self._by_class(shares[i])
             steps = [
                 {
                     "name": rules.names[j],
@@ -204,6 +301,43 @@ class Writer:
                 for j, price in zip(order[order >= 0].tolist(), prices[i])
             ]
             yield record | {"acquired": steps, "paid": float(prices[i].sum())}
+
+
+class NextWriter(Writer):
+    """Writes the next step of each case; ``n_special`` counts those that the model would answer."""
+
+    sheet = "next"
+
+    @property
+    def summary(self) -> str:
+        return f", {self.n_rows - self.n_special} with a next acquisition, {self.n_special} to be answered now"
+
+    def _names(self, probabilities: list[str]) -> list[str]:
+        return ["next", "price", "answer", *probabilities, "expected_cost_stop", "expected_cost_go_on"]
+
+    def _values(self, found: dict[str, Any]) -> list[Any]:
+        shares, costs = found.get("probabilities", {}).values(), found["expected_cost"]
+        return [found["next"], found["price"], found["answer"], *shares, costs["stop"], costs["go_on"]]
+
+    def _found(self, rows: RowCases) -> Iterator[dict[str, Any]]:
+        """What to acquire next, its price, answer and probabilities now, and both expected costs of each case."""
+        from fsgym.session.row_steps import steps_of_rows
+
+        steps, rules = steps_of_rows(self.classifier, rows), self.classifier.rules_
+        labels = rules.answer_labels(self.classifier.answers_)
+        self.n_special += int((steps.question < 0).sum())
+        for i, j in enumerate(steps.question.tolist()):
+            record = {"next": None if j < 0 else rules.names[j], "price": _number(steps.price[i])}
+            record["answer"] = _plain(labels[steps.answers[i]])
+            if self.has_probabilities and steps.probabilities is not None:
+                record["probabilities"] = self._by_class(steps.probabilities[i])
+            costs = {"stop": _number(steps.stop_cost[i]), "go_on": _number(steps.go_on_cost[i])}
+            yield record | {"expected_cost": costs}
+
+
+def _number(value: float) -> float | None:
+    """A number with 6 digits, None for NaN."""
+    return None if value != value else float(f"{value:.6g}")
 
 
 def cells_by_name(row: Any, features: Sequence[int], columns: Any) -> dict[str, Any]:

@@ -157,10 +157,12 @@ def train(
     if priced:
         show(f"Each row has its own prices: {in_words(priced)}.")
     if hasattr(model, "report_"):
-        show(f"Chosen among several learners: {model.report_}")
+        show(f"Of several learners, {model.report_}")
     print_rules(model, "target_cost" if target_cost is not None else "target_features")
     print_evaluations(results, references)
     _print_held_out(results, split)
+    if has_costs:
+        show("Errors have costs of their own: the model makes more of the cheap ones, so accuracy alone says little.")
     place = [] if data_dir is None else ["--data-dir", str(data_dir)]
     show(f"Model: {output}")
     rows_of = "Classify rows" if model.bins_ is None else "Predict numbers"

@@ -48,14 +48,10 @@ def warm() -> None:
         _say_of("a report and sessions", *counts[-2:])
     kernels = counts[-1][0]
     done = f"{kernels} kernels compiled" if kernels else "All kernels were compiled already"
-    show(f"{done}, in {time.perf_counter() - begun:.0f} s. They are kept in folders such as {_cache_folder()}.")
-
-
-def _cache_folder() -> str:
-    """Where Numba keeps the machine code of one of the modules."""
     from fsgym.rules.kernels import acquire
 
-    return str(acquire.stats.cache_path)
+    folder = acquire.stats.cache_path  # of the machine code of one of the modules
+    show(f"{done}, in {time.perf_counter() - begun:.0f} s. They are kept in folders such as {folder}.")
 
 
 def _say_of(what: str, before: tuple[int, float], after: tuple[int, float]) -> None:

@@ -14,7 +14,8 @@ import pandas as pd
 from fsgym.comparison.noise import MIN_PAIRS, least_found
 from fsgym.comparison.ranking import REFERENCE_TITLES, DatasetsResult, RankedMethod, Ranking, rank_methods
 from fsgym.comparison.summary import lambdas_of, mean_text
-from fsgym.methods import CONSTANT
+from fsgym.evaluation.result import sentence_case
+from fsgym.methods import CONSTANT, REFERENCES
 from fsgym.metrics import ALL_LABELS
 from fsgym.text.messages import listing, option_text
 
@@ -41,7 +42,7 @@ def answer_in_words(ranking: Ranking | None) -> list[str]:
     if best.reference or not best.acquires:
         answer = [_reference_sentence(ranking, best), *_runner_up(ranking, best)]
     else:
-        answer = [_best_sentence(ranking, best), *_first_acquisition(best), *_noise(ranking)]
+        answer = [_best_sentence(ranking, best), *_savings(ranking, best), *_first_acquisition(best), *_noise(ranking)]
     return [*answer, *_prices_of_promises(ranking), *_flagged(ranking, best), *_failed(ranking)]
 
 
@@ -112,8 +113,8 @@ def _best_sentence(ranking: Ranking, best: RankedMethod) -> str:
             if constant is not None:
                 price = cost_text(ranking, constant.figures["loss"])
                 rest.append(f"{reference_in_words(ranking, constant)} costs {price}")
-        parts += [_capitalised("; ".join(rest)) + "."] if rest else []
-        return _capitalised(_no_clear_winner(ranking, best) + _at_lambda(ranking) + " ".join(parts))
+        parts += [sentence_case("; ".join(rest)) + "."] if rest else []
+        return sentence_case(_no_clear_winner(ranking, best) + _at_lambda(ranking) + " ".join(parts))
     loss, unclear = cost_text(ranking, best.figures["loss"]), _no_clear_winner(ranking, best)
     is_best = f"has the lowest loss ({loss}, within noise of all others):" if unclear else f"is best (loss {loss}):"
     first = f"{best.title} {is_best} it {_needs(ranking, best, True)}"
@@ -122,7 +123,7 @@ def _best_sentence(ranking: Ranking, best: RankedMethod) -> str:
         price, share = cost_text(ranking, without.figures["loss"]), 100 * without.figures["accuracy"]
         words = reference_in_words(ranking, without)
         second = f"; no {kind} has a lower loss than {words} ({price}, {share:.1f} % correct)"
-    return _capitalised(f"{unclear}{_at_lambda(ranking)}{first}{second}.")
+    return sentence_case(f"{unclear}{_at_lambda(ranking)}{first}{second}.")
 
 
 def _no_clear_winner(ranking: Ranking, best: RankedMethod) -> str:
@@ -211,7 +212,7 @@ def _reference_sentence(ranking: Ranking, best: RankedMethod) -> str:
         costs = f"has the lowest loss ({cost_text(ranking, best.figures['loss'])}, {share})"
     end = "no selection of features pays" if best.acquires else "acquiring does not pay"
     lowest = not any(s.figures["loss"] < best.figures["loss"] for s in ranking.standings)  # also those with a flag
-    return _capitalised(f"{_at_lambda(ranking)}{what} {costs}{f': {end} at these prices' if lowest else ''}.")
+    return sentence_case(f"{_at_lambda(ranking)}{what} {costs}{f': {end} at these prices' if lowest else ''}.")
 
 
 def _runner_up(ranking: Ranking, best: RankedMethod) -> list[str]:
@@ -268,6 +269,19 @@ def _needs(ranking: Ranking, standing: RankedMethod, full: bool = False) -> str:
         more = f"balanced accuracy {100 * figures['balanced_accuracy']:.1f} %"
         text += f" ({more}{'' if math.isnan(auc) else f', AUC {auc:.2f}'})"
     return text
+
+
+def _savings(ranking: Ranking, best: RankedMethod) -> list[str]:
+    """What the best method saves against both reference points, where prices and errors are in one unit."""
+    if not (ranking.has_error_costs and ranking.has_prices and ranking.lam == 1):
+        return []
+    own, saved = best.figures["loss"], []
+    for what, name in zip(("acquiring nothing", "acquiring everything"), REFERENCES, strict=True):
+        standing = ranking.standing_of(name)
+        other = math.nan if standing is None else standing.figures["loss"]
+        if other > max(own, 0):
+            saved.append(f"{cost_text(ranking, other - own)} per case ({100 * (1 - own / other):.0f} %) against {what}")
+    return [f"{best.title} saves {' and '.join(saved)}."] if saved else []
 
 
 def _first_acquisition(best: RankedMethod) -> list[str]:
@@ -351,10 +365,6 @@ def _flagged(ranking: Ranking, best: RankedMethod) -> list[str]:
             loss = cost_text(ranking, standing.figures["loss"])
             sentences.append(f"{standing.title} is not ranked: its loss is {loss}, but {reason}.")
     return sentences
-
-
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def headline_table(ranking: Ranking, short: bool = False) -> dict[str, list[str]]:

@@ -15,12 +15,12 @@ from sklearn.base import clone, is_regressor
 
 from fsgym.comparison.examples import explanation_of, finite_or_none, first_columns
 from fsgym.comparison.splits import OfficialSplit, Split, SplitParts
+from fsgym.data.checks import is_frame
 from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.targets import Bins
 from fsgym.evaluation.evaluate import Evaluation, arrays_of, evaluate, judge, play_policy, played_of
 from fsgym.metrics import class_precisions, class_recalls
 from fsgym.rules import Rules
-from fsgym.rules.labels import is_frame
 from fsgym.runner.apart import call_apart, end_subject
 from fsgym.runner.fingerprint import fingerprint
 from fsgym.runner.local_code import VERSIONED_PACKAGES

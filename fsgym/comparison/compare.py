@@ -22,11 +22,10 @@ from fsgym.comparison.protocol import TARGETS, make_protocol
 from fsgym.comparison.ranking import DatasetsResult, fixed_methods, folder_name, rank_methods, result_of
 from fsgym.comparison.summary import WITHIN, summarise
 from fsgym.data.dataset import Dataset
-from fsgym.datasets import load_dataset
 from fsgym.evaluation.evaluate import Evaluation
 from fsgym.methods import DEFAULT_METHODS
 from fsgym.metrics import NUMBER_FIGURES, headline_figures
-from fsgym.rules.labels import describe_error_costs
+from fsgym.rules.checks import describe_error_costs
 from fsgym.rules.options import OPTIONS, RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 from fsgym.runner.run import checked_progress
@@ -296,6 +295,8 @@ def _load(dataset: Any, target: str | None, row_groups: ArrayLike | str | None) 
     if isinstance(dataset, Dataset):
         data = dataset
     else:
+        from fsgym.datasets import load_dataset
+
         data = load_dataset(dataset, target=target, row_groups=row_groups if named else None)
     return data if named or row_groups is None else data.replace(row_groups=row_groups)
 

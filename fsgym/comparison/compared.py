@@ -30,7 +30,7 @@ from fsgym.methods import (
     method_names,
     supported_options,
 )
-from fsgym.rules.labels import cheapest_answers
+from fsgym.rules.rules import cheapest_answers
 from fsgym.text.messages import brief, explain_unknown, warn_caller
 
 # Answers of least expected cost, for methods that do not know the costs of errors.

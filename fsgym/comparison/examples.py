@@ -6,8 +6,9 @@ Of a row it shows the acquisitions, what was believed after each, and what they 
 from __future__ import annotations
 
 import copy
+import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +18,6 @@ from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import price_orders, price_steps, revealed_values
 from fsgym.evaluation.evaluate import Evaluation
-from fsgym.evaluation.usage import usage_as_json
 from fsgym.rules import Rules
 
 N_EXAMPLES = 6  # test rows that the report shows of each method, apart from those of classes and errors
@@ -30,6 +30,16 @@ BOXES_DRAWN = 12  # of a chart in a report
 def finite_or_none(figures: Mapping[str, Any]) -> dict[str, Any]:
     """The figures with None in place of NaN and infinity, which JSON does not have."""
     return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in figures.items()}
+
+
+def usage_as_json(shares: Sequence[float], names: Sequence[str]) -> str:
+    """The share of rows that use each acquisition, by name, in four digits; those that no row uses are left out.
+
+    >>> usage_as_json([0.5, 0.0, 2 / 3], ["age", "crp", "ward"])
+    '{"age": 0.5, "ward": 0.6667}'
+    """
+    used = {name: float(f"{share:.4g}") for name, share in zip(names, shares, strict=True) if share > 0}
+    return json.dumps(used, ensure_ascii=False)
 
 
 def first_columns(result: Evaluation) -> dict[str, str | None]:

@@ -4,7 +4,8 @@ Keys of a figure, all optional:
 
 - ``size`` in inches;
 - ``lines``, points with error bars, as arguments of ``plot_error_bars``; ``levels``, horizontal lines; ``points``,
-  markers alone; ``bars``, with the ``label``, ``values`` and ``color`` of each method, and ``along``, their axis;
+  markers alone; ``bars``, with the ``label``, ``values`` and ``color`` of each method, ``along``, their axis, and
+  ``stacked``, whether they are parts of one bar, whose ``ends`` have a text;
   ``shades``, a table of shares as a map of colours, with its ``label``;
 - ``x`` and ``y``, the axes, with ``label``, ``scale``, ``ticks`` and ``tick_labels``, ``limits`` and ``grid``;
 - ``legend``, its place, the labels that come ``first`` or ``last``, and the ``characters`` of a line; None for none.
@@ -25,7 +26,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.comparison.answer import constant_answer
+from fsgym.comparison.answer import constant_answer, cost_text
 from fsgym.comparison.ranking import RankedMethod, Ranking
 from fsgym.comparison.splits import VALIDATION_SHARE
 from fsgym.methods import REFERENCES
@@ -278,6 +279,42 @@ def used_features(
     }
 
 
+COST_COLOURS = {"acquisition_cost": ("for prices", "#0072B2"), "error_cost": ("for errors", "#E69F00")}
+
+
+def costs(ranking: Ranking, titles: Mapping[str, str]) -> dict[str, Any] | None:
+    """What a case costs by each method, prices and errors, the cheapest first; None where these are not in one unit.
+
+    They are where error costs and prices are given and lambda is 1.
+    """
+    if not (ranking.has_error_costs and ranking.has_prices and ranking.lam == 1):
+        return None
+    shown = sorted((s for s in ranking.standings if np.isfinite(s.figures["loss"])), key=lambda s: s.figures["loss"])
+    if not shown or any(s.figures[part] < 0 for s in shown for part in COST_COLOURS):
+        return None
+    bars = [
+        {"label": label, "color": colour, "values": [float(s.figures[part]) for s in shown]}
+        for part, (label, colour) in COST_COLOURS.items()
+    ]
+    totals = [float(s.figures["loss"]) for s in shown]
+    return {
+        "size": (6.4, height_of_rows(len(shown))),
+        "bars": bars,
+        "along": "y",
+        "stacked": True,
+        "ends": [cost_text(ranking, total) for total in totals],
+        "x": {"label": "mean cost per case", "limits": (0, 1.13 * max(*totals, 1e-9))},
+        "y": {
+            "label": "",
+            "ticks": [*range(len(shown))],
+            "tick_labels": [shorten_name(titles[s.method], LEGEND_LABEL) for s in shown],
+            "limits": (len(shown) - 0.4, -0.6),
+            "grid": False,
+        },
+        "legend": {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2},
+    }
+
+
 def draw(figure: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     """Draw a figure on the given axes, or on those of a new Matplotlib figure."""
     ax = _axes(ax, *figure.get("size", ()))
@@ -287,12 +324,8 @@ def draw(figure: Mapping[str, Any], ax: Axes | None = None) -> Axes:
         ax.axhline(**level)
     for points in figure.get("points", ()):
         ax.plot(points["x"], points["y"], "o", **{k: v for k, v in points.items() if k not in ("x", "y")})
-    bars = figure.get("bars", ())
-    for i, bar in enumerate(bars):  # side by side
-        width = 0.8 / len(bars)
-        places = np.arange(len(bar["values"])) + (i - (len(bars) - 1) / 2) * width
-        plot = ax.bar if figure["along"] == "x" else ax.barh
-        plot(places, bar["values"], width, label=bar["label"], color=bar["color"])
+    if figure.get("bars"):
+        _draw_bars(ax, figure)
     if "shades" in figure:
         image = ax.imshow(figure["shades"]["values"], cmap="Blues", vmin=0, vmax=1, aspect="auto")
         ax.figure.colorbar(image, ax=ax, label=figure["shades"]["label"])
@@ -306,6 +339,22 @@ def draw(figure: Mapping[str, Any], ax: Axes | None = None) -> Axes:
         texts = [fill(labels[k], characters) if characters else labels[k] for k in order]
         ax.legend([handles[k] for k in order], texts, **place)
     return ax
+
+
+def _draw_bars(ax: Axes, figure: Mapping[str, Any]) -> None:
+    """The bars of a figure, side by side, or each begun where the last one ends."""
+    bars, stacked, upright = figure["bars"], figure.get("stacked", False), figure["along"] == "x"
+    width, begun = 0.8 / (1 if stacked else len(bars)), np.zeros(len(bars[0]["values"]))
+    for i, bar in enumerate(bars):
+        places = np.arange(len(bar["values"])) + (0 if stacked else (i - (len(bars) - 1) / 2) * width)
+        style = {"label": bar["label"], "color": bar["color"]}
+        if upright:
+            drawn = ax.bar(places, bar["values"], width, begun, **style)
+        else:
+            drawn = ax.barh(places, bar["values"], width, begun, **style)
+        begun = begun + np.asarray(bar["values"]) * stacked
+        if "ends" in figure and bar is bars[-1]:
+            ax.bar_label(drawn, figure["ends"], padding=4)
 
 
 def _set_axis(ax: Axes, name: Literal["x", "y"], axis: Mapping[str, Any]) -> None:

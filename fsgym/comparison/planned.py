@@ -16,12 +16,11 @@ import pandas as pd
 
 from fsgym.comparison.cell import CELL_FUNCTION, evaluate_trained
 from fsgym.comparison.compared import ComparedMethod
-from fsgym.comparison.examples import with_units
+from fsgym.comparison.examples import usage_as_json, with_units
 from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.ranking import RankedMethod
 from fsgym.comparison.summary import nearest_settings
 from fsgym.data.dataset import Dataset
-from fsgym.evaluation.usage import usage_as_json
 from fsgym.runner.local_code import error_with_line
 from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.store import read_timings

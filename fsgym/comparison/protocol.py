@@ -13,10 +13,9 @@ import numpy as np
 
 from fsgym.comparison.splits import OfficialSplit, Split, SplitParts, random_splits
 from fsgym.data.dataset import Dataset
-from fsgym.evaluation.usage import acquires_features
+from fsgym.evaluation.result import acquires_features
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptions, RuleOptionsButLam
-from fsgym.rules.states import without_unavailable
 from fsgym.support.checks import MAX_SPLITS, is_integer
 from fsgym.text.messages import brief
 
@@ -109,7 +108,7 @@ def make_protocol(
     has_error_costs = options.get("error_costs") is not None or dataset.error_costs is not None
     sweep, reported = prices_of(lam, unpriced, has_error_costs)
     rules = Rules.for_dataset(dataset, lam=reported[0], **options)
-    dataset = dataset.with_values(without_unavailable(rules, dataset.X))
+    dataset = dataset.with_values(rules.without_unavailable(dataset.X))
     pairs = tuple((name, v) for name, given in targets.items() for v in _numbers(given, name))
     divisions = random_splits(train_share, int(splits), int(seed))
     protocol = Protocol(dataset, rules, divisions, int(seed), sweep, reported, pairs)

@@ -309,7 +309,8 @@ def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | N
         return []
     # Matplotlib warns of characters that its font lacks, and draws boxes.
     with matplotlib.rc_context(figures.STYLE), warnings.catch_warnings(action="ignore"):
-        pictures = _tradeoff_pictures(comparison, summary, ranking) + _usage_pictures(comparison, ranking)
+        pictures = _cost_pictures(comparison, ranking) + _tradeoff_pictures(comparison, summary, ranking)
+        pictures += _usage_pictures(comparison, ranking)
         certainty = plot_reliability(comparison, ranking)
         if certainty is not None:
             pictures.append(Picture("reliability", RELIABILITY_HEADING, RELIABILITY_CAPTION, *drawn(certainty)))
@@ -320,6 +321,19 @@ def _error_bar_caption(comparison: Comparison) -> str:
     n = len(comparison.protocol.splits)
     several = f"Means over {n} splits; bars: ± one standard deviation."
     return several if n > 1 else "One split, so there are no error bars."
+
+
+def _cost_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
+    """What a case costs in all, where prices and errors are in one unit."""
+    bars = figures.costs(ranking, titles_with_flags(ranking))
+    if bars is None:
+        return []
+    n = len(comparison.protocol.splits)
+    means = f"Means over {n} splits" if n > 1 else "One split"
+    caption = (
+        f"Shorter is better. {means}, each method at its settings in the table; prices and errors are in one unit."
+    )
+    return [Picture("costs", "Cost per case", caption, *drawn(draw(bars)))]
 
 
 def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
@@ -499,7 +513,7 @@ def _described(
         settings=summary.settings.to_dict("records"),
         within={
             str(name): {row["k"]: row for row in rows.to_dict("records")}
-            for name, rows in _mark_best(within, "k", -within["accuracy"].where(few)).groupby("method", sort=False)
+            for name, rows in _mark_best(within, -within["accuracy"].where(few)).groupby("method", sort=False)
         },
         limits=sorted(within["k"].unique()),
         losses=losses_table(results, lams) if len(lams) > 1 else None,
@@ -544,10 +558,10 @@ def _lowest_that_pays(losses: pd.Series, results: pd.DataFrame, lam: float) -> f
     return float("nan") if without is not None and without.figures["loss"] < losses.min() else losses.min()
 
 
-def _mark_best(table: pd.DataFrame, key: str, criterion: pd.Series) -> pd.DataFrame:
-    """The table with a column ``best``: smallest criterion for each ``key``, among rows that respect the rules."""
+def _mark_best(table: pd.DataFrame, criterion: pd.Series) -> pd.DataFrame:
+    """The table with a column ``best``: smallest criterion for each ``k``, among rows that respect the rules."""
     allowed = criterion.where(table["admissible"] == 1.0).round(3)
-    return table.assign(best=allowed == allowed.groupby(table[key]).transform("min"))
+    return table.assign(best=allowed == allowed.groupby(table["k"]).transform("min"))
 
 
 # How certain methods were of their answers, and how often these were right.

@@ -78,6 +78,11 @@ def is_missing_label(label: object) -> bool:
         return True
 
 
+def is_frame(value: Any) -> bool:
+    """Whether the value is a pandas DataFrame, without importing pandas."""
+    return hasattr(value, "columns") and hasattr(value, "index") and hasattr(value, "to_numpy")
+
+
 def as_pandas(data: Any) -> Any:
     """A table or column of polars or Arrow as one of pandas; anything else as it is.
 

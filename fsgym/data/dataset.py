@@ -17,9 +17,9 @@ from fsgym.data.columns import Columns, check_columns
 from fsgym.data.groups import resolve_groups
 from fsgym.data.row_groups import check_splittable, encode_row_groups, split_by_groups, units_by_class
 from fsgym.data.scaling import Scaling, stored_bounds, subtract_offsets
-from fsgym.data.targets import Bins, OrderedCosts, as_bins, check_order, check_target_numbers, costs_of_order
+from fsgym.data.targets import Bins, OrderedCosts, as_bins, check_target_numbers, costs_of_order
 from fsgym.support.arrays import array_form, digest_of_form
-from fsgym.support.checks import check_prices
+from fsgym.support.checks import check_choice, check_prices
 from fsgym.text.html import dataset_html
 
 if TYPE_CHECKING:
@@ -191,7 +191,10 @@ class Dataset:
         put(self, "columns", columns)
         if np.iterable(ordered) and not isinstance(ordered, str | bytes):
             ordered = tuple(ordered)  # type: ignore[arg-type]
-        check_order(ordered, labels.tolist(), ordered_costs)
+        if ordered is not None:
+            costs_of_order(ordered, labels.tolist(), ordered_costs)
+        elif check_choice(ordered_costs, "ordered_costs", "linear", "squared") != "linear":
+            raise ValueError(f"ordered_costs={ordered_costs!r} needs ordered, the classes from one end to the other")
         put(self, "ordered", ordered)
         put(self, "ordered_costs", ordered_costs)
         put(self, "bins", bins)

@@ -55,14 +55,6 @@ def costs_of_order(ordered: Sequence[Any], classes: Sequence[Any], costs: str) -
     return apart if costs == "linear" else apart**2
 
 
-def check_order(ordered: Any, classes: Sequence[Any], costs: Any) -> None:
-    """ValueError or TypeError unless grades and their costs are as for ``costs_of_order``, or both left out."""
-    if ordered is not None:
-        costs_of_order(ordered, classes, costs)
-    elif check_choice(costs, "ordered_costs", *get_args(OrderedCosts)) != get_args(OrderedCosts)[0]:
-        raise ValueError(f"ordered_costs={costs!r} needs ordered, the classes from one end to the other")
-
-
 @dataclass(frozen=True, eq=False)
 class Bins:
     """The bins of a numeric target: each is a class, whose answer is a number.

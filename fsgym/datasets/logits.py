@@ -134,9 +134,9 @@ def expected_probability(unknown: tuple[str, ...]) -> Curve:
 
 
 @cache
-def _normal_quadrature(n: int = 160) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Nodes and weights of a standard normal: Gauss-Legendre with n nodes on each side of 0, where |x| has its kink."""
-    nodes, weights = np.polynomial.legendre.leggauss(n)
+def _normal_quadrature() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Nodes and weights of a standard normal: Gauss-Legendre, 160 nodes on each side of 0, where |x| has its kink."""
+    nodes, weights = np.polynomial.legendre.leggauss(160)
     nodes = np.concatenate([nodes - 1, nodes + 1]) * LARGEST / 2
     weights = np.tile(weights, 2) * np.exp(-(nodes**2) / 2)
     return nodes, weights / weights.sum()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fsgym.data.dataset import Dataset
 from fsgym.envs import rendering as render
-from fsgym.envs.episodes import EpisodeOutcomes, Episodes, observation_size
+from fsgym.envs.episodes import NO_ROWS, EpisodeOutcomes, Episodes, observation_size
 from fsgym.envs.rendering import Window
 from fsgym.envs.spec import HasJsonSpec
 from fsgym.rules import Rules
@@ -205,9 +205,9 @@ class DatumWiseEnv(HasJsonSpec, gym.Env[NDArray[np.float32], np.int64]):
             raise TypeError(f"action must be a whole number, got {brief(action)}") from None
         except OverflowError:
             raise ValueError(f"action must be 0 to {self.rules.n_actions - 1}, got {brief(action)}") from None
-        spent = float(episode.state.spent[0])
-        episode.step(self._action, self._reward, self._ended, self._outcomes, strict=self._strict)
-        ended, reward = bool(self._ended[0]), float(self._reward[0])
+        spent = 0.0 if self.render_mode is None else episode.state.spent.item()  # which only ``_record`` reads
+        strict = self._strict
+        ended = episode.step(self._action, self._reward, self._ended, self._outcomes, NO_ROWS, 0, strict) == 1
         info = self._info()
         if ended:
             info |= {key: values[0].item() for key, values in self._outcomes._asdict().items()}
@@ -215,7 +215,7 @@ class DatumWiseEnv(HasJsonSpec, gym.Env[NDArray[np.float32], np.int64]):
                 info["referred"] = info["prediction"] == self.rules.n_classes
         if self.render_mode is not None:
             self._record(int(self._action[0]), info["spent"] - spent)
-        return episode.observation[0].copy(), reward, ended, False, info
+        return episode.observation[0].copy(), self._reward.item(), ended, False, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """The legal actions, bool (n_actions,), as sb3-contrib expects them."""
@@ -249,7 +249,7 @@ class DatumWiseEnv(HasJsonSpec, gym.Env[NDArray[np.float32], np.int64]):
 
     def _info(self) -> dict[str, Any]:
         episode = self._episode
-        return {"action_mask": episode.state.legal[0].copy(), "spent": float(episode.state.spent[0])}
+        return {"action_mask": episode.state.legal[0].copy(), "spent": episode.state.spent.item()}
 
 
 def observation_space(dataset: Dataset, rules: Rules) -> spaces.Box:

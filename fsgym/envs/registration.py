@@ -118,6 +118,7 @@ def make_vector_env(
     illegal_action: Literal["forfeit", "raise"] = "forfeit",
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     belief: Any = None,
+    copy: bool = True,
     **options: Unpack[RuleOptions],
 ) -> DatumWiseVectorEnv:
     """The environment of ``gymnasium.make_vec``; parameters as in ``make_env`` and ``DatumWiseVectorEnv``.
@@ -138,6 +139,7 @@ def make_vector_env(
         render_mode=render_mode,
         illegal_action=illegal_action,
         belief=belief,
+        copy=copy,
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsgym.data.dataset import row_before_scaling
 from fsgym.envs.trajectories import revealed_values
-from fsgym.rules.labels import describe_error_costs
+from fsgym.rules.checks import describe_error_costs
 from fsgym.support.extras import require
 from fsgym.text.messages import brief
 from fsgym.text.sentences import price_text, values_text

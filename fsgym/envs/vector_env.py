@@ -15,22 +15,23 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.weights import check_row_weights, cumulative_shares
 from fsgym.envs import env
 from fsgym.envs import rendering as render
-from fsgym.envs.episodes import NO_ROWS, EpisodeOutcomes, Episodes
+from fsgym.envs.episodes import NO_COPIES, NO_ROWS, EpisodeOutcomes, Episodes
 from fsgym.envs.spec import HasJsonSpec
 from fsgym.rules import Rules
+from fsgym.rules.checks import check_bool
 from fsgym.text.messages import brief
 
-ACTION_DTYPE = np.dtype(np.int64)  # of actions in the compiled code
+# of arrays in the compiled code
+ACTION_DTYPE, OBSERVATION_DTYPE, MASK_DTYPE = np.dtype(np.int64), np.dtype(np.float32), np.dtype(np.int8)
 
 
 class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
     """``num_envs`` copies of ``DatumWiseEnv``, stepped together.
 
     Observations, actions, rewards and info are those of ``DatumWiseEnv`` with a first axis of ``num_envs``. Returned
-    arrays are new copies, which later steps do not overwrite. Info of ended episodes has the form of Gymnasium's vector
-    environments:
-    ``infos["correct"]`` with the mask ``infos["_correct"]``; in same-step mode ``infos["final_obs"]`` and
-    ``infos["final_info"]``.
+    arrays are new copies, which later steps do not overwrite, unless ``copy=False``. Info of ended episodes has the
+    form of Gymnasium's vector environments: ``infos["correct"]`` with the mask ``infos["_correct"]``; in same-step mode
+    ``infos["final_obs"]`` and ``infos["final_info"]``.
 
     Parameters
     ----------
@@ -45,6 +46,10 @@ class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows, at least 0. Episodes start on a row with a probability proportional to its weight; by
         default all rows have the same. For training, not for evaluation.
+    copy : bool, default True
+        With False the observations, ``infos["action_mask"]`` and ``infos["spent"]`` are the environment's own arrays,
+        which cannot be written to: the next ``step`` or ``reset`` changes what they hold. So copy what you need after
+        it. All other arrays are new.
 
     Notes
     -----
@@ -80,6 +85,7 @@ class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
         illegal_action: Literal["forfeit", "raise"] = "forfeit",
         sample_weight: ArrayLike | None = None,
         belief: Any = None,
+        copy: bool = True,
     ) -> None:
         if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs must be a whole number, 1 or more, got {brief(num_envs)}")
@@ -102,7 +108,9 @@ class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
         self.single_action_space = spaces.Discrete(self.rules.n_actions)
         self.observation_space = batch_space(self.single_observation_space, size)
         self.action_space = batch_space(self.single_action_space, size)
+        self.copy = check_bool(copy, "copy")
         self._episodes = Episodes(dataset, self.rules, size)
+        self._shapes = self._episodes.observation.shape, self._episodes.state.legal.shape
         self._actions = np.zeros(size, np.int64)
         self._all_true, self._all_false = np.ones(size, bool), np.zeros(size, bool)
         self._outcomes = self._last_outcomes = EpisodeOutcomes.blank(size)
@@ -128,12 +136,15 @@ class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
         self._log.begin(which)
         self._n_ended = int(self.num_envs - self._episodes.active.sum())
         self._begun = True
-        return self._episodes.observation.copy(), self._infos(mask)
+        observation, legal, spent = self._episodes.view
+        if self.copy:
+            observation, legal, spent = observation.copy(), legal.copy(), spent.copy()
+        return observation, _masked({"action_mask": legal, "spent": spent}, mask)
 
     def step(
         self, actions: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        size, episodes, state, rows = self.num_envs, self._episodes, self._episodes.state, NO_ROWS
+        size, episodes, rows = self.num_envs, self._episodes, NO_ROWS
         if (
             type(actions) is not np.ndarray
             or actions.dtype is not ACTION_DTYPE
@@ -142,6 +153,10 @@ class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
         ):
             self._actions[:] = self._check_actions(actions)  # the dtype and layout of the compiled code
             actions = self._actions
+        copies = NO_COPIES
+        if self.copy:
+            observed, masked = self._shapes
+            copies = np.empty(observed, OBSERVATION_DTYPE), np.empty(masked, MASK_DTYPE), np.empty(size)
         n_begun = self._n_ended
         if n_begun:  # they start in this step
             if self.autoreset_mode is not AutoresetMode.NEXT_STEP or not self._begun:
@@ -150,8 +165,8 @@ class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
                 self._draw_rows()
             rows = self._rows
         reward, terminated, outcomes = np.empty(size), np.empty(size, bool), self._outcomes
-        before = None if self.render_mode is None else (episodes.active.copy(), state.spent.copy())
-        n_ended = episodes.step(actions, reward, terminated, outcomes, rows, self._next_row, self._strict)
+        before = None if self.render_mode is None else (episodes.active.copy(), episodes.state.spent.copy())
+        n_ended = episodes.step(actions, reward, terminated, outcomes, rows, self._next_row, self._strict, copies)
         if before is not None:
             self._record(actions, *before)
         self._next_row += n_begun
@@ -161,17 +176,18 @@ class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
             self._last_outcomes = outcomes
             self._outcomes = EpisodeOutcomes.blank(size)  # the filled arrays are returned to the caller
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                infos = self._final_infos(outcomes, terminated)
-                episodes.begin(np.flatnonzero(terminated), self._next_rows(n_ended))
+                which = np.flatnonzero(terminated)
+                infos = self._final_infos(outcomes, terminated, which)
+                episodes.begin(which, self._next_rows(n_ended), copies)
                 self._n_ended = 0
-                self._log.begin(np.flatnonzero(terminated))
+                self._log.begin(which)
             else:
                 infos = _outcome_infos(outcomes, terminated)
                 if self.rules.refer_cost is not None:
                     infos |= _masked(self._referred(outcomes, terminated), terminated)
-        infos["action_mask"], infos["spent"] = state.legal.copy(), state.spent.copy()
+        observation, infos["action_mask"], infos["spent"] = copies if self.copy else episodes.view
         infos["_action_mask"] = infos["_spent"] = self._all_true.copy()
-        return episodes.observation.copy(), reward, terminated, self._all_false.copy(), infos
+        return observation, reward, terminated, self._all_false.copy(), infos
 
     def _reset_mask(self, options: dict[str, Any]) -> NDArray[np.bool_]:
         """The episodes to reset, bool (num_envs,)."""
@@ -234,21 +250,19 @@ class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
         self._rows = np.concatenate([self._rows[self._next_row :], fresh])
         self._next_row = 0
 
-    def _infos(self, mask: NDArray[np.bool_]) -> dict[str, Any]:
-        state = self._episodes.state
-        return _masked({"action_mask": state.legal.copy(), "spent": state.spent.copy()}, mask)
-
     def _referred(self, outcomes: EpisodeOutcomes, ended: NDArray[np.bool_]) -> dict[str, Any]:
         """Which of the episodes that ended were referred, by its key of infos; nothing where none can be."""
         rules = self.rules
         return {} if rules.refer_cost is None else {"referred": (outcomes.prediction == rules.n_classes) & ended}
 
-    def _final_infos(self, outcomes: EpisodeOutcomes, ended: NDArray[np.bool_]) -> dict[str, Any]:
-        """Infos of same-step mode: last observation and info of the episodes that ended."""
+    def _final_infos(
+        self, outcomes: EpisodeOutcomes, ended: NDArray[np.bool_], which: NDArray[np.int64]
+    ) -> dict[str, Any]:
+        """Infos of same-step mode: last observation and info of the episodes ``which``, which ended."""
         episodes, state, mask = self._episodes, self._episodes.state, ended.copy()
         final = np.full(self.num_envs, None, dtype=object)
-        for e in np.flatnonzero(ended):
-            final[e] = episodes.observation[e].copy()
+        for e, observation in zip(which.tolist(), episodes.observation[which]):
+            final[e] = observation
         values = {"action_mask": state.legal * mask[:, None], "spent": state.spent * mask} | outcomes._asdict()
         values |= self._referred(outcomes, mask)
         return _masked({"final_obs": final, "final_info": _masked(values, mask)}, mask)

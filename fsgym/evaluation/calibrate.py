@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.checks import is_frame
 from fsgym.data.row_groups import encode_row_groups
 from fsgym.envs.trajectories import price_orders
 from fsgym.evaluation import risk_control
@@ -33,7 +34,7 @@ from fsgym.evaluation.promise import (
     where_text,
 )
 from fsgym.rules import Rules
-from fsgym.rules.labels import is_frame, position_of
+from fsgym.rules.checks import position_of
 from fsgym.support.checks import check_choice, check_number
 from fsgym.text.messages import brief, listing
 
@@ -412,8 +413,11 @@ def make_promise(
     *,
     n_calibrations: int = 1,
     policy: str = "",
-) -> Promise:
+) -> tuple[Promise, NDArray[np.int64]]:
     """The promise at the laxest threshold that keeps the risks on rows ``X`` (n, n_features); raises ``choose_limit``.
+
+    Returns the promise, and the answers that it gives to these rows, int64 (n,): class codes, n_classes for a referred
+    row.
 
     Parameters
     ----------
@@ -432,8 +436,8 @@ def make_promise(
         may_end = may_end & (combined_doubts(risks, record.answers, record.probabilities, costs) <= LIMITS[place])
     refers = record.answers == rules.n_classes
     ends, plain = record.ends(may_end | (record.stops & refers)), record.ends(record.stops)
-    referred = (~may_end | refers)[ends].mean(), refers[plain].mean()
-    return Promise(
+    is_referred = (~may_end | refers)[ends] & (rules.refer_cost is not None)
+    promise = Promise(
         risks=risks,
         confidence=confidence,
         limit=None if place == NEVER else float(LIMITS[place]),
@@ -447,12 +451,13 @@ def make_promise(
         n_acquisitions_without=float(record.lengths[plain].mean()),
         spent=_mean_price(rules, X, record.order_until(ends)),
         spent_without=_mean_price(rules, X, record.order_until(plain)),
-        referred=None if rules.refer_cost is None else float(referred[0]),
-        referred_without=None if rules.refer_cost is None else float(referred[1]),
+        referred=None if rules.refer_cost is None else float(is_referred.mean()),
+        referred_without=None if rules.refer_cost is None else float(refers[plain].mean()),
         n_calibrations=n_calibrations,
         rows=digest_of_rows(X, rows.y),
         policy=policy,
     )
+    return promise, np.where(is_referred, rules.n_classes, record.answers[ends])
 
 
 def _mean_price(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) -> float:

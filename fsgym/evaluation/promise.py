@@ -322,11 +322,6 @@ class Promise:
         """Whether it promises something, and not only stops by a rule."""
         return bool(self.risks)
 
-    @property
-    def stop_ends(self) -> str:
-        """What is said before a person stops earlier than the rule."""
-        return said("stop_ends_promise" if self.risks else "stop_ends_rule")
-
     def sentences(self) -> list[str]:
         """What is promised, by which rows, and at what price."""
         lines = []

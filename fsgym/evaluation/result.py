@@ -374,3 +374,9 @@ def of_rows(*counts: int) -> str:
 def sentence_case(text: str) -> str:
     """The text with a capital letter at its beginning."""
     return text[:1].upper() + text[1:]
+
+
+def acquires_features(rules: Rules, dataset: Dataset) -> bool:
+    """Whether each acquisition reveals a single feature, or each a whole column, so that features are counted."""
+    groups = set(rules.groups)
+    return all(len(members) == 1 for members in groups) or groups == {tuple(f) for f in dataset.columns.features}

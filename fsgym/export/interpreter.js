@@ -897,18 +897,15 @@ const FsgymPolicy = (() => {
       const ranked = policy.userOrder.filter((j) => legal[j]);
       const before = (j) => (j === advice.beyond ? Infinity : advice.preference[j]);
       ranked.sort((i, j) => (before(i) === before(j) ? 0 : before(j) - before(i)));
-      const alternatives = ranked.map((j) => {
-        const hasGain = prices[j] > 0 && !Number.isNaN(advice.stopCost) && !Number.isNaN(advice.expected[j]);
-        const gain = hasGain ? (advice.stopCost - advice.expected[j]) / prices[j] : NaN;
-        return { acquisition: j, price: prices[j], expected: advice.expected[j], gain: Number.isFinite(gain) ? gain : NaN };
-      });
+      const alternatives = ranked.map((j) => ({ acquisition: j, price: prices[j], expected: advice.expected[j] }));
       const goOn = advice.beyond < 0 ? NaN : advice.expected[advice.beyond];
       const { action, answer, probabilities, stopCost } = advice;
       // the columns whose values are known and have no effect on probabilities and answer yet
       const isUnused = ({ features }) => features.some((i) => acquired[i] && !advice.uses(i));
       const unused = range(0, policy.columns.length).filter((k) => isUnused(policy.columns[k]));
       const certainty = policy.rule === null ? null : policy.rule.certainty(advice.byClass, probabilities, answer === probabilities.length);
-      return { action, answer, probabilities, stopCost, goOn, spent: this.spent, prices, alternatives, unused, certainty };
+      const lacks = this.closed.some(Boolean); // whether something cannot be obtained
+      return { action, answer, probabilities, stopCost, goOn, spent: this.spent, prices, alternatives, unused, certainty, lacks };
     }
   }
 

@@ -245,6 +245,7 @@
     showAccepted();
     show("unused", words.unusedText(policy, step));
     showAlternatives(step, asked);
+    show("other-ends", isOver ? "" : words.otherEndsText(policy));
     showLog(now.log, early);
     byId("paid").textContent = words.moneyText(step.spent);
     markPlace(told.length ? null : now.one, asked); // the chart is at the mean prices
@@ -258,7 +259,8 @@
     byId("stop-label").textContent = visible(said("stop_now", { answer: words.answerText(policy, step.answer) }));
     const ends = asked === null || isOver ? "" : words.stopEndsText(policy, step);
     byId("stop-ends").hidden = !ends;
-    byId("stop-ends").firstChild.textContent = ends;
+    byId("stop-ends").className = ends && step.certainty.enough ? "quiet" : "";
+    byId("stop-ends").replaceChildren(ends && !step.certainty.enough ? element("strong", {}, ends) : ends);
   }
 
   // What the case rests on although it is not as in training, beside the answer and the beliefs.
@@ -299,6 +301,7 @@
       if (policy.words && !refers) cost += ` ${said("cost_by_bins")}`;
     }
     show("answer-cost", cost);
+    show("free-left", words.freeLeftText(policy, step));
     byId("spoken").textContent = visible(text);
     byId("answer-title").focus(); // not a button: another Enter would end the case
   }
@@ -331,10 +334,9 @@
   }
 
   function showAlternatives({ alternatives }, asked) {
-    const items = alternatives.map(({ acquisition, price, expected, gain }) => {
+    const items = alternatives.map(({ acquisition, price, expected }) => {
       const cost = Number.isNaN(expected) ? said("not_estimated") : words.costText(expected);
-      let about = said("with_expected", { price: words.priceText(price), cost });
-      if (!Number.isNaN(gain)) about = said("with_gain", { text: about, gain: words.figure(gain, 3) });
+      const about = said("with_expected", { price: words.priceText(price), cost });
       const text = element("span", {}, element("span", { class: "name" }, nameOf(acquisition)), element("small", {}, about));
       const label = said("acquire_instead", { name: nameOf(acquisition) });
       const button = element("button", { type: "button", class: "small", "aria-label": label }, said("acquire"));
@@ -350,6 +352,7 @@
 
   function showLog(log, early) {
     byId("history").hidden = log.length === 0 && !early && unavailable.length === 0 && !hasPrices;
+    noteBeliefs();
     const rows = log.map(({ event, name, values, kind, price, remark, overrides }) => {
       const texts = values.map(([k, value]) => {
         const column = policy.columns[k], text = words.valueText(column, value);
@@ -359,6 +362,7 @@
       if (kind === "known") value.append(element("small", { class: "quiet" }, ` ${said("was_known")}`));
       if (remark) value.append(element("small", { class: "quiet" }, ` ${said("was_accepted", { remark })}`));
       if (overrides) value.append(element("small", { class: "quiet" }, ` ${words.overrideText(policy)}`));
+      if (event?.belief) value.append(element("small", { class: "quiet" }, ` ${event.belief}`));
       const cost = kind === "answer" && price ? words.moneyText(price) : said("free");
       const cells = [element("td", { class: "name" }, name), value, element("td", { class: "number" }, cost)];
       const button = element("button", { type: "button", class: "small", "aria-label": said("undo_name", { name }) }, said("undo"));
@@ -374,6 +378,16 @@
       rows.push(element("tr", {}, element("td", { colspan: "4" }, said("stopped_now"), ends)));
     }
     byId("log").tBodies[0].replaceChildren(...rows);
+  }
+
+  // The belief after each event, in words.
+  function noteBeliefs() {
+    const prior = new FsgymPolicy.Case(policy).step().probabilities;
+    events.forEach((event, k) => {
+      if (event.belief !== undefined) return;
+      const { one, later } = FsgymPolicy.replay(policy, known, unavailable, events.slice(0, k + 1));
+      event.belief = words.beliefText(policy, prior, one.step(later).probabilities);
+    });
   }
 
   // The prices of the case, and which of them are far from those of the training.
@@ -431,6 +445,7 @@
 
   function takeBack(event) {
     if (!event) return;
+    events.slice(events.indexOf(event)).forEach((after) => delete after.belief);
     events.splice(events.indexOf(event), 1);
     [chosen, stopped] = [null, false];
     render();
@@ -458,7 +473,10 @@
   byId("undo").addEventListener("click", undo);
   byId("stop").addEventListener("click", stop);
   byId("why").addEventListener("click", why);
-  byId("restart").addEventListener("click", showStart);
+  byId("restart").addEventListener("click", () => {
+    const isUnfinished = !byId("question").hidden && (known.length || events.length);
+    if (!isUnfinished || window.confirm(said("leave_case"))) showStart();
+  });
   byId("print").addEventListener("click", () => window.print());
   window.addEventListener("beforeunload", (event) => {
     if (known.length || events.length) event.preventDefault(); // the case is nowhere else
@@ -504,11 +522,28 @@
       else box.removeAttribute("aria-current");
     }
     if (boxes.length) byId("chart-place").hidden = best === null;
-    if (best !== null) {
-      const frame = best.closest("figure"); // which is scrolled sideways where the chart is wide
-      frame.scrollLeft += best.getBoundingClientRect().left - frame.getBoundingClientRect().left - frame.clientWidth / 8;
-    }
+    showPlace();
   }
+
+  // The marked box is in sight in the frame of the chart, which is scrolled sideways where the chart is wide.
+  function showPlace() {
+    const box = document.querySelector("#chart details[open] .box.here"), frame = box?.closest("figure");
+    if (box) frame.scrollLeft += box.getBoundingClientRect().left - frame.getBoundingClientRect().left - frame.clientWidth / 8;
+  }
+
+  document.querySelector("#chart details")?.addEventListener("toggle", showPlace);
+
+  // A record on paper says when it was printed, and what is promised.
+  window.addEventListener("beforeprint", () => {
+    const now = new Date(), two = (x) => String(x).padStart(2, "0");
+    const day = [now.getFullYear(), two(now.getMonth() + 1), two(now.getDate())].join("-");
+    show("printed", said("model_printed", { title: document.title, time: `${day} ${two(now.getHours())}:${two(now.getMinutes())}` }));
+    byId("promised").open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    show("printed", "");
+    byId("promised").open = false;
+  });
 
   if (policy.rule !== null) byId("promised").append(...policy.rule.sentences.map((text) => element("p", {}, String(text))));
   showStart();

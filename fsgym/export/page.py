@@ -27,7 +27,9 @@ def _question(policy: dict[str, Any]) -> str:
     return said("which_class", classes=listing(policy["classes"]))
 
 
-def page_html(policy: dict[str, Any], title: str, chart: str = "", *, reliability: str = "", caveat: str = "") -> str:
+def page_html(
+    policy: dict[str, Any], title: str, chart: str = "", *, reliability: tuple[str, str] = ("", ""), caveat: str = ""
+) -> str:
     """The HTML of a page that asks with a policy, in the language that is spoken (``fsgym.text.speech``).
 
     Nothing in the page is loaded from elsewhere, and its content security policy forbids it: only its own script and
@@ -39,8 +41,8 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "", *, reliabilit
     title : str
     chart : str, optional
         An SVG element, taken as it is; its elements of class "box" have ``data-known`` and ``data-question``.
-    reliability : str, optional
-        What is always said of how reliable the model is.
+    reliability : tuple of two str, optional
+        What is said of how reliable the model is, at first and beside a case.
     caveat : str, optional
         What to know before the chart is read.
     """
@@ -71,7 +73,7 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "", *, reliabilit
         style=style,
         script=script,
         chart=chart,
-        reliability=visible(reliability),
+        reliability=[visible(text) for text in reliability],
         caveat=visible(caveat),
         security_policy="; ".join(f"{name} {allowed}" for name, allowed in rules.items()),
     )

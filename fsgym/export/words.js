@@ -125,6 +125,28 @@ const FsgymWords = (() => {
     return prices[j] > 0 && names ? said("free_too", { names }) : "";
   }
 
+  // Which acquisitions are free and were not asked where the case is answered, and why; "" where none is left.
+  function freeLeftText(policy, { alternatives, stopCost }) {
+    const named = new Map();
+    for (const { acquisition, price, expected } of alternatives) {
+      if (price !== 0) continue;
+      const isKnown = !Number.isNaN(stopCost) && !Number.isNaN(expected);
+      const sentence = !isKnown ? "free_not_estimated" : expected < stopCost ? "free_left" : "free_no_gain";
+      named.set(sentence, [...(named.get(sentence) ?? []), policy.acquisitions[acquisition].name]);
+    }
+    return [...named].map(([sentence, names]) => said(sentence, { names: listing(names, ALTERNATIVES_NAMED) })).join(" ");
+  }
+
+  // The belief in one class, of two in that which was less likely before the first question, of more in the likeliest; ""
+  // for a policy without beliefs.
+  function beliefText(policy, prior, shares) {
+    if (shares === null) return "";
+    const likeliest = shares.indexOf(Math.max(...shares)), k = shares.length === 2 ? Number(prior[1] <= prior[0]) : likeliest;
+    return shareText(policy, k, shares[k]);
+  }
+
+  const shareText = (policy, k, share) => `${classText(policy, k)}${policy.words ? ":" : ""} ${probabilityText(share)}`;
+
   // What is said in place of beliefs by a policy that has none.
   function answerNowText(policy, answer) {
     return said(answer < policy.classes.length ? "answer_now" : "refer_now", { answer: answerText(policy, answer) });
@@ -160,14 +182,15 @@ const FsgymWords = (() => {
     const ranked = probabilities.map((_, k) => k).sort((i, j) => probabilities[j] - probabilities[i]);
     const shares = probabilities.map(probabilityText), isLikeliest = shares[answer] === shares[ranked[0]];
     const labels = ranked.filter((k, place) => place < 2 || (k === answer && !isLikeliest));
-    const texts = labels.map((k) => `${classText(policy, k)}${policy.words ? ":" : ""} ${shares[k]}`);
+    const texts = labels.map((k) => shareText(policy, k, probabilities[k]));
     const last = texts.pop();
     return { shown: said("and", { first: parted(texts), last }), isLikeliest };
   }
 
-  // The unit of the costs that are shown; "" where there are none, or each has its currency.
+  // The unit of the costs that are shown, or that those with a currency are no bill; "" where there are none.
   function costUnitText({ classes, answers, errorCosts }, { stopCost, probabilities }) {
-    if (Number.isNaN(stopCost) || (speech.currency && speech.same_unit)) return "";
+    if (Number.isNaN(stopCost)) return "";
+    if (speech.currency && speech.same_unit) return said("unit_money");
     const isOne = errorCosts.every((costs, a) => costs.every((cost, y) => cost === (a === y ? 0 : 1)));
     return said(isOne && answers.length === classes.length && probabilities !== null ? "unit_wrong" : "unit_costs");
   }
@@ -203,7 +226,7 @@ const FsgymWords = (() => {
   // --- how certain an answer is
 
   // How certain the answer of a step is, and how certain it must be; "" for a policy without a rule.
-  function certaintyText({ rule }, { certainty, action }) {
+  function certaintyText({ rule }, { certainty, action, lacks }) {
     if (certainty === null) return "";
     const { enough, parts, refers } = certainty, stops = action < 0, right = parts.filter((part) => part.kind === "error");
     const texts = parts.filter((part) => part.kind !== "error").map((part) =>
@@ -218,7 +241,8 @@ const FsgymWords = (() => {
     const head = said(enough ? met : stops ? "not_certain" : "not_certain_yet");
     const last = texts.pop(), shown = texts.length ? said("and", { first: texts.join(", "), last }) : last;
     const end = stops === enough ? "" : said(enough ? "worth_its_price" : "nothing_changes");
-    return `${head}: ${shown}${end}${refers && !enough ? said("so_referred") : ""}.`;
+    const unlike = rule.promises && lacks ? ` ${said("promise_unlike")}` : "";
+    return `${head}: ${shown}${end}${refers && !enough ? said("so_referred") : ""}.${unlike}`;
   }
 
   // 1 minus a doubt in per cent, with so many digits of the doubt.
@@ -240,11 +264,15 @@ const FsgymWords = (() => {
     return said("expected_error_cost", { cost, needed: limit < 0 ? said("no_cost_low") : said("at_most_needed", { most }) });
   }
 
-  // What is said before a person stops earlier than the rule of a policy; "" where it has none, or would stop too.
-  function stopEndsText({ rule }, { action }) {
+  // What it means for the promise of a policy if a person stops now; "" where it has no rule, or would stop too.
+  function stopEndsText({ rule }, { action, certainty }) {
     if (rule === null || action < 0) return "";
+    if (certainty.enough) return said(rule.promises ? "stop_chosen_promise" : "stop_chosen_rule");
     return said(rule.promises ? "stop_ends_promise" : "stop_ends_rule");
   }
+
+  // What another acquisition than the policy's means for its promise; "" where it has no rule.
+  const otherEndsText = ({ rule }) => (rule === null ? "" : said(rule.promises ? "other_ends_promise" : "other_ends_rule"));
 
   // What is said where a person overrides the rule of a policy.
   function overrideText({ rule }) {
@@ -378,8 +406,8 @@ const FsgymWords = (() => {
   }
 
   return {
-    speak, said, currency, freeTooText, trainedPriceText, farPriceText, priceOf, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
-    valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, overrideText, digitsChoose, allowedText,
+    speak, said, currency, freeTooText, freeLeftText, beliefText, trainedPriceText, farPriceText, priceOf, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
+    valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, otherEndsText, overrideText, digitsChoose, allowedText,
     typingText, readValue, Refusal,
   };
 })();

@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from fsgym.methods.table import METHODS, Method
-from fsgym.support.extras import EXTRAS, import_conflict, require
+from fsgym.support.extras import EXTRAS, PACKAGES_FOLDER, require
 from fsgym.text.messages import brief, explain_unknown
 
 OWN_PACKAGES = ("agents", "baselines")
@@ -166,6 +168,27 @@ def load_class(method: Method) -> type[Any]:
             f"registered with prices=True and have a parameter lam; {cls.__name__} has no sparsity_grid"
         )
     return cls
+
+
+def import_conflict(package: str) -> str | None:
+    """An error message if ``import package`` would not import the package that comes with fsgym; None if it would."""
+    try:
+        spec = find_spec(package)
+    except ValueError:  # imported without a spec: a replacement in sys.modules
+        return None
+    if spec is None:
+        return (
+            f"the package {package!r} that comes with fsgym cannot be found; install fsgym again, "
+            "in an environment of its own"
+        )
+    folders = spec.submodule_search_locations or [""]
+    folder = Path(spec.origin).parent if spec.origin else Path(next(iter(folders)))
+    if folder.resolve().parent == PACKAGES_FOLDER:
+        return None
+    return (
+        f"the package {package!r} found at {folder} is not the one that comes with fsgym; run from another folder, "
+        "or install fsgym in an environment of its own"
+    )
 
 
 def class_of(method: Method) -> type[Any]:

@@ -10,6 +10,7 @@ from fsgym.text.messages import suggests_parameters
 
 Form = Literal["number", "count", "flag", "word", "text", "prices", "pairs", "needs", "errors", "groups"]
 SCALARS: tuple[Form, ...] = ("number", "count", "flag", "word", "text")
+FIRST_SCALARS = ("lam", "relation", "empty_is_related", "budget", "budget_cost", "missing")  # 0.2.0 wrote all of them
 
 
 class RuleOptionsButLam(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""``Rules``: the validated parameters of the decision process."""
+"""``Rules``: the validated parameters of the decision process, and what is legal, costs and is answered under them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, Unpack, cast
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.data.checks import check_groups, default_names
@@ -15,9 +16,8 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.groups import resolve_groups
 from fsgym.data.targets import Bins
 from fsgym.rules import checks
-from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, price, price_sets_greedily
-from fsgym.rules.labels import describe_error_costs
-from fsgym.rules.options import OPTIONS, SCALARS, RuleOptions, takes_rule_options
+from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, price, price_sets_greedily, set_acquired
+from fsgym.rules.options import FIRST_SCALARS, OPTIONS, SCALARS, RuleOptions, takes_rule_options
 from fsgym.support.arrays import read_only
 from fsgym.support.checks import check_choice, check_number, check_prices
 from fsgym.text.html import rules_html
@@ -338,9 +338,11 @@ class Rules:
             if isinstance(value, np.ndarray):
                 arrays[name] = value.astype(np.uint8) if value.dtype == bool else value
         plain = {"n_features": self.n_features, "n_classes": self.n_classes}
-        if self.refer_cost is None:  # fsgym 0.2.0 reads such rules, and results that were stored by them stay known
-            del given["refer_cost"], given["refer_label"]
-        plain |= {o.name: given[o.name] for o in OPTIONS if o.form in SCALARS and o.name in given}
+        if self.refer_cost is None:
+            del given["refer_label"]
+        # a later option that has its default is left out: 0.2.0 reads such rules, and digests and results stay known
+        scalars = [o for o in OPTIONS if o.form in SCALARS and o.name in given]
+        plain |= {o.name: given[o.name] for o in scalars if o.name in FIRST_SCALARS or given[o.name] != o.default}
         plain |= {"names": list(self.names)} | ({} if self.classes is None else {"classes": list(self.classes)})
         plain |= {name: word for name, word in given.items() if isinstance(word, str) and name not in plain}
         if self.costs_by_case:  # not in the rules of fsgym 0.2.0
@@ -377,7 +379,7 @@ class Rules:
         parts += ["groups"] if self.n_acquisitions != self.n_features else []
         parts += ["costs by case"] if self.costs_by_case else ["costs"] if (self.costs != 1).any() else []
         parts += [f"related={self.relation!r}"] if self.related is not None else []
-        described = describe_error_costs(self.error_costs, self.classes or range(self.n_classes), ERRORS_IN_REPR)
+        described = checks.describe_error_costs(self.error_costs, self.classes or range(self.n_classes), ERRORS_IN_REPR)
         if described:
             parts.append("error_costs" if self.classes is None else f"error_costs: {described}")
         parts += [f"refer_cost={self.refer_cost:g}"] if self.refer_cost is not None else []
@@ -515,6 +517,68 @@ class Rules:
         price_sets_greedily(self.tables, self.blank_state(), *given, paid, admissible)
         return paid, admissible, wanted
 
+    def legal_and_prices(
+        self,
+        taken: NDArray[np.bool_],
+        spent: NDArray[np.float64] | None = None,
+        n_paid: NDArray[np.int64] | None = None,
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """The legal actions after some acquisitions, and the prices of the next one. No value counts as missing.
+
+        Parameters
+        ----------
+        taken : bool (n, J), the acquisitions made or known
+        spent : float64 (n,), the total price paid so far, in the unit of ``costs``
+            By default that of all acquisitions in ``taken``, in the greedily cheapest order.
+        n_paid : int64 (n,), how many of the acquisitions count for ``budget``; by default all
+
+        Returns
+        -------
+        legal : bool (n, n_actions)
+        prices : float64 (n, J), in the unit of ``costs``
+        """
+        state, prices = self.blank_state(len(taken)), np.zeros(taken.shape)
+        if spent is None:
+            spent = self.price_sets(taken)[0]
+        if n_paid is None:
+            n_paid = taken.sum(axis=1)
+        tables = self.tables._replace(budget=NO_BUDGET)
+        _place_and_price(tables, self.tables.budget, state, read_only(taken), read_only(spent), n_paid, prices)
+        return state.legal.astype(bool), prices
+
+    def next_prices(self, acquired: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The price of each acquisition where the features ``acquired`` (n, n_features) are, float64 (n, J)."""
+        if self.related is None:
+            return np.broadcast_to(self.costs, (len(acquired), self.n_acquisitions))
+        return self.legal_and_prices(self.acquisitions_of(acquired))[1]
+
+    def available(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """The acquisitions that some sequence of acquisitions reaches for each row, bool (n_samples, J).
+
+        An acquisition without an available value cannot be made, so neither can those that it is a prerequisite of.
+        Budgets and relations are not taken into account.
+        """
+        reached = self.acquisitions_of(~np.isnan(X))
+        if self.prerequisites is None:
+            return reached
+        for _ in range(self.n_acquisitions):
+            lacks = (~reached).astype(np.int64) @ self.prerequisites.T.astype(np.int64) > 0
+            if not (reached & lacks).any():
+                break
+            reached &= ~lacks
+        return reached
+
+    def without_unavailable(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+        """``X`` (n_samples, n_features) with NaN for values that no sequence of acquisitions reveals."""
+        known = ~np.isnan(X)
+        hidden = self.acquisitions_of(known) & ~self.available(X)
+        if not hidden.any():
+            return X
+        shown = np.array(X)
+        for j in np.flatnonzero(hidden.any(axis=0)):
+            shown[np.ix_(hidden[:, j], np.array(self.groups[j]))] = np.nan
+        return shown
+
 
 def compiled_tables(rules: Rules) -> Tables:
     """The parameters of the rules as arrays for compiled code."""
@@ -563,3 +627,32 @@ def ragged_to_flat(lists: Sequence[Sequence[int]] | Sequence[NDArray]) -> tuple[
     first[1:] = np.cumsum([len(v) for v in lists])
     values = np.concatenate([np.asarray(v, dtype=np.int32) for v in lists]) if len(lists) else np.zeros(0)
     return values.astype(np.int32), first
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _place_and_price(t, budget, state, taken, spent, n_paid, prices):
+    for e in range(len(taken)):
+        set_acquired(t, state, e, taken[e], spent[e])
+        for j in range(t.costs.size):
+            prices[e, j] = price(t, state, e, j)
+            if n_paid[e] >= budget:
+                state.legal[e, j] = 0
+
+
+def cheapest_answers(shares: NDArray[np.float64], answer_costs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The answer of least expected cost for class probabilities (n_samples, n_classes), int64 (n_samples,).
+
+    ``answer_costs`` (n_answers, n_classes) are those of ``Rules``: error costs, and a row for the answer that refers.
+    Ties go to the first answer, so to a class.
+
+    References
+    ----------
+    C. Elkan. The foundations of cost-sensitive learning. IJCAI, 2001, eq. 1. C. K. Chow. On optimum recognition error
+    and reject tradeoff. IEEE Transactions on Information Theory, 1970.
+
+    Examples
+    --------
+    >>> cheapest_answers(np.array([[0.8, 0.2]]), np.array([[0.0, 10.0], [1.0, 0.0]]))
+    array([1])
+    """
+    return (shares @ answer_costs.T).argmin(axis=1)

@@ -1,17 +1,24 @@
-"""One case: what is known of it, and what the rules allow."""
+"""One case: what is known of it, what the rules allow, and what a model says: its next question, or the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from math import isfinite
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.targets import Bins
 from fsgym.rules import Rules
-from fsgym.rules.states import legal_and_prices
 from fsgym.session.acquisitions import Acquisitions, name_list
+from fsgym.session.asked_model import AskedModel
+from fsgym.session.step import Alternative, CertaintyRule, ExpectedCost, Question, Step
+from fsgym.support.checks import check_number, is_integer
 from fsgym.text.messages import brief
+from fsgym.text.speech import said
+
+MAX_ACQUIRED = 1_000_000  # acquisitions before a step; more than any model has
 
 
 class Case:
@@ -22,6 +29,7 @@ class Case:
 
     Attributes
     ----------
+    acquisitions : Acquisitions, what can be acquired, and the rules
     rules : Rules
     values : float64 (F,), NaN where a value is not known
     unavailable : bool (F,), the features that cannot be obtained (any more)
@@ -31,8 +39,9 @@ class Case:
     missing : bool (F,), which values the case does not have, or None where nothing is said of all of them
     """
 
-    def __init__(self, rules: Rules) -> None:
-        self.rules = rules
+    def __init__(self, acquisitions: Acquisitions) -> None:
+        self.acquisitions = acquisitions
+        self.rules = rules = acquisitions.rules
         self.values = np.full(rules.n_features, np.nan)
         self.unavailable = np.zeros(rules.n_features, bool)
         self.paid = np.zeros(rules.n_acquisitions, bool)
@@ -41,7 +50,7 @@ class Case:
 
     def copy(self) -> Self:
         """An independent copy."""
-        other = type(self)(self.rules)
+        other = type(self)(self.acquisitions)
         other.values, other.unavailable, other.paid = self.values.copy(), self.unavailable.copy(), self.paid.copy()
         other.spent, other.n_paid, other.missing = self.spent, self.n_paid, self.missing
         return other
@@ -65,6 +74,12 @@ class Case:
         """The features that are not known and can be obtained, bool (F,)."""
         return np.isnan(self.values) & ~self.unavailable
 
+    @property
+    def lacks_values(self) -> bool:
+        """Whether something cannot be obtained, besides the values that are said to be missing (``missing``)."""
+        lacking = self.unavailable if self.missing is None else self.unavailable & ~self.missing
+        return bool(lacking.any())
+
     def affords(self, price: float) -> bool:
         """Whether the budgets leave room for one more acquisition at a price."""
         budget = self.rules.budget
@@ -83,14 +98,34 @@ class Case:
 
     def legal_and_prices(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """The legal actions, bool (n_actions,), and the prices of the acquisitions, float64 (J,)."""
-        some, rest = self.rules.acquisitions_of([self.acquired, self.open])
-        rest &= ~self.paid
-        taken = self.paid | (some & ~rest)
-        legal, prices = legal_and_prices(
-            self.rules, taken[None], np.array([self.spent]), np.array([self.n_paid], np.int64)
+        spent, n_paid = np.array([self.spent]), np.array([self.n_paid], np.int64)
+        legal, prices = legal_in_cases(
+            self.rules, self.acquired[None], self.unavailable[None], self.paid[None], spent, n_paid
         )
-        legal[0, : len(rest)] &= rest
         return legal[0], prices[0]
+
+
+def legal_in_cases(
+    rules: Rules,
+    acquired: NDArray[np.bool_],
+    unavailable: NDArray[np.bool_],
+    paid: NDArray[np.bool_],
+    spent: NDArray[np.float64],
+    n_paid: NDArray[np.int64],
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """The legal actions of n cases, bool (n, n_actions), and the prices of the acquisitions, float64 (n, J).
+
+    Parameters
+    ----------
+    acquired : bool (n, F), the features whose values are known
+    unavailable : bool (n, F), the features that cannot be obtained
+    paid : bool (n, J), the acquisitions that were made
+    spent, n_paid : float64 and int64 (n,), what was paid, and for how many acquisitions
+    """
+    some, rest = rules.acquisitions_of(acquired), rules.acquisitions_of(~acquired & ~unavailable) & ~paid
+    legal, prices = rules.legal_and_prices(paid | (some & ~rest), spent, n_paid)
+    legal[:, : rules.n_acquisitions] &= rest
+    return legal, prices
 
 
 def start_case(
@@ -101,7 +136,7 @@ def start_case(
     missing: Iterable[str] | None = None,
 ) -> Case:
     """A case with values known in advance."""
-    case = Case(acquisitions.rules)
+    case = Case(acquisitions)
     if not isinstance(known, Mapping):
         raise TypeError(f"known must be a mapping of names to values, got {brief(known)}")
     given: dict[str, Any] = {}
@@ -136,3 +171,126 @@ def _features_without_value(
             raise ValueError(f"{double[0]!r} must be known or {what}, got both")
         features += acquisitions.features_of(columns)
     return features
+
+
+def step_of(
+    model: AskedModel,
+    known: Mapping[str, Any],
+    *,
+    unknown: Iterable[str] = (),
+    unavailable: Iterable[str] = (),
+    spent: float | None = None,
+    n_paid: int | None = None,
+    accept: bool = False,
+    missing: Iterable[str] | None = None,
+) -> Step:
+    """What a model says about a case of which this is known; see ``AskingMixin.step``."""
+    acquisitions = model.acquisitions_
+    case = start_case(acquisitions, known, unavailable, accept, missing)
+    for name in name_list(unknown, "unknown"):
+        case.mark_unavailable(acquisitions.features_of(acquisitions.find(name)[1]))
+    if spent is not None:
+        case.spent = check_number(spent, "spent", 0.0)
+    if n_paid is not None:
+        if not is_integer(n_paid) or not 0 <= n_paid <= MAX_ACQUIRED:
+            raise ValueError(f"n_paid must be a whole number from 0 to {MAX_ACQUIRED:,}, got {brief(n_paid)}")
+        case.n_paid = int(n_paid)
+    elif spent is not None:
+        case.n_paid = int(acquisitions.rules.acquisitions_of(case.acquired[None]).sum())
+    return make_step(model, case, *case.legal_and_prices())
+
+
+def make_step(
+    model: AskedModel,
+    case: Case,
+    legal: NDArray[np.bool_],
+    prices: NDArray[np.float64],
+    later: Collection[int] = (),
+) -> Step:
+    """What a model says about a case.
+
+    Parameters
+    ----------
+    model : AskedModel
+    case : Case
+    legal, prices : arrays, what ``case.legal_and_prices()`` returns
+    later : acquisitions that are only asked where the model would stop without them
+    """
+    rules, J = case.rules, case.rules.n_acquisitions
+    state, evidence = (case.acquired[None], case.values[None]), dict[str, Any]()
+    if case.missing is not None and getattr(model, "evidence_", ()):
+        evidence["missing"] = case.missing[None]  # which values the case does not have
+    advice = model.advise(*state, legal[None], **evidence)
+    if later and advice.actions[0] < J:
+        without = legal.copy()
+        without[list(later)] = False
+        other = model.advise(*state, without[None], **evidence)
+        if other.actions[0] < J:
+            advice = other
+    action, beyond, answer = int(advice.actions[0]), int(advice.beyond[0]), int(advice.answers[0])
+    preference = advice.preference[0].copy()
+    if beyond >= 0:
+        preference[beyond] = np.inf  # the model may order equal ones otherwise than the user
+    candidates = np.flatnonzero(legal[:J])
+    ranked = candidates[np.argsort(-preference[candidates], kind="stable")].tolist()
+    expected, (stop_cost,), price_of = _known(advice.expected[0]), _known(advice.stop_cost), prices.tolist()
+    alternatives = [
+        Alternative(rules.names[j], price_of[j], expected[j], _gain(stop_cost, expected[j], price_of[j]))
+        for j in ranked
+    ]
+    labels, answers = labels_of(model, rules)
+    probabilities = None
+    if advice.probabilities is not None:
+        probabilities = dict(zip(labels, advice.probabilities[0].tolist(), strict=True))
+    rule: CertaintyRule | None = getattr(model, "promise_", None)
+    question = None if action >= J else question_on(case, action, price_of[action])
+    certainty = None
+    if rule is not None and advice.probabilities is not None:
+        certainty = rule.certainty(answer, advice.probabilities[0], rules.answer_costs, question is None)
+        if rule.promises and case.lacks_values:
+            certainty = certainty._replace(text=f"{certainty.text} {said('promise_unlike')}")
+    unused: list[str] = []
+    if advice.unused.any():
+        columns = case.acquisitions.columns
+        named = zip(columns.names, columns.features, strict=True)
+        unused = [name for name, features in named if advice.unused[0, features].any()]
+    return Step(
+        question,
+        question is None,
+        answers[answer],
+        probabilities,
+        ExpectedCost(stop_cost, None if beyond < 0 else expected[beyond]),
+        case.spent,
+        tuple(alternatives),
+        tuple(unused),
+        certainty,
+        answer == len(labels),
+    )
+
+
+def _known(values: NDArray[np.float64]) -> list[float | None]:
+    """None in place of NaN."""
+    return [None if value != value else value for value in values.tolist()]
+
+
+def _gain(stop_cost: float | None, expected: float | None, price: float) -> float | None:
+    """``Alternative.gain``; None also where the price is so small that float64 has no such number."""
+    if stop_cost is None or expected is None or price <= 0:
+        return None
+    gain = (stop_cost - expected) / price
+    return gain if isfinite(gain) else None
+
+
+def labels_of(model: AskedModel, rules: Rules) -> tuple[list[Any], list[Any]]:
+    """What a session calls the classes, and the answers, by code; of a numeric target numbers that print with words."""
+    bins: Bins | None = getattr(model, "bins_", None)
+    if bins is None:
+        return model.classes_.tolist(), rules.answer_labels(model.classes_).tolist()
+    return [*bins.ranges()], [*bins.labels(), *([] if rules.refer_cost is None else [rules.refer_label])]
+
+
+def question_on(case: Case, j: int, price: float) -> Question:
+    """The question of acquisition j, with the columns that it would bring."""
+    acquisitions, is_open = case.acquisitions, case.open
+    columns = [k for k in acquisitions.columns_of[j] if is_open[acquisitions.columns.features[k].start]]
+    return Question(acquisitions.rules.names[j], acquisitions.asked_columns(columns), price)

@@ -68,15 +68,20 @@ class HeldOut(NamedTuple):
         return f"{text} {referred}".rstrip()
 
 
-def reliability_text(model: AskedModel) -> str:
-    """How reliable a model without a promise is, or how that is measured; "" where it promises something."""
+def reliability_text(model: AskedModel, *, in_case: bool = False, is_promised: bool = True) -> str:
+    """How reliable a model is: what it promises, and its answers to other rows, counted, or how these are measured.
+
+    ``in_case``: beside a case, which says by itself what is promised. ``is_promised``: whether the promise of the model
+    is about these cases.
+    """
     rule: CertaintyRule | None = getattr(model, "promise_", None)
+    promised = said("no_promise")
     if rule is not None and rule.promises:
-        return ""
+        promised = "" if in_case else rule.sentences()[0] if is_promised else said("rule_without_evidence")
     found: HeldOut | None = getattr(model, "held_out_", None)
     if found is None or found.policy != model.policy_digest():  # not of a model that was calibrated since
-        return f"{said('no_promise')} {said('held_out_none')}"
-    return f"{said('no_promise')} {found.sentence(model.classes_.tolist())}"
+        return f"{promised} {said('held_out_none')}".lstrip()
+    return f"{promised} {found.sentence(model.classes_.tolist())}".lstrip()
 
 
 def data_title(model: AskedModel) -> str:

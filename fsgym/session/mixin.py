@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from fsgym.data.targets import Bins
 from fsgym.rules import State
 from fsgym.session.acquisitions import Acquisitions
-from fsgym.session.next_step import step_of
-from fsgym.session.on_demand import AsyncValueSource, RowBatch, ValueSource, run_async_source, run_source
-from fsgym.session.session import Session
 from fsgym.session.step import Advice, Step
 from fsgym.session.walk import ActingWalk, Walk, WalkOrder
+
+if TYPE_CHECKING:
+    from fsgym.session.on_demand import AsyncValueSource, ValueSource
+    from fsgym.session.session import Session
 
 
 class AskingMixin:
@@ -143,6 +144,8 @@ class AskingMixin:
         >>> step.question.name, step.should_stop, len(step.alternatives)
         ('alcohol', False, 2)
         """
+        from fsgym.session.case import step_of
+
         return step_of(
             self if prices is None else self.at_prices(prices),
             known,
@@ -181,6 +184,8 @@ class AskingMixin:
         prices : mapping name -> price, optional
             As for ``step``: prices of this case.
         """
+        from fsgym.session.session import Session
+
         return Session(
             self if prices is None else self.at_prices(prices),
             dict(known or {}),
@@ -236,6 +241,8 @@ class AskingMixin:
         >>> bool((labels == model.predict(X)).all()), bool(len(fetched) == model.features_used(X).sum())
         (True, True)
         """
+        from fsgym.session.on_demand import RowBatch, run_source
+
         batch = RowBatch(self, rows, available, missing)
         run_source(batch, get)
         return self.acquisitions_.rules.answer_labels(self.answers_)[batch.answers]
@@ -244,6 +251,8 @@ class AskingMixin:
         self, get: AsyncValueSource, rows: Any, *, available: Any = None, missing: Any = None
     ) -> NDArray:
         """As ``predict_on_demand``, where ``get`` is a coroutine function; the calls of a round run concurrently."""
+        from fsgym.session.on_demand import RowBatch, run_async_source
+
         batch = RowBatch(self, rows, available, missing)
         await run_async_source(batch, get)
         return self.acquisitions_.rules.answer_labels(self.answers_)[batch.answers]
@@ -253,4 +262,6 @@ class AskingMixin:
 
         Raises ValueError where the text is damaged, or was written with another model.
         """
+        from fsgym.session.session import Session
+
         return Session.from_json(self, text)

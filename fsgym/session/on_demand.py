@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.data.cells import UnmatchedCells, as_wide_numbers
+from fsgym.data.checks import is_frame
 from fsgym.data.columns import Column
 from fsgym.rules import Rules
-from fsgym.rules.labels import is_frame
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.walk import Walk, started_state

@@ -13,8 +13,7 @@ import numpy as np
 
 from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.case import Case, start_case
-from fsgym.session.next_step import make_step, question_on
+from fsgym.session.case import Case, make_step, question_on, start_case
 from fsgym.session.reasons import explain_step, explain_stop
 from fsgym.session.step import CertaintyRule, Question, Step
 from fsgym.text.messages import brief
@@ -23,6 +22,7 @@ from fsgym.text.speech import money_text, said
 # What a person says in a session, as plain records that can be written and replayed.
 
 MAX_EVENTS_EACH = 20  # events of a session, for each acquisition and each column
+LONGEST_NOTE = 500  # characters; by hand
 EVENT_KINDS = ("answer", "unknown", "later")
 FIRST_FORMAT_ALONE = ("serial", "refilled")  # fields of events in texts of version 0.2.0
 
@@ -207,6 +207,24 @@ class Session:
         case = start_case(self._acquisitions, self._known, self._unavailable, accept, self._missing)
         self._moments = [_Moment(case, frozenset())]
         self._stopped = False
+        self._note = ""
+
+    @property
+    def note(self) -> str:
+        """What a person notes of the case, such as a reference: a line of at most 500 characters, kept by ``to_json``.
+
+        Setting it raises ValueError for a longer one, TypeError for what is no text.
+        """
+        return self._note
+
+    @note.setter
+    def note(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"a note must be text, got {brief(text)}")
+        line = " ".join(plain_value(text).split())
+        if len(line) > LONGEST_NOTE:
+            raise ValueError(said("note_long", n=LONGEST_NOTE, got=len(line)))
+        self._note = line
 
     @property
     def step(self) -> Step:
@@ -237,9 +255,20 @@ class Session:
 
     @property
     def stop_ends(self) -> str:
-        """What ``stop`` would end now, in a sentence: the promise about this case; "" where it ends nothing."""
-        covered = self._rule is not None and not (self._stopped or self._moments[-1].overridden)
-        return self._rule.stop_ends if self._rule is not None and covered and not self.step.should_stop else ""
+        """What ``stop`` would mean for the promise of a calibrated model now, in a sentence; "" where it means nothing.
+
+        Either the answer is not certain enough, or it is and the person decides in place of the model
+        (``step.certainty.enough``).
+        """
+        step = self.step
+        if self._stopped or step.should_stop or step.certainty is None:
+            return ""
+        return self._about_rule("stop_chosen" if step.certainty.enough else "stop_ends")
+
+    @property
+    def other_ends(self) -> str:
+        """What another acquisition than the model's would mean for its promise, in a sentence; "" as ``stop_ends``."""
+        return self._about_rule("other_ends")
 
     @property
     def postponed(self) -> tuple[str, ...]:
@@ -262,7 +291,7 @@ class Session:
         now = self._moments[-1]
         if not now.legal[j]:
             raise ValueError(self._refusal(j))
-        return question_on(self._acquisitions, now.case, j, float(now.prices[j]))
+        return question_on(now.case, j, float(now.prices[j]))
 
     def answer(self, name: str, value: Any, *, paid: bool = True, accept: bool = False) -> None:
         """Give the value of a column, or the values of an acquisition as a mapping of its columns.
@@ -390,6 +419,7 @@ class Session:
             "accept": self.accept,
             "answers": [event.as_json() for event in self._events],
             "stopped": self._stopped,
+            **({"note": self._note} if self._note else {}),
         }
         return json.dumps(plain, ensure_ascii=False, allow_nan=False)
 
@@ -431,6 +461,7 @@ class Session:
             if prices is not None and not isinstance(prices, dict):
                 raise ValueError(f"prices must be an object, got {brief(prices)}")
             session = cls(model, known, tuple(unavailable), missing=missing, prices=prices, **flags)
+            session.note = plain.get("note", "")
             if plain["format"] == FIRST_FORMAT:
                 for event in events_of_first_format(plain["answers"], session._acquisitions):
                     session._append(event._replace(paid=session._paid_in_first_format(event)))
@@ -459,6 +490,12 @@ class Session:
     def _stopped_early(self) -> bool:
         """Whether the person ended the session, and a calibrated model would have gone on."""
         return self._stopped and self._rule is not None and not self._step_at(len(self._events)).should_stop
+
+    def _about_rule(self, sentence: str) -> str:
+        """A sentence about the promise, or the rule, of a calibrated model; "" where a person overrode it already."""
+        if self._rule is None or self._moments[-1].overridden or self._stopped_early:
+            return ""
+        return said(f"{sentence}_promise" if self._rule.promises else f"{sentence}_rule")
 
     def _override_remark(self) -> str:
         return "" if self._rule is None else said("overrode", end=self._rule.end)

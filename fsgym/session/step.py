@@ -128,11 +128,6 @@ class CertaintyRule(Protocol):
         """Whether it promises something, and not only stops by a rule."""
         ...
 
-    @property
-    def stop_ends(self) -> str:
-        """What is said before a person stops earlier than the rule."""
-        ...
-
     def certainty(
         self, answer: int, probabilities: NDArray[np.float64], answer_costs: NDArray[np.float64], stops: bool
     ) -> Certainty:

@@ -15,7 +15,7 @@ from fsgym.session.step import Alternative, Question, Step
 from fsgym.session.values import check_value, number_in
 from fsgym.text.messages import listing
 from fsgym.text.sentences import is_range, price_text, values_text
-from fsgym.text.speech import cost_text, money_text, number_text, said, spoken
+from fsgym.text.speech import cost_text, money_text, said, spoken
 
 BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
 ALTERNATIVES_SHOWN = 6  # by hand
@@ -49,6 +49,19 @@ def free_too_text(question: Question, step: Step) -> str:
     return said("free_too", names=listing(names, ALTERNATIVES_SHOWN)) if question.price and names else ""
 
 
+def free_left_text(step: Step) -> str:
+    """Which acquisitions are free and were not asked where the case is answered, and why; "" where none is left."""
+    named: dict[str, list[str]] = {}
+    for a in step.alternatives:
+        if not a.price:
+            stop, on = step.expected_cost.stop, a.expected_cost
+            sentence = "free_not_estimated"
+            if stop is not None and on is not None:
+                sentence = "free_left" if on < stop else "free_no_gain"
+            named.setdefault(sentence, []).append(a.name)
+    return " ".join(said(sentence, names=listing(names, ALTERNATIVES_SHOWN)) for sentence, names in named.items())
+
+
 def would_stop_text(step: Step) -> str:
     """What is said above a question that the model does not ask."""
     return said("would_refer" if step.refers else "would_stop", answer=step.answer)
@@ -74,11 +87,10 @@ def more_beliefs_text(labels: Sequence[Any], n: int) -> str:
 
 
 def alternative_text(alternative: Alternative) -> str:
-    """The price of an alternative, what the case is then expected to cost, and the gain for each unit of the price."""
-    expected, gain = alternative.expected_cost, alternative.gain
+    """The price of an alternative, and what the case is then expected to cost."""
+    expected = alternative.expected_cost
     cost = said("not_estimated") if expected is None else cost_text(expected)
-    text = said("with_expected", price=price_text(alternative.price), cost=cost)
-    return text if gain is None else said("with_gain", text=text, gain=number_text(gain, ".3g"))
+    return said("with_expected", price=price_text(alternative.price), cost=cost)
 
 
 def answer_text(step: Step) -> str:
@@ -104,9 +116,11 @@ def answer_cost_text(step: Step) -> str:
 
 
 def cost_unit_text(step: Step, rules: Rules) -> str:
-    """The unit of the costs that are shown; "" where there are none, or each has its currency."""
-    if step.expected_cost.stop is None or (spoken().currency and spoken().same_unit):
+    """The unit of the costs that are shown, or that those with a currency are no bill; "" where there are none."""
+    if step.expected_cost.stop is None:
         return ""
+    if spoken().currency and spoken().same_unit:
+        return said("unit_money")
     is_one = np.array_equal(rules.error_costs, 1 - np.eye(rules.n_classes))
     is_share = is_one and rules.refer_cost is None and step.probabilities is not None
     return said("unit_wrong" if is_share else "unit_costs")
@@ -118,12 +132,9 @@ def entry_text(entry: LogEntry, columns: Iterable[Column]) -> str:
         return said("stopped_now")
     named = {column.name: column for column in columns if column.name in entry.values}
     texts = [(name, value_text(named[name], value)) for name, value in entry.values.items()]
-    return values_text(entry.name, texts, len(texts)) if texts else f"{entry.name}: {kind_text(entry.kind)}"
-
-
-def kind_text(kind: str) -> str:
-    """What a log says in the place of values that are unknown, or postponed."""
-    return said(f"kind_{kind}") if kind in ("unknown", "later") else kind
+    if texts:
+        return values_text(entry.name, texts, len(texts))
+    return f"{entry.name}: {said(f'kind_{entry.kind}') if entry.kind in ('unknown', 'later') else entry.kind}"
 
 
 def accepted_text(remark: str) -> str:

@@ -1,4 +1,4 @@
-"""Other packages: optional dependencies, as the extras of ``pip install -e ".[...]"``, and those next to fsgym."""
+"""Optional dependencies, as the extras of ``pip install -e ".[...]"``."""
 
 from __future__ import annotations
 
@@ -34,24 +34,3 @@ def require(extra: str, user: str) -> None:
             command = f'in the clone, pip install -c constraints.txt -e ".[{extra}]"'
         size = "; docs/start/install.md has the smaller CPU build of torch, to be installed first"
         raise ImportError(f"{user} needs {', '.join(missing)}: {command}{size if 'torch' in missing else ''}")
-
-
-def import_conflict(package: str) -> str | None:
-    """An error message if ``import package`` would not import the package that comes with fsgym; None if it would."""
-    try:
-        spec = find_spec(package)
-    except ValueError:  # imported without a spec: a replacement in sys.modules
-        return None
-    if spec is None:
-        return (
-            f"the package {package!r} that comes with fsgym cannot be found; install fsgym again, "
-            "in an environment of its own"
-        )
-    folders = spec.submodule_search_locations or [""]
-    folder = Path(spec.origin).parent if spec.origin else Path(next(iter(folders)))
-    if folder.resolve().parent == PACKAGES_FOLDER:
-        return None
-    return (
-        f"the package {package!r} found at {folder} is not the one that comes with fsgym; run from another folder, "
-        "or install fsgym in an environment of its own"
-    )

@@ -11,7 +11,7 @@ from typing import Any
 
 from fsgym.session import Question, Session
 from fsgym.session.acquisitions import Acquisitions
-from fsgym.session.next_step import step_of
+from fsgym.session.case import step_of
 from fsgym.session.session import choose, postpone
 from fsgym.session.words import accepted_text, comes_now_text, ending_text, taken_back_text, undone_text
 from fsgym.text.speech import said
@@ -191,6 +191,11 @@ def stop(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
     return ending_text(case.session.step)
 
 
+def note(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
+    case.session.note = form.get("note", "")
+    return said("note_kept") if case.session.note else ""
+
+
 CHANGES: dict[str, Callable[[OpenCase, Acquisitions, SentForm], str]] = {
     "answer": answer,
     "unknown": unknown,
@@ -199,6 +204,7 @@ CHANGES: dict[str, Callable[[OpenCase, Acquisitions, SentForm], str]] = {
     "undo": undo,
     "take-back": take_back,
     "stop": stop,
+    "note": note,
 }
 
 

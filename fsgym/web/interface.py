@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from fsgym.data.columns import Column
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.next_step import labels_of, step_of
+from fsgym.session.case import labels_of, step_of
 from fsgym.session.values import allowed_text
 from fsgym.session.words import accepting
 from fsgym.text.messages import brief, explain_unknown
@@ -63,7 +63,7 @@ REFUSALS = {
 def openapi_description(model: AskedModel, title: str) -> dict[str, Any]:
     """The description, as plain JSON values."""
     acquisitions = model.acquisitions_
-    labels, answers = labels_of(model)
+    labels, answers = labels_of(model, acquisitions.rules)
     refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     refusals = {status: {"description": words, "content": refusal} for status, words in REFUSALS.items()}
     step = {

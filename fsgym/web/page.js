@@ -86,6 +86,9 @@ document.addEventListener("submit", (event) => {
   send(form, event.submitter, data);
 });
 
+// The chart is closed at first; a case is in sight once it is opened. That event is not seen from outside but on its way in.
+document.addEventListener("toggle", (event) => event.target.id === "chart" && showPlace(), true);
+
 // Whoever types another value means it.
 document.addEventListener("input", (event) => {
   const radio = event.target.parentElement && event.target.parentElement.querySelector("input[type=radio][value=another]");

@@ -56,6 +56,7 @@ class CasePages:
         self._acquisitions, self._speech = model.acquisitions_, speech
         with speaking(speech):
             self._chart, self._reliability = ChartPictures(model), reliability_text(model)
+            self._reliability_in_case = reliability_text(model, in_case=True)
         self._templates = jinja2.Environment(
             loader=jinja2.PackageLoader("fsgym.web"),
             autoescape=True,
@@ -208,12 +209,13 @@ class CasePages:
             acquisitions=start_view(self._acquisitions, entries),
             barred={j for j in range(len(self._acquisitions.rules.names)) if f"barred{j}" in form},
             charge="charge" in form,
+            reliability=self._reliability,
             cases=open_view(cases[:CASES_LISTED]),
             more_cases=len(cases[CASES_LISTED:]),
         )
 
     def _view(self, case: OpenCase, entries: list[FieldEntry] | None = None) -> dict[str, Any]:
-        return case_view(case, self._acquisitions, entries) | {"reliability": self._reliability}
+        return case_view(case, self._acquisitions, entries) | {"reliability": self._reliability_in_case}
 
     def _case_page(
         self, case: OpenCase, status: int = 200, entries: list[FieldEntry] | None = None, refusal: str = ""
@@ -282,6 +284,7 @@ def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEnt
         "about": -1 if question is None else acquisitions.index[question.name],
         "price": "" if question is None else words.price_and_paid(question.price, step.spent),
         "free_too": "" if question is None else words.free_too_text(question, step),
+        "free_left": words.free_left_text(step) if question is None else "",
         "would_stop": words.would_stop_text(step) if step.should_stop else "",
         "answer": words.answer_text(step),
         "answer_cost": words.answer_cost_text(step),
@@ -293,6 +296,8 @@ def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEnt
         "certainty": "" if step.certainty is None else step.certainty.text,
         "promised": session.promised,
         "stop_ends": session.stop_ends,
+        "enough": step.certainty is not None and step.certainty.enough,
+        "other_ends": session.other_ends,
         "not_as_trained": words.not_as_trained_text(session.remarks),
         "why": session.why(),
         "cost_unit": words.cost_unit_text(step, acquisitions.rules),

@@ -26,7 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fsgym.data.reading.files import read_text
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.next_step import step_of
+from fsgym.session.case import step_of
 from fsgym.text.speech import ENGLISH, Speech
 from fsgym.web.cases import Cases
 from fsgym.web.guard import ANY_ADDRESS, API, Access, Guard, HostNames, Refused, has_two_lengths, is_loopback

@@ -77,7 +77,8 @@ def by_dataset(values: pd.DataFrame) -> pd.DataFrame:
 
 def _in_pairs(values: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     """The splits that all of these methods have, a column per method."""
-    return values.pivot_table("value", SPLIT_KEYS, "method", sort=False).reindex(columns=list(methods)).dropna()
+    known = values[values["method"].isin(methods)]
+    return known.pivot_table("value", SPLIT_KEYS, "method", sort=False).reindex(columns=list(methods)).dropna()
 
 
 def paired_means(values: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
@@ -103,6 +104,14 @@ def paired_differences(values: pd.DataFrame, first: str, second: str) -> dict[st
     """``first`` compared with ``second`` over the splits that both have, by data set."""
     pairs = _in_pairs(values, [first, second])
     return {str(name): paired_difference(own[first], own[second]) for name, own in pairs.groupby("dataset", sort=False)}
+
+
+def clearly_above(values: pd.DataFrame, first: str, second: str) -> set[str]:
+    """The data sets where ``first`` is above by more than two standard errors over the splits that both have."""
+    pairs = _in_pairs(values, [first, second])
+    ahead = (pairs[first] - pairs[second]).groupby("dataset")
+    clear = ahead.mean() > 2 * ahead.sem()
+    return set(clear.index[clear])
 
 
 def wins_over_datasets(values: pd.DataFrame, first: str, others: Sequence[str]) -> pd.DataFrame:

@@ -65,15 +65,15 @@ class MethodSettings:
 
     title: str  # its name in tables and figures
     method: str  # a name of ``fsgym.methods.METHODS``
-    # constructor parameters of each setting; None for those of the method's ``sparsity_grid`` on the first training
-    # part
+    # constructor parameters of each setting; None for those of the ``sparsity_grid`` of the method with its preset, on
+    # the first training part
     settings: tuple[dict[str, Any], ...] | None = None
     preset: Mapping[str, Any] = field(default_factory=dict)  # constructor parameters that all settings share
 
     def at(self, protocol: Protocol) -> ComparedMethod:
         """The method at its settings under a protocol; it gets the options of the rules if it is price-aware."""
         first, data = protocol.splits[0], protocol.dataset
-        grid = self.settings or sparsity_settings(self.method, {}, first.divide(data)[0], protocol.seed)
+        grid = self.settings or sparsity_settings(self.method, self.preset, first.divide(data)[0], protocol.seed)
         settings = [{**self.preset, **own} for own in grid]
         options = protocol.rules.options() if find_method(self.method).prices else {}
         candidates = candidates_at(self.method, options, settings)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from fsgym_studies.common.claims import AssessedClaim, Claim, Near, assess, not_
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
 from fsgym_studies.common.render import draw_picture, picture_of
 from fsgym_studies.common.study import Conclusion, Study
-from fsgym_studies.dwsm import causes, shared
+from fsgym_studies.dwsm import causes, l1_forms, rcpi_forms, shared
 
 # Dulac-Arnold et al. (2012), Fig. 1: one episode of the sequential process, with the rewards of the environment.
 
@@ -84,28 +83,37 @@ def process_picture() -> Picture:
 ARMS = (*shared.OTHER_READINGS, *shared.INTERCEPT_ARMS)
 ALL_METHODS = (*shared.BINARY_METHODS, *(arm.title for arm in ARMS))
 NINE_SETS = (*shared.BINARY_SETS, shared.CANCER_WITHOUT_ID)
+QUICK_SPLITS = {"splice": 3}  # of a data set whose fits take as long as those of all others together
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
-    methods = (shared.DWSM_SETTINGS, *shared.BASELINES, *ARMS)
-    sources = without(NINE_SETS, skip)
-    return [c for source in sources for c in shared.cells_over_shares(source.load(data_dir), methods, full)]
+    methods = (shared.DWSM_SETTINGS, *shared.BASELINES, *(arm for arm in ARMS if full or arm.title != shared.LOGISTIC))
+    loaded = [(source, source.load(data_dir)) for source in without(NINE_SETS, skip)]
+    cells = []
+    for source, data in loaded:
+        if source in shared.BINARY_SETS:
+            cells += [*l1_forms.cells(data, full), *rcpi_forms.cells(data, full)]
+    for _, data in loaded:
+        cells += shared.cells_over_shares(data, methods, full, None if full else QUICK_SPLITS.get(data.name))
+    return cells
 
 
 def protocol(full: bool) -> str:
     prices = ", ".join(f"{p:g}" for p in shared.DWSM_PRICES)
+    fewer = "" if full else "".join(f", {number} on {name}" for name, number in QUICK_SPLITS.items())
     return (
         f"We repeat section 6.1 of {shared.DWSM_PAPER}. Eight binary data sets (breast cancer with the sample's id "
         "among its ten columns, as in the paper, and, not counted among the eight, without it); "
-        f"{shared.splits_text(full)}. {DWSM} at prices lambda = {prices}; {L1_SVM}, {LARS} and {CART} at twelve "
+        f"{shared.splits_text(full)}{fewer}. {DWSM} at prices lambda = {prices}; {L1_SVM}, {LARS} and {CART} at twelve "
         "settings each; their values are derived from the training part of the first split of each share and used on "
-        f"all its splits. {shared.READING_TEXT}. Each form of DWSM has {shared.N_ITERATIONS} iterations of ten states "
+        f"all its splits. {shared.READING_TEXT}. It has {shared.N_ITERATIONS} iterations of ten states "
         "per training row; the paper has ten iterations, and says that more give similar results. "
-        f"{shared.LOGISTIC}: the same with answers by logistic regression, the default of this library. "
-        f"{shared.AS_PRINTED_TEXT}, the twentieth. Our L1-SVM has an intercept with a small penalty and LARS one "
+        f"{shared.LOGISTIC}{'' if full else ' (in the full study alone)'}: the same with answers by logistic "
+        "regression, the default of this library. "
+        f"{shared.AS_PRINTED_TEXT}, the tenth. Our L1-SVM has an intercept with a small penalty and LARS one "
         "without a penalty; the paper does not say how its L1 methods were run, so that they are run in other ways, "
         "too: LIBLINEAR without an intercept (its default) and with one that is penalised as the weights are (-B 1), "
-        "and LARS without one."
+        f"and LARS without one. {l1_forms.TEXT}. {rcpi_forms.TEXT}."
         f"{shared.fewer_splits_text(full)}"
     )
 
@@ -126,6 +134,22 @@ def reading_check(reading: str) -> Claim:
 
 FIGURE_4_LEFT = "The caption of Fig. 4, left"
 ALL_ROWS = 0.99  # share of the rows from which a feature counts as used for all
+
+
+FEATURE_2 = Near(0.88, 0.1, lambda own, other: own if other >= ALL_ROWS else np.nan)
+EXACTLY_TWO = Near(0.2, 0.1, lambda own, other: own if other >= 0.9 else np.nan)
+
+
+def features_1_and_9(own: Sequence[float], other: Sequence[float]) -> bool:
+    return all(abs(v - 0.2) <= 0.1 for v in own) and min(other) >= ALL_ROWS
+
+
+def used_for_all(own: Sequence[int], other: Sequence[int]) -> bool:
+    return len(own) > 0 and set(own) <= set(other)
+
+
+def mainly(share: float) -> bool:
+    return share >= 0.8
 
 
 def numbers_text(numbers: Sequence[int]) -> str:
@@ -187,10 +211,10 @@ OTHER_CLAIMS = (  # left out where cells are missing
     # Fig. 4, and how stable policies are:
     Claim(
         "Breast cancer with id at sparsity .5: DWSM decides about 60 % of the rows with at most 3 features "
-        "(to within .10)",
+        "(to within .10, at a setting whose sparsity is within .1 of .5)",
         ".60",
         "at most three",
-        Near(0.6, 0.1, lambda share, sparsity: share),
+        causes.SIXTY_PERCENT,
         "{:.2f} (at the setting nearest to sparsity .5, whose sparsity is {:.2f})",
         causes.few_features_cause,
     ),
@@ -207,9 +231,10 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "Breast cancer with id at sparsity .5: LARS uses feature 2 for all rows, DWSM for 88 % of them (to within .10)",
         ".88",
         "feature 2",
-        Near(0.88, 0.1, lambda own, other: own if other >= ALL_ROWS else np.nan),
+        FEATURE_2,
         "DWSM {:.2f}, LARS {:.2f}",
-        sentence=FIGURE_4_LEFT,
+        causes.figure_4_cause("feature 2", FEATURE_2),
+        FIGURE_4_LEFT,
     ),
     Claim(
         "Breast cancer with id at sparsity .5: DWSM uses features 1 and 9 for about 20 % of the rows each, LARS for "
@@ -217,32 +242,36 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "(to within .10)",
         "about .20",
         "features 1 and 9",
-        lambda own, other: all(abs(v - 0.2) <= 0.1 for v in own) and min(other) >= ALL_ROWS,
+        features_1_and_9,
         "DWSM {0[0]:.2f} and {0[1]:.2f}, LARS {1[0]:.2f} and {1[1]:.2f}",
+        causes.figure_4_cause("features 1 and 9", features_1_and_9),
     ),
     Claim(
         "Breast cancer with id at sparsity .5: DWSM uses some features for all rows, and LARS uses these for all, too "
         "(for at least .99)",
         "they are",
         "used for all",
-        lambda own, other: len(own) > 0 and set(own) <= set(other),
+        used_for_all,
         lambda own, other: f"DWSM features {numbers_text(own)}, LARS features {numbers_text(other)}",
+        causes.figure_4_cause("used for all", used_for_all),
     ),
     Claim(
         "Breast cancer with id at sparsity .5: DWSM classifies 20 % of the rows with exactly 2 features, and LARS all "
         "with 5 (to within .10, and at least .9 of the rows of LARS)",
         ".20",
         "exactly two",
-        Near(0.2, 0.1, lambda own, other: own if other >= 0.9 else np.nan),
+        EXACTLY_TWO,
         "DWSM {:.2f} with 2, LARS {:.2f} with 5",
-        sentence=FIGURE_4_LEFT.replace("left", "right"),
+        causes.figure_4_cause("exactly two", EXACTLY_TWO),
+        FIGURE_4_LEFT.replace("left", "right"),
     ),
     Claim(
         "Breast cancer with id at sparsity .5: DWSM mainly uses 1, 2, 3 or 10 features (for at least .8 of the rows)",
         "mainly",
         "one to three or all",
-        lambda share: share >= 0.8,
+        mainly,
         "{:.2f} of the rows",
+        causes.figure_4_cause("one to three or all", mainly),
     ),
     Claim(
         "Policies are stable after 4 to 5 iterations (after the fifth, the training loss changes by at most "
@@ -274,23 +303,92 @@ OTHER_CLAIMS = (  # left out where cells are missing
         ),
     ),
 )
+ON_FEW_COLUMNS = f"on the data sets with at most {rcpi_forms.MOST_COLUMNS} columns"
+ALPHA = "The sentence of section 6 on alpha"
+AT_PRICE = f"RCPI as printed at lambda {rcpi_forms.CHOSEN_PRICE:g}"
+READING_CLAIMS = (  # section 6, and checks of ours: other forms of claims above
+    Claim(
+        "Section 6: more states or iterations give similar results (RCPI as printed with 20 iterations, and with 20 "
+        f"states per row, {ON_FEW_COLUMNS}: each changes the mean test loss by at most {rcpi_forms.SIMILAR:g})",
+        "similar",
+        "more of both",
+        lambda iterations, states: max(abs(iterations.mean), abs(states.mean)) <= rcpi_forms.SIMILAR,
+        lambda iterations, states: (
+            f"with 20 iterations {iterations.with_error(4)}, with 20 states {states.with_error(4)}"
+        ),
+        causes.similar_cause,
+    ),
+    Claim(
+        f"Section 6: a lower alpha of the mixture is less stable ({ON_FEW_COLUMNS} the training loss changes more from "
+        "the fifth to the tenth iteration at alpha .4 than at .7, by more than two standard errors over the fits)",
+        "is so",
+        "low alpha",
+        lambda pair: pair.word == "better",
+        lambda pair: f"mean change {pair.first:.4f} at .4, {pair.second:.4f} at .7: {pair.with_error(4)}",
+        causes.alpha_cause,
+        ALPHA,
+    ),
+    Claim(
+        f"Section 6: a higher alpha of the mixture needs more iterations ({ON_FEW_COLUMNS} the first of 20 iterations "
+        f"whose training loss is within {rcpi_forms.NEAR_LOWEST:g} of the lowest is later at alpha .9 than at .7, by "
+        "more than two standard errors over the fits)",
+        "is so",
+        "high alpha",
+        lambda pair: pair.word == "better",
+        lambda pair: f"iteration {pair.first:.1f} at .9, {pair.second:.1f} at .7: {pair.with_error(1)}",
+        causes.alpha_cause,
+        ALPHA,
+    ),
+    Claim(
+        f"Another form of the claim on errors, {AT_PRICE}: almost all are made after acquiring all 10 features (at "
+        f"least {causes.ALMOST_ALL:g}, as there)",
+        "",
+        "printed errors",
+        lambda share, errors, sparsity: share >= causes.ALMOST_ALL if errors else None,
+        "{:.2f} of {} errors, at sparsity {:.2f}",
+    ),
+    Claim(
+        f"Another form of the claim on few features, {AT_PRICE}: about 60 % of the rows have at most 3 (to within .10, "
+        "as there)",
+        "",
+        "printed few",
+        causes.SIXTY_PERCENT,
+        "{:.2f}, at sparsity {:.2f}",
+    ),
+    Claim(
+        "Another form of the claim on stability, states of the policy alone (mean change of at most "
+        f"{causes.STABLE:g} per iteration, as there, {ON_FEW_COLUMNS})",
+        "",
+        "changes with states of the policy",
+        lambda policy, both: policy <= causes.STABLE,
+        "mean change {:.4f} after the fifth iteration; with uniform states too, on the same splits, {:.4f}",
+    ),
+    Claim(
+        "Another form of the claim on stability, the mixture as the final policy (mean change of at most "
+        f"{causes.STABLE:g} per iteration, as there, {ON_FEW_COLUMNS})",
+        "",
+        "changes of mixtures",
+        lambda own, greedy, printed, printed_greedy: own <= causes.STABLE,
+        "mean change {:.4f} after the fifth iteration, of the newest policy there {:.4f}; as printed {:.4f} and {:.4f}",
+    ),
+)
 NOT_RUN = (
     not_run("Section 5.2: training takes an order of magnitude longer than that of baselines", "an order of magnitude"),
     not_run("Section 5.2: inference is as fast as that of baselines", "the same speed"),
-    not_run("Section 6: more states or iterations give similar results", "similar"),
-    not_run("Section 6: a lower alpha of the mixture is less stable, a higher one needs more iterations", "is so"),
 )
 
 
 def all_claims() -> tuple[Claim, ...]:
-    return (*L1_CLAIMS, *OTHER_CLAIMS, *NOT_RUN)
+    return (*L1_CLAIMS, *OTHER_CLAIMS, *READING_CLAIMS, *NOT_RUN)
 
 
 def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
     prices = by_price(table)
-    figures = {**tree_figures(table), **usage_figures(table, settings), "by price": prices if len(prices) > 1 else None}
+    figures = {**tree_figures(table), **rcpi_forms.figures(table), **usage_figures(table, settings)}
+    figures["by price"] = prices if len(prices) > 1 else None
     of_l1 = assess(L1_CLAIMS, {"table": table, **l1_figures(table)})
-    return [*of_l1, *assess(OTHER_CLAIMS, figures, list_all=False), *assess(NOT_RUN, {})]
+    of_others = assess(OTHER_CLAIMS, figures, list_all=False)
+    return [*of_l1, *of_others, *assess(READING_CLAIMS, figures), *assess(NOT_RUN, {})]
 
 
 def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
@@ -310,21 +408,23 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     leads = {
         name: tuple(shared.clear_lead(rows, shared.BINARY_TITLES, pair, method) for rows in (values, half))
         for name, (method, pair) in forms.items()
+        if {method, *pair} <= {*values["method"]}
     }
     by_form = {
         pair: (
             shared.clear_lead(values, shared.BINARY_TITLES, pair),
             {share: shared.clear_lead(rows, shared.BINARY_TITLES, pair) for share, rows in by_share.items()},
         )
-        for pair in product(causes.L1_SVM_FORMS, causes.LARS_FORMS)
+        for pair in l1_forms.PAIRS
     }
-    further += [leads[f"lead over {method}"][0] for method in (L1_SVM, LARS)]
+    further += [
+        leads[f"lead over {method}"][0] if f"lead over {method}" in leads else lead for method in (L1_SVM, LARS)
+    ]
     return leads | {
         "leads by form": by_form,
-        "L1 without intercept": {m: cancer[m] for m in (shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT) if m in cancer},
+        "any leads by form": {pair: shared.lead_over(values, shared.BINARY_TITLES, pair) for pair in l1_forms.PAIRS},
         "L1 on cancer by share": {
-            m: curves.accuracy_by_share(table, shared.CANCER_ID, 0.7, m)
-            for m in (L1_SVM, LARS, shared.L1_SVM_WITHOUT, shared.LARS_WITHOUT)
+            m: own for m in l1_forms.INTERCEPTS if (own := curves.accuracy_by_share(table, shared.CANCER_ID, 0.7, m))
         },
         "lead over L1": (lead, *((other > 0).sum() for other in further)),
         "L1 on cancer": {m: cancer[m] for m in (L1_SVM, LARS) if m in cancer} or None,
@@ -357,11 +457,24 @@ def usage_figures(table: pd.DataFrame, settings: pd.DataFrame) -> dict[str, Any]
         figures["one to three or all"] = (rows[1:4].sum() + rows[-1]) / rows.sum()
         others = cells_at_half(table, settings, LARS)
         figures |= beside_lars(cells, others) if len(others) else {}
+        printed = rcpi_forms.printed_cells(table)
+        if len(others) and len(printed):
+            rows = curves.summed(printed, "histogram")
+            at_price = {
+                **beside_lars(printed, others),
+                "one to three or all": (rows[1:4].sum() + rows[-1]) / rows.sum(),
+            }
+            figures["as printed"] = at_price
     steps = loss_changes(table, DWSM)
     if len(steps):
         figures["changes of the loss"] = (steps[:, 4:].mean(), steps[:, :4].mean())
         figures["late changes"] = late_changes(table)
         figures["late changes of the best"] = late_changes(table, best=True)
+        pair = (rcpi_forms.POLICY_STATES, DWSM)
+        own = curves.in_shared_splits(table[table["method"].isin(pair)], pair)
+        own = own[own["dataset"].isin(own.loc[own["method"] == rcpi_forms.POLICY_STATES, "dataset"])]
+        if len(own):
+            figures["changes with states of the policy"] = tuple(loss_changes(own, m)[:, 4:].mean() for m in pair)
     return figures
 
 
@@ -390,7 +503,10 @@ def loss_changes(table: pd.DataFrame, method: str, *, best: bool = False) -> np.
 
 def late_changes(table: pd.DataFrame, *, best: bool = False) -> dict[str, np.ndarray]:
     """The mean change of each fit after the fifth iteration, by reading of RCPI."""
-    return {m: loss_changes(table, m, best=best)[:, 4:].mean(axis=1) for m in (DWSM, shared.AS_PRINTED)}
+    return {
+        m: loss_changes(table, m, best=best)[:, 4:].mean(axis=1)
+        for m in (DWSM, shared.AS_PRINTED, rcpi_forms.POLICY_STATES)
+    }
 
 
 def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:
@@ -475,8 +591,13 @@ def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusi
     return Conclusion(
         protocol(full),
         claims(table, settings),
-        shared.curve_tables(table, settings, ALL_METHODS, shared.BINARY_TITLES),
+        [
+            *shared.curve_tables(table, settings, ALL_METHODS, shared.BINARY_TITLES),
+            *(l1_forms.table(table), rcpi_forms.readings_table(table)),
+        ],
         [process_picture(), *pictures],
+        (rcpi_forms.SHARE_NOTE,),
+        ("l1_forms", "rcpi_forms"),
     )
 
 

@@ -18,9 +18,9 @@ from fsgym_studies.common.claims import ROUNDING, AssessedClaim, Claim, assess, 
 from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.difference import paired_difference
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, DataFolder, MethodSettings, without
+from fsgym_studies.common.render import settings_table
 from fsgym_studies.common.statistics import accuracy_at
 from fsgym_studies.common.study import Conclusion, Study, Table
-from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm import shared
 
 BUDGETS = (2, 5, 10, 20)  # values of M

@@ -2,40 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.claims import NOT_KNOWN, figure_text
+from fsgym_studies.common.claims import NOT_KNOWN, CauseText, Near
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS
+from fsgym_studies.dwsm import l1_forms
+from fsgym_studies.dwsm.l1_forms import (
+    LARS_DISTRIBUTED,
+    LARS_STANDARD,
+    SVM_DISTRIBUTED,
+    SVM_STANDARD,
+    without,
+)
 from fsgym_studies.dwsm.shared import AS_PRINTED, L1_SVM_B1, L1_SVM_WITHOUT, LARS_WITHOUT, LOGISTIC
 
 READINGS = {  # of the first claim: the form of DWSM, and the two L1 methods
     "an L1-SVM with LIBLINEAR's -B 1": (DWSM, (L1_SVM_B1, LARS)),
     "an L1-SVM as LIBLINEAR's default, without intercept": (DWSM, (L1_SVM_WITHOUT, LARS)),
     "an L1-SVM and LARS that have no intercept": (DWSM, (L1_SVM_WITHOUT, LARS_WITHOUT)),
-    "RCPI as printed, but for 20 iterations": (AS_PRINTED, (L1_SVM, LARS)),
+    "L1 methods at unit variance": (DWSM, (SVM_STANDARD, LARS_STANDARD)),
+    "L1 methods at unit variance that have no intercept": (DWSM, (without(SVM_STANDARD), without(LARS_STANDARD))),
+    "L1 methods on the values as distributed": (DWSM, (SVM_DISTRIBUTED, LARS_DISTRIBUTED)),
+    "L1 methods on the values as distributed that have no intercept": (
+        DWSM,
+        (without(SVM_DISTRIBUTED), without(LARS_DISTRIBUTED)),
+    ),
+    "RCPI as printed": (AS_PRINTED, (L1_SVM, LARS)),
     "answers by logistic regression": (LOGISTIC, (L1_SVM, LARS)),
 }
-L1_SVM_FORMS = {  # how causes name the intercept of the L1-SVM
+L1_SVM_FORMS = {  # how causes name an L1-SVM, by its scaling and intercept
     L1_SVM: "our L1-SVM",
     L1_SVM_B1: "LIBLINEAR's -B 1",
     L1_SVM_WITHOUT: "LIBLINEAR's default",
+    SVM_STANDARD: "an L1-SVM at unit variance",
+    without(SVM_STANDARD): "an L1-SVM at unit variance without an intercept",
+    SVM_DISTRIBUTED: "an L1-SVM on the values as distributed",
+    without(SVM_DISTRIBUTED): "an L1-SVM on the values as distributed without an intercept",
 }
-LARS_FORMS = {LARS: "with its intercept", LARS_WITHOUT: "without an intercept"}
 ABOVE_ON, EXCEPTION = 7, "splice"  # of the eight data sets, in the paper
 L1_TEXT = (
-    "the paper does not print the intercepts of its L1 methods, and counts by eye over curves at 10, 20, 50 and 90 % "
-    "of the rows"
+    "the paper prints neither scaling nor intercepts of its L1 methods, and counts by eye over curves at 10, 20, 50 "
+    "and 90 % of the rows"
 )
 PRINTED_DIFFERENCES = (
     "RCPI as printed differs from our reading in uniform states, least squares with next to no penalty and the "
-    "policy of the last iteration, which are not separated here"
+    "policy of the last of ten iterations, which are not separated here"
 )
+# Of the rows, with at most three features, at a sparsity near the printed one:
+SIXTY_PERCENT = Near(0.6, 0.1, lambda share, sparsity: share if abs(sparsity - 0.5) <= 0.1 else np.nan)
 MODERATE = (0.4, 0.7)  # sparsities of the settings that ``at_half_text`` lists
-ALMOST_ALL = 0.8  # of the errors, ours
+ALMOST_ALL, STABLE = 0.8, 0.01  # of the errors, and of the training loss; ours
 CANCER_NEAR = (0.87, 0.91)  # within .01 of the accuracies .88 to .90 that the paper prints
 
 
@@ -58,26 +78,43 @@ def leads_by_form(figures: Mapping[str, Any]) -> dict[tuple[str, str], tuple[pd.
     }
 
 
-def source_text(met: bool) -> str:
+def by_eye_text(figures: Mapping[str, Any]) -> str:
+    """With which pairs of L1 methods DWSM is above both on enough data sets by however little; "" with none."""
+    leads = {pair: lead for pair, lead in figures["any leads by form"].items() if lead.notna().all()}
+    met = [
+        f"{pair_text(*pair)} on {(lead > 0).sum()}, all but {', '.join(lead.index[lead <= 0]) or 'none'}"
+        for pair, lead in leads.items()
+        if (lead > 0).sum() >= ABOVE_ON
+    ]
+    return f"counted by however little it is above both {'; '.join(met)}" if met else ""
+
+
+def source_text(met: bool, by_eye: str = "") -> str:
     """The kind of a cause, and what the paper leaves open; ``met``: whether some form of the L1 methods is enough."""
     if met:
         return f"protocol: {L1_TEXT}"
-    return f"not known: no form of the L1 methods that we ran gives it, and the scaling was not varied; {L1_TEXT}"
+    if by_eye:
+        return f"protocol: {L1_TEXT}; no form of ours gives it by more than two standard errors, but {by_eye}"
+    return f"not known: no form of the L1 methods that we ran, in three scalings, gives it; {L1_TEXT}"
+
+
+def intercept_words(lars: str) -> str:
+    return "without an intercept" if l1_forms.INTERCEPTS[lars] == "none" else "with its intercept"
 
 
 def form_text(figures: Mapping[str, Any], svm: str) -> str:
     """On how many data sets DWSM is above both L1 methods with one L1-SVM, at each share, by the intercept of LARS."""
-    parts, leads = [], leads_by_form(figures)
-    for lars, words in (LARS, "has its intercept"), (LARS_WITHOUT, "has none"):
-        if (svm, lars) in leads:
-            over_all, by_share = leads[svm, lars]
+    parts = []
+    for (own, lars), (over_all, by_share) in leads_by_form(figures).items():
+        if own == svm:
             listed = ", ".join(f"{(lead > 0).sum()} at {share:.0%}" for share, lead in by_share.items())
+            words = "has none" if l1_forms.INTERCEPTS[lars] == "none" else "has its intercept"
             parts.append(f"{(over_all > 0).sum()} if LARS {words} ({listed})")
     return f"with {L1_SVM_FORMS[svm]} on {' and '.join(parts)}" if parts else f"{L1_SVM_FORMS[svm]} was not run"
 
 
 def pair_text(svm: str, lars: str) -> str:
-    return f"with {L1_SVM_FORMS[svm]} and LARS {LARS_FORMS[lars]}"
+    return f"with {L1_SVM_FORMS[svm]} and LARS {intercept_words(lars)}"
 
 
 def met_text(figures: Mapping[str, Any]) -> str:
@@ -103,9 +140,10 @@ def l1_cause(figures: Mapping[str, Any]) -> str:
     (lead_over_svm, _), (lead_over_lars, _) = figures["lead over L1-SVM"], figures["lead over LARS"]
     forms = "; ".join(form_text(figures, svm) for svm in L1_SVM_FORMS)
     return (
-        f"{source_text(any_enough(leads_by_form(figures)))}. DWSM is above both, by more than two standard errors of "
-        f"the area over the shares (at each share alone), {forms}. {met_text(figures)}. With our intercepts it is "
-        f"above L1-SVM alone on {(lead_over_svm > 0).sum()}, and above LARS alone on {(lead_over_lars > 0).sum()}"
+        f"{source_text(any_enough(leads_by_form(figures)), by_eye_text(figures))}. DWSM is above both, by more than "
+        f"two standard errors of the area over the shares (at each share alone), {forms}. {met_text(figures)}. With "
+        f"our intercepts it is above L1-SVM alone on {(lead_over_svm > 0).sum()}, and above LARS alone on "
+        f"{(lead_over_lars > 0).sum()}"
     )
 
 
@@ -120,13 +158,13 @@ def exceptions_cause(figures: Mapping[str, Any]) -> str:
     if alone:
         return f"{source_text(True)}. {listed}. {EXCEPTION.capitalize()} is the only one {'; '.join(alone)}"
     return (
-        f"not known: neither the intercepts of the L1 methods, which are not printed, nor a share of training data "
-        f"makes {EXCEPTION} the only one, and the scaling was not varied. {listed}"
+        "not known: neither the scaling nor the intercepts of the L1 methods, which are not printed, nor a share of "
+        f"training data makes {EXCEPTION} the only one. {listed}"
     )
 
 
 def l1_on_cancer_cause(figures: Mapping[str, Any]) -> str:
-    """The accuracies of the L1 methods with and without intercepts, by share of training data."""
+    """The accuracies of the L1 methods by scaling, intercepts and share of training data."""
     by_share = figures["L1 on cancer by share"]
     listed = "; ".join(
         f"{method} {', '.join(f'{own.mean:.3f} at {share:.0%}' for share, own in means.items())}"
@@ -134,15 +172,18 @@ def l1_on_cancer_cause(figures: Mapping[str, Any]) -> str:
     )
     table = pd.DataFrame({method: {share: own.mean for share, own in m.items()} for method, m in by_share.items()})
     near = table.apply(lambda accuracy: accuracy.between(*CANCER_NEAR))
-    pairs = ([L1_SVM, LARS], [L1_SVM_WITHOUT, LARS_WITHOUT])
-    met = any(near[pair].all(axis=1).any() for pair in pairs if set(pair) <= set(near))
-    where = "at one of ours" if met else "at none of ours, with intercepts or without,"
+    met = [pair for pair in l1_forms.PAIRS if {*pair} <= {*near} and near[[*pair]].all(axis=1).any()]
+    alone = [method for method in near if near[method].any()]
+    where = (
+        f"at some share both are within .01 with {len(met)} of our {len(l1_forms.PAIRS)} pairs, "
+        f"{'; '.join(pair_text(*pair) for pair in met)}"
+        if met
+        else "with no scaling, intercept and share of ours both are within .01"
+    )
     return (
-        f"{'protocol' if met else NOT_KNOWN}: the paper prints neither the intercepts of its L1 methods nor the share "
-        "of "
-        f"training data of this curve; {where} both are within .01; the scaling was not varied. Mean over the shares "
-        "without intercepts: "
-        f"{figure_text(figures['L1 without intercept'])}. By share: {listed}"
+        f"{'protocol' if met else NOT_KNOWN}: the paper prints neither scaling nor intercepts of its L1 methods nor "
+        f"the share of training data of this curve; {where}. Within .01 by itself: {', '.join(alone) or 'none'}. By "
+        f"share: {listed}"
     )
 
 
@@ -163,13 +204,24 @@ def at_half_text(figures: Mapping[str, Any], name: str) -> str:
 
 
 def few_features_cause(figures: Mapping[str, Any]) -> str:
-    """The share of rows with few features at a sparsity of one half."""
+    """The share of rows with few features at a sparsity of one half, and of RCPI as printed at its price."""
+    met = figures.get("printed few") is not None and SIXTY_PERCENT(*figures["printed few"])
     return (
-        f"not known: the share of these rows, {at_half_text(figures, 'at most three')}. If 60 % of the rows use at "
-        "most 3 "
-        "of the 10 features there, the others use at least 8 on average. The paper names neither lambda nor the share "
-        "of training data"
+        f"{printed_source(figures, 'printed few', met)}. The share of these rows, "
+        f"{at_half_text(figures, 'at most three')}. If 60 % of the rows use at most 3 of the 10 features there, the "
+        "others use at least 8 on average. The paper names neither lambda nor the share of training data"
     )
+
+
+def printed_source(figures: Mapping[str, Any], name: str, met: bool) -> str:
+    """The kind of a cause from RCPI as printed at the price that was fixed before its run."""
+    if name not in figures:
+        return "not known: RCPI as printed was not run at the price that was fixed for it"
+    share, *_, sparsity = figures[name]
+    what = f"RCPI as printed, with a constant term, has {share:.2f} at lambda .05 (sparsity {sparsity:.2f})"
+    if met:
+        return f"ours: {what}, which meets the criterion; {PRINTED_DIFFERENCES}"
+    return f"not known: {what}, which does not meet it either"
 
 
 def errors_cause(figures: Mapping[str, Any]) -> str:
@@ -177,8 +229,9 @@ def errors_cause(figures: Mapping[str, Any]) -> str:
     usage = figures["usage"]
     reached = usage[usage["sparsity"].between(*MODERATE) & (usage["errors after all"] >= ALMOST_ALL)]
     ours, printed = (reached[reached["method"] == method] for method in (DWSM, AS_PRINTED))
+    met = "printed errors" in figures and figures["printed errors"][0] >= ALMOST_ALL
     source = (
-        "not known: RCPI as printed is not separated from our reading in states, constant and policy"
+        printed_source(figures, "printed errors", met)
         if ours.empty
         else "protocol: it hangs on settings that the paper does not print"
     )
@@ -186,7 +239,7 @@ def errors_cause(figures: Mapping[str, Any]) -> str:
         f"{source}. The paper names neither lambda nor the share of training data; at least {ALMOST_ALL} of the errors "
         f"are made after all features at {len(ours) or 'none'} of our settings with sparsities from {MODERATE[0]} to "
         f"{MODERATE[1]}, and at {len(printed) or 'none'} of RCPI as printed. The share of the errors, "
-        f"{at_half_text(figures, 'errors after all')}. {PRINTED_DIFFERENCES}"
+        f"{at_half_text(figures, 'errors after all')}"
     )
 
 
@@ -198,19 +251,82 @@ def shares_text(figures: Mapping[str, Any], method: str, name: str, sparsities: 
 
 
 def stability_cause(figures: Mapping[str, Any]) -> str:
-    """The changes of single fits, of the best policy so far, and of RCPI as printed."""
+    """The changes of single fits, of the best policy so far, of other readings and of the mixture."""
     changes, best = figures["late changes"], figures["late changes of the best"]
-    own = changes[DWSM]
-    printed = (
-        f"; that of RCPI as printed, on its splits, by {changes[AS_PRINTED].mean():.4f}"
-        if len(changes[AS_PRINTED])
-        else ""
+    own, others = changes[DWSM], []
+    if len(changes[AS_PRINTED]):
+        others.append(f"RCPI as printed changes by {changes[AS_PRINTED].mean():.4f} over all data sets")
+    if "changes of mixtures" in figures:
+        mixture, newest, *_ = figures["changes of mixtures"]
+        others.append(f"the mixture as the policy by {mixture:.4f}, where the newest policy changes by {newest:.4f}")
+    policy, both = figures.get("changes with states of the policy", (np.nan, np.nan))
+    source = "not known: states of the policy alone were not run"
+    if policy == policy:
+        on_few = (
+            f"on the data sets with few columns our reading changes by {both:.4f}, with states of the policy alone "
+        )
+        source = f"not known: {on_few}{policy:.4f}"
+        if both <= STABLE:
+            source = f"protocol: the data sets over which the mean is taken decide; {on_few}{policy:.4f}"
+        elif policy <= STABLE:
+            source = f"ours: {on_few}{policy:.4f}, which meets the criterion"
+    return (
+        f"{source}. Over all data sets the training loss changes from the fifth to the tenth iteration by "
+        f"{own.mean():.4f} per iteration in our reading{''.join(f'; {text}' for text in others)}. The paper says that "
+        "policies are usually stable, and prints neither a measure nor a number. Some fits dominate our mean (the "
+        f"median fit changes by {pd.Series(own).median():.4f}, {(own <= STABLE).mean():.0%} of the fits by at most "
+        f".01). The loss of the best policy so far, which is the one we return, changes by {best[DWSM].mean():.4f}"
+    )
+
+
+def figure_4_cause(name: str, criterion: Callable[..., Any]) -> CauseText:
+    """A cause from the figure of RCPI as printed at the price that was fixed before its run."""
+
+    def cause(figures: Mapping[str, Any]) -> str:
+        if "as printed" not in figures:
+            return "not known: RCPI as printed was not run at the price that was fixed for it"
+        figure = figures["as printed"][name]
+        values = figure if type(figure) is tuple else (figure,)
+        what = f"RCPI as printed at lambda .05 has {plain_text(values[0])}"
+        if len(values) > 1:
+            what += f", LARS {plain_text(values[1])}"
+        if criterion(*values):
+            return f"ours: {what}, which meets the criterion; {PRINTED_DIFFERENCES}"
+        return f"not known: {what}, which does not meet it either. The paper names neither lambda nor the share of rows"
+
+    return cause
+
+
+def plain_text(value: Any) -> str:
+    """A number with two decimals, or several of them; whole numbers are those of features."""
+    if isinstance(value, list | tuple):
+        return ", ".join(str(v) if isinstance(v, int) else f"{v:.2f}" for v in value) or "none"
+    return f"{value:.2f}"
+
+
+def similar_cause(figures: Mapping[str, Any]) -> str:
+    """The changes of the loss with more iterations and states, and at which of them they are no noise."""
+    listed = ", ".join(
+        f"{words} {figures[name].first:.4f} for {figures[name].second:.4f} ({figures[name].word})"
+        for words, name in (("20 iterations", "more iterations"), ("20 states per row", "more states"))
     )
     return (
-        "not known: the paper says that policies are usually stable, and prints neither a measure nor a number. Our "
-        f"loss is that of the policy of each iteration: from the fifth to the tenth it changes by {own.mean():.4f} per "
-        "iteration, the mean over all data sets and prices, which some fits dominate (the median fit by "
-        f"{pd.Series(own).median():.4f}, {(own <= 0.01).mean():.0%} of the fits by at most .01){printed}. The loss of "
-        f"the best policy so far, which is the one we return, changes by {best[DWSM].mean():.4f}; that of the mixture "
-        "was not run. Whether the measure alone decides, or our implementation, too, is not separated"
+        "not known: the paper prints neither results nor a measure of similarity. In RCPI as printed, the "
+        f"mean test loss is with {listed}"
+    )
+
+
+def alpha_cause(figures: Mapping[str, Any]) -> str:
+    """What changes with alpha, in both directions."""
+    parts = [
+        f"the {words} is {figures[name].first:.{digits}f} at alpha {alpha} and {figures[name].second:.{digits}f} at .7"
+        for words, name, alpha, digits in (
+            ("mean change after the fifth iteration", "low alpha", ".4", 4),
+            ("first iteration near the lowest loss", "high alpha", ".9", 1),
+        )
+        if name in figures
+    ]
+    return (
+        f"not known: the paper prints neither a measure nor a number. In RCPI as printed with 20 iterations "
+        f"{'; '.join(parts)}. The loss is that of the newest policy; alpha enters it by the rollouts alone"
     )

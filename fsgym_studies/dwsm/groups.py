@@ -29,9 +29,8 @@ from fsgym_studies.common.plan import (
     subsample,
     without,
 )
-from fsgym_studies.common.render import format_number
+from fsgym_studies.common.render import format_number, settings_table
 from fsgym_studies.common.study import Conclusion, Study, Table, printed_numbers
-from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm import shared
 from fsgym_studies.dwsm.shared import AS_PRINTED
 

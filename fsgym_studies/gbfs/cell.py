@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from math import isqrt
@@ -16,11 +17,15 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.grids import contiguous
 from fsgym.data.scaling import Scaling
 from fsgym.methods import find_method, load_class
-from fsgym.runner.results import count, list_of, number, record, returns, share
+from fsgym.runner.results import count, list_of, number, record, returns, share, text
+from fsgym.support.threads import one_blas_thread
+from fsgym_studies.common.plan import subsample
 
 ERROR_CURVE_CALL = "fsgym_studies.gbfs.cell:error_curve"
 STAGES_CALL = "fsgym_studies.gbfs.cell:stages"
 SYNTHETIC_CALL = "fsgym_studies.gbfs.cell:synthetic"
+TRAINING_TIMES_CALL = "fsgym_studies.gbfs.cell:training_times"
+WARM_UP_ROWS = 400  # on which each method is fitted before it is timed, so that its kernels are compiled
 SVM_C_VALUES = (1.0, 10.0, 100.0)  # from which inner splits choose the SVM's C; our choice, the paper prints none
 PICTURE_GRID = np.linspace(-1.0, 1.0, 61)  # coordinates, of x1 and of x2, at which Fig. 1 shows decisions
 
@@ -168,7 +173,14 @@ def feature_clusters(X: NDArray, number: int) -> NDArray[np.int64]:
     return KMeans(number, n_init=3, random_state=0).fit_predict(profiles.T).astype(np.int64)
 
 
-@returns(record(mu_rel=list_of(number), stage_features=list_of(list_of(count)), stage_error=list_of(list_of(share))))
+@returns(
+    record(
+        mu_rel=list_of(number),
+        stage_features=list_of(list_of(count)),
+        stage_error=list_of(list_of(share)),
+        n_train=count,
+    )
+)
 def stages(
     dataset: Dataset, *, mu_rel: Sequence[float], params: Mapping[str, Any], seed: int, split: OfficialSplit
 ) -> dict[str, Any]:
@@ -184,7 +196,27 @@ def stages(
         "stage_error": [
             [float(((s > 0) != test.y).mean()) for s in m.staged_decision_function(test.X)] for m in models
         ],
+        "n_train": train.n_samples,
     }
+
+
+@returns(record(methods=list_of(text), seconds=list_of(number), n_train=count))
+def training_times(
+    dataset: Dataset, *, methods: Mapping[str, tuple[str, Mapping[str, Any]]], split: Split | OfficialSplit, seed: int
+) -> dict[str, Any]:
+    """Processor seconds of training each method in turn, in this process and one thread (section 5.5).
+
+    ``methods`` has a method and its options, as in ``error_curve``, by title.
+    """
+    train, _ = split.divide(dataset)
+    few, seconds = subsample(train, WARM_UP_ROWS), []
+    with one_blas_thread():
+        for method, options in methods.values():
+            fit_settings(method, few.X, few.y, options, None, seed)
+            began = time.process_time()
+            fit_settings(method, train.X, train.y, options, None, seed)
+            seconds.append(time.process_time() - began)
+    return {"methods": list(methods), "seconds": seconds, "n_train": train.n_samples}
 
 
 def three_features(n: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

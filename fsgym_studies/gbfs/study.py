@@ -16,7 +16,7 @@ from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, binary, cell_labels, share_of, study_task, subsample, without
 from fsgym_studies.common.study import Conclusion, Study, bibtex
 from fsgym_studies.gbfs import tables
-from fsgym_studies.gbfs.cell import ERROR_CURVE_CALL, STAGES_CALL, SYNTHETIC_CALL
+from fsgym_studies.gbfs.cell import ERROR_CURVE_CALL, STAGES_CALL, SYNTHETIC_CALL, TRAINING_TIMES_CALL
 from fsgym_studies.gbfs.claims import claims, notes
 
 KDD_SET, COLON_SET = Source("kddcup99_10percent", "kddcup99", one_hot=True), Source("colon", "colon")
@@ -28,6 +28,9 @@ SMALL_SET_SPLITS = {False: {"spambase": 3, "uspst": 3, "pcmac": 2}, True: {"spam
 COLON_SPLITS = {False: 8, True: 100}
 SYNTHETIC_DRAWS = {False: 10, True: 100}
 TRAINING_ROWS = {False: {"mnist": 4000, "adult": 8000, "kdd": 20_000}, True: {}}  # of sets not named: all
+TIMED_KDD_ROWS = {False: 100_000, True: None}  # training rows of kddcup99 on which training is timed
+TIMED_MU_REL, TIMED_COUNT = 0.5**6, 20  # penalty of GBFS, and features that the others select, in timed training
+STAGES = {False: 500, True: 2000}  # iterations of Fig. 4, kddcup99
 KDD_TEST_ROWS = {False: 50_000, True: None}  # None: all
 SPAM_SVM_COUNTS = (1, 2, 5, 10, 20, 40)  # numbers of features of the quick study's SVMs on 3,681 rows, which are slow
 SVM_SPLITS = {False: 2, True: 5}  # inner splits that choose the C of an SVM
@@ -41,6 +44,13 @@ def boosting(full: bool) -> dict[str, Any]:
     params = {"n_iter": 2000, "learning_rate": 0.1} if full else {"n_iter": 250, "learning_rate": 0.4}
     params |= {"min_samples_leaf": 5, "early_stopping": 200 if full else 50}
     return {"params": params, "mu_rel": MU_HALVED, "depths": (2, 3, 4) if full else (3,)}
+
+
+def printed_boosting(full: bool) -> dict[str, Any]:
+    """The printed rate on kddcup99; in the quick study a quarter of the rate of ``boosting`` at four times as many."""
+    n_iter = boosting(full)["params"]["n_iter"]
+    params = {"n_iter": n_iter if full else 4 * n_iter, "learning_rate": 0.1, "min_samples_leaf": 5}
+    return {"params": {**params, "early_stopping": 200}, "mu_rel": MU_QUARTERED}
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
@@ -61,15 +71,28 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
     for source in without(list(small_sets), skip):
         positive, methods, svm_splits = small_sets[source]
         splits = random_splits(0.8, SMALL_SET_SPLITS[full][source.title])
-        cells += curve_cells(binary(source.load(data_dir), positive), methods, splits, svm_splits)
+        data = binary(source.load(data_dir), positive)
+        cells += curve_cells(data, methods, splits, svm_splits)
+        if set(svms) <= set(methods):
+            cells += timed_cells(data, splits[0], full, svms=True)
     for train, test in official_parts(full, data_dir, skip):
         cells += curve_cells(train, basic, [OfficialSplit(test)])
+    if "a9a" not in skip:
+        train, test = adult_parts(data_dir)
+        cells += timed_cells(train, OfficialSplit(test), full, svms=False)
     if KDD_SET.name not in skip:
-        train, test = kdd_parts(full, data_dir)
-        split = OfficialSplit(test)
+        all_train, test = kdd_parts(full, data_dir)
+        train, split = subsample(all_train, TRAINING_ROWS[full].get("kdd")), OfficialSplit(test)
         finer = basic | {"GBFS": ("gbfs", {**gbfs, "mu_rel": MU_QUARTERED})}
         finer[tables.RFFS_BOUND] = larger_leaves(trees, tables.KDD_LEAF_ROWS)
-        cells += [*curve_cells(train, finer, [split]), *stages_cells(train, split, gbfs)]
+        for title, levels in tables.PRINTED_LEVELS.items():
+            finer[title] = ("gbfs", {**printed_boosting(full), "depths": (levels,)})
+        few = {**trees, "counts": tables.counts_of("kddcup99", tables.FEW)}
+        on_all = {tables.RFFS_BOUND: larger_leaves(few, tables.KDD_LEAF_ROWS)}
+        cells += curve_cells(train, finer, [split])
+        cells += curve_cells(all_train.replace(name=tables.KDD_ALL_ROWS), on_all, [split])
+        cells += stages_cells(all_train, split, full)
+        cells += timed_cells(subsample(all_train, TIMED_KDD_ROWS[full]), split, full, svms=False)
     if COLON_SET.name not in skip:
         cells += colon_cells(full, data_dir, basic, kernel)
     if "usps" not in skip:
@@ -126,8 +149,14 @@ def official_parts(full: bool, data_dir: DataFolder, skip: Collection[str] = ())
             train, test = digit_parts(pair, data_dir)
             yield subsample(train, rows.get("mnist")), test
     if "a9a" not in skip:
-        train, test = (binary(Source("a9a", "adult", split=s).load(data_dir), (1,)) for s in ("train", "test"))
+        train, test = adult_parts(data_dir)
         yield subsample(train, rows.get("adult")), test
+
+
+def adult_parts(data_dir: DataFolder) -> tuple[Dataset, Dataset]:
+    """The official parts of a9a, of which the first class is the one that is not common."""
+    train, test = (binary(Source("a9a", "adult", split=s).load(data_dir), (1,)) for s in ("train", "test"))
+    return train, test
 
 
 def digit_parts(pair: tuple[int, int], data_dir: DataFolder) -> tuple[Dataset, Dataset]:
@@ -139,18 +168,35 @@ def digit_parts(pair: tuple[int, int], data_dir: DataFolder) -> tuple[Dataset, D
 
 
 def kdd_parts(full: bool, data_dir: DataFolder) -> tuple[Dataset, Dataset]:
-    """Training and test part of kddcup99: normal connections against attacks, one-hot categories, 80 % for training."""
+    """All training rows of kddcup99, 80 % of the file, and the test part: normal connections against attacks."""
     data = binary(KDD_SET.load(data_dir), ("normal",))
     train, test = data.split(0.8, 0)
-    return subsample(train, TRAINING_ROWS[full].get("kdd")), subsample(test, KDD_TEST_ROWS[full])
+    return train, subsample(test, KDD_TEST_ROWS[full])
 
 
-def stages_cells(train: Dataset, split: OfficialSplit, gbfs: Mapping[str, Any]) -> list[Task]:
-    """The cell of Fig. 4: errors over the iterations at three mu."""
-    params = {**gbfs["params"], "early_stopping": None, "max_depth": 3}
+def stages_cells(train: Dataset, split: OfficialSplit, full: bool) -> list[Task]:
+    """The cell of Fig. 4: errors over the iterations at three mu, at the printed depth and rate."""
+    levels = tables.PRINTED_LEVELS[tables.KDD_PRINTED]
+    params = {**printed_boosting(full)["params"], "n_iter": STAGES[full], "early_stopping": None, "max_depth": levels}
     arguments = {"mu_rel": (0.5**7, 0.5**11, 0.5**15), "params": params, "seed": seed_of(("stages",))}
     row = cell_labels("kddcup99", 0.0, 0, "GBFS, stages", json.dumps(arguments))
     return [study_task(STAGES_CALL, arguments, row, train, split)]
+
+
+def timed_cells(data: Dataset, split: Split | OfficialSplit, full: bool, *, svms: bool) -> list[Task]:
+    """The cell of section 5.5 that trains each method once; ``svms`` are those that the paper runs on small sets."""
+    levels = tables.PRINTED_LEVELS[tables.KDD_PRINTED]
+    methods = {
+        "GBFS": ("gbfs", {**printed_boosting(full), "mu_rel": (TIMED_MU_REL,), "depths": (levels,)}),
+        "RFFS": ("forest", {"params": {"n_estimators": FOREST_TREES[full]}, "counts": (TIMED_COUNT,)}),
+        "L1LR": ("l1_logistic", {"params": {}, "decades": 1, "n_settings": 2}),
+    }
+    if svms:
+        kernel = {"params": {}, "counts": (TIMED_COUNT,), "inner": SVM_SPLITS[full]}
+        methods |= {"HSIC Lasso": ("hsic_lasso", kernel), "mRMR": ("mrmr", kernel)}
+    arguments = {"methods": methods, "seed": seed_of((data.name, "times"))}
+    row = cell_labels(data.name, share_of(split, data), 0, "training times", json.dumps(methods))
+    return [study_task(TRAINING_TIMES_CALL, arguments, row, data, split)]
 
 
 def colon_cells(full: bool, data_dir: DataFolder, basic: Mapping, kernel: Mapping) -> list[Task]:
@@ -196,7 +242,7 @@ def protocol(full: bool) -> str:
     splits = " or ".join(map(str, sorted(set(SMALL_SET_SPLITS[full].values()))))
     rate = "0.1, at most 2,000 iterations and 2, 3 or 4" if full else "0.4, at most 250 iterations and 3"
     return (
-        f"We repeat sections 5.1 to 5.4 of Xu et al. (2014), Gradient boosted feature selection (GBFS): test error "
+        f"We repeat sections 5.1 to 5.5 of Xu et al. (2014), Gradient boosted feature selection (GBFS): test error "
         "against the number of selected features. spambase, pcmac and uspst (the 2,007 test digits of usps, even "
         "against odd) in random splits with 80 % of the rows for training; isolet (1,560 of its rows for training and "
         f"1,559 for testing, the letters A to M against N to Z), mnist ({pairs}; only the first pair "
@@ -216,7 +262,16 @@ def protocol(full: bool) -> str:
         f"and mRMR with an RBF-SVM. Colon in {COLON_SPLITS[full]} splits, its genes in {N_BAGS} groups (bags) by "
         f"k-means on the training rows. Two methods are given these groups: group LASSO, and a variant of GBFS "
         f"called GBFS with bags, also with trees of one split. On uspst, GBFS and HSIC Lasso are also run with the "
-        "digits in two classes in two other ways, and on mnist GBFS with prices of pixels that are lower beside "
+        "digits in two classes in two other ways. On kddcup99 GBFS is also run at the printed depth 4 and rate "
+        f"0.1, with at most {printed_boosting(full)['params']['n_iter']:,} iterations and 4 or 3 levels of splits, and "
+        f"on every training row of the 10 % file with 4 levels and {STAGES[full]:,} iterations at three mu, beside "
+        f"{tables.RFFS_BOUND}. For section 5.5 each method is trained once, one after the other, in one process and "
+        f"one thread: GBFS as on kddcup99 with 4 levels at mu_max / {1 / TIMED_MU_REL:.0f} (and again on all rows), "
+        f"RFFS, HSIC Lasso and mRMR for {TIMED_COUNT} features with the classifier on these, and L1LR at its largest "
+        "penalty and a tenth of it; on the first split of uspst and spambase, and on every training row of adult and "
+        f"{'of kddcup99' if full else f'{TIMED_KDD_ROWS[full]:,} of kddcup99'}, where the paper runs neither HSIC "
+        "Lasso nor "
+        "mRMR. On mnist GBFS is run with prices of pixels that are lower beside "
         "selected ones. The synthetic example "
         f"has three features and is drawn {SYNTHETIC_DRAWS[full]} times: x1 and x2 determine the class, and x3 is a "
         "linear combination of them. Between settings a curve is linear in the number of features. How labels are "
@@ -228,12 +283,13 @@ def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclu
     comparisons = tables.comparison_table(table)
     filled = [t for t in (comparisons, *(kind(table) for kind in tables.FURTHER_TABLES)) if len(t.frame)]
     pictures = [picture for kind in tables.PICTURES if (picture := kind(table)) is not None]
-    return Conclusion(protocol(full), claims(table), filled, pictures, notes(comparisons.frame), ("neighbours",))
+    shown = ("kddcup99", "training_times", "neighbours")
+    return Conclusion(protocol(full), claims(table), filled, pictures, notes(comparisons.frame), shown)
 
 
 STUDY = Study(
     "gbfs",
-    "GBFS: error against number of features (sections 5.1 to 5.4)",
+    "GBFS: error against number of features, and training times (sections 5.1 to 5.5)",
     bibtex(__file__),
     (9.0, 270.0),
     ("spambase", "usps", "pcmac", "isolet_1560", "isolet5", "mnist", "a9a", "kddcup99_10percent", "colon"),

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 COMPARE_ARMS_CALL = "fsgym_studies.lufe.cell:compare_arms"
 NO_INTERCEPT, FIXED_BOUND = "LUFe, eq. 3", "LUFe, eq. 2"  # beside "selection", "LUFe", "ALL", "random", "identity"
-CODINGS = ("log counts", "raw counts", "tf-idf")  # of the documents
+CODINGS = ("log counts", "raw counts", "tf-idf")  # of the documents of all corpora
+L1_COUNTS = "raw counts, L1 norm"  # a further coding
 HARD_MARGIN = 1e5  # weight of the losses at which the soft-margin SVM is the hard-margin one, if that has a solution
 MAX_HARD_SLACK = 1e-5  # of a document under a hard margin, in units of the margin
 PENALTY_FOLDS = 5  # stratified inner folds that choose the penalties of each classifier
@@ -68,6 +69,8 @@ def compare_arms(
     shares: Sequence[float] = (),
     controls: bool = True,
     coding: str = "log counts",
+    min_letters: int = 1,
+    bias: str = "optimal",
 ) -> dict[str, Any]:
     """Return the accuracy of every classifier on the documents that it was not trained on.
 
@@ -77,7 +80,8 @@ def compare_arms(
     part : mapping
         ``sample``, the size of a stratified sample of the documents, with seed ``draw``; None: all documents. Of the
         sample, ``fold`` of ``folds`` stratified folds is left out; ``seed`` is the seed of these folds and of the inner
-        ones. All documents that are not trained on are test documents.
+        ones. ``shuffle`` is False where these folds follow the order of the file, by default True. All documents that
+        are not trained on are test documents.
     selector : {"rfe", "anova"}
     n_selected : int, number of features to select
     inner : {"nested", "outer"}
@@ -86,7 +90,10 @@ def compare_arms(
     shares : float in (0, 1), best shares of the unselected features that model the slacks or join the selected ones
     controls : bool, whether LUFe is also run with random and identity features in place of the unselected ones, with
         a slack model without intercept (eq. 3 as printed), and with slacks that are computed before (eq. 2)
-    coding : {"log counts", "raw counts", "tf-idf"}, as in ``document_term_matrix``
+    coding : {"log counts", "raw counts", "tf-idf", "raw counts, L1 norm"}, as in ``document_term_matrix``
+    min_letters : int, words with fewer letters are left out; the features must then be named by the words
+    bias : {"optimal", "mean"}
+        Whether the intercept of LUFe is the optimal one, or that of ``mean_bias``.
 
     Returns
     -------
@@ -101,10 +108,12 @@ def compare_arms(
     from fsgym.support.threads import one_blas_thread
 
     train, test = train_and_test_rows(dataset.y, part)
-    X, words = document_term_matrix(dataset.X, train, coding)
-    comparison = ClassifierComparison(
-        X, dataset.y.astype(np.int64), selector, min(n_selected, words - 1), inner, shares, controls, part["seed"]
-    )
+    counts = dataset.X
+    if min_letters > 1:
+        counts = counts[:, [len(word) >= min_letters for word in dataset.feature_names]]
+    X, words = document_term_matrix(counts, train, coding)
+    n_selected, codes = min(n_selected, words - 1), dataset.y.astype(np.int64)
+    comparison = ClassifierComparison(X, codes, selector, n_selected, inner, shares, controls, part["seed"], bias)
     with one_blas_thread():
         results = comparison.results(train, test)
     return {**results, "n_train": len(train), "n_test": len(test), "n_features": words}
@@ -117,7 +126,8 @@ def train_and_test_rows(y: NDArray, part: Mapping[str, Any]) -> tuple[IndexArray
     rows, size = np.arange(len(y)), part["sample"]
     if size is not None and size < len(y):
         rows = np.sort(train_test_split(rows, train_size=size, stratify=y, random_state=part["draw"])[0])
-    splitter = StratifiedKFold(part["folds"], shuffle=True, random_state=part["seed"])
+    shuffled = {"shuffle": True, "random_state": part["seed"]} if part.get("shuffle", True) else {}
+    splitter = StratifiedKFold(part["folds"], **shuffled)
     train = rows[list(splitter.split(rows, y[rows]))[part["fold"]][0]]
     return train, np.setdiff1d(np.arange(len(y)), train)
 
@@ -126,7 +136,8 @@ def document_term_matrix(counts: NDArray, train: IndexArray, coding: str = "log 
     """All documents on the words of the training documents, as CSR; and the number of words.
 
     "log counts": log(1 + count), each document scaled to norm 1. "tf-idf": counts times the logarithms of the inverse
-    shares of training documents, scaled to norm 1 too. "raw counts": the counts as they are.
+    shares of training documents, scaled to norm 1 too. "raw counts": the counts as they are. "raw counts, L1
+    norm": these divided by their sum in each document.
     """
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.preprocessing import normalize
@@ -137,6 +148,8 @@ def document_term_matrix(counts: NDArray, train: IndexArray, coding: str = "log 
         return normalize(sp.csr_matrix(np.log1p(table))), len(words)
     if coding == "raw counts":
         return sp.csr_matrix(table), len(words)
+    if coding == L1_COUNTS:
+        return normalize(sp.csr_matrix(table), norm="l1"), len(words)
     return sp.csr_matrix(TfidfTransformer().fit(table[train]).transform(table)), len(words)
 
 
@@ -152,6 +165,7 @@ class ClassifierComparison:
     shares: Sequence[float]
     controls: bool
     seed: int
+    bias: str
 
     def results(self, train: IndexArray, test: IndexArray) -> dict[str, Any]:
         """Accuracy on ``test`` of each classifier at its best penalties on the inner folds, and the cell's counts."""
@@ -229,8 +243,10 @@ class ClassifierComparison:
         if solution is None or not solution.signal:
             scores = np.full(len(test), y.mean())
         else:
-            documents, intercept = self.X[test][:, role.columns], np.array([solution.intercept])
-            scores = settled_scores(documents, solution.w[None], intercept, shares_of(y[:, None]))[:, 0]
+            documents, intercept = self.X[test][:, role.columns], solution.intercept
+            if self.bias == "mean" and role.privileged is not None:
+                intercept = mean_bias(solution, role.view, y)
+            scores = settled_scores(documents, solution.w[None], np.array([intercept]), shares_of(y[:, None]))[:, 0]
         right = predicted_codes(scores) == self.codes[test]
         return float(right.mean()), solution is not None and solution.signal
 
@@ -248,6 +264,18 @@ def solve_role(role: Role, y: NDArray[np.float64], lam1: float, C: float, tol: f
         return solve_svm_plus(SVMPlusProblem(role.view, role.privileged, y, lam1, C, role.intercept), tol=tol)
     except InfeasibleError:
         return None
+
+
+def mean_bias(solution: SVMPlusSolution, view: SampleTable, y: NDArray[np.float64]) -> float:
+    """The intercept of SVM+ as public code that appears to be that of the authors of LUFe computes it.
+
+    A document with a positive multiplier lies on its margin at the optimum, so that it determines the intercept. The
+    result is the mean of these values over the documents of each class with a positive multiplier, then over both
+    classes. An interior point method leaves the multipliers of all documents positive, those far from the margin, too.
+    """
+    modelled = solution.slack - solution.intercept_privileged
+    wanted = y * (1.0 - modelled) - view.times(solution.w)
+    return float(np.mean([wanted[(solution.alpha > 0) & (y == sign)].mean() for sign in (1.0, -1.0)]))
 
 
 def feature_criterion(X: sp.csr_matrix, codes: IndexArray, selector: str) -> NDArray[np.float64]:

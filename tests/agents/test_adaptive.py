@@ -84,14 +84,15 @@ def test_the_loss_of_the_first_learner_counts_as_half_a_standard_error_higher():
     assert [trial.learner for trial in report.trials] == ["lattice", "mixture"]
     assert report.trials[1].difference < -0.4
     assert seen == [400]  # trained once, on all rows
-    assert "mixture has a loss lower than lattice by" in str(report)
+    assert report.reason.startswith("mixture is taken: its loss is lower than that of lattice by")
     loss, error = report.trials[0].loss, report.trials[0].error
     mistakes = report.trials[1].loss - 0.01
     assert error == pytest.approx(0.5 / 20, rel=0.01)
     for errors, chosen in ((0.4, "mixture"), (0.6, "lattice"), (4, "lattice")):
         report = choose(400, learners, lam=loss - mistakes + errors * error).report
         assert report.learner == chosen
-        assert ("higher than lattice by" in str(report)) == (chosen == "mixture")
+        assert report.reason.startswith(f"{chosen} is taken: its loss is ")
+        assert ("higher than that of lattice by" in report.reason) == (chosen == "mixture")
 
 
 def test_the_network_is_tried_on_many_rows_or_where_the_lattice_is_limited():
@@ -216,7 +217,7 @@ def test_the_report_says_what_was_tried_and_what_simple_policies_would_cost(fitt
     for text in (*texts, str(load_report(model))):
         for word in ("lattice", "mixture", "network", "not trained", "nothing", "everything", "best fixed panel", "±"):
             assert word in text
-        assert "within noise: x0" in text
+        assert "as good as lattice within noise: x0" in text
         assert "left after its training" in text
 
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import fsgym
-from agents import DatumWiseClassifier, LatticeClassifier, load_classifier
+from agents import DatumWiseClassifier, LatticeClassifier, MixtureClassifier, load_classifier
 from support.problems import one_decides
 from support.refusals import refused
 
@@ -194,3 +194,13 @@ def test_rows_one_by_one(table, model):
     for i in range(0, 150, 10):
         assert model.predict(X.iloc[i]).tolist() == [answers[i]]
         assert model.predict(X.iloc[i].astype(str)).tolist() == [answers[i]]
+
+
+@pytest.mark.parametrize("build", [LatticeClassifier, MixtureClassifier])
+def test_a_category_is_one_of_the_features_that_are_expected_as_of_those_that_are_used(build):
+    ward = np.array(["er", "gp", "icu", "out"])[np.arange(160) % 4]
+    X = pd.DataFrame({"ward": ward, "noise": np.random.default_rng(0).random(160)})
+    y = np.where(np.isin(ward, ["er", "icu"]), "ill", "well")
+    model = build(lam=0.05, random_state=0).fit(X, y)
+    assert model.features_used(X).sum(axis=1).mean() == 1  # it tells the class, and everything else is noise
+    assert model.expected_n_features_ == pytest.approx(1)

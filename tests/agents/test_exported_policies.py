@@ -19,10 +19,12 @@ from agents import (
     LatticeClassifier,
     MixtureClassifier,
     load_classifier,
+    policy_export,
 )
 from agents.policy_export import array_as_json
 from fsgym.evaluation.promise import Risk
 from fsgym.export.page import page_html
+from fsgym.rules.options import OPTIONS
 from support.asked_models import ASKED_AGENTS, RULES, asked_model, asked_table
 from support.deep_training import short_classifier
 from support.exported_policies import (
@@ -101,9 +103,10 @@ def check_certain(agent, variant, rule, n):
     model = with_rule(plain, **(CERTAIN[rule] if isinstance(rule, str) else rule))
     cases = cases_of(model, asked_table(variant)[0], n)
     steps, text = check_interpreters(model, cases), model.policy_json()
-    said = [[(step["why"], step["certainty"]) for step in one] for one in steps]
+    texts = ("why", "certainty", "stop_ends", "free_left")
+    said = [[[step[text] for text in texts] for step in one] for one in steps]
     found = asked_by_javascript(text, cases)
-    assert [[(step["why"], step["certainty"]) for step in one] for one in found] == said
+    assert [[[step[text] for text in texts] for step in one] for one in found] == said
     assert json.loads(text)["format"] == "fsgym-policy-3"
     return asked_by_model(plain, cases), steps
 
@@ -322,6 +325,13 @@ def test_policies_without_an_interpreter():
     X, y = asked_table("base")
     with pytest.raises(ValueError, match="kind 'majority' cannot be exported; use one of lattice"):
         MajorityClassifier().fit(X, y).policy_json()
+
+
+def test_a_rule_that_no_interpreter_knows_is_refused(monkeypatch):
+    model = asked_model("lattice", "panel with a needle")  # lam is not its default there
+    monkeypatch.setattr(policy_export, "EXPORTED_OPTIONS", {option.name for option in OPTIONS} - {"lam"})
+    with pytest.raises(ValueError, match="a policy with the rule lam cannot be exported: no interpreter knows this"):
+        model.policy_json()
 
 
 def test_parts_of_columns():

@@ -244,3 +244,15 @@ def test_models_without_names_know_what_is_missing_in_tables_with_names(new):
     silent = plain.without_evidence()
     assert (silent.predict(new[0].to_numpy()) != by_position).any()
     assert silent.without_evidence() is silent
+
+
+@pytest.mark.parametrize("model", ["lattice"], indirect=True)
+def test_the_chart_of_a_file_says_which_other_figures_evaluate_has_for_its_rows(model, new, tmp_path, capsys):
+    X, y = new
+    X.assign(sick=y).to_csv(tmp_path / "new.csv", index=False)
+    model.save(tmp_path / "model.safetensors")
+    code, _, error = call(capsys, "chart", tmp_path / "model.safetensors", tmp_path / "new.csv", "--target", "sick")
+    found = evaluate(model, X, y)
+    assert code == 0
+    assert f"fsgym evaluate has a loss of {found.loss:.4g} and a price of {found.spent:.4g} for these rows" in error
+    assert found.loss < model.chart(X, y).policy_loss - 0.02

@@ -189,7 +189,7 @@ def test_exported_policies_say_the_same_as_sessions(tmp_path):
     assert [[[step[f] for f in fields] for step in case] for case in found] == said
     model.save_page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    assert f"Which number is it: below {model.bins_.edges[0]:.6g}, " in page
+    assert f"with a number in one of the ranges below {model.bins_.edges[0]:.6g}, " in page
     assert json.loads(model.policy_json())["classes"] == model.bins_.values.tolist()
 
 
@@ -241,7 +241,7 @@ def test_pages_and_charts_in_german(tmp_path):
     assert "about" in str(step.answer)
     model.save_page(tmp_path / "seite.html", language="de")
     page = (tmp_path / "seite.html").read_text(encoding="utf-8")
-    assert f"Welche Zahl ist es: unter {edge}; " in page
+    assert f"mit einer Zahl aus einem der Bereiche unter {edge}; " in page
     assert "etwa" in page
     assert ">about " not in page
     assert '"about ' not in page
@@ -261,7 +261,7 @@ def test_ranges_are_parted_from_shares_and_from_each_other(tmp_path):
         assert {branch.wrong for box in model.chart().boxes for branch in box.branches} == {None}
     model.save_page(tmp_path / "page.html", language="de")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert f"Welche Zahl ist es: unter {low}; {low} bis {high}; " in page
+    assert f"aus einem der Bereiche unter {low}; {low} bis {high}; " in page
 
 
 def test_rows_with_other_numbers_differ_from_the_training():

@@ -16,7 +16,7 @@ import fsgym
 from agents import load_classifier, model_file
 from fsgym import Rules, evaluate
 from fsgym.exact import expected_loss, naive_bayes, optimum, sample
-from fsgym.rules.labels import cheapest_answers
+from fsgym.rules.rules import cheapest_answers
 from fsgym.session import words
 from fsgym.web.interface import openapi_description
 from support.browsing import Visitor

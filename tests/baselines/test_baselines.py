@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Lasso
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -80,6 +80,19 @@ def test_l1_svm_scores_are_those_of_a_liblinear_pipeline(table, C, fit_intercept
     np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-6)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     np.testing.assert_array_equal(model.features_used(X)[0], (plain[-1].coef_ != 0).any(axis=0))
+
+
+@pytest.mark.parametrize("method", [L1SVMClassifier(random_state=0), LassoPathClassifier()], ids=name_of)
+@pytest.mark.parametrize("scaling", [MinMaxScaler((-1, 1)), StandardScaler()], ids=["range", "standard"])
+def test_features_are_scaled_as_the_parameter_says_or_not_at_all(method, scaling):
+    """Without intercept a shift matters, too."""
+    X, y = TABLES["binary"]
+    plain = clone(method).set_params(scaling=None, fit_intercept=False)
+    named = clone(plain).set_params(scaling="range" if isinstance(scaling, MinMaxScaler) else "standard").fit(X, y)
+    Z = scaling.fit_transform(X)
+    scores = plain.fit(Z, y).decision_function(Z)
+    np.testing.assert_allclose(named.decision_function(X), scores, atol=1e-6)
+    assert np.abs(scores - plain.fit(X, y).decision_function(X)).max() > 1e-3
 
 
 @pytest.mark.parametrize("intercept_scaling", [0.0, 0.3, 1.0, 10.0, 100.0])

@@ -7,6 +7,7 @@ import sys
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from agents import load_classifier
@@ -113,6 +114,14 @@ def test_a_path_shares_the_training_and_its_models_are_those_of_single_fits(name
 
 
 @every_class
+def test_a_category_is_one_of_the_features_that_are_expected(name):
+    X, y = copy_among_noise()
+    table = pd.DataFrame({"copy": np.array(["a", "b", "c", "d"])[2 * y + np.arange(len(y)) % 2], "noise": X[:, 0]})
+    model = CLASSES[name](lam=0.05, **SHORT).fit(table, y)
+    assert model.expected_n_features_ == pytest.approx(model.features_used(table).sum(axis=1).mean()) == 1
+
+
+@every_class
 def test_a_target_limits_the_mean_cost(name):
     X, y = copy_among_noise()
     model = CLASSES[name](target_features=0.5, **SHORT).fit(X, y)
@@ -148,6 +157,7 @@ sys.meta_path.insert(0, NoTorch())
 found = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name == "torch" else found(name, *rest)
 import numpy as np
+import pandas as pd
 from agents import load_classifier
 from baselines import DIMEClassifier
 table = np.load("table.npz")

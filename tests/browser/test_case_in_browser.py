@@ -233,6 +233,8 @@ def test_the_chart_shows_where_the_case_is(open_page, shoot, monkeypatch):
     with running(clinic_model()) as server, open_page(server.start(), 390) as page:
         press(page, "Begin")
         heading(page, "ward")
+        assert not page.locator("#box-0").is_visible()
+        page.get_by_text("The model as a chart").click()
         for place in (0, 1):
             shoot(page, f"chart-{place}")
             box = page.locator(f"#box-{place}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,9 @@ from test_accessible_pages import defects
 
 from agents import MixtureClassifier
 from fsgym import Dataset
+from fsgym.session import words
 from fsgym.text.sentences import probability_text
+from fsgym.text.speech import said
 from support.clinic import certain_clinic, clinic_model, clinic_table
 from support.hostile import hostile_model
 
@@ -98,8 +101,6 @@ def test_every_button(open_page, shoot, page_file, width):
         page.locator("#accept").click()
         assert "9000" in page.locator("#log").inner_text()
         assert "not as in training: crp: outside the range" in page.locator("#belief .refused").inner_text()
-        page.locator("#restart").click()
-        assert page.locator("#begin").is_visible()
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -148,10 +149,12 @@ def test_a_case_is_stopped_earlier_than_the_promise(open_page, shoot, tmp_path, 
         shoot(page, f"exported-may-stop-{width}")
         answer = session.stop()
         assert stop.inner_text().startswith(f"Stop now: {answer}")
+        assert ends.locator("strong").count() == 1  # it is not certain enough
         stop.click()
         assert f"Answer: {answer} (paid 0 in total)" in page.locator("#answer-title").inner_text()
         assert certainty.inner_text() == session.step.certainty.text
         assert "stopped now" in page.locator("#log").inner_text()
+        assert words.free_left_text(session.step) == page.locator("#free-left").inner_text()
         assert not ends.is_visible()
         assert not stop.is_visible()
         page.locator("#why").click()
@@ -174,6 +177,64 @@ def test_a_case_is_not_left_without_a_warning(chromium, page_file):
     page.reload()
     assert asked == ["beforeunload"]
     page.close()
+
+
+def test_a_new_case_asks_before_an_unfinished_one_is_lost(chromium, page_file):
+    """It wiped the case at once, beside the button that prints it."""
+    page, answers, asked = chromium.new_page(), iter([False, True]), []
+
+    def reply(dialog):
+        asked.append(dialog.message)
+        dialog.accept() if next(answers) else dialog.dismiss()
+
+    page.on("dialog", reply)
+    page.goto(page_file)
+    page.locator("#begin").click()
+    page.locator("#restart").click()
+    assert asked == []  # nothing was said of the case yet
+    page.locator("#begin").click()
+    page.locator("#unknown").click()
+    question = page.locator("#question-title").inner_text()
+    page.locator("#restart").click()
+    assert page.locator("#question-title").inner_text() == question
+    page.locator("#restart").click()
+    assert page.locator("#begin").is_visible()
+    assert asked == [said("leave_case")] * 2
+    page.locator("#begin").click()
+    page.locator("#unknown").click()
+    page.locator("#stop").click()
+    page.locator("#restart").click()
+    assert (page.locator("#begin").is_visible(), len(asked)) == (True, 2)  # it was finished
+    page.close()
+
+
+def test_a_printed_case_has_its_date_its_course_and_what_is_promised_and_no_chart(open_page, shoot, tmp_path):
+    session, row = certain_clinic().session(), clinic_table(800, 1)[0].iloc[0]
+    session.model.save_page(tmp_path / "certain.html")
+    with open_page((tmp_path / "certain.html").as_uri()) as page:
+        page.locator("#begin").click()
+        beliefs = []
+        for _ in range(2):
+            question = session.next()
+            fill(page, question, row)
+            page.keyboard.press("Enter")
+            values = {c.name: row[c.name] if c.kind != "bool" else bool(row[c.name]) for c in question.columns}
+            session.answer(question.name, values)
+            beliefs.append(f"ill {probability_text(session.probabilities['ill'])}")
+        assert all(belief in page.locator("#log").inner_text() for belief in beliefs)
+        promised = page.locator("#promised p").first
+        assert not page.locator("#printed").is_visible()
+        assert not promised.is_visible()
+        page.emulate_media(media="print")
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert re.fullmatch(
+            r"Model certain, printed \d{4}-\d\d-\d\d \d\d:\d\d\.", page.locator("#printed").inner_text()
+        )
+        assert promised.is_visible()
+        assert not page.locator("#chart").is_visible()
+        shoot(page, "exported-printed")
+        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert not promised.is_visible()
 
 
 def test_known_in_advance(open_page, page_file):
@@ -206,6 +267,9 @@ def test_without_scripts_there_is_the_chart(open_page, shoot, page_file):
     with open_page(page_file, scripts=False) as page:
         assert "asks its questions with JavaScript" in page.locator("main").inner_text()
         assert page.locator("#chart svg .box").count() == len(clinic_model().chart().boxes)
+        assert not page.locator("#chart svg").is_visible()
+        page.locator("#chart summary").click()
+        assert page.locator("#chart svg").is_visible()
         assert not page.locator("#question").is_visible()
         shoot(page, "exported-without-scripts")
 

@@ -8,7 +8,7 @@ import pytest
 
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS
 from fsgym_studies.dwsm import binary as dwsm_binary
-from fsgym_studies.dwsm import causes, relational
+from fsgym_studies.dwsm import causes, l1_forms, relational
 from fsgym_studies.dwsm import multiclass as dwsm_multiclass
 from fsgym_studies.dwsm import relational as dwsm_relational
 from fsgym_studies.dwsm import shared as dwsm
@@ -19,26 +19,27 @@ def test_the_intercepts_decide_where_a_form_of_the_methods_is_enough():
     table = binary_cells({"splice": 0.05, "sonar": -0.05, "heart": -0.05, dwsm.CANCER_ID: 0.0})
     claims = claims_of(dwsm_binary, table)
     above = by_text(claims, "DWSM is above L1-SVM and LARS").cause
-    assert above.startswith("protocol: the paper does not print the intercepts")
+    assert above.startswith("protocol: the paper prints neither scaling nor intercepts")
     assert "with our L1-SVM on 6 if LARS has its intercept (6 at 50%) and 6 if LARS has none (6 at 50%)" in above
     only = "reached with LIBLINEAR's default and LARS without an intercept over the shares. With our"
     assert f". 7 or more are {only}" in above
     exceptions = by_text(claims, "The only exception is splice").cause
     assert "with our L1-SVM and LARS without an intercept: heart, sonar; " in exceptions
-    assert exceptions.startswith("not known: neither the intercepts of the L1 methods, ")
+    assert exceptions.startswith("not known: neither the scaling nor the intercepts of the L1 methods, ")
 
 
 def test_a_form_where_splice_is_the_only_exception_is_named():
     table = binary_cells({"splice": -0.2, "sonar": -0.05})
     cause = by_text(claims_of(dwsm_binary, table), "The only exception is splice").cause
     form = "with LIBLINEAR's default and LARS without an intercept"
-    assert f"{form}: splice. Splice is the only one {form} over the shares; {form} at 50%" in cause
+    assert f"{form}: splice; " in cause
+    assert cause.endswith(f". Splice is the only one {form} over the shares; {form} at 50%")
 
 
 def test_where_no_form_of_the_l1_methods_gives_it_the_cause_is_not_known():
     claims = claims_of(dwsm_binary, binary_cells(dict.fromkeys(dwsm.BINARY_TITLES, -0.4)))
     cause = by_text(claims, "DWSM is above L1-SVM and LARS").cause
-    assert cause.startswith("not known: no form of the L1 methods that we ran gives it, and the scaling was not varied")
+    assert cause.startswith("not known: no form of the L1 methods that we ran, in three scalings, gives it; ")
     assert all(not c.cause for c in claims if c.text.startswith("Another form of the first claim"))
 
 
@@ -59,13 +60,17 @@ def test_a_lead_that_may_be_noise_is_none():
 
 def test_errors_after_all_features_are_the_settings_where_some_setting_gives_the_share():
     cells = binary_cells({})
-    ours, met = (
+    ours, met, printed = (
         by_text(claims_of(dwsm_binary, own), "Breast cancer with id at sparsity .5: DWSM makes almost").cause
-        for own in (with_errors(cells, dwsm.AS_PRINTED), with_errors(cells, DWSM, setting=1, sparsity=0.6))
+        for own in (
+            with_errors(cells, dwsm.AS_PRINTED),
+            with_errors(cells, DWSM, setting=1, sparsity=0.6),
+            with_errors(cells, dwsm.AS_PRINTED, setting=1),
+        )
     )
-    assert ours.startswith(
-        "not known: RCPI as printed is not separated from our reading in states, constant and policy. The "
-    )
+    at_price = "RCPI as printed, with a constant term, has {:.2f} at lambda .05 (sparsity 0.80), which "
+    assert ours.startswith(f"not known: {at_price.format(0.5)}does not meet it either. The ")
+    assert printed.startswith(f"ours: {at_price.format(1)}meets the criterion; RCPI as printed differs ")
     assert "at least 0.8 of the errors are made after all features at none of our settings with sparsities " in ours
     assert "from 0.4 to 0.7, and at 1 of RCPI as printed" in ours
     assert "our runs (0.50 at 0.50) and about 1.00 in RCPI as printed (1.00 at 0.50)" in ours
@@ -91,7 +96,8 @@ def test_the_loss_of_the_best_policy_so_far_changes_where_it_falls_alone():
     np.testing.assert_allclose(best, [0.0, 0.1, 0.0, 0.0, 0.1, 0.0, 0.0, 0.0, 0.2])
     figures = {f"late changes{of}": dwsm_binary.late_changes(table, best=bool(of)) for of in ("", " of the best")}
     cause = causes.stability_cause(figures)
-    assert "it changes by 0.1800 per iteration" in cause
+    assert "changes from the fifth to the tenth iteration by 0.1800 per iteration in our reading" in cause
+    assert cause.startswith("not known: states of the policy alone were not run")
     assert "RCPI as printed" not in cause
     assert "which is the one we return, changes by 0.0600" in cause
 
@@ -104,6 +110,58 @@ def test_forms_of_the_l1_methods_that_were_not_run_are_left_out():
     exceptions = by_text(claims, "The only exception is splice").cause
     assert "none" not in exceptions
     assert "-B 1" not in exceptions
+
+
+@pytest.mark.parametrize(
+    ("policy", "both", "kind"), [(0.005, 0.02, "ours"), (0.02, 0.02, "not known"), (0.005, 0.006, "protocol")]
+)
+def test_states_of_the_policy_are_a_cause_where_ours_are_not_stable_on_the_same_data(policy, both, kind):
+    table = pd.DataFrame(line("wine", DWSM, [(0.5, 0.9)], history=[0.5, 0.1] * 10))
+    changes = {f"late changes{of}": dwsm_binary.late_changes(table, best=bool(of)) for of in ("", " of the best")}
+    figures = {**changes, "changes with states of the policy": (policy, both)}
+    on_few = f"our reading changes by {both:.4f}, with states of the policy alone {policy:.4f}"
+    cause = causes.stability_cause(figures)
+    assert cause.startswith(f"{kind}: ")
+    assert on_few in cause
+
+
+def test_a_claim_on_fig_4_says_what_rcpi_as_printed_does():
+    cause = causes.figure_4_cause("feature 2", dwsm_binary.FEATURE_2)
+    ours, unknown = (cause({"as printed": {"feature 2": (own, 1.0)}}) for own in (0.9, 0.5))
+    assert ours.startswith("ours: RCPI as printed at lambda .05 has 0.90, LARS 1.00, which meets the criterion; ")
+    assert unknown.startswith("not known: RCPI as printed at lambda .05 has 0.50, LARS 1.00, which does not meet it")
+    assert cause({}).startswith("not known: RCPI as printed was not run")
+
+
+def test_few_features_count_near_the_printed_sparsity_alone():
+    assert causes.SIXTY_PERCENT(0.6, 0.55)
+    assert not causes.SIXTY_PERCENT(0.6, 0.65)
+
+
+def test_a_count_by_however_little_is_a_cause_where_no_clear_one_is_enough():
+    lead = pd.Series(0.001, dwsm.BINARY_TITLES).where(lambda own: own.index != "splice", -0.1)
+    by_eye = causes.by_eye_text({"any leads by form": {(L1_SVM, LARS): lead, (L1_SVM, dwsm.LARS_WITHOUT): -lead}})
+    text = "counted by however little it is above both with our L1-SVM and LARS with its intercept on 7, all but splice"
+    assert by_eye == text
+    assert causes.source_text(False, by_eye).startswith("protocol: ")
+    assert causes.source_text(False, "").startswith("not known: ")
+
+
+def test_the_scaling_at_which_both_l1_methods_are_near_the_printed_accuracy_is_named():
+    cells = binary_cells({})
+    near = cells["method"].isin((l1_forms.SVM_STANDARD, l1_forms.LARS_STANDARD))
+    met, alone = cells.assign(accuracy=0.95), cells.assign(accuracy=0.95)
+    met.loc[near, "accuracy"] = 0.89
+    alone.loc[cells["method"] == l1_forms.LARS_STANDARD, "accuracy"] = 0.89
+    both, one = (
+        by_text(claims_of(dwsm_binary, own), "Breast cancer with id: L1-SVM and LARS have").cause
+        for own in (met, alone)
+    )
+    assert both.startswith("protocol: ")
+    form = "an L1-SVM at unit variance and LARS with its intercept"
+    assert f"both are within .01 with 1 of our 14 pairs, with {form}. " in both
+    assert one.startswith("not known: ")
+    assert "Within .01 by itself: LARS, unit variance. By share" in one
 
 
 def wine_cells(points, **others):

@@ -21,9 +21,8 @@ from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.data import skipped_datasets
 from fsgym_studies.common.plan import CART, DWSM, MethodSettings, price_settings, study_cells
-from fsgym_studies.common.render import markdown, replace_section, write_study
+from fsgym_studies.common.render import markdown, replace_section, settings_table, write_study
 from fsgym_studies.common.study import Conclusion, Study, Table
-from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.shared import curve_pictures
 from support.pages import read
 

@@ -4,7 +4,7 @@
 "use strict";
 
 const { folder, policy: plain, cases } = JSON.parse(require("fs").readFileSync(0, "utf8"));
-const { read, Case } = require(`${folder}/interpreter.js`), { explain, certaintyText } = require(`${folder}/words.js`);
+const { read, Case } = require(`${folder}/interpreter.js`), words = require(`${folder}/words.js`);
 const usual = read(plain);
 
 const records = cases.map(({ known, unavailable, row, prices }) => {
@@ -20,9 +20,11 @@ const records = cases.map(({ known, unavailable, row, prices }) => {
       probabilities: step.probabilities,
       stop_cost: step.stopCost,
       spent: step.spent,
-      why: explain(policy, step),
+      why: words.explain(policy, step),
       certain: step.certainty && step.certainty.enough,
-      certainty: certaintyText(policy, step),
+      certainty: words.certaintyText(policy, step),
+      free_left: words.freeLeftText(policy, step),
+      stop_ends: words.stopEndsText(policy, step),
       alternatives: step.alternatives.map((a) => [name(a.acquisition), a.price, a.expected]),
     });
     if (step.action < 0) return steps;

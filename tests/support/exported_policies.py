@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from fsgym.cli.predict import cells_by_name
+from fsgym.session import words
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPTS = ROOT / "fsgym" / "export"
@@ -73,6 +74,8 @@ def asked_by_model(model: Any, cases: list[AskedCase]) -> list[list[dict[str, An
                     "why": session.why(),
                     "certain": step.certainty and step.certainty.enough,
                     "certainty": "" if step.certainty is None else step.certainty.text,
+                    "free_left": words.free_left_text(step),
+                    "stop_ends": session.stop_ends,
                     "alternatives": [[a.name, a.price, a.expected_cost] for a in step.alternatives],
                 }
             )

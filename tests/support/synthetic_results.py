@@ -8,6 +8,7 @@ import pandas as pd
 from fsgym import Dataset
 from fsgym_studies.common.curves import setting_means
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS
+from fsgym_studies.dwsm import l1_forms, rcpi_forms
 from fsgym_studies.dwsm import shared as dwsm
 
 
@@ -46,6 +47,20 @@ def claims_of(study, table):
     return study.claims(table, setting_means(table, ("accuracy", "sparsity", "n_acquisitions", "n_features")))
 
 
+# Training losses of readings of RCPI by iteration: one that is stable, one that is not, and one that falls for longer.
+HISTORIES = {
+    rcpi_forms.LOW_ALPHA: [0.5, 0.1] * 10,
+    rcpi_forms.HIGH_ALPHA: [0.5] * 15 + [0.1] * 5,
+}
+
+
+def rcpi_line(dataset, method, split, loss=0.2, **more):
+    """Cells of a reading of RCPI at the prices of ``rcpi_forms``."""
+    history = HISTORIES.get(method, [0.5, 0.4, 0.3, 0.2, *[0.1] * 16])
+    rows = line(dataset, method, [(0.5, 0.7), (0.8, 0.7)], split, history=history, loss=loss, **more)
+    return [{**row, "params": json.dumps({"lam": lam})} for row, lam in zip(rows, rcpi_forms.PRICES)]
+
+
 def binary_cells(lead):
     """Invented cells: DWSM's accuracies with ``lead`` (by data set) over the L1 methods; CART leads on splice."""
     rows = []
@@ -56,7 +71,14 @@ def binary_cells(lead):
             rows += line(dataset, L1_SVM, [(0.5, 0.9), (0.8, 0.88)], split)
             rows += line(dataset, LARS, [(0.5, 0.9), (0.8, 0.89)], split)
             rows += line(dataset, dwsm.LOGISTIC, [(0.5, 0.95), (0.8, 0.95)], split)
-            rows += line(dataset, dwsm.AS_PRINTED, [(0.5, 0.7), (0.8, 0.7)], split)
+            for reading in (dwsm.AS_PRINTED, rcpi_forms.POLICY_STATES):
+                rows += rcpi_line(dataset, reading, split)
+            for title in l1_forms.INTERCEPTS:
+                if title.partition(", ")[2].startswith((l1_forms.STANDARD, l1_forms.DISTRIBUTED)):
+                    rows += line(dataset, title, [(0.5, 0.9), (0.8, 0.89)], split)
+            if dataset in ("heart", dwsm.CANCER_ID):
+                for reading in rcpi_forms.TITLES[3:]:
+                    rows += rcpi_line(dataset, reading, split)
             rows += line(dataset, dwsm.L1_SVM_B1, [(0.5, 0.9), (0.8, 0.88)], split)
             rows += line(dataset, dwsm.L1_SVM_WITHOUT, [(0.5, 0.8), (0.8, 0.7)], split)
             rows += line(dataset, dwsm.LARS_WITHOUT, [(0.5, 0.8), (0.8, 0.7)], split)
@@ -66,6 +88,7 @@ def binary_cells(lead):
 
 # Columns that name a cell, or say how large it is:
 LABELS = {"dataset", "share", "split", "method", "setting", "params", "error", "corpus", "selector", "inner", "coding"}
+LABELS |= {"reading", "repeat", "fold"}
 KEYS = LABELS | {"n_test", "n_train", "chance", "K", "distribution", "column", "w", "s", "lam1", "lam2", "mu_rel"}
 
 

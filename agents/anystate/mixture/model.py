@@ -332,14 +332,11 @@ def _finite(value: Any, low: float, high: float) -> float:
     return float(value)
 
 
-def model_of(
-    fitted: FittedMixtures, rules: Rules, weights: tuple[float, float, float] | None = None
-) -> tuple[list[MixtureModel], MixtureModel]:
+def model_of(fitted: FittedMixtures, rules: Rules) -> tuple[list[MixtureModel], MixtureModel]:
     """The models of the folds and the final one under some rules; the points are shared by rules of equal groups."""
     if rules.groups not in fitted.points:
         mixtures = [*fitted.of_fold, fitted.final]
         fitted.points[rules.groups] = [points_of(m, rules.groups, 0) for m in mixtures]
     found = fitted.points[rules.groups]
-    given = () if weights is None else (weights,)
-    models = [MixtureModel(m, p, rules, *given) for m, p in zip([*fitted.of_fold, fitted.final], found)]
+    models = [MixtureModel(m, p, rules) for m, p in zip([*fitted.of_fold, fitted.final], found)]
     return models[:-1], models[-1]

@@ -22,10 +22,9 @@ from agents.anystate.network.kernels import (
     write_all_network_probabilities,
     write_network_estimates,
 )
-from agents.anystate.network.lookahead import RankingLearner, train_ranking
+from agents.anystate.network.lookahead import RankingLearner, refine_ranking, train_ranking
 from agents.anystate.network.mlp import MLP, check_hidden_sizes
 from agents.anystate.network.predictors import FittedPredictors, fit_predictors
-from agents.anystate.network.rollouts import refine_ranking
 from agents.anystate.network.task import CandidateTask, scaled_regrets
 from agents.anystate.policy import AnyStatePolicy
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
 from fsgym.rules import Rules
-from fsgym.rules.states import legal_and_prices
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +69,7 @@ class CandidateTask:
             return legal, np.broadcast_to(self.prices, legal.shape)
         everything = np.zeros((len(taken), self.rules.n_acquisitions), bool)
         everything[:, self.candidates] = taken
-        legal, prices = legal_and_prices(self.rules, everything)
+        legal, prices = self.rules.legal_and_prices(everything)
         return legal[:, self.candidates] & available, self.scaled_prices(self.rules.lam * prices)
 
     def reachable(self, taken: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -26,7 +26,7 @@ class DatumWiseVecEnv(VecEnv):
     Parameters
     ----------
     envs : DatumWiseVectorEnv
-        Created with ``autoreset_mode="SameStep"``.
+        Created with ``autoreset_mode="SameStep"``, and without ``copy=False``.
 
     Raises
     ------
@@ -56,6 +56,11 @@ class DatumWiseVecEnv(VecEnv):
             raise ValueError(
                 f"envs must reset episodes in the step in which they end, got mode {inner.autoreset_mode.value!r}; "
                 "create them with autoreset_mode='SameStep'"
+            )
+        if not inner.copy:
+            raise ValueError(
+                "envs must return new arrays, since Stable-Baselines3 still reads an observation after the next step, "
+                "got copy=False; create them without it"
             )
         self.envs = inner
         self._actions = np.zeros(inner.num_envs, np.int64)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fsgym.data.reading import files
-from fsgym.data.reading.header import are_names, header_hint
+from fsgym.data.reading.tables import are_names, header_hint
 from fsgym.data.written import WrittenNumber
 from fsgym.text.messages import brief, listing, option_text
 
@@ -20,6 +20,14 @@ SUFFIXES = (".xlsx", ".xlsm")
 FIRST_ROWS = 20  # among which the names are looked for, for a message; by hand
 # In a format: what is quoted or escaped, which is shown as it is; the width of a sign, a sign that fills, and [Red].
 _NO_DIGITS = re.compile(r'"([^"]*)"|\\(.)|[_*].|\[[^\]]*\]')
+
+
+class NoSuchSheetError(ValueError):
+    """A workbook lacks the sheet of a name; ``filled`` are the names of those that are not empty."""
+
+    def __init__(self, message: str, filled: list[str]) -> None:
+        super().__init__(message)
+        self.filled = filled
 
 
 def read_excel(path: Path, sheet: str | None = None, header_row: int | None = None) -> pd.DataFrame:
@@ -41,7 +49,8 @@ def read_excel(path: Path, sheet: str | None = None, header_row: int | None = No
     Raises
     ------
     ValueError, OSError, ImportError
-        If the file is no workbook, does not say which sheet, or lacks names; without openpyxl.
+        If the file is no workbook, does not say which sheet, or lacks names; without openpyxl. ``NoSuchSheetError``
+        if it lacks the sheet.
     """
     from fsgym.support.extras import require
 
@@ -65,12 +74,13 @@ def read_excel(path: Path, sheet: str | None = None, header_row: int | None = No
             book = load_workbook(path, read_only=True, data_only=True)
             sheets = {each.title: each for each in book.worksheets}
             meant = list(sheets) if sheet is None else _named(sheet, list(sheets))
-            tables = {name: _rows_of(sheets[name]) for name in meant}
+            tables = {name: _rows_of(sheets[name]) for name in meant or sheets}
             book.close()
     except (OSError, AttributeError, InvalidFileException, *files.READ_ERRORS) as error:
         raise _unreadable(path, error) from None
     if sheet is not None and not meant:
-        raise ValueError(f"{path} has no sheet {brief(sheet)}; its sheets are {listing(sheets)}")
+        message = f"{path} has no sheet {brief(sheet)}; its sheets are {listing(sheets)}"
+        raise NoSuchSheetError(message, _filled(tables))
     return _table_of(_only_filled(tables, path) if sheet is None else tables[meant[0]], path, header_row)
 
 
@@ -115,9 +125,13 @@ def _named(sheet: str, names: list[str]) -> list[str]:
     return [name for name in names if name == sheet]
 
 
+def _filled(tables: dict[str, list[list[Any]]]) -> list[str]:
+    return [name for name, rows in tables.items() if any(v is not None for row in rows for v in row)]
+
+
 def _only_filled(tables: dict[str, list[list[Any]]], path: Path) -> list[list[Any]]:
     """The rows of the only sheet that is not empty, none without one; ValueError where there are several."""
-    filled = [name for name, rows in tables.items() if any(v is not None for row in rows for v in row)]
+    filled = _filled(tables)
     if len(filled) > 1:
         largest = max(filled, key=lambda name: sum(v is not None for row in tables[name] for v in row))
         raise ValueError(f"{path} has several sheets, {listing(filled)}; name one with {option_text('sheet', largest)}")

@@ -104,7 +104,10 @@ def read_arrays(path: Path, wanted: Collection[str]) -> dict[str, NDArray]:
         with zipfile.ZipFile(path) as archive:
             entries = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             chosen = {name: entries[name] for name in wanted if name in entries}
-            headers = {name: _header_of(archive, info) for name, info in chosen.items()}
+            headers = {}
+            for name, info in chosen.items():
+                with archive.open(info) as file:
+                    headers[name] = _read_header(file)
             _check_headers(headers, limit)
             return {name: _array_of(archive, info, headers[name]) for name, info in chosen.items()}
     except (*PACKING_ERRORS, ValueError, TypeError, SyntaxError, OverflowError) as error:
@@ -123,11 +126,6 @@ def _check_headers(headers: dict[str, ArrayHeader], limit: int) -> None:
             f"its arrays need {gigabytes(need)}, more than the {gigabytes(limit)} that a file of its size may have; "
             "if that is right, save it with numpy.savez, without compression"
         )
-
-
-def _header_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> ArrayHeader:
-    with archive.open(info) as file:
-        return _read_header(file)
 
 
 def _read_header(file: IO[bytes]) -> ArrayHeader:

@@ -10,9 +10,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fsgym.data.cells import with_merged_as_text
+from fsgym.data.cells import plain_number, with_merged_as_text
 from fsgym.data.reading import files
-from fsgym.data.reading.header import are_names, header_hint
 from fsgym.data.reading.numbers import (
     NOTHING_DECLARED,
     Declared,
@@ -381,3 +380,19 @@ def _find_decimal(sample: Sequence[Sequence[str]], separator: str, declared: Dec
             return "."
         declared = declared._replace(usual=Writing())
     return find_decimal(signs_of(cell for row in sample for cell in row), declared)
+
+
+def are_names(cells: Sequence[Any]) -> bool:
+    """Whether cells may be the names of columns: several distinct texts that are no numbers, and none empty.
+
+    >>> are_names(["age", "sex"]), are_names(["Ward 3", None]), are_names(["age", "63"])
+    (True, False, False)
+    """
+    texts = [cell.strip() for cell in cells if isinstance(cell, str)]
+    distinct = len(texts) == len(cells) == len(set(texts)) > 1
+    return distinct and all(text and plain_number(text.replace(",", ".")) is None for text in texts)
+
+
+def header_hint(row: int, names: Sequence[Any]) -> str:
+    """What is said where a later row looks like the names; ``row`` counts from 1, as spreadsheets do."""
+    return f"row {row} looks like the names ({listing(names, 4)}): pass {option_text('header_row', row)} if it has them"

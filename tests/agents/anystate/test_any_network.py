@@ -7,17 +7,15 @@ from sklearn.metrics import log_loss
 from agents.anystate.network import constants as const
 from agents.anystate.network.classifier import NetworkModel, learn_ranking
 from agents.anystate.network.embedding import network_inputs
-from agents.anystate.network.lookahead import RankingLearner, acquisitions_to_try, outlook
+from agents.anystate.network.lookahead import RankingLearner, acquisitions_to_try, follow_rollouts, outlook
 from agents.anystate.network.mlp import softmax_inplace
 from agents.anystate.network.predictors import fit_predictors
-from agents.anystate.network.rollouts import follow_rollouts
 from agents.anystate.network.task import CandidateTask, regrets
 from agents.anystate.state_model import StateBatch
 from agents.lattice.training_data import stratified_folds
 from fsgym import Dataset
 from fsgym.datasets import Cube, CubeNM
 from fsgym.rules import Rules
-from fsgym.rules.states import legal_and_prices
 
 SMALL = {
     "HIDDEN_UNITS": (32, 32),
@@ -63,7 +61,7 @@ SKEWED = [[0, 1, 4], [1, 0, 1], [2, 1, 0]]
 def states_of(rules, taken, X):
     """StateBatch with the acquisitions ``taken`` of the rows ``X``."""
     available = rules.acquisitions_of(~np.isnan(X))
-    legal, prices = legal_and_prices(rules, taken & available)
+    legal, prices = rules.legal_and_prices(taken & available)
     acquired = taken[:, rules.acquisition_of_features] & ~np.isnan(X)
     return StateBatch(acquired, X, legal[:, : rules.n_acquisitions] & available, prices * rules.lam)
 
@@ -261,7 +259,7 @@ def test_legal_candidates_and_prices_are_those_of_the_rules(options):
     legal, prices = task.legal_and_prices(taken, available)
     everything = np.zeros((40, 5), bool)
     everything[:, [0, 1, 3, 4]] = taken & available
-    expected, unscaled = legal_and_prices(rules, everything)
+    expected, unscaled = rules.legal_and_prices(everything)
     np.testing.assert_array_equal(legal, expected[:, [0, 1, 3, 4]] & available)
     np.testing.assert_allclose(prices, 0.1 * unscaled[:, [0, 1, 3, 4]], rtol=1e-6)
     reachable = task.reachable(rng.random((40, 4)) < 0.8, rng)

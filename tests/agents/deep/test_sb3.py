@@ -116,6 +116,8 @@ def test_other_environments_are_refused_in_one_sentence():
     dataset, rules = problem("base", False)
     with pytest.raises(ValueError, match="autoreset_mode='SameStep'"):
         DatumWiseVecEnv(DatumWiseVectorEnv(dataset, rules, 2))
+    with pytest.raises(ValueError, match="got copy=False"):
+        DatumWiseVecEnv(DatumWiseVectorEnv(dataset, rules, 2, autoreset_mode="SameStep", copy=False))
     with pytest.raises(TypeError, match="must be a vector environment of fsgym"):
         DatumWiseVecEnv(gym.make_vec("CartPole-v1", 2))
     with pytest.raises(TypeError, match="needs an environment of fsgym"):

@@ -20,7 +20,6 @@ from fsgym.chart.asked import follow_policy
 from fsgym.chart.drawing import HEADLINE_ON_PAGE
 from fsgym.chart.views import condition_text
 from fsgym.data.columns import Column, Columns
-from fsgym.rules.states import legal_and_prices
 from fsgym.text.speech import Speech, speaking
 from support import patients
 from support.asked_models import QUICK, REST, asked_model, asked_table
@@ -105,7 +104,7 @@ def test_figures_are_those_that_a_reader_of_the_text_finds(name):
         for name_read in read.asked:
             j = rules.names.index(name_read)
             if name_read in read.known:
-                price += legal_and_prices(rules, taken)[1][0, j]
+                price += rules.legal_and_prices(taken)[1][0, j]
                 taken[0, j] = True
         answer = code[read.answer]
         paid += price
@@ -347,6 +346,7 @@ def test_damaged_charts_are_refused(tmp_path):
         lambda chart: chart.update(first=-1),
         lambda chart: chart.pop("ways"),
         lambda chart: chart.update(boxes=[]),
+        lambda chart: chart.update(known=[99]),
         lambda chart: chart["boxes"][0].update(question=99),
         lambda chart: chart["boxes"][0].update(known=[chart["boxes"][0]["question"]]),
         lambda chart: chart["boxes"][0]["answered"].update(left=[0] * len(chart["boxes"][0]["answered"]["left"])),
@@ -389,3 +389,35 @@ def test_where_a_chart_is_cut_it_answers_as_the_policy_believes_there():
             agree += str(read.answer) == str(step.answer)
     assert cut > 20
     assert agree >= 0.75 * cut
+
+
+def wards(n=200):
+    """A ward that every case brings, and a value that decides in some of them."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"ward": rng.choice(["er", "gp"], n), "crp": rng.random(n).round(2), "noise": rng.random(n)})
+    return X, np.where((X["crp"] > 0.5) & (X["ward"] == "er"), "ill", "well")
+
+
+@pytest.mark.parametrize("learner", [LatticeClassifier, MixtureClassifier])
+def test_what_every_case_brings_is_never_unknown(learner, tmp_path):
+    X, y = wards()
+    model = learner(lam=0.02, known=["ward"], random_state=0).fit(X, y)
+    model.save(tmp_path / "model.safetensors")
+    for chart in (model.chart(), load_classifier(tmp_path / "model.safetensors").chart()):
+        first, *others = chart.to_text().split("\n\n")[1:]
+        assert first.startswith("1. Ask for ward (free).")
+        assert "unknown" not in first
+        assert "unknown" in "".join(others)
+    lacking = X.assign(ward=X["ward"].where(X["noise"] > 0.1))
+    assert "unknown" in model.chart(lacking, y).to_text().split("\n\n")[1]  # where a case does not bring it
+
+
+def test_the_first_lines_say_from_which_probability_on_the_dearer_answer_is_given():
+    X, y = wards()
+    costs = {"well": {"ill": 500}, "ill": {"well": 60}}
+    headline = LatticeClassifier(lam=1, error_costs=costs, random_state=0).fit(X, y).chart().headline
+    assert "As errors differ in what they cost, ill is the answer from a probability of 11 % on." in headline
+    reverse = {"well": {"ill": 60}, "ill": {"well": 180}}
+    headline = LatticeClassifier(lam=1, error_costs=reverse, random_state=0).fit(X, y).chart().headline
+    assert "well is the answer from a probability of 25 % on." in headline
+    assert "As errors differ" not in LatticeClassifier(lam=0.02, random_state=0).fit(X, y).chart().headline

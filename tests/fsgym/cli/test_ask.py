@@ -16,7 +16,7 @@ from fsgym.cli.ask_dialog import KEYS, Dialog, Screen, allowed_at_prompt, belief
 from fsgym.data.columns import Column
 from fsgym.session import ExpectedCost, Step
 from fsgym.session.step import Alternative
-from fsgym.session.words import alternative_text
+from fsgym.session.words import alternative_text, not_as_trained_text
 from support.terminals import Terminals
 
 WARD = Column("ward", "category", ("er", "gp", "s"))
@@ -139,6 +139,12 @@ def test_what_is_lost_of_a_group_when_the_case_is_stopped_is_said(model, capsys)
     assert (dialog.session.stopped, dialog.session.spent, dialog.session.log()) == (True, 0, [])
     talk(model, ["x"])
     assert "is not complete" not in capsys.readouterr().out
+
+
+def test_the_answer_warns_of_accepted_values_in_the_words_of_the_page(model, capsys):
+    session = model.session({"age": 900}, accept=True)
+    talk(model, ["x"], session)
+    assert not_as_trained_text(session.remarks) in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_alternative_without_an_estimate_says_so():

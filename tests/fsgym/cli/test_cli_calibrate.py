@@ -35,6 +35,7 @@ def test_a_promise_is_printed_and_written(files, capsys, tmp_path):
     assert all(sentence in " ".join(out.split()) for sentence in promise.sentences())
     assert "Promised with confidence 80 %: at most 20 % of the answers are wrong and at least 70 % of the yes" in out
     assert "more than without this rule; price: " in out
+    assert "On 900 rows that it was not trained on, it answered " in " ".join(out.split())
     assert "does not say which rows it was trained on" in " ".join(out.split())
     table, labels = cases(900, 1)
     again = load_classifier(model)
@@ -52,7 +53,7 @@ def test_a_model_from_a_file_has_a_chart_of_the_rows_that_calibrated_it(files, c
     assert call(capsys, "calibrate", model, folder / "mine.csv", *given)[0] == 0
     code, out, _ = call(capsys, "chart", path)
     assert code == 0
-    assert "Of 225 calibration cases that the chart was not made from" in " ".join(out.split())
+    assert "Of 225 cases that were set aside from the calibration rows to test the chart" in " ".join(out.split())
     certain = load_classifier(path)
     assert certain.chart().policy_paid == pytest.approx(evaluate(certain, *cases(900, 1)).spent, rel=0.15)
     certain.calibrate(min_confidence=0.9)  # another policy, without rows

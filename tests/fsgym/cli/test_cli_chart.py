@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from test_cli import call
 
-from agents import load_classifier
+from agents import AdaptiveClassifier, load_classifier
+from tests.fsgym.cli.conftest import cases
 
 
 def test_text_is_that_of_the_model(case_model, capsys):
@@ -18,7 +19,7 @@ def test_text_is_that_of_the_model(case_model, capsys):
     assert printed.rstrip() == load_classifier(case_model).chart().to_text()
     assert printed.startswith("LatticeClassifier at lambda 0.02: ")
     assert (
-        "training cases that the chart was not made from, but the policy was (so its loss is too low)"
+        "training cases that were set aside to test the chart, but not the policy (so its loss is too low)"
         in printed.splitlines()[0]
     )
 
@@ -47,10 +48,20 @@ def test_figures_of_other_rows(case_model, capsys, tmp_path):
     assert "Of 60 cases, " in printed
     assert "its loss is" in printed
     assert "optimistic" in error
+    assert "evaluate" not in error  # of rows without empty cells it has the same figures
     code, _, error = call(capsys, "chart", case_model, tmp_path / "other.csv")
     assert code == 2
     why = f"'target' with the classes ({case_model} was saved in Python, and does not say which it is); for rows"
     assert why in error
+
+
+def test_a_lattice_is_proposed_where_a_chart_can_only_imitate(case_model, capsys, tmp_path):
+    table, labels = cases()
+    model = AdaptiveClassifier(learner="mixture", lam=0.02, random_state=0).fit(table[["crp", "age"]], labels)
+    model.save(tmp_path / "mixture")
+    said = "the model is a mixture, which a chart can only imitate; train with --agent lattice for a policy"
+    assert said in call(capsys, "chart", tmp_path / "mixture")[2]
+    assert call(capsys, "chart", case_model)[2] == ""
 
 
 def test_wrong_arguments(case_model, capsys, tmp_path):

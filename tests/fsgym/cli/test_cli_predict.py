@@ -320,6 +320,63 @@ def test_answers_in_a_workbook_are_those_of_the_csv_file_and_no_text_is_a_formul
     pd.testing.assert_frame_equal(written[columns], csv[columns], check_dtype=False)
 
 
+def test_next_says_for_each_row_what_a_person_would_be_asked(capsys, folder):
+    new = patients().head(12).drop(columns=["died", "note", "ward"])
+    new.loc[4:, ["crp", "wbc"]] = np.nan
+    new.loc[8:, "age"] = np.nan
+    new["age"] *= 12  # in months
+    new.to_csv("month.csv", index=False)
+    code, printed, error = call(capsys, "predict", MODEL, "month.csv", "--next", "--keep", "pid,age")
+    assert code == 0
+    assert error.startswith("fsgym: month.csv lacks 'ward': not acquired yet in any row\n")
+    assert "differs from the training rows in 1 of " in error  # that cells are empty is no difference
+    assert "8 of 8 values outside its range, such as 984" in error
+    table, model = answers(printed), load_classifier(MODEL)
+    names = "row pid age next price answer probability_no probability_yes expected_cost_stop expected_cost_go_on"
+    assert list(table) == names.split()
+    assert table["pid"].tolist() == new["pid"].tolist()
+    known = new.drop(columns="pid").assign(odd=pd.to_numeric(new["odd"], errors="coerce"))
+    for row, found in zip(known.to_dict("records"), table.to_dict("records"), strict=True):
+        step = model.step({name: value for name, value in row.items() if value == value}, accept=True)
+        assert found["next"] == ("" if step.question is None else step.question.name)
+        assert found["answer"] == step.answer
+        assert step.probabilities is not None
+        assert found["probability_yes"] == pytest.approx(step.probabilities["yes"], abs=1e-6)
+        assert float(found["expected_cost_stop"]) == pytest.approx(step.expected_cost.stop, rel=1e-5)
+        if step.question is not None:
+            assert float(found["price"]) == step.question.price
+            assert float(found["expected_cost_go_on"]) == pytest.approx(step.expected_cost.go_on, rel=1e-5)
+    goes_on = int((table["next"] != "").sum())
+    assert 0 < goes_on < len(new)
+    said = f"12 rows of month.csv, {goes_on} with a next acquisition, {12 - goes_on} to be answered now: next.jsonl\n"
+    assert call(capsys, "predict", MODEL, "month.csv", "--next", "-o", "next.jsonl")[1] == said
+    lines = [json.loads(line) for line in (folder / "next.jsonl").read_text().splitlines()]
+    assert [line["next"] or "" for line in lines] == table["next"].tolist()
+    assert {*lines[0]} == {"row", "next", "price", "answer", "probabilities", "expected_cost"}
+    pytest.importorskip("openpyxl", reason="needs the extra excel")
+    assert call(capsys, "predict", MODEL, "month.csv", "--next", "-o", "next.xlsx")[0] == 0
+    assert pd.read_excel("next.xlsx", sheet_name="next")["next"].fillna("").tolist() == table["next"].tolist()
+
+
+def test_next_is_proposed_where_values_are_still_to_come_and_says_what_it_needs(capsys, folder):
+    new = patients().head(6).drop(columns=["died", "note"])
+    hint = "--next says which to acquire next"
+    new.drop(columns="crp").to_csv("short.csv", index=False)
+    assert hint in call(capsys, "predict", MODEL, "short.csv")[2]
+    assert hint in call(capsys, "predict", MODEL, "short.csv", "--missing-columns", "unavailable")[2]
+    new.assign(crp=None, ward="").to_csv("empty.csv", index=False)
+    assert f"empty.csv has no value of 'crp', 'ward'; {hint}" in call(capsys, "predict", MODEL, "empty.csv")[2]
+    new.to_csv("full.csv", index=False)
+    assert hint not in call(capsys, "predict", MODEL, "full.csv")[2]
+    new[["pid"]].to_csv("nothing.csv", index=False)
+    for arguments, message in (
+        (["nothing.csv"], "nothing.csv must have at least one of the columns code, age, crp, wbc, ward, ..., got pid"),
+        (["full.csv", "--missing-columns", "unavailable"], "leave --missing-columns out"),
+    ):
+        code, _, error = call(capsys, "predict", MODEL, *arguments, "--next")
+        assert (code, len(error.splitlines()), message in error) == (2, 1, True), error
+
+
 def test_errors_of_predict_are_one_sentence_and_leave_files_unchanged(capsys, folder, monkeypatch):
     (folder / "here.csv").write_text("as it was")
     for arguments, message in (

@@ -297,7 +297,10 @@ def test_the_headline_comes_first_and_figures_by_class_are_shown(capsys, tmp_pat
     assert lines[2].split() == ["training", "held", "out"]
     assert {"sensitivity (yes)", "specificity (no)", "PPV (yes)", "NPV (no)", "Brier score"} <= set(figures(output))
     (tmp_path / "errors.csv").write_text(",no,yes\nno,0,50\nyes,10,0\n")
-    assert call(capsys, *train, "--error-costs", tmp_path / "errors.csv")[0] == 0
+    assert "accuracy alone says little" not in output
+    code, output, _ = call(capsys, *train, "--error-costs", tmp_path / "errors.csv")
+    assert code == 0
+    assert "accuracy alone says little" in output
     code, output, _ = call(capsys, "evaluate", tmp_path / "model", tmp_path / "ward.csv")
     words = (
         r"90 rows: cost per case [\d.]+ \(95 % interval [\d.]+ to [\d.]+\), [\d,]+ per 1,000 cases; "
@@ -346,7 +349,8 @@ def test_training_without_a_name_says_that_the_learner_is_chosen(capsys, tmp_pat
     (tmp_path / "t.csv").write_text("\n".join(["a,b,target", *rows]))
     code, printed, _ = call(capsys, "train", tmp_path / "t.csv", "-o", tmp_path / "m.safetensors")
     assert code == 0
-    assert "Chosen among several learners: " in printed
+    learner = load_classifier(tmp_path / "m.safetensors").learner_
+    assert f"Of several learners, {learner} is taken: its loss is " in printed
 
 
 def test_figures_say_how_many_rows_are_behind_them(capsys, tmp_path):

@@ -12,8 +12,9 @@ from scipy import stats
 
 import fsgym
 from fsgym.cli.compare import _show_differences, show_comparison
+from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words, best_elsewhere, price_caution
-from fsgym.comparison.ranking import differences_of, rank_methods
+from fsgym.comparison.ranking import differences_of, rank_methods, titles_with_flags
 from fsgym.comparison.summary import summarise
 from support.comparisons import recalls, results_of, row_of
 
@@ -99,9 +100,33 @@ def test_money_with_error_costs():
         "The best fixed set of features (mRMR + SVM) costs 33.0; "
         'answering "other" without acquiring anything costs 90.0.'
     )
+    saved = (
+        "saves 60.2 per case (67 %) against acquiring nothing and 119.2 per case (80 %) against acquiring everything"
+    )
+    assert f"Lattice policy iteration {saved}." in text
     assert "first acquires age, which is free, for all cases" in text
     assert "acquires troponin first for 55 % of the cases, pain for 45 %" in text
     assert "interval" not in answer(*patient_rows())
+
+
+def test_the_bars_of_money_are_prices_and_errors_of_each_method_the_cheapest_first():
+    rows = patient_rows()
+    ranking = rank_methods(results_of(*rows))
+    assert ranking is not None
+    titles = titles_with_flags(ranking)
+    figure = figures.costs(ranking, titles)
+    assert figure is not None
+    order = ["lattice", "mrmr", "constant", "everything"]
+    assert figure["y"]["tick_labels"] == [figures.shorten_name(titles[name], 34) for name in order]
+    assert figure["ends"] == ["29.8", "33.0", "90.0", "149.0"]
+    assert [bar["values"] for bar in figure["bars"]] == [[9.1, 20.0, 0.0, 140.0], [20.7, 13.0, 90.0, 9.0]]
+    drawn = figures.draw(figure).patches
+    ends = [bar.get_x() + bar.get_width() for bar in drawn]
+    np.testing.assert_allclose(ends[4:], [29.8, 33.0, 90.0, 149.0])  # errors begin where prices end
+    other_unit = rank_methods(results_of(*(row | {"price": 0.5} for row in patient_rows())))
+    assert other_unit is not None
+    assert figures.costs(other_unit, titles) is None
+    assert "saves" not in answer(*(row | {"price": 0.5} for row in patient_rows()))
 
 
 def test_a_reference_point_that_is_best_says_that_acquiring_does_not_pay():

@@ -18,8 +18,8 @@ from fsgym.comparison import cell as cells
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of, seed_of
 from fsgym.methods import METHODS, find_method, load_class
+from fsgym.methods.registry import import_conflict
 from fsgym.metrics import PROBABILITY_FIGURES
-from fsgym.support.extras import import_conflict
 
 OPTIONS = dict.fromkeys(["groups", "costs", "error_costs"])
 

@@ -16,7 +16,7 @@ from scipy.sparse import csc_matrix
 
 from fsgym.datasets import load_costs, load_dataset
 from fsgym.datasets.folder import EMBEDDED, find_folder, read_manifest
-from fsgym.datasets.public import matrices
+from fsgym.datasets.public import convert
 from fsgym.datasets.public.canonical import array_bytes, canonical_file, table_bytes
 from fsgym.datasets.public.convert import ARRAY_FORMS, TABLE_FORMS, converted
 from fsgym.datasets.public.download import unpacked
@@ -202,7 +202,7 @@ def test_a_sparse_matrix_whose_places_are_not_its_own():
 def test_contents_that_are_too_large_are_not_unpacked(monkeypatch):
     file = io.BytesIO()
     savemat(file, {"X": np.zeros((1000, 1000)), "Y": np.ones((1000, 1))}, do_compression=True)
-    monkeypatch.setattr(matrices, "most_unpacked", lambda n: 1_000_000)
+    monkeypatch.setattr(convert, "most_unpacked", lambda n: 1_000_000)
     with pytest.raises(ValueError, match="too large"):
         ARRAY_FORMS["matlab"]([file.getvalue()], {"dtype": "int16"})
     bomb = b"\x1f\x8b\x08" + bytes(7) + zlib.compress(bytes(51_000_000), 9, wbits=-15) + bytes(8)

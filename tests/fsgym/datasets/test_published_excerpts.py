@@ -18,7 +18,7 @@ import pytest
 from scipy.io import savemat
 
 from fsgym.datasets.folder import find_folder, read_manifest
-from fsgym.datasets.public import matrices
+from fsgym.datasets.public import convert
 from fsgym.datasets.public.canonical import canonical_cell, table_bytes
 from fsgym.datasets.public.convert import ARRAY_FORMS, TABLE_FORMS
 from fsgym.datasets.public.record import public_sets
@@ -132,7 +132,7 @@ def test_digits_as_published_are_those_of_the_converted_file():
 
 def test_words_of_head_lines_count_and_parts_of_longer_names_do_not(monkeypatch):
     """As in posts 51120 and 51121 of alt.atheism, and 82758 and 82763 of talk.religion.misc, read as published."""
-    monkeypatch.setattr(matrices, "MIN_POSTS", 1)
+    monkeypatch.setattr(convert, "MIN_POSTS", 1)
     text = (HEAD + BODY).encode("latin-1")
     archive = packed({"20news-bydate-train/a/1": text, "20news-bydate-test/a/2": text})
     train, test = ARRAY_FORMS["posts"]([archive], {"groups": ["a"]})
@@ -145,7 +145,7 @@ def test_words_of_head_lines_count_and_parts_of_longer_names_do_not(monkeypatch)
 
 def test_a_dense_matrix_of_mostly_zeros_is_read_where_its_shape_is_recorded(monkeypatch):
     """X of the published files of texts is dense, and may have over a hundred times the size of its file."""
-    monkeypatch.setattr(matrices, "most_unpacked", lambda n: 1_000_000)
+    monkeypatch.setattr(convert, "most_unpacked", lambda n: 1_000_000)
     file, X = io.BytesIO(), np.zeros((500, 400))
     X[499, 399] = 7
     savemat(file, {"X": X, "Y": np.ones((500, 1))}, do_compression=True)

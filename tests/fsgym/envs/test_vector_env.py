@@ -186,6 +186,28 @@ def test_arrays_are_fresh():
     assert runs[0] == runs[1]
 
 
+@pytest.mark.parametrize("mode", MODES, ids=lambda m: m.name)
+def test_without_copies_the_same_values_come_in_the_same_arrays(mode):
+    """With so many episodes that the compiled code copies them in several parts."""
+    data, options, rng, size = DATA["missing"], VARIANTS["everything"], np.random.default_rng(5), 1000
+    reused, fresh = (make(data, options, mode, size, copy=copied) for copied in (False, True))
+    returned, returned2 = reused.reset(seed=3), fresh.reset(seed=3)
+    own = [returned[0], returned[1]["action_mask"], returned[1]["spent"]]
+    for _ in range(12):
+        assert bytes_of_tree(returned) == bytes_of_tree(returned2)
+        for array, first in zip((returned[0], returned[-1]["action_mask"], returned[-1]["spent"]), own):
+            assert np.shares_memory(array, first)
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+        actions = random_actions(fresh.action_masks(), rng, legal=True)
+        returned, returned2 = reused.step(actions), fresh.step(actions)
+        if mode is AutoresetMode.DISABLED and returned[2].any():
+            ended = {"reset_mask": returned[2]}
+            returned, returned2 = reused.reset(options=ended), fresh.reset(options=ended)
+    with pytest.raises(AssertionError, match="must be new copies"):
+        check_vector_env(reused)
+
+
 @pytest.mark.parametrize(
     "duplicate", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))], ids=["deepcopy", "pickle"]
 )
@@ -281,6 +303,7 @@ def test_bad_construction():
         ({"render_mode": "ansi"}, "render_mode must be"),
         ({"illegal_action": None}, "illegal_action must be"),
         ({"rules": 3}, "rules must be Rules"),
+        ({"copy": 1}, "copy must be True or False"),
     ]:
         with pytest.raises((ValueError, TypeError), match=message):
             DatumWiseVectorEnv(data, **arguments)
@@ -289,13 +312,18 @@ def test_bad_construction():
         envs.reset(options={"reset_mask": np.arange(SIZE) == 1})
 
 
-def test_no_argument_and_a_value_for_the_mode():
+def test_arguments_of_make_vec():
     envs = gym.make_vec(
-        "DatumWise-v0", num_envs=3, vectorization_mode="vector_entry_point", lam=0.5, autoreset_mode="SameStep"
+        "DatumWise-v0",
+        num_envs=3,
+        vectorization_mode="vector_entry_point",
+        lam=0.5,
+        autoreset_mode="SameStep",
+        copy=False,
     )
     envs.reset(seed=0, options={"index": 7})
     assert envs.step(np.zeros(3, int))[1].tolist() == [-0.5] * 3
-    assert envs.autoreset_mode is AutoresetMode.SAME_STEP
+    assert (envs.autoreset_mode, envs.copy) == (AutoresetMode.SAME_STEP, False)
 
 
 def test_records_episodes_with_gymnasiums_wrapper():

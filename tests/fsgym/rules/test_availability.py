@@ -7,7 +7,6 @@ import numpy as np
 import fsgym
 from fsgym import Dataset, Rules
 from fsgym.rules import kernels as mdp
-from fsgym.rules.states import available, without_unavailable
 
 NEEDS = {"x2": ["x1"], "x3": ["x2", "x0"]}
 
@@ -31,17 +30,17 @@ def test_what_is_available_agrees_with_brute_force():
     for options in ({}, {"prerequisites": NEEDS}):
         rules = Rules(4, 2, **options)
         expected = [[j in reachable(rules, X, i) for j in range(4)] for i in range(len(X))]
-        assert available(rules, X).tolist() == expected
+        assert rules.available(X).tolist() == expected
 
 
 def test_unavailable_values_are_hidden_and_nothing_else():
     X = np.array([[1, 1, 1, 1], [1, np.nan, 1, 1], [np.nan, 1, 1, 1]], np.float32)
-    shown = without_unavailable(Rules(4, 2, prerequisites=NEEDS), X)
+    shown = Rules(4, 2, prerequisites=NEEDS).without_unavailable(X)
     nan = np.nan
     np.testing.assert_array_equal(shown, [[1, 1, 1, 1], [1, nan, nan, nan], [nan, 1, 1, nan]])
-    assert without_unavailable(Rules(4, 2), X) is X
+    assert Rules(4, 2).without_unavailable(X) is X
     grouped = Rules(4, 2, groups=[[0, 1], [2, 3]], prerequisites=[[False, False], [True, False]])
-    np.testing.assert_array_equal(without_unavailable(grouped, X), X)  # a group with one value is available
+    np.testing.assert_array_equal(grouped.without_unavailable(X), X)  # a group with one value is available
 
 
 def test_everything_that_can_be_acquired_is_admissible():

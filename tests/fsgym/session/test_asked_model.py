@@ -7,11 +7,11 @@ import pytest
 
 from fsgym import Rules
 from fsgym.chart.asked import follow_policy
-from fsgym.chart.stored import measured_chart, some_rows
+from fsgym.chart.stored import measured_chart
 from fsgym.data.columns import Column, Columns
 from fsgym.session import Advice, Session
 from fsgym.session.acquisitions import Acquisitions
-from fsgym.session.next_step import step_of
+from fsgym.session.case import step_of
 from fsgym.session.on_demand import RowBatch, run_source
 from fsgym.session.walk import ActingWalk, WalkOrder
 from support.asked_models import asked_model
@@ -108,7 +108,7 @@ def test_a_chart_asks_what_it_asks():
     done = follow_policy(model, X)
     assert (done.asked[:, 0] == PULSE).all()
     assert ((done.asked[:, 1] == SCAN) == (X[:, PULSE] >= 70)).all()
-    chart = measured_chart(model, some_rows(X, (X[:, SCAN] > 1.5).astype(np.int64)))
+    chart = measured_chart(model, X, (X[:, SCAN] > 1.5).astype(np.int64))
     assert [box.question for box in chart.structure.boxes][:2] == [PULSE, SCAN]
 
 

@@ -15,7 +15,8 @@ from fsgym.session.held_out import reliability_text
 from support.browsing import Visitor
 from support.clinic import certain_clinic, clinic_model, clinic_table
 
-END = "person overrode the rule: the promise no longer covers this case"
+END = "person overrode the rule: the promise says nothing of this case"
+UNSURE = "Not certain enough to stop: if you stop now, the promise says nothing of this case."
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +43,17 @@ def test_each_step_says_whether_it_is_certain_enough(model, least):
             step = session.step
             certain = step.probabilities[step.answer] >= needed
             assert step.certainty.enough == certain
-            met = "Certain enough: " if step.should_stop else "The promise asks for nothing more here: "
+            met = "Certain enough: " if step.should_stop else "Certain enough for the promise: "
             assert step.certainty.text.startswith(met if certain else "Not certain enough")
-            assert bool(session.stop_ends) == (not step.should_stop)
+            begin = (
+                ""
+                if step.should_stop
+                else "Certain enough to stop. If"
+                if certain
+                else "Not certain enough to stop: if"
+            )
+            assert session.stop_ends.startswith(begin)
+            assert bool(session.stop_ends) == bool(begin)
             assert " % is needed)" in step.certainty.text
             if step.should_stop:
                 stops += certain
@@ -99,12 +108,12 @@ def test_a_dialog_says_what_stopping_ends_and_how_reliable_a_model_without_a_pro
     assert Dialog(model.session(), read=lambda _: "x").run()
     printed = " ".join(capsys.readouterr().out.split())
     question, end = printed.split("Answer: ", 1)
-    assert "Stopping now takes this case out of the promise." in question
+    assert UNSURE in question
     assert "No promise" not in end
     other = clinic_model()
     assert Dialog(other.session(), read=lambda _: "x").run()
     printed = " ".join(capsys.readouterr().out.split())
-    assert "Stopping now" not in printed
+    assert "to stop" not in printed
     assert printed.endswith(reliability_text(other))
 
 
@@ -113,6 +122,38 @@ def test_values_that_are_known_or_unknown_override_nothing(model):
     session.answer("fever", True, paid=False)
     session.unknown(session.next().name)
     assert [entry.remark for entry in session.log()] == ["", ""]
+
+
+def test_what_ends_the_promise_is_said_before_and_the_warning_is_bold_only_where_the_answer_is_uncertain(model, capsys):
+    """At a question both stood together: that the promise asks for nothing more, and, bold, that stopping ends it."""
+    session = certain_clinic(target_error=0.4, confidence=0.8).session()
+    assert session.step.certainty.enough
+    assert "the promise is about cases in which the model decides" in session.stop_ends
+    lines = iter(["a", "x"])
+    assert Dialog(model.session(), read=lambda _: next(lines)).run()
+    assert "If you acquire anything else" in " ".join(capsys.readouterr().out.split())
+    for chosen in (model.session(), session):
+        visitor = Visitor(chosen.model).sign_in().press("Go on", saved=chosen.to_json())
+        certain, page = chosen.step.certainty.enough, visitor.reply.text
+        assert f"<strong>{chosen.stop_ends}</strong>" in page or certain
+        assert f'class="quiet">{chosen.stop_ends}</p>' in page or not certain
+        assert visitor.text.count(chosen.other_ends) == 1
+        visitor.press("Later")
+        assert chosen.other_ends not in visitor.text
+
+
+def test_a_promise_says_of_what_cases_with_unknown_values_it_is(model):
+    unlike = "A value is unknown or unavailable: the promise is about cases in which that happens as often"
+    session = model.session()
+    assert unlike not in session.step.certainty.text
+    session.unknown(session.next().name)
+    assert unlike in session.step.certainty.text
+    assert unlike in model.session(unavailable=["ct"]).step.certainty.text
+    assert unlike not in certain_clinic(min_confidence=0.95).session(unavailable=["ct"]).step.certainty.text
+    session.undo()
+    assert unlike not in session.step.certainty.text
+    session.stop()
+    assert session.step.certainty.text == f"A {END}."
 
 
 def test_models_without_a_rule_say_nothing():
@@ -130,9 +171,9 @@ def test_a_rule_without_a_promise_has_none_to_end():
     session.stop()
     assert session.log()[-1].remark == "a person overrode the rule: this case no longer follows it"
     session.undo()
-    assert session.stop_ends == "Stopping now does not follow the rule."
+    assert session.stop_ends == "Not certain enough to stop: if you stop now, this case does not follow the rule."
     session.later(session.next().name)
-    assert session.stop_ends == ""  # the rule is overridden already
+    assert (session.stop_ends, session.other_ends) == ("", "")  # the rule is overridden already
     assert clinic_model().session().stop_ends == ""
 
 
@@ -143,7 +184,7 @@ def test_a_rule_without_a_promise_has_none_to_end():
         (0.9549339, 0.045066, "Not certain enough yet: 95.49339 % that the answer is right (95.4934 % is needed)."),
         (1 - 1e-9, 1e-5, "Certain enough: above 99.9999 % that the answer is right (99.999 % is needed)."),
         (1.0, 1e-5, "Certain enough: 100 % that the answer is right (99.999 % is needed)."),
-        (0.6, 1.0, "Certain enough: 60 % that the answer is right (no minimum is needed)."),
+        (0.6, 1.0, "Certain enough: 60 % that the answer is right (any certainty is enough)."),
         (0.6, None, "Not certain enough yet: 60 % that the answer is right (no certainty is enough to stop early)."),
     ],
 )
@@ -153,8 +194,8 @@ def test_certainties_in_words(model, p, limit, text):
     assert promise.certainty(0, np.array([p, 1 - p]), 1 - np.eye(2), stops).text == text
     asks_on = promise.certainty(0, np.array([p, 1 - p]), 1 - np.eye(2), False).text
     asked = text.removeprefix("Certain enough: ")[:-1]
-    on = "but the model would go on, as the next question is worth its price."
-    assert asks_on == (f"The promise asks for nothing more here: {asked}; {on}" if stops else text)
+    on = "the model goes on only because the next question is worth its price."
+    assert asks_on == (f"Certain enough for the promise: {asked}; {on}" if stops else text)
 
 
 def test_several_promises_in_words(model):
@@ -177,10 +218,9 @@ def test_the_page_says_it_once(model):
     text = model.session().step.certainty.text
     assert visitor.text.count(text) == 1
     assert "at most 6 % of the answers are wrong" in visitor.text
-    ends = "Stopping now takes this case out of the promise."
-    assert visitor.text.index(ends) > visitor.text.index("Stop now: well")
+    assert visitor.text.index(UNSURE) > visitor.text.index("Stop now: well")
     visitor.press("Stop now: well")
-    assert ends not in visitor.text
+    assert UNSURE not in visitor.text
     assert visitor.text.count(f"A {END}.") == 1
     assert visitor.text.count(END) == 2  # and where it happened
     assert "is needed" not in visitor.text

@@ -28,6 +28,8 @@ def nested(depth):
         lambda plain: plain.update(known={"age": "old"}),
         lambda plain: plain.update(unavailable="ct"),
         lambda plain: plain.update(unavailable=[3]),
+        lambda plain: plain.update(note=3),
+        lambda plain: plain.update(note="x" * 501),
         lambda plain: plain.update(stopped=1),
         lambda plain: plain.update(answers={}),
         lambda plain: plain["answers"].append(3),

@@ -12,7 +12,7 @@ from agents import load_classifier
 from fsgym.evaluation.evaluate import evaluate
 from fsgym.session.held_out import HeldOut, data_title, reliability_text
 from support.browsing import Visitor
-from support.clinic import certain_clinic, clinic_model, clinic_table
+from support.clinic import clinic_model, clinic_table
 
 NONE = "No promise was made for this model. No figures of rows that it was not trained on are stored with it; fsgym"
 
@@ -30,14 +30,15 @@ def test_what_was_missed_on_other_rows_is_said_on_page_and_printout(measured, tm
     model, found = measured
     wrong = found.answers != found.dataset.y
     ill, well = (f"{int(wrong[found.dataset.y == k].sum())} of {int((found.dataset.y == k).sum())}" for k in (0, 1))
-    said = "No promise was made for this model. On 200 rows that it was not trained on, it missed"
-    text = f"{said} {ill} ill and {well} well."
+    said = "No promise was made for this model. On 200 rows that it was not trained on, it answered"
+    text = f"{said} {ill} ill and {well} well wrongly."
     model.save(tmp_path / "model")
     again = load_classifier(tmp_path / "model")
     assert again.held_out_ == model.held_out_
     assert reliability_text(again) == text
     visitor = Visitor(again).sign_in().begin()
     assert visitor.text.count(text) == 1
+    assert Visitor(again).sign_in().text.count(text) == 1  # before a case
     assert visitor.go(f"{visitor.reply.url.path}/log").text.count(text) == 1
     again.save_page(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -50,9 +51,27 @@ def test_what_was_missed_on_other_rows_is_said_on_page_and_printout(measured, tm
 
 def test_a_model_without_figures_says_how_it_is_measured(measured):
     assert reliability_text(clinic_model()).startswith(NONE)
-    assert reliability_text(certain_clinic()) == ""  # which promises something
     ruled = copy(measured[0]).calibrate(min_confidence=0.9)
     assert reliability_text(ruled).startswith(NONE)  # the figures are of the policy without the rule
+    assert ruled.without_promise().held_out_ == measured[0].held_out_
+
+
+def test_a_promise_is_said_with_the_counts_of_the_rows_that_it_rests_on(tmp_path):
+    """Pages and files said nothing of false alarms where a recall was promised."""
+    X, y = clinic_table(800, 1)
+    model = copy(clinic_model(lam=0.03)).calibrate(X, y, target_recall={"ill": 0.9}, confidence=0.8)
+    wrong = model.predict(X) != y
+    ill, well = (f"{int(wrong[y == name].sum())} of {int((y == name).sum())} {name}" for name in ("ill", "well"))
+    counts = f"On 800 rows that it was not trained on, it answered {ill} and {well} wrongly."
+    assert wrong[y == "ill"].sum() == model.promise_.tests[0].loss
+    whole = f"Promised with confidence 80 %: at least 90 % of the ill are found. {counts}"
+    assert (reliability_text(model), reliability_text(model, in_case=True)) == (whole, counts)
+    visitor = Visitor(model).sign_in()
+    assert visitor.text.count(whole) == 1
+    assert visitor.begin().text.count(counts) == 1
+    model.save(tmp_path / "model")
+    load_classifier(tmp_path / "model").save_page(tmp_path / "page.html")
+    assert whole in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_pages_are_called_as_the_training_data(measured):
@@ -69,7 +88,11 @@ def test_pages_are_called_as_the_training_data(measured):
 @pytest.mark.parametrize(
     ("confusion", "error", "text"),
     [
-        ([[3, 1, 2], [0, 4, 0]], np.nan, "On 10 rows that it was not trained on, it missed 1 of 6 a and 0 of 4 b."),
+        (
+            [[3, 1, 2], [0, 4, 0]],
+            np.nan,
+            "On 10 rows that it was not trained on, it answered 1 of 6 a and 0 of 4 b wrongly.",
+        ),
         ([[9, 1], [0, 0]], np.nan, "On 10 rows that it was not trained on, it answered 1 wrongly."),
         ([[9, 1], [0, 5]], 0.25, "its answers were 0.25 away from the true numbers on average."),
     ],

@@ -4,8 +4,8 @@ from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import random_splits
 from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.plan import CART, MethodSettings, Source, study_cells
+from fsgym_studies.common.render import settings_table
 from fsgym_studies.common.study import Conclusion, Study, bibtex
-from fsgym_studies.common.tables import settings_table
 from support.tree_on_wine.claims import claims
 from support.tree_on_wine.tables import depth_picture
 
