@@ -54,18 +54,19 @@ def page_of_numbers() -> str:
         "# Numbers to beat\n",
         "\n".join(f"* {env_id}: {verdict(table)}" for env_id, table in tables.items()),
         """
-Stored results on the official split of each environment: beat the first of a table by more than noise. A column
-has the loss of each row minus that of the first, with the 95 % interval of a t test paired by test row. "noise" marks
-an interval that contains 0. Every policy was trained on the training part with its default settings and evaluated on
-every row of the test part. The loss is the mean error cost plus `lam` times the mean price paid, with its standard
-error over the test rows; smaller is better. The rows of agents are means over three seeds; how far seeds differ is in
-no interval. [Why deep agents are level or behind](guide/deep_agents.md#why-deep-agents-are-level-or-behind) lists
-reasons, and which of them are measured. The setting of CART was chosen by cross-validation on the training part.
-`constant` acquires nothing and `everything` acquires all features. A dash instead of a rank marks a row that breaks the
-rules (budget, prerequisites) for some test rows. `random` draws legal actions. `ppo` and `a2c` are trained without
-masks, and choose among legal actions afterwards. The last column has the length of a training and its CPU seconds on
-one core, which other work on the same machine made up to twice as long. An agent that a table lacks has not been run on
-that environment.
+Stored results on the official split of each environment: beat the first of a table by more than noise. A column has the
+loss of each row minus that of the first, with the 95 % interval of a t test paired by test row. "noise" marks an
+interval that contains 0. Every policy was trained on the training part with its default settings, but for the number of
+steps where its name has one, and evaluated on every row of the test part. The loss is the mean error cost plus `lam`
+times the mean price paid, with its standard error over the test rows; smaller is better. The rows of agents are means
+over three seeds; how far seeds differ is in no interval. [Why deep agents are level or
+behind](guide/deep_agents.md#why-deep-agents-are-level-or-behind) lists reasons, and which of them are measured. The
+setting of CART was chosen by cross-validation on the training part. `constant` acquires nothing and `everything`
+acquires all features. A dash instead of a rank marks a row that breaks the rules (budget, prerequisites) for some test
+rows. `random` draws legal actions. `ppo` and `a2c` are trained without masks, and choose among legal actions
+afterwards. A training has its length and its CPU seconds on one core, which other work on the same machine made up to
+twice as long. The version is that of fsgym which computed the row; 0.2.0 also stands for the development of 0.3.0 until
+its number was set. An agent that a table lacks has not been run on that environment.
 
 `fsgym leaderboard ID --mine MODULE:FACTORY` adds a policy of your own, and says whether the difference is more than
 noise; [From Gymnasium](start/from_gym.md#a-policy-of-your-own) says how.

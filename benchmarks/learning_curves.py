@@ -1,8 +1,8 @@
 """Learning curves of deep agents: mean loss on training and test rows by training steps, over three seeds.
 
 Writes ``docs/results/learning_curves.csv``, of which a run replaces the curves that it computes, and a picture of each
-id that has stored curves, ``docs/envs/curves/ID.png``. With ``--seconds``, no curves: trains MaskablePPO on DatumWise-v0
-for several lengths with the settings of version 0.2.0 and with those of today, alternating, and prints the CPU seconds
+id that has them, ``docs/envs/curves/ID.png``. With ``--seconds``, no curves: trains MaskablePPO on DatumWise-v0 for
+several lengths with the settings of version 0.2.0 and with those of today, alternating, and prints the CPU seconds
 of the shortest training with a mean test loss of at most 0.06, and their ratio. Needs the extra rl.
 
 python benchmarks/learning_curves.py                                        # all ids and algorithms: an hour

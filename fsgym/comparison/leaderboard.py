@@ -208,14 +208,14 @@ def numbers_to_beat(env_id: str) -> str:
     --------
     >>> from fsgym.comparison.leaderboard import numbers_to_beat
     >>> print(numbers_to_beat("DatumWise-v0").splitlines()[0])
-    | rank | policy | loss | accuracy | features used | price paid | loss minus the first | training |
+    | rank | policy | loss | accuracy | features used | price paid | loss minus the first | training | version |
     """
     if not has_stored_rows(env_id):
         return f"{how_to_store(env_id)}\n"
     table, losses = leaderboard(env_id), {row["name"]: np.array(row["losses"]) for row in stored_rows(env_id)[0]}
     lines = [
-        "| rank | policy | loss | accuracy | features used | price paid | loss minus the first | training |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| rank | policy | loss | accuracy | features used | price paid | loss minus the first | training | version |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     first = table["name"].iloc[0] if table["rank"].notna().any() else ""
     for row in table.to_dict("records"):
@@ -224,7 +224,8 @@ def numbers_to_beat(env_id: str) -> str:
         rank = "–" if row["admissible"] < 1 else row["rank"]
         lines.append(
             f"| {rank} | {row['name']} | {row['loss']:.4g} ± {row['loss_se']:.2g} | {row['accuracy']:.3f} "
-            f"| {row['n_features']:.2f} | {row['spent']:.4g} | {difference} | {training_in_words(row)} |"
+            f"| {row['n_features']:.2f} | {row['spent']:.4g} | {difference} | {training_in_words(row)} "
+            f"| {row['version']} |"
         )
     return "\n".join(lines) + "\n"
 

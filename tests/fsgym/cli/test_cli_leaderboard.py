@@ -32,7 +32,7 @@ def test_table(capsys, folder):
     assert lines[0].startswith("always_malignant:train has a loss of 0.6257 (standard error 0.037), rank")
     assert "larger than noise" in lines[0]
     for row in rows:
-        (line,) = (text for text in lines[1:] if f" {row['name']} " in text)
+        (line,) = (text for text in lines[1:] if f" {row['name']} " in text and f" {row['name']} (" not in text)
         assert f"{row['loss']:.3f}±{row['loss_se']:.3f}".replace("±0.", "±.") in line
         assert f"{row['accuracy']:.3f}" in line
     (own,) = (text for text in lines[1:] if "(yours)" in text)

@@ -83,7 +83,10 @@ def test_rows_of_deep_agents_say_how_long_they_trained(env_id):
     assert "maskable_ppo" in deep or env_id != "DatumWise-v0"
     assert set(table.index[table["cpu_seconds"] > 0]) == deep
     for name in deep:
-        assert f"steps, {table.loc[name, 'cpu_seconds']:.2g} CPU s |" in leaderboard.numbers_to_beat(env_id)
+        assert (
+            f"steps, {table.loc[name, 'cpu_seconds']:.2g} CPU s | {table.loc[name, 'version']} |"
+            in leaderboard.numbers_to_beat(env_id)
+        )
     assert table.loc["random", "loss"] > table.loc["maskable_ppo", "loss"] + 3 * table.loc["random", "loss_se"]
 
 
@@ -127,7 +130,7 @@ def test_the_page_calls_a_difference_noise_where_its_interval_contains_0(env_id)
         [cell.strip() for cell in line.split("|")[1:-1]]
         for line in leaderboard.numbers_to_beat(env_id).splitlines()[2:]
     ]
-    shown = {cells[1]: cells[-2] for cells in lines if cells[0] != "–"}
+    shown = {cells[1]: cells[-3] for cells in lines if cells[0] != "–"}
     first = stored_row(env_id, lines[0][1])["losses"]
     assert shown.pop(lines[0][1]) == "–"
     for name, cell in shown.items():
