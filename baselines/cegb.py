@@ -366,7 +366,8 @@ class CEGBClassifier(CostEfficientMixin, TreeAskingMixin, ClassifierMixin, BaseE
 
     def predict(self, X: ArrayLike) -> NDArray:
         """Predict the class of the smallest expected cost, (n_samples,); ties go to the first class."""
-        return self.classes_[cheapest_answers(self.predict_proba(X), self.rules_.error_costs)]
+        probabilities = self.predict_proba(X)  # says that the model is not fitted
+        return self.classes_[cheapest_answers(probabilities, self.rules_.error_costs)]
 
     def _make_asked_rules(self, names: tuple[str, ...]) -> Rules:
         return self.rules_
