@@ -178,8 +178,9 @@ def _next_steps(
         return opened.rows_of(part.assign(**dict.fromkeys(lacking, np.nan)), data, "error")
 
     def cases(part: pd.DataFrame) -> RowCases:
-        priced = opened.with_prices(rows_of(part), part, data)
-        return RowCases.of(model, rows_of(part), priced.case_costs if isinstance(priced, Dataset) else None)
+        rows = rows_of(part)
+        priced = opened.with_prices(rows, part, data)
+        return RowCases.of(model, rows, priced.case_costs if isinstance(priced, Dataset) else None)
 
     compared = opened.compare(rows_of(table), table.columns)
     if compared is not None:

@@ -306,7 +306,7 @@ def test_whole_numbers_as_labels(capsys, folder):
 
 
 def test_answers_in_a_workbook_are_those_of_the_csv_file_and_no_text_is_a_formula(capsys, folder):
-    openpyxl = pytest.importorskip("openpyxl", reason="needs the extra excel")
+    openpyxl = pytest.importorskip("openpyxl", reason="needs openpyxl, which the extra excel installs")
     table = patients().head(6).assign(pid=["=1+1", "+2", "a\x0bb", "é", "5", "@SUM(A1)"])
     table.to_csv("odd.csv", index=False)
     assert call(capsys, "predict", MODEL, "odd.csv", "--keep", "pid", "-o", "a.csv")[0] == 0
@@ -353,7 +353,7 @@ def test_next_says_for_each_row_what_a_person_would_be_asked(capsys, folder):
     lines = [json.loads(line) for line in (folder / "next.jsonl").read_text().splitlines()]
     assert [line["next"] or "" for line in lines] == table["next"].tolist()
     assert {*lines[0]} == {"row", "next", "price", "answer", "probabilities", "expected_cost"}
-    pytest.importorskip("openpyxl", reason="needs the extra excel")
+    pytest.importorskip("openpyxl", reason="needs openpyxl, which the extra excel installs")
     assert call(capsys, "predict", MODEL, "month.csv", "--next", "-o", "next.xlsx")[0] == 0
     assert pd.read_excel("next.xlsx", sheet_name="next")["next"].fillna("").tolist() == table["next"].tolist()
 
