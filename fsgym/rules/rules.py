@@ -17,7 +17,7 @@ from fsgym.data.groups import resolve_groups
 from fsgym.data.targets import Bins
 from fsgym.rules import checks
 from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, price, price_sets_greedily, set_acquired
-from fsgym.rules.options import FIRST_SCALARS, OPTIONS, SCALARS, RuleOptions, takes_rule_options
+from fsgym.rules.options import FIRST_SCALARS, OPTIONS, REFER_LABEL, SCALARS, RuleOptions, takes_rule_options
 from fsgym.support.arrays import read_only
 from fsgym.support.checks import check_choice, check_number, check_prices
 from fsgym.text.html import rules_html
@@ -146,7 +146,7 @@ class Rules:
         empty_is_related: bool = True,
         error_costs: Any = None,
         refer_cost: float | None = None,
-        refer_label: str = "a person",
+        refer_label: str = REFER_LABEL,
         budget: int | None = None,
         budget_cost: float | None = None,
         prerequisites: Any = None,
