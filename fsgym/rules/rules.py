@@ -546,6 +546,25 @@ class Rules:
         _place_and_price(tables, self.tables.budget, state, read_only(taken), read_only(spent), n_paid, prices)
         return state.legal.astype(bool), prices
 
+    def options_that_forbid_all(self) -> dict[str, Any]:
+        """The options, each with its value, without which an acquisition could be made where none can be.
+
+        >>> from fsgym import Rules
+        >>> Rules(3, 2, budget=0).options_that_forbid_all(), Rules(3, 2, budget=1).options_that_forbid_all()
+        ({'budget': 0}, {})
+        """
+        if self._allows_some:
+            return {}
+        given: dict[str, Any] = {**self.options()}
+        plain = [o for o in OPTIONS if o.form in SCALARS and given.get(o.name, o.default) != o.default]
+        return {o.name: given[o.name] for o in plain if self.replace(**{o.name: o.default})._allows_some}  # type: ignore[misc]
+
+    @property
+    def _allows_some(self) -> bool:
+        """Whether an acquisition is legal where nothing is known."""
+        nothing = np.zeros((1, self.n_acquisitions), bool)
+        return bool(self.legal_and_prices(nothing)[0][0, : self.n_acquisitions].any())
+
     def next_prices(self, acquired: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The price of each acquisition where the features ``acquired`` (n, n_features) are, float64 (n, J)."""
         if self.related is None:
