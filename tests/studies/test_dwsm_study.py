@@ -59,6 +59,7 @@ def test_other_readings_have_fewer_splits_in_the_full_binary_study(monkeypatch):
     assert "first 2 splits" not in dwsm_binary.protocol(False)
 
 
+@pytest.mark.slow
 def test_methods_with_fewer_splits_are_compared_in_these():
     """In the third split, which two readings lack, all others have an accuracy of 0."""
     table = binary_cells({"splice": -0.05})
@@ -81,6 +82,7 @@ def test_methods_with_fewer_splits_are_compared_in_these():
     pd.testing.assert_frame_equal(*wins)
 
 
+@pytest.mark.slow
 def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
     monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setattr(dwsm, "N_SPLITS", {False: 1, True: 2})
@@ -101,6 +103,7 @@ def test_the_example_of_the_process_has_the_rewards_of_the_paper():
 NOT_RUN = ["Section 5.2"] * 2
 
 
+@pytest.mark.slow
 def test_binary_claims_that_are_reproduced():
     table = binary_cells({"splice": -0.05, dwsm.CANCER_ID: 0.06, dwsm.CANCER: 0.06})
     claims = claims_of(dwsm_binary, table)
@@ -126,6 +129,7 @@ def test_binary_claims_that_are_reproduced():
     assert by_text(claims, "The higher lambda").reproduced is True
 
 
+@pytest.mark.slow
 def test_binary_claims_that_are_not_reproduced():
     table = binary_cells({"splice": 0.05, "sonar": -0.05, "heart": -0.05, dwsm.CANCER_ID: 0.0, dwsm.CANCER: 0.0})
     table["history"] = [[0.5, 0.1] * 5] * len(table)
@@ -146,6 +150,7 @@ def test_binary_claims_that_are_not_reproduced():
     assert by_text(claims, "Breast cancer with id at sparsity .5", "errors").reproduced is False
 
 
+@pytest.mark.slow
 def test_a_count_is_not_assessed_while_data_sets_are_missing():
     table = binary_cells({})
     claims = claims_of(dwsm_binary, table[table["dataset"] != "sonar"])

@@ -71,6 +71,7 @@ def test_a_lufe_cell_agrees_with_the_estimator(selector, inner, monkeypatch):
     assert 0 <= cell["silent_fits"] < cell["inner_fits"]
 
 
+@pytest.mark.slow
 def test_classifiers_that_say_nothing_answer_the_largest_class():
     """On documents that are all the same, w = 0 is optimal for each classifier at all penalties."""
     data = Dataset(np.ones((41, 12)), (np.arange(41) % 5 < 2).astype(int), name="same")
@@ -85,6 +86,7 @@ def test_classifiers_that_say_nothing_answer_the_largest_class():
         assert cell[name] == (data.y[test] == 0).mean()
 
 
+@pytest.mark.slow
 def test_the_plain_svms_of_a_lufe_cell():
     """ALL is scikit-learn's linear SVM at one of the seven weights; the informative features alone are better."""
     data = documents(400, 300)
@@ -320,6 +322,7 @@ def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008, pri
     return pd.DataFrame(rows)
 
 
+@pytest.mark.slow
 def test_lufe_claims_that_are_reproduced():
     conclusion = lufe.conclude([], lufe_table(selection=-0.02), False)
     assert by_text(conclusion.claims, "LUFe-RFE is better than RFE alone").reproduced is True

@@ -89,6 +89,7 @@ def test_quick_cells_are_cells_of_the_full_study(skip, monkeypatch):
 
 
 @three_sets_or_all
+@pytest.mark.slow
 def test_every_kind_of_cell_runs_and_is_reported(skip, monkeypatch, tmp_path):
     monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setattr(uncertain_sgl, "TEST_FOLDS", uncertain_sgl.folds(10, 1)[:1])
@@ -389,5 +390,6 @@ def test_settings_are_chosen_on_inner_folds_and_on_test_folds():
     assert accuracies.loc["FS (ratio < 0.9)", "n_settings"] == 11
 
 
+@pytest.mark.slow
 def test_no_claim_holds_for_random_results():
     assert always_met(uncertain_claims.claims, simulated()) == set()

@@ -24,6 +24,7 @@ def rows_of(text):
     return {name: row for name, *row in cells}
 
 
+@pytest.mark.slow
 def test_the_table_has_the_losses_their_spread_the_best_and_what_is_noise(results):
     rows, text = rows_of(losses_latex({"wine": results})), losses_latex({"wine": results})
     for column, lam in enumerate(PRICES):
