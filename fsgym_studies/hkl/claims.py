@@ -287,8 +287,9 @@ def wilcoxon_cause(other: str, expected: bool, figures: Mapping[str, Any]) -> st
     further = [found, *[tie] * behind, *[swapped] * (not math.isnan(tests.printed))]
     if expected and tests.printed >= level:
         source = (
-            "protocol: the paper does not say how its test treats ties and small samples; on its own Table 1 this test "
-            f"gives p = {tests.printed:.{digits}f}, which is not below {level:g}, either"
+            "paper: on its own Table 1 this test "
+            f"gives p = {tests.printed:.{digits}f}, which is not below {level:g}, either, and it does not say how its "
+            "test treats ties and small samples"
         )
     elif n_runs > 1 and as_expected >= n_runs / 2:
         source = "protocol: folds are not printed, and may decide"

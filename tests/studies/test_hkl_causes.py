@@ -75,7 +75,7 @@ def test_a_test_that_fails_on_the_printed_table_is_no_matter_of_our_runs():
     other = "Cfs, greedy + L1-SVM"
     leads = pd.Series(1.0, hkl_printed.TABLE1_DATASETS)
     cause = hkl_claims.wilcoxon_cause(other, True, two_approaches(other, leads))
-    assert cause.startswith("protocol: the paper does not say how its test treats ties and small samples; on its own ")
+    assert cause.startswith("paper: on its own Table 1 this test gives p = ")
     assert "this test gives p = 0.0213, which is not below 0.01, either" in cause
 
 
