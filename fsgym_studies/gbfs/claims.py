@@ -176,8 +176,8 @@ def few_features_cause(figures: Mapping[str, Any]) -> str:
     ]
     return (
         f"{NOT_KNOWN}: GBFS {'has' if leads.min() > 0 else 'does not have'} the lowest error of the {len(errors)}; "
-        f"{'; '.join(parts)}. Differences of up to {noise:.3f} may be noise on our {tested} test rows; other classes of "
-        "digits were not run here"
+        f"{'; '.join(parts)}. Differences of up to {noise:.3f} may be noise on our {tested} test rows; other classes "
+        "of digits were not run here"
     )
 
 

@@ -62,12 +62,9 @@ def test_leads_that_are_noise_are_told_from_those_that_are_not():
     table = pd.DataFrame([{**rows[0], "n_features": [1], "test_error": [0.2]}])
     cause = claims.few_features_cause({"few features": errors, "table": table})
     assert cause.startswith(
-        "not known: GBFS does not have the lowest error of the 5; its lead is noise over mRMR (0.010);"
+        "not known: GBFS does not have the lowest error of the 5; its lead over mRMR (0.010) may be "
     )
-    assert (
-        "; it is behind HSIC Lasso (0.010), which may be noise. Differences of up to 0.031 may be noise on our 1000 "
-        in cause
-    )
+    assert "; it is behind HSIC Lasso (0.010), which may be noise. Differences of up to 0.031 may be noise" in cause
 
 
 def kdd_cells():
