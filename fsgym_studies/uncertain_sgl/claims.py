@@ -127,7 +127,8 @@ def folds_cause(found: pd.DataFrame, noise: str, figure: str, margin: float) -> 
     met = [title for title, count in counts.get(noise, {}).items() if count >= MIN_DATASETS]
     everywhere = [title for title in met if all(of.get(title, 0) >= MIN_DATASETS for of in counts.values())]
     alone = f"; folds {' and '.join(met)} meet the criterion here, and not in each of the tables" if met else ""
-    text = f"the paper prints no order of the rows; within the margin are {listed}"
+    what = "no order of the rows" if noise == "raw" else "neither an order of the rows nor its draws"
+    text = f"the paper prints {what}; within the margin are {listed}"
     if everywhere:
         return f"protocol: {text}; folds {' and '.join(everywhere)} meet the criterion in each of the tables"
     return f"{NOT_KNOWN}: {text}{alone}"
