@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import gymnasium as gym
@@ -263,3 +264,16 @@ def test_the_guide_has_the_default_settings():
         rate = settings.options["learning_rate"](1.0)
         own = {"num_envs": settings.num_envs, "total_timesteps": settings.total_timesteps}
         assert shown == own | settings.options | {"learning_rate": rate}
+
+
+@pytest.mark.parametrize(
+    ("former", "today", "words"),
+    [(0.06, 0.05, "0.2.0: 0.50"), (0.07, 0.05, "below 0.50"), (0.05, 0.07, "above 0.50"), (0.07, 0.08, "unknown")],
+)
+def test_the_script_that_times_both_settings_says_which_of_them_reach_the_target(capsys, former, today, words):
+    script = runpy.run_path(str(Path(__file__).resolve().parents[3] / "benchmarks" / "learning_curves.py"))
+    script["print_ratios"]({"0.2.0": [(100, 4.0, former)], "today": [(100, 1.0, 0.2), (200, 2.0, today)]})
+    printed = capsys.readouterr().out
+    assert words in printed.splitlines()[-2]
+    assert printed.count("is not reached") == (former > 0.06) + (today > 0.06)
+    assert printed.endswith("CPU seconds a step, today / 0.2.0: 0.25\n")

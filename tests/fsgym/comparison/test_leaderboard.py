@@ -146,6 +146,26 @@ def test_the_page_calls_a_difference_noise_where_its_interval_contains_0(env_id)
     assert 0 < sum("noise" in cell for cell in shown.values()) < len(shown)
 
 
+@pytest.mark.parametrize("env_id", STORED)
+def test_the_page_says_how_the_best_deep_row_stands_beside_the_default_agent(env_id):
+    page = (Path(__file__).resolve().parents[3] / "docs" / "numbers_to_beat.md").read_text()
+    section = page.split(f"## {env_id}\n")[1].split("\n## ")[0]
+    shown, folded = section.split("<details>", 1)
+    assert "\n|" not in shown
+    assert folded.count("\n| ") == 2 + len(STORED[env_id]["rows"])
+    deep = [row for row in STORED[env_id]["rows"] if row["method"] in ("maskable_ppo", "dqn")]
+    best, default = min(deep, key=lambda row: row["loss"]), stored_row(env_id, "adaptive")
+    said = re.search(r"The best of (\d) deep rows is `(.*?)`, (\S+) ± .*? has (\S+) ±.*difference is (.*)\.", shown)
+    assert said[1] == str(len(deep))
+    assert said[2] == best["name"]
+    assert [float(said[3]), float(said[4])] == pytest.approx([best["loss"], default["loss"]], rel=0.01)
+    assert ("noise" in said[5]) == (stats.ttest_rel(best["losses"], default["losses"]).pvalue >= 0.05)
+
+
+def test_a_difference_below_the_stored_digits_is_zero():
+    assert leaderboard.difference_in_words(np.array([-0.5, 0.5, -1e-8])).startswith("+0 (")
+
+
 def test_both_readings_of_rcpi_have_rows_and_the_page_says_which():
     page = (Path(__file__).resolve().parents[3] / "docs" / "numbers_to_beat.md").read_text()
     for name in ("rcpi", "rcpi_printed"):
