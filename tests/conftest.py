@@ -17,12 +17,15 @@ from support.threads import two_threads
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are deselected by their marks
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Of the combinations of a test that is marked ``one_in(n)`` all but each n-th are slow.
 
     Those stay whose positions have a sum that n divides: of two or more parameters, each of which has n values or more,
-    each value is still tested; of a single parameter one value in n, the first among them.
+    each value is still tested; of a single parameter one value in n, the first among them. Where tests are chosen by
+    name (``-k``), as those of one method, all stay.
     """
+    if config.option.keyword:
+        return
     seen: defaultdict = defaultdict(dict)  # by test and parameter, the position of each value
     for item in items:
         mark = item.get_closest_marker("one_in")
