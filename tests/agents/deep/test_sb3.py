@@ -8,6 +8,7 @@ from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -268,12 +269,16 @@ def test_the_guide_has_the_default_settings():
 
 @pytest.mark.parametrize(
     ("former", "today", "words"),
-    [(0.06, 0.05, "0.2.0: 0.50"), (0.07, 0.05, "below 0.50"), (0.05, 0.07, "above 0.50"), (0.07, 0.08, "unknown")],
+    [(0.06, 0.05, " 0.50"), (0.07, 0.05, "less than 0.50"), (0.05, 0.07, "more than 0.50"), (0.07, 0.08, "unknown, ")],
 )
 def test_the_script_that_times_both_settings_says_which_of_them_reach_the_target(capsys, former, today, words):
     script = runpy.run_path(str(Path(__file__).resolve().parents[3] / "benchmarks" / "learning_curves.py"))
-    script["print_ratios"]({"0.2.0": [(100, 4.0, former)], "today": [(100, 1.0, 0.2), (200, 2.0, today)]})
+    rows = [("0.2.0", 100, 4.0, former), ("today", 100, 1.0, 0.2), ("today", 200, 2.0, today)]
+    script["print_ratios"](pd.DataFrame(rows, columns=["settings", "steps", "cpu_seconds", "test_loss"]))
     printed = capsys.readouterr().out
-    assert words in printed.splitlines()[-2]
+    assert f"today / 0.2.0: {words.strip()}" in printed.splitlines()[-2]
     assert printed.count("is not reached") == (former > 0.06) + (today > 0.06)
-    assert printed.endswith("CPU seconds a step, today / 0.2.0: 0.25\n")
+    assert printed.endswith("CPU seconds of a step, today / 0.2.0: 0.25\n")
+    shares = script["shares_of_a_step"](gym.make("DatumWise-v0", dataset="wine"), {"num_envs": 8}, 64)
+    assert sum(shares.values()) == pytest.approx(1)
+    assert min(shares.values()) > 0
