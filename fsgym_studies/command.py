@@ -13,6 +13,7 @@ from fsgym.cli.terminal import console, say
 from fsgym.comparison.planned import ExecutionOptions
 from fsgym.runner import run_tasks
 from fsgym.support.writing import writable_folder
+from fsgym.text.messages import duration_text
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.data import data_state, require_datasets, skipped_datasets, skipped_note
 from fsgym_studies.common.plan import cells_table, timings_table
@@ -98,7 +99,7 @@ def list_studies(data_dir: Path | None = None) -> None:
         table.add_column(column, justify=side, no_wrap=True)  # type: ignore[arg-type]
     for name in STUDIES:
         study = find_study(name)
-        table.add_row(name, *(_minutes(m) for m in study.minutes), study.title)
+        table.add_row(name, *(duration_text(60 * m) for m in study.minutes), study.title)
     console().print(table)
     print(
         "Processor time on one core; that of --full is extrapolated. Two cores halve the waiting time.\n"
@@ -107,12 +108,6 @@ def list_studies(data_dir: Path | None = None) -> None:
     for name in STUDIES:
         print(f"{name}: data: {data_state(find_study(name), data_dir)}")
     print("Missing data sets: fsgym datasets fetch NAME --data-dir FOLDER, or leave them out with --skip-missing")
-
-
-def _minutes(minutes: float) -> str:
-    if minutes >= 90:
-        return f"{minutes / 60:.1f} h"
-    return f"{minutes:.0f} min" if minutes >= 10 else f"{minutes:.1f} min"
 
 
 def _show_conclusion(title: str, conclusion: Conclusion) -> None:

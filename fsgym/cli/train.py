@@ -18,7 +18,7 @@ from fsgym.cli.options import agent_names, complete_agent
 from fsgym.cli.terminal import say, show
 from fsgym.methods import DEFAULT_AGENT, Method, find_method, load_class, method_names
 from fsgym.support.writing import writable_folder
-from fsgym.text.messages import brief, did_you_mean, listing
+from fsgym.text.messages import brief, did_you_mean, listing, option_text
 
 if TYPE_CHECKING:
     from fsgym.data.dataset import Dataset
@@ -169,7 +169,9 @@ def train(
     for command, purpose in (("evaluate", "Evaluate it"), ("predict", rows_of)):
         show(f"{purpose}: {shlex.join(['fsgym', command, str(output), data, *place])}")
     if results["training"].n_acquisitions == 0:
-        show("The model acquires nothing: at these prices no acquisition pays, and every case gets the same answer.")
+        forbidding = [option_text(*option) for option in model.rules_.options_that_forbid_all().items()]
+        why = f"{listing(forbidding)} forbids all acquisitions" if forbidding else "at these prices no acquisition pays"
+        show(f"The model acquires nothing: {why}, and every case gets the same answer.")
     else:
         show(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
         show(f"In the browser: {shlex.join(['fsgym', 'serve', str(output)])}")

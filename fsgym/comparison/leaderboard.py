@@ -132,7 +132,8 @@ def check_variant(env_id: Any) -> str:
         raise ValueError(explain_unknown("environment", name, known))
     if isinstance(gym.spec(name).kwargs.get("dataset"), Dataset):
         raise ValueError(
-            f"{name!r} was registered with a Dataset, which has no test part; register it with the name of a data set"
+            f"a leaderboard must have training and test rows that are the same for everybody, which {name!r} has not, "
+            "as it was made from a Dataset; compare methods on your own rows with fsgym.compare"
         )
     return name
 

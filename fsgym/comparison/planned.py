@@ -26,7 +26,7 @@ from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.store import read_timings
 from fsgym.runner.time_left import Expectation
 from fsgym.support.threads import n_threads
-from fsgym.text.messages import listing
+from fsgym.text.messages import duration_text, listing
 
 MAX_FITS = 100_000  # fits of a comparison; in one second each, they take a day
 
@@ -262,14 +262,3 @@ def seconds_of(method: str, train: Dataset) -> float | None:
     law = np.linalg.lstsq(design, np.log(rows["seconds"].to_numpy(float)))[0]
     wanted = np.log([getattr(train, name) for name in SIZES]) - centre
     return float(np.exp(law[0] + wanted @ law[1:]))
-
-
-def duration_text(seconds: float) -> str:
-    """A time in words, rounded.
-
-    >>> duration_text(88), duration_text(200), duration_text(9000)
-    ('90 seconds', '3 minutes', '2.5 hours')
-    """
-    if seconds < 95:
-        return f"{10 * round(seconds / 10)} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.data.checks import is_frame
+from fsgym.rules.options import REFER_LABEL
 from fsgym.support.checks import check_number, check_prices, is_integer
 from fsgym.text.messages import brief, explain_unknown, listing
 
@@ -110,9 +111,6 @@ def check_error_costs(costs: Any, classes: Sequence[Any]) -> NDArray[np.float64]
     if costs is None:
         return 1.0 - np.eye(len(classes))
     return _check_square(error_cost_matrix(costs, classes), len(classes), "error_costs", "class")
-
-
-REFER_LABEL = "a person"  # by default
 
 
 def check_refer_cost(cost: Any) -> float | None:

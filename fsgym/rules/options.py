@@ -10,6 +10,7 @@ from fsgym.text.messages import suggests_parameters
 
 Form = Literal["number", "count", "flag", "word", "text", "prices", "pairs", "needs", "errors", "groups"]
 SCALARS: tuple[Form, ...] = ("number", "count", "flag", "word", "text")
+REFER_LABEL = "a person"  # what the answer that refers a case is called by default
 FIRST_SCALARS = ("lam", "relation", "empty_is_related", "budget", "budget_cost", "missing")  # 0.2.0 wrote all of them
 
 
@@ -78,7 +79,7 @@ OPTIONS = (  # in the order of ``Rules``
         "Cost of referring a case to a person, in units of error cost; by default no case is referred. Comparisons "
         "refuse it.",
     ),
-    RuleOption("refer_label", "a person", "text", "What the answer is called that refers a case."),
+    RuleOption("refer_label", REFER_LABEL, "text", "What the answer is called that refers a case."),
     RuleOption("budget", None, "count", "Largest number of acquisitions for a row."),
     RuleOption("budget_cost", None, "number", "Largest total price for a row, in units of costs."),
     RuleOption("prerequisites", None, "needs", "For each acquisition, those that must be made before it."),

@@ -17,7 +17,7 @@ from fsgym.data.groups import resolve_groups
 from fsgym.data.targets import Bins
 from fsgym.rules import checks
 from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, price, price_sets_greedily, set_acquired
-from fsgym.rules.options import FIRST_SCALARS, OPTIONS, SCALARS, RuleOptions, takes_rule_options
+from fsgym.rules.options import FIRST_SCALARS, OPTIONS, REFER_LABEL, SCALARS, RuleOptions, takes_rule_options
 from fsgym.support.arrays import read_only
 from fsgym.support.checks import check_choice, check_number, check_prices
 from fsgym.text.html import rules_html
@@ -146,7 +146,7 @@ class Rules:
         empty_is_related: bool = True,
         error_costs: Any = None,
         refer_cost: float | None = None,
-        refer_label: str = "a person",
+        refer_label: str = REFER_LABEL,
         budget: int | None = None,
         budget_cost: float | None = None,
         prerequisites: Any = None,
@@ -545,6 +545,25 @@ class Rules:
         tables = self.tables._replace(budget=NO_BUDGET)
         _place_and_price(tables, self.tables.budget, state, read_only(taken), read_only(spent), n_paid, prices)
         return state.legal.astype(bool), prices
+
+    def options_that_forbid_all(self) -> dict[str, Any]:
+        """The options, each with its value, without which an acquisition could be made where none can be.
+
+        >>> from fsgym import Rules
+        >>> Rules(3, 2, budget=0).options_that_forbid_all(), Rules(3, 2, budget=1).options_that_forbid_all()
+        ({'budget': 0}, {})
+        """
+        if self._allows_some:
+            return {}
+        given: dict[str, Any] = {**self.options()}
+        plain = [o for o in OPTIONS if o.form in SCALARS and given.get(o.name, o.default) != o.default]
+        return {o.name: given[o.name] for o in plain if self.replace(**{o.name: o.default})._allows_some}  # type: ignore[misc]
+
+    @property
+    def _allows_some(self) -> bool:
+        """Whether an acquisition is legal where nothing is known."""
+        nothing = np.zeros((1, self.n_acquisitions), bool)
+        return bool(self.legal_and_prices(nothing)[0][0, : self.n_acquisitions].any())
 
     def next_prices(self, acquired: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The price of each acquisition where the features ``acquired`` (n, n_features) are, float64 (n, J)."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import io
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from operator import attrgetter
+from types import FunctionType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -73,32 +77,40 @@ def _class_form(cls: type) -> dict[str, str]:
     return form
 
 
-@contextmanager
-def _modules_by_name() -> Iterator[None]:
-    """Modules of the user are pickled by their names, as those of packages; ``local_code`` identifies their content.
+class _PicklerByName(cloudpickle.Pickler):
+    """Pickles modules of the user by their names, as those of packages; ``local_code`` identifies their content.
 
     By value, as they are sent to other processes, the pickle of the same code differs in each process: sets have
     another order, and cloudpickle draws an id for each class.
     """
-    by_value = [sys.modules[name] for name in cloudpickle.list_registry_pickle_by_value() if name in sys.modules]
-    for module in by_value:
-        cloudpickle.unregister_pickle_by_value(module)
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, ModuleType) and obj.__name__ in sys.modules:
+            return import_module, (obj.__name__,)
+        if isinstance(obj, type | FunctionType) and _is_found_by_name(obj):
+            return NotImplemented  # as pickle itself
+        return super().reducer_override(obj)
+
+
+def _is_found_by_name(code: Any) -> bool:
+    """Whether a class or function is what its module has under its name."""
+    if code.__module__ == "__main__":
+        return False
     try:
-        yield
-    finally:
-        for module in by_value:
-            cloudpickle.register_pickle_by_value(module)
+        return attrgetter(code.__qualname__)(sys.modules.get(code.__module__)) is code
+    except AttributeError:
+        return False
 
 
 def _pickle_form(value: Any) -> dict[str, str]:
     try:
-        with _modules_by_name():
-            content = cloudpickle.dumps(value)
+        content = io.BytesIO()
+        _PicklerByName(content).dump(value)
     except Exception as error:
         raise TypeError(
             f"{type(value).__name__} must be picklable to be sent to a process: {one_line(error)}"
         ) from None
-    form = {**(_class_form(type(value))), "pickle": hashlib.sha256(content).hexdigest()}
+    form = {**(_class_form(type(value))), "pickle": hashlib.sha256(content.getvalue()).hexdigest()}
     if inspect.isfunction(value):
         with suppress(OSError):  # typed at a prompt
             form["source"] = hashlib.sha256(inspect.getsource(value).encode()).hexdigest()

@@ -20,7 +20,7 @@ from fsgym.runner.store import TIMING_COLUMNS, open_store
 from fsgym.runner.task import Task, TaskResult, resolve
 from fsgym.runner.time_left import Expectation, TimeLeft
 from fsgym.support.interrupts import interrupts_between_kernels
-from fsgym.text.messages import brief
+from fsgym.text.messages import brief, duration_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,15 +72,10 @@ def progress_bar(total: int, done: int, name: str, progress: bool, left: TimeLef
 def _left_text(seconds: float | None) -> str:
     """The time that is left in words; "" where it is unknown.
 
-    >>> _left_text(61.0), _left_text(179.0), _left_text(9000.0)
-    ('about a minute left', 'about 3 min left', 'about 2.5 h left')
+    >>> _left_text(61.0), _left_text(None)
+    ('about 61 s left', '')
     """
-    if seconds is None:
-        return ""
-    minutes = seconds / 60
-    if minutes < 1.5:
-        return "about a minute left"
-    return f"about {minutes:.0f} min left" if minutes < 90 else f"about {minutes / 60:.1f} h left"
+    return "" if seconds is None else f"about {duration_text(seconds)} left"
 
 
 class _MinuteLines:

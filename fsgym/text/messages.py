@@ -167,6 +167,18 @@ def suggests_parameters(function: Function) -> Function:
     return checked  # type: ignore[return-value]
 
 
+def duration_text(seconds: float) -> str:
+    """A time with its unit, to two digits or so.
+
+    >>> duration_text(0.42), duration_text(88), duration_text(120), duration_text(200), duration_text(9000)
+    ('0.4 s', '88 s', '2 min', '3.3 min', '2.5 h')
+    """
+    units = {3600: "h", 60: "min", 1: "s"}
+    size = next((size for size in units if seconds >= 1.5 * size), 1)
+    number = round(seconds / size, 0 if seconds / size >= 10 else 1)
+    return f"{number:g} {units[size]}"
+
+
 # Options, which are parameters in Python and begin with -- in a command.
 
 _in_command: ContextVar[bool] = ContextVar("in_command", default=False)

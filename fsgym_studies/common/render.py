@@ -17,6 +17,7 @@ from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, drawn, provenance, template_environment, write_picture
 from fsgym.data.reading.files import read_text
 from fsgym.support.writing import write_whole
+from fsgym.text.messages import duration_text
 from fsgym_studies import STUDIES
 from fsgym_studies.common.claims import CAUSES, DASH, AssessedClaim
 from fsgym_studies.common.statistics import Mean
@@ -62,7 +63,6 @@ def overview(pages: Mapping[str, str]) -> pd.DataFrame:
     return table
 
 
-WHOLE_MINUTES_FROM = 10.0  # minutes; shorter times are shown with one decimal
 OVERVIEW = "overview"  # names the part of a page that counts the claims of all pages of its folder
 MOST_CLAIMS = 20  # in the table of a page; of more that were run, the reproduced ones are folded, and then the last
 CLAIM_LENGTH, OURS_LENGTH = 110, 75  # characters of a cell of the table of claims; the whole stands below it
@@ -283,8 +283,7 @@ def replace_section(path: Path, name: str, text: str, writer: str = "fsgym repro
 def work_done(timings: pd.DataFrame, cells: int) -> str:
     """The number of cells and the processor time of a run, in words."""
     seconds = float(timings["cpu_seconds"].sum()) if len(timings) else 0.0
-    minutes = f"{seconds / 60:.{1 if seconds < 60 * WHOLE_MINUTES_FROM else 0}f} minutes"
-    return f"{cells} cells, {minutes if seconds >= 60 else f'{seconds:.0f} seconds'} of processor time"
+    return f"{cells} cells, {duration_text(seconds)} of processor time"
 
 
 def times_table(timings: pd.DataFrame) -> Table | None:

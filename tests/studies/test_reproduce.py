@@ -110,7 +110,7 @@ def test_the_list_has_every_study_with_its_time(capsys):
     code, output, error = call(capsys, "reproduce")
     assert (code, error) == (0, "")
     for name in STUDIES:
-        assert re.search(rf"^{name} +[\d.]+ (min|h) +[\d.]+ (min|h) +\S", output, re.MULTILINE)
+        assert re.search(rf"^{name} +[\d.]+ (s|min|h) +[\d.]+ (s|min|h) +\S", output, re.MULTILINE)
 
 
 def test_claims_are_printed_and_files_written(capsys, tmp_path):

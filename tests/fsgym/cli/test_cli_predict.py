@@ -487,3 +487,10 @@ def test_train_says_which_learners_were_tried_and_proposes_to_ask_only_what_asks
     assert code == 0
     assert "acquires nothing" in said
     assert "fsgym ask" not in said
+
+
+def test_train_names_the_rule_that_forbids_all_acquisitions(tmp_path, capsys):
+    code, said, _ = call(capsys, "train", "wine", "-o", tmp_path / "wine.fsgym", "--agent", "lattice", "--budget", 0)
+    assert code == 0
+    assert "The model acquires nothing: --budget 0 forbids all acquisitions, and every case gets the same" in said
+    assert "no acquisition pays" not in said

@@ -4,6 +4,7 @@ import importlib
 import pickle
 import subprocess
 import sys
+from functools import partial
 from itertools import count
 from textwrap import dedent
 
@@ -170,3 +171,25 @@ def test_an_unchanged_file_is_the_same_in_each_process_also_with_a_class(tmp_pat
     own.write_text(dedent(OWN_CLASS).replace("return observations", "return masks"))
     code_of._digest.cache_clear()
     assert fingerprint(load_method(f"{own}:train")) != before
+
+
+class WhileKeyIsMade:
+    """An object whose pickle says what other threads would then send by value."""
+
+    sent_by_value: frozenset[str] = frozenset()
+
+    def __reduce__(self):
+        type(self).sent_by_value = frozenset(cloudpickle.list_registry_pickle_by_value())
+        return type(self), ()
+
+
+def test_a_key_that_is_made_leaves_what_other_threads_send(write):
+    own = f"own{next(NAMES)}"
+    write(**{own: "class Tree: ...\ndef train(env): ..."})
+    importlib.invalidate_caches()
+    module = importlib.import_module(own)
+    cloudpickle.register_pickle_by_value(module)
+    by_value = fingerprint([module.train, module.Tree, partial(module.train, module), WhileKeyIsMade()])
+    assert own in WhileKeyIsMade.sent_by_value
+    cloudpickle.unregister_pickle_by_value(module)
+    assert fingerprint([module.train, module.Tree, partial(module.train, module), WhileKeyIsMade()]) == by_value
