@@ -27,7 +27,7 @@ from support.problems import make_data
 from support.rcpi_twin import problem
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("name", RULES)
 def test_the_adapter_agrees_with_single_environments(name, missing):
@@ -127,6 +127,7 @@ def test_other_environments_are_refused_in_one_sentence():
 
 
 @pytest.mark.parametrize("algorithm", SETTINGS)
+@pytest.mark.one_in(2)
 def test_a_model_trains_the_same_network_whatever_the_number_of_threads(algorithm):
     env, trained = gym.make("DatumWise-v0"), []
     for n_threads in (1, 2):
@@ -154,6 +155,7 @@ def test_learning_in_a_training_context_goes_on_and_a_second_call_does_not_repea
 
 @pytest.mark.parametrize("algorithm", ["maskable_ppo", "dqn"])
 @pytest.mark.parametrize("variant", ["everything", "needle", "prerequisites, budget"])
+@pytest.mark.one_in(2)
 def test_no_illegal_action_is_ever_tried_in_training(algorithm, variant):
     dataset, rules = problem(variant, missing=True)
     venv = make_vec_env(dataset, rules, 8, illegal_action="raise")
@@ -231,6 +233,7 @@ def test_exploration_samples_legal_actions_uniformly():
 
 
 @pytest.mark.parametrize(("algorithm", "steps"), [("maskable_ppo", 20_000), ("dqn", 20_000)])
+@pytest.mark.one_in(2)
 def test_a_task_with_one_informative_feature_is_solved(algorithm, steps):
     X, y = one_informative_feature()
     model = SB3Classifier(0.1, algorithm=algorithm, total_timesteps=steps, num_envs=64, random_state=0).fit(X, y)

@@ -77,6 +77,7 @@ def test_stored_rows_are_of_the_present_data_and_rules(env_id):
 
 
 @pytest.mark.parametrize("env_id", STORED)
+@pytest.mark.one_in(2)
 def test_rows_of_deep_agents_say_how_long_they_trained(env_id):
     table = leaderboard.leaderboard(env_id).set_index("name")
     deep = {row["name"] for row in STORED[env_id]["rows"] if "cpu_seconds" in row}
@@ -99,6 +100,7 @@ def test_the_stored_constant_is_the_answer_of_least_expected_cost(env_id):
 
 
 @pytest.mark.parametrize("name", ["lattice", "rcpi", "rcpi_printed", "cart"])
+@pytest.mark.one_in(2)
 def test_stored_rows_are_of_the_present_code(name):
     stored = stored_row("DatumWise-v0", name)
     env, unseen = (leaderboard.make_part("DatumWise-v0", split) for split in ("train", "test"))
