@@ -84,7 +84,8 @@ cross-validation on the training part. `constant` acquires nothing and `everythi
 instead of a rank marks a row that breaks the rules (budget, prerequisites) for some test rows. `random` draws legal
 actions. `ppo` and `a2c` are trained without masks, and choose among legal actions afterwards. A training has its length
 and its CPU seconds on one core, which other work on the same machine made up to twice as long. The version is that of
-fsgym which computed the row. An agent that a table lacks has not been run on that environment.
+fsgym which computed the row. Not all rows are of one kind of CPU, and another kind [changes the losses of deep
+agents](guide/deep_agents.md#learning-curves). An agent that a table lacks has not been run on that environment.
 """,
             "Different readings of one paper have rows of their own": " ".join(readings),
             "How this page is made": "`python .ci/tables.py` writes it from the rows that `fsgym leaderboard` has, and "

@@ -201,6 +201,28 @@ def test_the_reasons_why_deep_agents_are_behind_have_the_measured_figures():
     assert row.split("|")[2].strip() in cube
 
 
+def test_the_guide_on_deep_agents_has_the_measured_times():
+    text = " ".join((DOCS / DEEP).read_text().split())
+    runs = pd.read_csv(DOCS / "results" / "learning_seconds.csv", dtype={"settings": str})
+    means = runs.groupby(["settings", "steps"])[["cpu_seconds", "test_loss"]].mean().reset_index("steps")
+    last, before = means.groupby("settings").tail(1), means.groupby("settings").nth(slice(-1))
+    assert (last["test_loss"] <= 0.06).all()
+    assert (before["test_loss"] > 0.06).all()
+    sums = runs.groupby("settings")[["cpu_seconds", "steps"]].sum()
+    a_million = 1e6 * sums["cpu_seconds"] / sums["steps"]
+    for name, words in (("today", "over three seeds, has {:,.0f} steps"), ("0.2.0", "the former settings {:,.0f}")):
+        assert f"{words.format(last.loc[name, 'steps'])} ({last.loc[name, 'cpu_seconds']:.1f} CPU seconds)" in text
+    today, former = (f"{a_million[name]:.0f}" for name in ("today", "0.2.0"))
+    a_step = f"{a_million['today'] / a_million['0.2.0']:.2f}"
+    assert f"cost {a_step} of one with the settings of 0.2.0 ({today} and {former} CPU seconds" in text
+    seconds = last["cpu_seconds"]
+    assert f"That is {seconds['today'] / seconds['0.2.0']:.2f} of the time" in text
+    shares = 100 * pd.read_csv(DOCS / "results" / "learning_shares.csv", index_col="part")["today"]
+    passes = shares["passes in updates"] + shares["passes in episodes"]
+    assert f"{passes:.0f} % are passes through the network, {shares['optimiser']:.0f} % the optimiser" in text
+    assert f"and {shares['environment and masks']:.0f} % the environment with its masks" in text
+
+
 @pytest.mark.slow  # trains three deep agents; test_examples.py and test_readme.py train them briefly
 def test_from_gymnasium_to_a_result_prints_what_it_shows(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
