@@ -17,17 +17,22 @@ from support.threads import two_threads
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are deselected by their marks
-def pytest_collection_modifyitems(items):
-    """Half of the combinations of a test that is marked ``every_second`` are slow.
+def pytest_collection_modifyitems(config, items):
+    """Of the combinations of a test that is marked ``one_in(n)`` all but each n-th are slow.
 
-    They are those with an odd sum of positions: each value of a parameter is still tested, and of three or more
-    parameters each pair of values.
+    Those stay whose positions have a sum that n divides: of two or more parameters, each of which has n values or more,
+    each value is still tested; of a single parameter one value in n, the first among them. Where tests are chosen by
+    name (``-k``), as those of one method, all stay.
     """
+    if config.option.keyword:
+        return
     seen: defaultdict = defaultdict(dict)  # by test and parameter, the position of each value
     for item in items:
-        if item.get_closest_marker("every_second"):
-            places = [(seen[item.function, name], id(value)) for name, value in item.callspec.params.items()]
-            if sum(values.setdefault(value, len(values)) for values, value in places) % 2:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None:
+            params = item.callspec.params.items()  # a check of scikit-learn's contract has a partial per estimator
+            places = [(seen[item.function, name], id(getattr(value, "func", value))) for name, value in params]
+            if sum(values.setdefault(value, len(values)) for values, value in places) % mark.args[0]:
                 item.add_marker(pytest.mark.slow)
 
 

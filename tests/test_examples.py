@@ -71,6 +71,7 @@ def test_train_rcpi(name, tmp_path, capsys):
     assert fsgym.evaluate(saved, gym.make(f"fsgym:{name}", split="test")).loss == result.loss
 
 
+@pytest.mark.slow
 def test_train_rcpi_needs_no_pytorch(tmp_path):
     code = f"""
 import runpy, sys
@@ -150,6 +151,7 @@ def logged(folder):
     return set(seen.Tags()["scalars"])
 
 
+@pytest.mark.slow
 def test_cleanrl_ppo(tmp_path, capsys):
     result = main_of("cleanrl_ppo.py")(
         "fsgym:DatumWiseBudget-v0",
@@ -168,6 +170,7 @@ def test_cleanrl_ppo(tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("quick_references")
+@pytest.mark.slow
 def test_compare_with_papers(tmp_path, capsys, monkeypatch):
     compare = fsgym.compare  # the example starts worker processes, which takes most of the time
     monkeypatch.setattr(fsgym, "compare", lambda *args, n_jobs, **options: compare(*args, **options))
@@ -185,6 +188,7 @@ def test_compare_with_papers(tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.usefixtures("quick_references")
+@pytest.mark.slow
 def test_compare_with_papers_says_what_is_noise():
     table_of = runpy.run_path(str(EXAMPLES / "compare_with_papers.py"))["table_of"]
     results = fsgym.compare("wine", ["cart", "lars"], lam=[0.01, 0.1], splits=3)

@@ -76,6 +76,7 @@ def test_the_entry_names_the_class_of_the_new_file(name):
     assert f"from {path.removesuffix('.py').replace('/', '.')} import {cls}\n" in added[f"{package}/__init__.py"]
 
 
+@pytest.mark.slow
 def test_a_method_of_your_own_package_is_compared_by_name(tmp_path, monkeypatch):
     files = {diff.path: diff.applied("") for diff in DIFFS if diff.page == "package.md"}
     (tmp_path / "my_package.py").write_text(files["my_package.py"])

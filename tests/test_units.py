@@ -109,6 +109,7 @@ def answers_in_unit(method, name, factor):
 # One factor for all columns is slow: the mixed ones, from 2^-30 to 2^29, include such a unit.
 @pytest.mark.parametrize("unit", ["mixed", pytest.param("2^-20", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("method", "name"), EVERY_OR_SLOW)
+@pytest.mark.one_in(2)
 def test_a_power_of_two_changes_no_answer_and_no_feature(method, name, unit):
     predicted, used = answers_in_unit(method, name, POWERS[unit])
     np.testing.assert_array_equal(predicted, original(method, name)[0])
@@ -117,6 +118,7 @@ def test_a_power_of_two_changes_no_answer_and_no_feature(method, name, unit):
 
 @pytest.mark.parametrize("unit", OTHER_UNITS)
 @pytest.mark.parametrize(("method", "name"), EVERY_OR_SLOW)
+@pytest.mark.one_in(2)
 def test_a_unit_changes_hardly_an_answer(method, name, unit):
     predicted, _ = answers_in_unit(method, name, OTHER_UNITS[unit])
     assert (predicted == original(method, name)[0]).mean() >= EQUAL_ANSWERS.get(method, 0.99)

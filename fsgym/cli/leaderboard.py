@@ -118,6 +118,7 @@ def _settings_in_words(row: dict[str, Any]) -> str:
     share = 1 - row["admissible"]
     params = json.loads(row["params"] or "{}")
     words = [f"breaks the rules ({100 * share:.3g} % of rows)"] if share else []
+    params.pop("total_timesteps", None)  # the length of the training says it
     words += [f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in params.items()]
     words += filter(None, [training_in_words(row)])
     words += [f"{row['seeds'].count(',') + 1} seeds"] if "," in row["seeds"] else []

@@ -1,6 +1,6 @@
 r"""Tables of results for papers: mean ± standard deviation, the best in bold, what is within noise of it marked.
 
-They need the package ``booktabs``.
+They need the package ``booktabs``, as a comment in each says.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pandas as pd
 from fsgym.comparison.answer import noise_in_words
 from fsgym.comparison.ranking import folder_name, rank_methods
 from fsgym.comparison.summary import lambdas_of
+from fsgym.methods import REFERENCES
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -30,9 +31,7 @@ SPECIAL = {
     "–": "--",
 }
 NOISE_MARK = r"$^{\dagger}$"
-NO_SPREAD = (
-    "Without ±: it is 0, since all runs, or all rows of the one run, have this figure; of other rows it says little."
-)
+NO_SPREAD = "Without ±: the figure is the same in all runs, or on all rows of the one run."
 
 
 class Shown(NamedTuple):
@@ -49,13 +48,14 @@ class Shown(NamedTuple):
 def escaped(text: str) -> str:
     r"""A text whose characters LaTeX does not read as commands.
 
-    >>> escaped("50 % of a_b")
-    '50 \\% of a\\_b'
+    >>> print(escaped('50 % of a_b, "noise"'))
+    50 \% of a\_b, ``noise''
     """
-    return re.sub("|".join(map(re.escape, SPECIAL)), lambda found: SPECIAL[found[0]], text)
+    text = re.sub("|".join(map(re.escape, SPECIAL)), lambda found: SPECIAL[found[0]], text)
+    return re.sub('"([^"]*)"', r"``\1''", text)
 
 
-def latex_table(columns: Mapping[str, Mapping[str, Shown]], caption: str, label: str, digits: int = 4) -> str:
+def latex_table(columns: Mapping[str, Mapping[str, Shown]], caption: str, label: str, digits: int = 3) -> str:
     r"""A table as LaTeX: a row for each method, a column for each figure.
 
     The best of a column is bold, and each figure that is shown as the same number. A standard deviation that would be
@@ -72,7 +72,7 @@ def latex_table(columns: Mapping[str, Mapping[str, Shown]], caption: str, label:
     --------
     >>> column = {"mine": Shown(0.1, 0.02, "best"), "CART": Shown(0.11, 0.03, "noise")}
     >>> print(latex_table({"0.01": column}, "Losses.", "wine", 2))
-    \begin{table}
+    \begin{table}  % its lines need \usepackage{booktabs} in the preamble
     \centering
     \caption{Losses.}
     \label{tab:wine}
@@ -96,7 +96,7 @@ def latex_table(columns: Mapping[str, Mapping[str, Shown]], caption: str, label:
     if any(0 <= round(s.std, digits) <= 0 for column in columns.values() for s in column.values()):
         caption += " " + NO_SPREAD
     lines = [
-        r"\begin{table}",
+        r"\begin{table}  % its lines need \usepackage{booktabs} in the preamble",
         r"\centering",
         rf"\caption{{{escaped(caption)}}}",
         rf"\label{{tab:{label}}}",
@@ -124,24 +124,33 @@ def _cell(shown: Shown | None, best: Collection[str], digits: int) -> str:
 def losses_latex(results: Mapping[str, pd.DataFrame]) -> str:
     """The losses that ``compare`` returned, at each lambda that it reports, as LaTeX: a table for each data set.
 
-    What does not differ from the best of a column by more than noise, by the test of ``compare``, has a dagger; where
-    the test is not possible, nothing is marked. The caption names the test.
+    The best of a column is bold, unless answering without acquiring anything has a lower loss. What does not differ
+    from the best by more than noise, by the test of ``compare``, has a dagger; where the test is not possible, nothing
+    is marked. Reference points have no mark. The caption names the test; its standard deviations have the divisor
+    n - 1.
     """
     tables = []
     for name, table in results.items():
-        rankings = [rank_methods(table, lam) for lam in table.attrs.get("reported") or lambdas_of(table)]
-        columns = {
-            f"{ranking.lam:.4g}": {
-                s.title: Shown(
-                    s.figures["loss"],
-                    s.figures["loss_std"] if ranking.splits > 1 else float("nan"),
-                    "best" if ranking.best is not None and s.method == ranking.best.method else s.verdict,
+        methods = table[~table["method"].isin(REFERENCES)]
+        columns = {}
+        for lam in table.attrs.get("reported") or lambdas_of(table):
+            ranking, compared = rank_methods(table, lam), rank_methods(methods, lam)
+            if ranking is None:
+                continue
+            verdicts = {} if compared is None else {s.method: s.verdict for s in compared.standings}
+            best = None if compared is None else compared.best
+            if best is not None:
+                verdicts[best.method] = "best" if ranking.pays(best) else ""
+            n, shown = ranking.splits, {s.method: s for s in ranking.standings}
+            columns[f"{lam:.4g}"] = {
+                shown[m].title: Shown(
+                    shown[m].figures["loss"],
+                    shown[m].figures["loss_std"] * (n / (n - 1)) ** 0.5 if n > 1 else float("nan"),
+                    verdicts.get(m, ""),
                 )
-                for s in ranking.standings
+                for m in table["method"].unique()
+                if m in shown
             }
-            for ranking in rankings
-            if ranking is not None
-        }
         label = "losses" if len(results) == 1 else f"losses-{folder_name(name)}"
         tables.append(latex_table(columns, _caption(name, table), label))
     return "\n".join(tables)
@@ -153,10 +162,10 @@ def _caption(name: str, table: pd.DataFrame) -> str:
     has_prices = ranking is not None and ranking.has_prices
     thing = "feature" if table.attrs.get("counted", "n_features") == "n_features" else "acquisition"
     unit = "in the unit of the prices given" if has_prices else f"1 for each {thing}"
-    spread = f", mean ± standard deviation over {n} splits" if n > 1 else ""
+    spread = f", mean ± sample standard deviation over {n} splits" if n > 1 else ""
     return (
         f"Loss on the test rows of {name}{spread}: cost of errors plus lambda times the price, {unit}; a column for "
-        f"each lambda; {100 * share:.0f} % of the rows for training. Bold: the best of a column. A dagger: its "
-        f"difference from the best is noise. {' '.join(noise_in_words(table))} The tests are not corrected for the "
-        "number of methods and columns."
+        f"each lambda; {100 * share:.0f} % of the rows for training. Bold: the best method of a column, unless "
+        f"acquiring nothing is better. Dagger: the difference from it is noise. {' '.join(noise_in_words(table))} "
+        "The tests are not corrected for the number of methods and columns."
     )

@@ -221,7 +221,7 @@ def numbers_to_beat(env_id: str) -> str:
     first = table["name"].iloc[0] if table["rank"].notna().any() else ""
     for row in table.to_dict("records"):
         compared = row["admissible"] >= 1 and row["name"] != first
-        difference = _difference_in_words(losses[row["name"]] - losses[first]) if compared else "–"
+        difference = difference_in_words(losses[row["name"]] - losses[first]) if compared else "–"
         rank = "–" if row["admissible"] < 1 else row["rank"]
         lines.append(
             f"| {rank} | {row['name']} | {row['loss']:.4g} ± {row['loss_se']:.2g} | {row['accuracy']:.3f} "
@@ -231,9 +231,10 @@ def numbers_to_beat(env_id: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _difference_in_words(differences: NDArray[np.float64]) -> str:
+def difference_in_words(differences: NDArray[np.float64]) -> str:
     """Such as "+0.01 (0.001 to 0.02)", of differences on the same test rows."""
     mean, _, low, high, _, verdict = paired_t(differences)
+    mean, low, high = (round(value, STORED_DIGITS) + 0.0 for value in (mean, low, high))  # without a -0
     return f"{mean:+.2g} ({low:.2g} to {high:.2g}){', noise' if verdict == 'noise' else ''}"
 
 

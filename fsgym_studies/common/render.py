@@ -150,7 +150,7 @@ def page_of(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
         f"# {study.title}\n",
         *([f"{verdict}{second}\n", markdown(shown[:MOST_CLAIMS])] if assessed else []),
     ]
-    return "\n".join([*parts, *_folded(folded)]).rstrip() + "\n"
+    return "\n".join([*parts, *closed_details(folded)]).rstrip() + "\n"
 
 
 def claims_table(claims: Sequence[AssessedClaim]) -> pd.DataFrame:
@@ -217,12 +217,12 @@ def folded_page(study: Study, conclusion: Conclusion, full: bool, work: str) -> 
         f"{quick}{' '.join(conclusion.verdict)}\n",
         f"{_picture_link(study, picture)}\n",
         f"{markdown(table.frame)}\n{table.caption}\n",
-        *_folded(folded),
+        *closed_details(folded),
     ]
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _folded(texts: Mapping[str, str]) -> list[str]:
+def closed_details(texts: Mapping[str, str]) -> list[str]:
     """Closed details with these titles; those without a text are left out."""
     return [
         f"<details><summary>{title}</summary>\n\n{text.strip()}\n\n</details>\n"

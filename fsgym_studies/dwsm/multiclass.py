@@ -198,10 +198,11 @@ CLAIMS = (  # left out where a method is missing
     ),
     Claim(
         "The methods behave as on binary data: DWSM is above L1-SVM at equal sparsity (its area is larger by more "
-        "than two standard errors on all four, mean over shares; that it is all four is our criterion)",
+        "than two standard errors on all but at most one of the four, as the paper has it on binary data, mean over "
+        "shares)",
         "the same general behavior",
         "lead by area",
-        lambda lead: (lead > 0).all() if lead.notna().all() else None,
+        lambda lead: (lead > 0).sum() >= len(lead) - 1 if lead.notna().all() else None,
         shared.above_text,
         all_sets_cause,
     ),

@@ -146,7 +146,7 @@ STUDY = Study(
     "lufe",
     "LUFe: learning using unselected features (section 4)",
     bibtex(__file__),
-    (9.2, 1800.0),
+    (19.0, 3200.0),
     tuple(s.name for s in CORPUS_SOURCES),
     plan,
     conclude,

@@ -121,9 +121,17 @@ def near_folds(found: pd.DataFrame, noise: str, figure: str, margin: float) -> t
 
 def folds_cause(found: pd.DataFrame, noise: str, figure: str, margin: float) -> str:
     """On how many data sets a figure is near the printed one in each order of the rows."""
-    near = near_folds(found, noise, figure, margin)
-    listed = ", ".join(f"{count} of 9 with folds {title}" for title, count in (near[1] if near else {}).items())
-    return f"{NOT_KNOWN}: the paper prints no order of the rows; within the margin are {listed}"
+    by_noise = {n: near_folds(found, n, figure, margin) for n in ("raw", *TABLE_NAMES)}
+    counts = {n: near[1] for n, near in by_noise.items() if near}
+    listed = ", ".join(f"{count} of 9 with folds {title}" for title, count in counts.get(noise, {}).items())
+    met = [title for title, count in counts.get(noise, {}).items() if count >= MIN_DATASETS]
+    everywhere = [title for title in met if all(of.get(title, 0) >= MIN_DATASETS for of in counts.values())]
+    alone = f"; folds {' and '.join(met)} meet the criterion here, and not in each of the tables" if met else ""
+    what = "no order of the rows" if noise == "raw" else "neither an order of the rows nor its draws"
+    text = f"the paper prints {what}; within the margin are {listed}"
+    if everywhere:
+        return f"protocol: {text}; folds {' and '.join(everywhere)} meet the criterion in each of the tables"
+    return f"{NOT_KNOWN}: {text}{alone}"
 
 
 def mean_accuracy_claim(way: str, text: str, pair: tuple[str, str], margin: float | None) -> Claim:

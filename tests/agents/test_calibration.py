@@ -137,6 +137,7 @@ def with_temperatures(model, temperatures):
 
 
 @pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.one_in(2)
 def test_temperatures_change_probabilities_alone_where_all_errors_cost_the_same(agent):
     (plain, fitted), (table, _) = models(agent), asked_table("base")
     assert (plain.calibration_, fitted.calibration_) == ("none", "temperature")
@@ -149,7 +150,7 @@ def test_temperatures_change_probabilities_alone_where_all_errors_cost_the_same(
     assert abs(after.probabilities - before.probabilities).max() > 0.05
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("costs", [False, True])
 @pytest.mark.parametrize("agent", AGENTS)
 def test_sessions_tables_and_continued_paths_have_the_same_answers(agent, costs):
@@ -183,6 +184,7 @@ def test_error_costs_make_answers_follow_the_calibrated_probabilities():
 
 
 @pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.one_in(2)
 def test_model_files_hold_temperatures_and_their_format_is_another(agent, tmp_path):
     plain, fitted = models(agent)
     plain.save(tmp_path / "plain")
@@ -213,7 +215,7 @@ def test_damaged_temperatures_are_refused(wrong, tmp_path):
         load_classifier(tmp_path / "damaged")
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @needs_node
 @pytest.mark.parametrize("costs", [False, True])
 @pytest.mark.parametrize("agent", AGENTS)
@@ -270,6 +272,7 @@ def test_the_states_are_those_of_the_realised_losses_out_of_fold(agent, monkeypa
     assert wrong > in_sample  # the policy has seen these rows, the states have not
 
 
+@pytest.mark.slow
 def test_auto_lowers_the_log_loss_of_a_mixture_that_is_too_certain():
     rng = np.random.default_rng(0)
     factor = rng.normal(size=(3000, 1))
@@ -287,6 +290,7 @@ def test_auto_lowers_the_log_loss_of_a_mixture_that_is_too_certain():
     assert (plain.predict(X) == auto.predict(X)).all()
 
 
+@pytest.mark.slow
 def test_models_in_which_missing_values_are_evidence():
     rng = np.random.default_rng(0)
     y = np.arange(300) % 2

@@ -59,6 +59,7 @@ def share_of_cheaper(model: Any, data: Dataset) -> float:
 
 
 @pytest.mark.parametrize("name", ["mixture", "lattice"])
+@pytest.mark.one_in(2)
 def test_the_cheaper_of_two_equal_features_is_taken(models, name):
     data = two_equal_features(1000, 1)
     assert share_of_cheaper(models[name], data) >= 0.95
@@ -287,6 +288,7 @@ def test_a_file_with_them_of_a_policy_that_has_none_is_refused():
 
 @pytest.mark.usefixtures("quick_references", "no_pictures")
 @pytest.mark.parametrize("kind", ["numbers", "prices by case"])
+@pytest.mark.one_in(2)
 def test_columns_of_several_features_are_compared(kind, tmp_path):
     rng = np.random.default_rng(0)
     ward = rng.choice(["er", "gp", "icu"], 90)

@@ -54,7 +54,7 @@ FITTED = {
 }
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @needs_node
 @pytest.mark.parametrize("variant", DEFAULT)
 @pytest.mark.parametrize("agent", [agent for agent in ASKED_AGENTS if agent != "adaptive"])
@@ -111,7 +111,7 @@ def check_certain(agent, variant, rule, n):
     return asked_by_model(plain, cases), steps
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(3)
 @needs_node
 @pytest.mark.parametrize("variant", DEFAULT)
 @pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network"])
@@ -129,6 +129,7 @@ def test_rules_of_calibrated_models(agent, variant, rule):
 
 @needs_node
 @pytest.mark.parametrize("rule", CERTAIN)
+@pytest.mark.one_in(2)
 def test_every_rule_of_a_calibrated_lattice(rule):
     plain, certain = check_certain("lattice", "base", rule, 40)
     assert sum(map(len, certain)) > sum(map(len, plain))
@@ -181,6 +182,7 @@ def few_numbers_and_repeated_columns():
 
 @needs_node
 @pytest.mark.parametrize("agent", ["mixture", "any_network", "linear", "lattice"])
+@pytest.mark.one_in(2)
 def test_numbers_between_levels_and_acquisitions_that_tell_nothing_new(agent):
     table, y = few_numbers_and_repeated_columns()
     model = FITTED[agent](lam=0.002, prerequisites={"lab": ["open"], "again": ["open"]}).fit(table, y)

@@ -78,6 +78,7 @@ def test_nothing_changes_where_values_are_missing_at_random(tmp_path):
     assert "evidence" not in json.dumps(fitted.report_.as_json())
 
 
+@pytest.mark.one_in(3)
 def test_a_declared_case_is_asked_and_answered_as_its_row(model, new):
     X, _ = new
     done = model.trajectories(X)
@@ -150,6 +151,7 @@ def test_a_loaded_model_and_explanations_know_what_is_missing(model, new, tmp_pa
     assert f"Answer: {model.predict(X.iloc[[i]])[0]}" in text
 
 
+@pytest.mark.slow
 def test_indicators_count_neither_for_budgets_nor_as_features(new):
     X, y = cases(400, 0)
     given = AdaptiveClassifier(learner="mixture", lam=0.001, budget=1, known=["pulse"], random_state=0).fit(X, y)

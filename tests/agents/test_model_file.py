@@ -31,6 +31,7 @@ def test_a_loaded_agent_is_the_saved_one(variant, missing, tmp_path):
     assert (tmp_path / "copy").read_bytes() == (tmp_path / "model").read_bytes()
 
 
+@pytest.mark.slow
 def test_files_are_the_same_in_every_process(file):
     path, data, _, _ = file
     for _ in range(5):

@@ -127,6 +127,7 @@ DAMAGED_COLUMNS: list[Any] = [
 
 
 @pytest.mark.parametrize("columns", DAMAGED_COLUMNS, ids=range(len(DAMAGED_COLUMNS)))
+@pytest.mark.one_in(2)
 def test_damaged_columns_are_refused(saved, columns):
     assert_refused(saved.changed(columns=columns), "damaged", load_classifier)
     if isinstance(columns, list) and columns not in ([], [AGE]) and len(str(columns)) < 200:
@@ -158,6 +159,7 @@ ENTRIES: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.one_in(2)
 def test_damaged_entries_are_refused(saved, entry):
     for value in ENTRIES[entry]:
         assert_refused(saved.changed(**{entry: value}), "damaged", load_classifier)
@@ -176,6 +178,7 @@ JSON = st.recursive(
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), value=JSON)
+@pytest.mark.one_in(2)
 def test_any_value_anywhere_is_refused_or_answers(saved, data, value):
     header = json.loads(json.dumps(saved.header))
     place: Any = header
@@ -238,6 +241,7 @@ def test_memory_is_bounded_by_the_size_of_the_file(saved):
 
 
 @pytest.mark.parametrize("saved", ["lattice"], indirect=True)
+@pytest.mark.slow
 def test_memory_and_time_grow_with_the_number_of_columns_not_faster(saved):
     model = LatticeClassifier(budget=0, random_state=0).fit(saved.X, saved.y)
     path = saved.path.with_name("small")

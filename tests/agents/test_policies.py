@@ -68,6 +68,7 @@ KINDS_AND_VARIANTS = [
 
 
 @pytest.mark.parametrize(("kind", "variant"), KINDS_AND_VARIANTS)
+@pytest.mark.one_in(2)
 def test_actions_and_trajectories_agree_step_by_step(kind, variant):
     full, missing = (problem(variant, m)[0] for m in (False, True))
     options = {"lam": 0.05, **VARIANTS[variant]}
@@ -105,6 +106,7 @@ def test_rows_and_rules_that_do_not_fit_a_policy_are_refused(kind):
 
 
 @pytest.mark.parametrize("kind", AGENTS)
+@pytest.mark.one_in(2)
 def test_a_file_is_loaded_by_its_kind_and_refused_by_other_kinds(kind, tmp_path, registered):
     dataset, _ = problem("everything", True)
     model = quick(kind, **VARIANTS["everything"]).fit(dataset.X, np.array(["low", "mid", "top"])[dataset.y])
@@ -122,6 +124,7 @@ def test_a_file_is_loaded_by_its_kind_and_refused_by_other_kinds(kind, tmp_path,
 
 
 @pytest.mark.parametrize("kind", AGENTS)
+@pytest.mark.one_in(2)
 def test_a_file_without_its_own_entries_rules_or_labels_is_refused(kind, tmp_path, registered):
     path = tmp_path / "model"
     fitted_on_base(kind).save(path)
@@ -190,6 +193,7 @@ def test_an_external_agent_that_is_not_registered_is_not_loaded_by_its_kind(tmp_
     assert MajorityClassifier.load(tmp_path / "model").predict(dataset.X).shape == (40,)
 
 
+@pytest.mark.slow
 def test_an_external_agent_that_is_registered_is_loaded_by_its_kind_and_compared(tmp_path, monkeypatch):
     dataset, _ = problem("base", False)
     MajorityClassifier(lam=0.2).fit(dataset.X, dataset.y).save(tmp_path / "model")

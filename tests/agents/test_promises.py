@@ -95,7 +95,7 @@ def asked_of(model, row, **options):
     return asked, answer, session.probabilities[answer]
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_sessions_and_tables_agree_row_by_row(model, rows, missing):
     model.calibrate(min_confidence=0.93)
@@ -119,6 +119,7 @@ def members(model, name):
     return {"ab": ["a", "b"], "gh": ["g", "h"]}.get(name, name) if name in model.rules_.names else name
 
 
+@pytest.mark.one_in(2)
 def test_a_promise_changes_when_it_stops_and_nothing_else(model, rows):
     X, _ = rows
     plain, whole = model.trajectories(X), model.trajectories(X, continue_after_stop=True)
@@ -302,6 +303,7 @@ def test_calibrations_of_the_same_rows_are_counted_and_training_ends_a_promise(l
     assert lattice.promise_ is None
 
 
+@pytest.mark.slow
 def test_evidence_of_missing_values_is_as_in_tables():
     def telling(n, seed):
         X, y = cases(n, seed)
@@ -333,6 +335,7 @@ def test_evidence_of_missing_values_is_as_in_tables():
     assert isinstance(model.without_evidence().policy_, CertainPolicy)
 
 
+@pytest.mark.one_in(2)
 def test_a_model_file_keeps_the_promise(model, rows, tmp_path):
     X, y = rows
     before = bytes_of(model, tmp_path)
@@ -348,6 +351,7 @@ def test_a_model_file_keeps_the_promise(model, rows, tmp_path):
     assert bytes_of(loaded, tmp_path) == again
 
 
+@pytest.mark.slow
 def test_same_seeds_give_the_same_bytes(rows, tmp_path):
     X, y = rows
     saved = []

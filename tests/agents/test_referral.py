@@ -57,6 +57,7 @@ def loss_of(model):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.one_in(2)
 def test_each_learner_learns_when_to_refer(name):
     model = fitted(name)
     best = optimum(JOINT, model.rules_)
@@ -101,6 +102,7 @@ def test_a_case_is_referred_where_every_answer_is_expected_to_cost_more(name):
 
 @pytest.mark.parametrize("refer_cost", [0.0, 5.0])
 @pytest.mark.parametrize("name", ["lattice", "mixture", "rcpi", "stopping"])
+@pytest.mark.one_in(2)
 def test_the_extremes(name, refer_cost):
     model = LEARNERS[name][0]
     model = type(model)(**{**model.get_params(), "refer_cost": refer_cost}).fit(X[:500], Y[:500])

@@ -58,6 +58,7 @@ def losses_of(model, X, y):
 
 
 @each_agent
+@pytest.mark.one_in(3)
 def test_equal_weights_change_nothing(name, tmp_path):
     X, y = overlapping()
     plain = model_bytes(clone(AGENTS[name]).fit(X, y), tmp_path)
@@ -73,6 +74,7 @@ def test_equal_weights_change_nothing(name, tmp_path):
 
 
 @each_agent
+@pytest.mark.one_in(3)
 def test_class_weights_are_the_corresponding_sample_weights(name, tmp_path):
     X, codes = overlapping()
     y = np.array(["well", "ill"])[codes]
@@ -115,6 +117,7 @@ def test_a_heavy_class_is_answered_more_often_at_a_lower_weighted_loss(name):
         assert (means[0] < means[1] - 0.05) == (light is None)
 
 
+@pytest.mark.slow
 def test_a_heavy_class_is_answered_more_often_after_deep_training():
     X, y = overlapping(400)
     model = SB3Classifier(lam=0.02, total_timesteps=4096, num_envs=16, random_state=0)

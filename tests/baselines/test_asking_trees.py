@@ -52,6 +52,7 @@ def asked(model, row, **options):
 
 
 @every_model
+@pytest.mark.one_in(2)
 def test_a_session_on_each_row_does_what_predict_does(name):
     model, (_, _, X) = fitted(name), wine()
     used, predicted, rules = model.features_used(X), model.predict(X), model.asked_rules_

@@ -42,6 +42,7 @@ every_table = pytest.mark.parametrize("table", TABLES)
 
 @every_table
 @every_method
+@pytest.mark.one_in(2)
 def test_sparsity_grid_goes_from_no_feature_to_nearly_all_and_unused_features_have_no_effect(method, table):
     X, y = TABLES[table]
     grid = method.sparsity_grid(X, y)

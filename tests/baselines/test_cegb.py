@@ -84,7 +84,7 @@ def boost_lazily(X, y, n_iter, depth, eta, penalty, least=6):
     return scores, owned
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("penalty", [0.0, 0.03, 0.2])
 def test_a_lazy_penalty_is_paid_once_a_row_and_feature(seed, penalty):
@@ -267,6 +267,7 @@ def test_a_group_counts_once_where_the_number_of_trees_is_chosen(cancer):
     assert last == pytest.approx(wrong + 0.01 * (np.arange(1.0, 11.0) @ taken).sum())
 
 
+@pytest.mark.slow
 def test_cegb_in_a_comparison():
     results = fsgym.compare(
         "wine", ["cegb"], splits=1, lam=[0.0, 0.05, 2.0], costs=np.arange(1.0, 14.0), budget=3, references=False

@@ -43,6 +43,7 @@ def in_columns(groups, places):
 
 @pytest.mark.parametrize("size", [1, 3, 4, 10])
 @pytest.mark.parametrize("centre", [False, True])
+@pytest.mark.one_in(2)
 def test_a_visit_finds_the_minimum_over_the_group(size, centre):
     rng = np.random.default_rng(size)
     XT, weights = rng.normal(size=(size, 30)), rng.uniform(0.1, 1.0, 30)
@@ -72,6 +73,7 @@ def test_a_visit_finds_the_minimum_over_the_group(size, centre):
 
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.one_in(2)
 def test_a_path_has_the_solutions_of_the_general_solver(seed, correlation):
     X, y, _, groups = problem(seed, correlation)
     top, bound = Penalty(0.0, 1.0, groups).dual_norm(X.T @ y), 0.5 * float(y @ y)

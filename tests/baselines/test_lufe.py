@@ -40,6 +40,7 @@ every_selector = pytest.mark.parametrize("selector", SELECTORS)
 
 
 @parametrize_with_checks([LUFeCV(selector="anova", **SMALL | {"lam1s": [1.0]})])
+@pytest.mark.one_in(2)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -159,6 +160,7 @@ def test_it_is_svm_plus_on_the_two_roles():
 @pytest.mark.parametrize("scaling", ["range", None])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("selector", ["rfe", "anova", "hsic", "leverage", "mutual_info"])
+@pytest.mark.one_in(2)
 def test_sparse_is_dense(selector, intercept, scaling):
     X, y = TABLES["text"]
     X = X[:, :60] if selector == "mutual_info" else X

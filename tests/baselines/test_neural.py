@@ -143,6 +143,7 @@ def test_mistakes_are_one_sentence(name):
         refused(ValueError, sentence, X, y, call=CLASSES[name](**{parameter: value}).fit)
 
 
+@pytest.mark.slow
 def test_without_torch_models_act_and_training_says_what_to_install(tmp_path):
     X, y = copy_among_noise()
     fitted("gdfs").save(tmp_path / "model")

@@ -43,6 +43,7 @@ every_table = pytest.mark.parametrize("table", TABLES)
 
 @every_table
 @every_method
+@pytest.mark.one_in(2)
 def test_sparsity_grid_starts_from_no_feature_and_unused_features_have_no_effect(method, table):
     X, y = TABLES[table]
     grid = method.sparsity_grid(X, y)
@@ -106,7 +107,7 @@ def plain_mrmr(bins, y, k):
     return chosen
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("table", ["binary", "three", "wide"])
 @pytest.mark.parametrize("n_bins", [2, 5])
 def test_mrmr_is_the_rule_of_the_paper(table, n_bins):

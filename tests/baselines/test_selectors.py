@@ -98,6 +98,7 @@ def test_the_table_has_static_methods():
 
 
 @pytest.mark.parametrize("name", STATIC)
+@pytest.mark.one_in(2)
 def test_the_support_is_what_every_row_uses(name, fitted):
     X, _ = wine()
     model, used = fitted[name], fitted[name].features_used(X)
@@ -194,6 +195,7 @@ def assert_same_model(one: Any, other: Any, X: Any) -> None:
 
 
 @every_path
+@pytest.mark.one_in(2)
 def test_a_path_equals_separate_fits_and_leaves_the_estimator_unchanged(name):
     X, y = wine(2)
     method = WITH_PATH[name]

@@ -46,6 +46,7 @@ def test_scikit_learn_contract_of_further_settings(estimator, check):
 
 
 @pytest.mark.parametrize(("setting", "value", "w", "b"), WORKED)
+@pytest.mark.one_in(2)
 def test_worked_values(setting, value, w, b):
     lam1, lam2, weights, intercept = setting
     model = SparseGroupLasso(lam1, lam2, 2, group_weights=weights, fit_intercept=intercept, tol=1e-14).fit(X8, Y8)
@@ -90,6 +91,7 @@ def test_the_distance_to_the_subdifferential_is_positive_off_the_optimum():
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("corner", [(0, 1), (1, 0), (1, 1), (0.01, 0.01)])
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.one_in(2)
 def test_random_problems_are_solved_to_their_gap_and_stationary(seed, corner, intercept):
     rng = np.random.default_rng(seed)
     n, p = ((30, 60), (80, 40))[seed % 2]

@@ -188,6 +188,7 @@ CELLS = {
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("data", ["raw", "scaled", "text"])
+@pytest.mark.one_in(2)
 def test_every_cell_of_the_grid_is_solved(data, intercept):
     X, y = text(150, 1300) if data == "text" else wdbc()
     X = X / np.abs(X).max(axis=0) if data == "scaled" else X

@@ -251,7 +251,7 @@ def test_classifier_is_its_parts(kernel_input):
 # -- the classifier among the methods
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("table", ["two", "three"])
 @pytest.mark.parametrize("options", [{}, {"lam1": 1.0, "lam2": 3.0, "fit_intercept": True}, {"solver": "fista"}])
 def test_sparsity_grid_goes_from_no_feature_to_nearly_all_and_unused_features_have_no_effect(options, table):

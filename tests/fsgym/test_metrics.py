@@ -162,6 +162,7 @@ def test_venn_abers_intervals_agree_with_a_direct_computation(seed):
     assert (np.diff(found[np.argsort(new)], axis=0) >= -1e-12).all()
 
 
+@pytest.mark.slow
 def test_the_entry_of_the_true_label_is_calibrated_on_average():
     rng, entries, truths = np.random.default_rng(0), [], []
     for _ in range(1500):

@@ -295,6 +295,7 @@ def test_paths_of_results_have_a_column_per_setting_of_one_method():
         plot.paths(pd.concat([SWEPT, OTHER]))
 
 
+@pytest.mark.slow
 def test_usage_survives_a_csv_file(tmp_path):
     results = compare("wine", ["cart", "lars"], splits=2, references=False)
     results.to_csv(tmp_path / "results.csv", index=False)

@@ -74,6 +74,7 @@ def cells_of(folder):
     return cells_table(plan, run_tasks(plan, folder / "results.sqlite", progress=False))
 
 
+@pytest.mark.slow
 def test_headroom_is_the_loss_above_the_exact_optimum(folder):
     room, best = table(folder, "headroom_by_at"), [optimum(tiny.JOINT, Rules(2, 2, lam=p)) for p in tiny.PRICES]
     mine = [0.2 + price for price in tiny.PRICES]  # one bit, which equals the class in 80 % of the rows
@@ -116,6 +117,7 @@ def test_the_command_says_where_my_method_stands(capsys, folder, tmp_path):
     assert f"Wins and losses of {NAME}" in (folder / "doc.md").read_text()
 
 
+@pytest.mark.slow
 def test_each_own_method_has_its_place_and_its_illegal_actions_are_said(capsys, tmp_path):
     mine = ("--mine", f"first={MINE}", "--mine", "stuck=support.tiny_suite.policies:repeat")
     code, output, _ = call(capsys, "tiny", "--quick", "--methods", "cart", *mine, "--jobs", 1, "--out", tmp_path)
@@ -139,6 +141,7 @@ def test_finished_cells_are_not_run_again(capsys, folder, tmp_path, monkeypatch)
         assert (again / name).read_bytes() == (folder / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_an_interrupted_quick_benchmark_does_not_speak_of_its_report(capsys, monkeypatch, folder, tmp_path):
     def interrupted(**arguments):
         raise KeyboardInterrupt
@@ -180,6 +183,7 @@ def test_the_plan_has_every_method_on_every_run_after_the_reference():
     assert keys == [c.key for c in study.cells(True, None)]
 
 
+@pytest.mark.slow
 def test_fewer_runs_and_methods_are_named_in_the_report(capsys, folder, tmp_path):
     study = study_of(tiny.TINY_SUITE, SuiteMethods(("cart",), {}, {}), "", n_runs=1)
     assert {dict(c.labels)["split"] for c in study.cells(True, None)} == {"", 0}
@@ -195,6 +199,7 @@ def test_fewer_runs_and_methods_are_named_in_the_report(capsys, folder, tmp_path
     assert "Not run: Adaptive" in (folder / "doc.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_slow_method_can_be_run_on_the_first_run_only(capsys, tmp_path):
     code, _, _ = call(
         capsys,
@@ -233,6 +238,7 @@ def test_methods_of_the_first_run_change_no_other_cell():
     assert [(row["split"], row["method"]) for row in added] == [(0, "RCPI (datum-wise)")]
 
 
+@pytest.mark.slow
 def test_a_method_of_the_first_run_is_ranked_where_there_is_one_run(capsys, tmp_path):
     arguments = ("tiny", "--quick", "--methods", "cart", "--first-run", "rcpi", "--jobs", 1, "--out", tmp_path)
     assert call(capsys, *arguments)[0] == 0

@@ -87,6 +87,7 @@ def test_a_missing_copy_cannot_be_acquired():
     assert (used[1:] == [False, True, False]).all()
 
 
+@pytest.mark.slow
 def test_the_cell_reads_no_label_of_a_test_row():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 3))

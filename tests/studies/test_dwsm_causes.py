@@ -15,6 +15,7 @@ from fsgym_studies.dwsm import shared as dwsm
 from support.synthetic_results import binary_cells, by_text, claims_of, line
 
 
+@pytest.mark.slow
 def test_the_intercepts_decide_where_a_form_of_the_methods_is_enough():
     table = binary_cells({"splice": 0.05, "sonar": -0.05, "heart": -0.05, dwsm.CANCER_ID: 0.0})
     claims = claims_of(dwsm_binary, table)
@@ -28,6 +29,7 @@ def test_the_intercepts_decide_where_a_form_of_the_methods_is_enough():
     assert exceptions.startswith("not known: neither the scaling nor the intercepts of the L1 methods, ")
 
 
+@pytest.mark.slow
 def test_a_form_where_splice_is_the_only_exception_is_named():
     table = binary_cells({"splice": -0.2, "sonar": -0.05})
     cause = by_text(claims_of(dwsm_binary, table), "The only exception is splice").cause
@@ -36,6 +38,7 @@ def test_a_form_where_splice_is_the_only_exception_is_named():
     assert cause.endswith(f". Splice is the only one {form} over the shares; {form} at 50%")
 
 
+@pytest.mark.slow
 def test_where_no_form_of_the_l1_methods_gives_it_the_cause_is_not_known():
     claims = claims_of(dwsm_binary, binary_cells(dict.fromkeys(dwsm.BINARY_TITLES, -0.4)))
     cause = by_text(claims, "DWSM is above L1-SVM and LARS").cause
@@ -58,6 +61,7 @@ def test_a_lead_that_may_be_noise_is_none():
     assert (dwsm.clear_lead(table, ["clear"], (DWSM,), L1_SVM) < 0).all()
 
 
+@pytest.mark.slow
 def test_errors_after_all_features_are_the_settings_where_some_setting_gives_the_share():
     cells = binary_cells({})
     ours, met, printed = (
@@ -102,6 +106,7 @@ def test_the_loss_of_the_best_policy_so_far_changes_where_it_falls_alone():
     assert "which is the one we return, changes by 0.0600" in cause
 
 
+@pytest.mark.slow
 def test_forms_of_the_l1_methods_that_were_not_run_are_left_out():
     table = binary_cells({"splice": -0.2, "sonar": -0.05, "heart": -0.05})
     claims = claims_of(dwsm_binary, table[~table["method"].isin([dwsm.LARS_WITHOUT, dwsm.L1_SVM_B1])])
@@ -147,6 +152,7 @@ def test_a_count_by_however_little_is_a_cause_where_no_clear_one_is_enough():
     assert causes.source_text(False, "").startswith("not known: ")
 
 
+@pytest.mark.slow
 def test_the_scaling_at_which_both_l1_methods_are_near_the_printed_accuracy_is_named():
     cells = binary_cells({})
     near = cells["method"].isin((l1_forms.SVM_STANDARD, l1_forms.LARS_STANDARD))

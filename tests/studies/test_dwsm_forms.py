@@ -63,6 +63,7 @@ def test_values_as_distributed_are_the_numbers_of_the_file():
     np.testing.assert_allclose([scaled.min(axis=0), scaled.max(axis=0)], [[-1] * 60, [1] * 60], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_each_scaling_has_both_methods_with_and_without_an_intercept():
     table = l1_forms.table(binary_cells({})).frame
     assert table["scaling"].value_counts().to_dict() == {

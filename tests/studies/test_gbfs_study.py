@@ -426,6 +426,7 @@ def test_the_curve_of_hsic_lasso_ends_with_its_path():
     assert (both.first, both.second) == (pytest.approx(0.2), pytest.approx(0.2))  # at 10 features alone
 
 
+@pytest.mark.slow
 def test_tables_and_pictures():
     table = simulated()
     conclusion = gbfs.conclude([], table.assign(error=None), False)

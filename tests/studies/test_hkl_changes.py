@@ -55,6 +55,7 @@ def test_without_spread_the_best_setting_is_chosen():
     assert simplest(search_results([0.7] * 3, [0.8] * 3, [0.79, 0.8, 0.8])) == 1
 
 
+@pytest.mark.slow
 def test_a_cell_chooses_by_the_rule():
     """On noisy rows it chooses a smaller C than the best mean, from the same inner folds."""
     rng = np.random.default_rng(0)
@@ -198,6 +199,7 @@ def test_no_test_part_in_common_is_no_comparison():
 
 
 @pytest.mark.parametrize(("dataset", "change"), [("hepatitis", RULE), ("colon", "3 thresholds")])
+@pytest.mark.slow
 def test_the_causes_state_the_computed_differences(dataset, change):
     rows = []
     for name in ENTRIES:

@@ -43,6 +43,7 @@ SLOW_CELLS = [method for method in hkl_cell.APPROACHES if method.endswith(" + L1
 @pytest.mark.parametrize(
     "method", [pytest.param(m, marks=pytest.mark.slow) if m in SLOW_CELLS else m for m in hkl_cell.APPROACHES]
 )
+@pytest.mark.one_in(2)
 def test_a_cell_of_disjunctions(method):
     arguments = {
         "features": {"literals": {}, "names": {"x1": "one"}},
@@ -182,6 +183,7 @@ def test_arms_of_other_designs_are_checks_and_decide_causes(near, kind):
 
 
 @pytest.mark.parametrize(("lead", "n_rules", "reproduced"), [(-0.5, 2, True), (-30.0, 300, False)])
+@pytest.mark.one_in(2)
 def test_claims_of_disjunctions(lead, n_rules, reproduced):
     table = disjunctions(lead, n_rules)
     claims = hkl_claims.claims(table, cells_with(table, "accuracies"))
@@ -296,6 +298,7 @@ def test_the_significance_counts_are_recomputed_from_the_printed_table():
     assert machine["L2-SVM"].ours == "11"
 
 
+@pytest.mark.slow
 def test_no_claim_holds_for_random_results():
     """Two repeat a test on the printed accuracies alone."""
     table = disjunctions(0.0)

@@ -44,6 +44,7 @@ def one_informative_feature(n=90, d=4, seed=0):
 
 
 @pytest.mark.parametrize("method", ["lattice", "rcpi", "rcpi_printed", "cart", "cegb", "static", "forest"])
+@pytest.mark.one_in(2)
 def test_a_cell_has_the_figures_of_every_price(monkeypatch, method):
     """At price .01 the informative feature is acquired; at price .6 nothing is."""
     monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
@@ -187,6 +188,7 @@ def test_a_large_set_is_sampled_and_complete(monkeypatch):
     np.testing.assert_array_equal(compared.load(None).X, part.X)
 
 
+@pytest.mark.slow
 def test_methods_that_are_not_installed_are_left_out_and_named(monkeypatch):
     monkeypatch.setattr(Source, "load", named_stand_in)
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
@@ -251,6 +253,7 @@ def test_claims_that_are_reproduced():
     assert best.ours.startswith("lower for 15 of 15 (100%), equal for 0, higher for 0; mean difference -0.02")
 
 
+@pytest.mark.slow
 def test_the_claim_about_rcpi_is_on_both_readings():
     """It fails if the lattice is behind either of them at one lam, and is not assessed without one of them."""
     text = f"{ON_SMALL} the lattice has a lower mean loss than RCPI and than RCPI as printed at every lam"
@@ -271,6 +274,7 @@ def test_the_claim_about_rcpi_is_on_both_readings():
         assert by_text(claims_of(table[~own]), text.partition(" and ")[0]).reproduced is None
 
 
+@pytest.mark.slow
 def test_either_reading_of_rcpi_may_be_the_best_peer():
     """With a loss of 0 at one of five prices, it is the best peer there, and the lattice is ahead on 12 of 15."""
     table = invented_cells()
@@ -292,6 +296,7 @@ def test_claims_that_are_not_reproduced():
     assert by_text(claims, f"{ON_SMALL} no fit of the lattice takes more than 10").ours == "longest of 15 fits: 10.5"
 
 
+@pytest.mark.slow
 def test_large_sets_have_claims_of_their_own():
     """A collapse on the large data sets changes no claim about the small ones, and no large set, no claim."""
     both = pd.concat([invented_cells(), large_cells()], ignore_index=True)
@@ -313,6 +318,7 @@ def test_large_sets_have_claims_of_their_own():
     assert all(c.reproduced is None for c in claims_of(invented_cells(), full=True) if "large" in c.text)
 
 
+@pytest.mark.slow
 def test_large_sets_have_tables_of_their_own():
     both = pd.concat([invented_cells(), large_cells()], ignore_index=True)
     frames = {t.stem: t.frame for t in lattice_vs_peers.conclude([], both, True).tables}
@@ -366,6 +372,7 @@ def test_standard_errors_are_those_of_the_pairs_and_of_the_data_sets():
     assert (row["pairs"], row["lower on"]) == (30, f"{lower} of 3")
 
 
+@pytest.mark.slow
 def test_where_a_peer_is_ahead_is_named():
     table = invented_cells(lead=(0.02, 0.02, -0.01))
     quick = lattice_vs_peers.conclude([], table, False)
@@ -390,6 +397,7 @@ def test_every_method_has_a_marker_and_a_colour_of_its_own_in_the_picture(monkey
 # --- its section ---
 
 
+@pytest.mark.slow
 def test_the_section_has_the_tables_and_the_picture(tmp_path):
     conclusion = lattice_vs_peers.conclude([], invented_cells(), True)
     doc = tmp_path / "agents.md"

@@ -71,6 +71,7 @@ def test_a_lufe_cell_agrees_with_the_estimator(selector, inner, monkeypatch):
     assert 0 <= cell["silent_fits"] < cell["inner_fits"]
 
 
+@pytest.mark.slow
 def test_classifiers_that_say_nothing_answer_the_largest_class():
     """On documents that are all the same, w = 0 is optimal for each classifier at all penalties."""
     data = Dataset(np.ones((41, 12)), (np.arange(41) % 5 < 2).astype(int), name="same")
@@ -85,6 +86,7 @@ def test_classifiers_that_say_nothing_answer_the_largest_class():
         assert cell[name] == (data.y[test] == 0).mean()
 
 
+@pytest.mark.slow
 def test_the_plain_svms_of_a_lufe_cell():
     """ALL is scikit-learn's linear SVM at one of the seven weights; the informative features alone are better."""
     data = documents(400, 300)
@@ -320,6 +322,7 @@ def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008, pri
     return pd.DataFrame(rows)
 
 
+@pytest.mark.slow
 def test_lufe_claims_that_are_reproduced():
     conclusion = lufe.conclude([], lufe_table(selection=-0.02), False)
     assert by_text(conclusion.claims, "LUFe-RFE is better than RFE alone").reproduced is True
@@ -366,14 +369,14 @@ def test_wins_peak_below_all_features_where_more_of_them_are_better():
 
 @pytest.mark.parametrize(
     ("printed", "selection", "word", "decides"),
-    [(-0.02, -0.02, "paper", True), (-0.02, 0.0, "data", False), (0.0, 0.02, "data", False)],
+    [(-0.02, -0.02, "paper", True), (-0.02, 0.0, "not known", False), (0.0, 0.02, "not known", False)],
 )
 def test_a_missing_intercept_is_the_cause_where_it_decides(printed, selection, word, decides):
     """It does where LUFe with it is better than the selection and than LUFe without."""
     accuracies = lufe_tables.mean_accuracies(lufe_table(selection=selection, printed=printed))
     cause = lufe_claims.printed_equation_cause("RFE", "selection", {"nested": accuracies})
     assert cause.startswith(f"{word}: ")
-    assert cause.endswith("fails with it, too") is not decides
+    assert ("fails with it, too" in cause) is not decides
 
 
 def test_a_sentence_on_lufe_is_judged_in_both_forms():
@@ -453,13 +456,12 @@ def test_lufe_claims_that_are_not_reproduced():
     assert (
         "; at K = 300 the difference is -2.99 ± 0.03 with log counts (raw counts are not scaled to norm 1). " in cause
     )
-    assert cause.endswith("; whether the data, their coding or our implementation decides is not separated")
+    assert cause.startswith("data: TechTC-300 is not available (ALL has 72.04 % there, ")
+    assert "Gabrilovich and Markovitch (2004) report" in cause
     augmented = by_text(claims, "LUFe-RFE with a given share").cause
     assert "; at K = 300 and a share of 100 %, where RFE-augmented is ALL, the difference is -2.99 " in augmented
     part = by_text(claims, "LUFe-RFE improves").cause
-    assert part.startswith(
-        "data: TechTC-300 is not available; the whole gain of LUFe-RFE over RFE at K = 300 is +1.99 "
-    )
+    assert part.startswith("not known: the whole gain of LUFe-RFE over RFE at K = 300 is +1.99 ")
     assert " on our corpora (better), 1.97 in the paper; a part of it would have to exceed 0.0" in part
     assert " over 8 data sets; the paper has 49 data sets and 100 repeats. By share of the unselected " in part
     outer = lufe_claims.outer_cause(

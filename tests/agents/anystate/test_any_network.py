@@ -251,6 +251,7 @@ def test_regrets_do_not_depend_on_costs_that_no_answer_avoids():
         {"related": [("x0", "x1"), ("x2", "x3")], "unrelated_costs": "forbid"},
     ],
 )
+@pytest.mark.one_in(2)
 def test_legal_candidates_and_prices_are_those_of_the_rules(options):
     rules = Rules(5, 2, costs=[1, 2, 1, 1, 2], lam=0.1, names=[f"x{i}" for i in range(5)], **options)
     task = CandidateTask(rules, np.array([0, 1, 3, 4]))

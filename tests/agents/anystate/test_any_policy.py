@@ -79,6 +79,7 @@ def learnt(joint, rules, n_rows=1500):
 
 
 @pytest.mark.parametrize("kind", ["base", "budget", "prices and errors", "groups", "relational", "prerequisites"])
+@pytest.mark.one_in(3)
 def test_the_stop_is_close_to_the_optimum_where_the_model_is_exact(kind):
     joint = exact.naive_bayes(6)
     rules = Rules(6, 2, **exact.rules_of_every_kind(6)[kind])

@@ -66,6 +66,7 @@ def states_of(rules, X, acquired):
     return StateBatch(acquired, X, legal, prices)
 
 
+@pytest.mark.slow
 def test_posteriors_of_the_cube_are_those_of_its_generator_on_any_subset():
     cube = Cube()
     dataset, test = cube.sample(2000, 200), cube.sample(400, 201)
@@ -185,6 +186,7 @@ OF_UNSEEN = ["sick", "sick", "well", "sick", "well"]
 
 
 @pytest.mark.parametrize("agent", [MixtureClassifier, AdaptiveClassifier])
+@pytest.mark.one_in(2)
 def test_a_pain_of_nine_and_a_half_is_no_less_than_nine(agent):
     model = agent(random_state=0).fit(*few_numbers())
     assert model.predict(UNSEEN).tolist() == OF_UNSEEN

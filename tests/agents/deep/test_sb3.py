@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
@@ -25,7 +27,7 @@ from support.problems import make_data
 from support.rcpi_twin import problem
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("name", RULES)
 def test_the_adapter_agrees_with_single_environments(name, missing):
@@ -125,6 +127,7 @@ def test_other_environments_are_refused_in_one_sentence():
 
 
 @pytest.mark.parametrize("algorithm", SETTINGS)
+@pytest.mark.one_in(2)
 def test_a_model_trains_the_same_network_whatever_the_number_of_threads(algorithm):
     env, trained = gym.make("DatumWise-v0"), []
     for n_threads in (1, 2):
@@ -152,6 +155,7 @@ def test_learning_in_a_training_context_goes_on_and_a_second_call_does_not_repea
 
 @pytest.mark.parametrize("algorithm", ["maskable_ppo", "dqn"])
 @pytest.mark.parametrize("variant", ["everything", "needle", "prerequisites, budget"])
+@pytest.mark.one_in(2)
 def test_no_illegal_action_is_ever_tried_in_training(algorithm, variant):
     dataset, rules = problem(variant, missing=True)
     venv = make_vec_env(dataset, rules, 8, illegal_action="raise")
@@ -229,6 +233,7 @@ def test_exploration_samples_legal_actions_uniformly():
 
 
 @pytest.mark.parametrize(("algorithm", "steps"), [("maskable_ppo", 20_000), ("dqn", 20_000)])
+@pytest.mark.one_in(2)
 def test_a_task_with_one_informative_feature_is_solved(algorithm, steps):
     X, y = one_informative_feature()
     model = SB3Classifier(0.1, algorithm=algorithm, total_timesteps=steps, num_envs=64, random_state=0).fit(X, y)
@@ -260,3 +265,20 @@ def test_the_guide_has_the_default_settings():
         rate = settings.options["learning_rate"](1.0)
         own = {"num_envs": settings.num_envs, "total_timesteps": settings.total_timesteps}
         assert shown == own | settings.options | {"learning_rate": rate}
+
+
+@pytest.mark.parametrize(
+    ("former", "today", "words"),
+    [(0.06, 0.05, " 0.50"), (0.07, 0.05, "less than 0.50"), (0.05, 0.07, "more than 0.50"), (0.07, 0.08, "unknown, ")],
+)
+def test_the_script_that_times_both_settings_says_which_of_them_reach_the_target(capsys, former, today, words):
+    script = runpy.run_path(str(Path(__file__).resolve().parents[3] / "benchmarks" / "learning_curves.py"))
+    rows = [("0.2.0", 100, 4.0, former), ("today", 100, 1.0, 0.2), ("today", 200, 2.0, today)]
+    script["print_ratios"](pd.DataFrame(rows, columns=["settings", "steps", "cpu_seconds", "test_loss"]))
+    printed = capsys.readouterr().out
+    assert f"today / 0.2.0: {words.strip()}" in printed.splitlines()[-2]
+    assert printed.count("is not reached") == (former > 0.06) + (today > 0.06)
+    assert printed.endswith("CPU seconds of a step, today / 0.2.0: 0.25\n")
+    shares = script["shares_of_a_step"](gym.make("DatumWise-v0", dataset="wine"), {"num_envs": 8}, 64)
+    assert sum(shares.values()) == pytest.approx(1)
+    assert min(shares.values()) > 0

@@ -26,6 +26,7 @@ from support.rcpi_twin import VARIANTS, problem
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.one_in(2)
 def test_the_policy_agrees_with_the_network_of_stable_baselines(algorithm, tmp_path):
     dataset, _ = problem("everything", missing=True, n=60)
     model = short_classifier(algorithm, hidden=(16, 8), **VARIANTS["everything"]).fit(dataset.X, dataset.y)
@@ -248,7 +249,7 @@ def test_an_unfitted_classifier_raises_not_fitted(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", IDS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_all_ids_train_with_all_algorithms(name, algorithm):
@@ -296,6 +297,7 @@ def test_z_scores_ignore_what_is_missing():
         assert np.isfinite(Scaling.standard(np.full((3, 2), 3e38)).scale).all()
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_error_names_the_command_that_installs_it(file, tmp_path):
     code = f"""
 import sys

@@ -108,6 +108,7 @@ def test_few_features_and_few_errors(cancer):
 
 
 @pytest.mark.usefixtures("two_threads")
+@pytest.mark.slow
 def test_model_files_do_not_depend_on_the_number_of_threads(tmp_path):
     X, y = load_wine(return_X_y=True)
     X, y = X[::2, -6:], y[::2]

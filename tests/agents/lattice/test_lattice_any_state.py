@@ -195,6 +195,7 @@ def test_a_group_known_in_part_can_be_acquired_and_its_values_have_no_effect():
     assert (empty == 0).all()
 
 
+@pytest.mark.one_in(2)
 def test_a_policy_that_goes_on_after_its_answer_acquires_all_that_is_legal(fitted):
     model, _, X, y = fitted
     masked = np.where(np.random.default_rng(2).random(X.shape) < 0.1, np.nan, X)

@@ -54,6 +54,7 @@ SMALL = {
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.slow if n in ("decision list", "multiplexer") else ()) for n in PROBLEMS]
 )
+@pytest.mark.one_in(2)
 def test_small_tasks_are_solved(name):
     targets, rules = SMALL[name], exact.rules_of_every_kind(6)
     for kind, (loss, best) in losses(PROBLEMS[name](6), {k: rules[k] for k in targets}, 1500).items():

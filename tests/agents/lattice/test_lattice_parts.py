@@ -348,6 +348,7 @@ def test_values_of_a_sweep_are_the_losses_of_following_its_policy():
     assert policy.loss < 0.3
 
 
+@pytest.mark.slow
 def test_no_classifier_is_fitted_to_thousands_of_features_at_once():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3000)), np.arange(60) % 2

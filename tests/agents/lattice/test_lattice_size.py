@@ -165,6 +165,7 @@ def test_limits_grow_with_rows_and_effort():
     assert double.n_subsets == 2 * limits_of(5000).n_subsets
 
 
+@pytest.mark.slow
 def test_a_limit_that_stops_growth_while_the_loss_falls_is_reported(monkeypatch):
     X, y = task(1100, n_classes=2)
     plain = LatticeClassifier(lam=0.001, unknown=0, random_state=0)

@@ -109,6 +109,7 @@ def cancer():
     return X[rows[:300]], y[rows[:300]], X[rows[300:]], y[rows[300:]]
 
 
+@pytest.mark.slow
 def test_new_rows_use_about_as_many_features_as_the_target(cancer):
     X, y, X_test, _ = cancer
     X, X_test = X[:, :10], X_test[:, :10]
@@ -118,6 +119,7 @@ def test_new_rows_use_about_as_many_features_as_the_target(cancer):
     assert model.lam_ == model.rules_.lam > 0
 
 
+@pytest.mark.slow
 def test_new_rows_cost_about_the_target_with_groups_and_prices(cancer, tmp_path):
     X, y, X_test, y_test = cancer
     X, X_test = X[:, :10], X_test[:, :10]  # the mean of each measurement

@@ -16,6 +16,7 @@ from support.rcpi_twin import VARIANTS, problem
 
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.one_in(2)
 def test_targets_are_the_reward_and_the_highest_score_in_the_next_state(variant, missing):
     dataset, rules = problem(variant, missing)
     env, values = DatumWiseEnv(dataset, rules), Scaling.fit(dataset.X).apply(dataset.X)

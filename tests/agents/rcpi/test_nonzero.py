@@ -78,7 +78,7 @@ def test_uniform_states_have_about_as_many_acquired_zeros_as_other_values():
     assert lengths[1] == pytest.approx(6, abs=0.5)
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("variant", UNRELATED)
 def test_returns_and_legal_sets_agree_with_the_twin(variant, missing):

@@ -99,7 +99,7 @@ def test_prices_by_name():
     assert unnamed.rules_.costs.tolist() == [1, 2]
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_values_that_are_not_acquired_have_no_effect(variant, missing):

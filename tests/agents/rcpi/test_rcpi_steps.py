@@ -44,7 +44,7 @@ def rollouts(states, dataset, values, mixture, rules, per_trajectory=False, n_ro
     )
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(3)
 @with_missing
 @every_variant
 def test_returns_and_legal_sets_of_a_greedy_policy_agree_with_the_twin(variant, missing):
@@ -154,7 +154,7 @@ def test_several_rollouts_are_averaged_and_streams_do_not_repeat():
     assert np.corrcoef(one[legal], again[legal])[0, 1] < 0.2
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @with_missing
 @pytest.mark.parametrize(
     ("variant", "n_states"),
@@ -212,7 +212,7 @@ def all_coefficients(weights, intercepts):
     return np.concatenate([intercepts[None], weights[:, 0], weights[:, 1]]).astype(np.float64)
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("n_states", [497, 60_000])
 @pytest.mark.parametrize("logistic", [False, True])
 @with_missing
@@ -349,7 +349,7 @@ def test_sampled_orders_are_legal_and_agree_with_the_sets(variant, missing):
     assert states.lengths.max() >= 2
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("logistic", [False, True])
 @with_missing
 @every_variant

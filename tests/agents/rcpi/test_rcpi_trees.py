@@ -66,7 +66,7 @@ def _small_leaves(monkeypatch):
     monkeypatch.setattr(base_learners, "TREES_PER_ACQUISITION", 4)
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_returns_and_actions_of_a_policy_with_trees_agree_with_the_twin(variant, missing):

@@ -92,6 +92,7 @@ NAMES = ["breast cancer", "wine", "linear", "context", "patients"]
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n == "context" else ()) for n in NAMES])
+@pytest.mark.one_in(2)
 def test_figures_are_those_that_a_reader_of_the_text_finds(name):
     model, chart, X, y = drawn(name)
     rules, labels = model.rules_, model.classes_.tolist()
@@ -124,6 +125,7 @@ def test_figures_are_those_that_a_reader_of_the_text_finds(name):
 
 
 @pytest.mark.parametrize("name", ["breast cancer", "wine", "context", "patients"])
+@pytest.mark.one_in(2)
 def test_a_reader_names_the_next_question(name):
     model, chart, X, _ = drawn(name)
     asked = follow_policy(model, model._features(X))
@@ -256,6 +258,7 @@ def test_what_is_unknown_has_boxes_of_its_own():
     ("agent", "variant"),
     [pytest.param(*p, marks=[] if p in DRAWN else pytest.mark.slow) for p in (*QUICK, *REST)],
 )
+@pytest.mark.one_in(2)
 def test_every_agent_and_rule_has_a_chart(agent, variant, tmp_path):
     model, (X, y) = asked_model(agent, variant), asked_table(variant)
     chart = model.chart(X, y)

@@ -357,6 +357,7 @@ def test_each_key_in_a_terminal_ctrl_c_and_resume(terminals, case_model, model, 
     assert [path.name for path in tmp_path.iterdir()] == ["model.session.json"]
 
 
+@pytest.mark.slow
 def test_a_narrow_window_without_colour_and_a_level_in_quotes(terminals, case_model, tmp_path):
     terminal = terminals.run("ask", case_model, folder=tmp_path, width=40, NO_COLOR="1")
     terminal.wait_for("> ")

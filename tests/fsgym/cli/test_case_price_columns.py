@@ -131,6 +131,7 @@ def test_a_model_with_one_price_for_each_acquisition_refuses_the_option(priced, 
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 def test_compare_pays_the_prices_of_the_rows(priced, capsys, tmp_path):
     rules = ("--groups", priced / "panel.json", "--costs", priced / "prices.json", "--lam", "0.02", *PRICED)
     given = ("--target", "died", "--methods", "mixture,panel", "--splits", "1", "--out", tmp_path, *rules)

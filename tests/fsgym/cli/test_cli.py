@@ -81,6 +81,7 @@ def test_compare_on_a_file_with_prices(capsys, tmp_path, table):
     assert "--target ill --drop patient --methods cart,lars" in (out / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_default_folder_is_named_after_the_data(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert call(capsys, "compare", "wine", *ONE_FIT)[0] == 0
@@ -97,6 +98,7 @@ def test_default_folder_is_named_after_the_data(capsys, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
     groups = {"colours": ["hue", "color_intensity"], "rest": [n for n in WINE.feature_names if "hue" not in n]}
     groups["rest"].remove("color_intensity")
@@ -125,6 +127,7 @@ def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_prerequisites_and_the_price_of_the_first_acquisition(capsys, tmp_path, table):
     (tmp_path / "needs.json").write_text('{"fever": ["age"], "sex": ["age", "fever"]}')
     (tmp_path / "related.json").write_text('[["age", "fever"], ["fever", "sex"]]')
@@ -346,6 +349,7 @@ def test_import_is_light():
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_options_of_how_a_table_is_read(capsys, tmp_path):
     """The options that resolve suspicious columns work in train, evaluate and compare."""
     rows = [f"{i % 9},5;{'unknown' if i == 3 else i % 5};{i % 3};1;{'yes' if i % 2 else 'no'}" for i in range(60)]
@@ -369,6 +373,7 @@ def test_options_of_how_a_table_is_read(capsys, tmp_path):
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_methods_of_ones_own_and_several_data_sets(capsys, tmp_path, table, monkeypatch):
     (tmp_path / "mine.py").write_text(
         "from sklearn.feature_selection import SelectKBest\n"

@@ -38,6 +38,7 @@ def test_table(capsys, folder):
     (own,) = (text for text in lines[1:] if "(yours)" in text)
     assert "0.626±.037" in own
     assert all(word in output for word in ("3 seeds", "300,000 steps, ", "ccp_alpha", "171 test rows", "fsgym 0."))
+    assert "total_timesteps" not in output  # "1,000,000 steps" says it
     assert max(map(len, lines[1:])) <= 120
 
 

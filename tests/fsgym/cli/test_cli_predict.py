@@ -437,6 +437,7 @@ def test_a_target_reports_the_lambda_and_the_mean_that_it_reached(capsys, folder
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_compare_with_targets_units_and_error_costs(capsys, folder):
     patients().head(70).to_csv("few.csv", index=False)
     arguments = ["compare", "few.csv", *READING, *RULES[2:], "--methods", "lattice,cart", "--splits", 1, "--jobs", 1]

@@ -56,6 +56,7 @@ def workbook(path, **sheets):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.one_in(2)
 def test_a_workbook_without_the_sheet_of_the_training(sheet_model, command, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table, labels = cases(60, 5)

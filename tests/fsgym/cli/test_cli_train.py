@@ -61,6 +61,7 @@ def test_a_model_is_trained_and_evaluated(agent, kind, steps, capsys, tmp_path):
     assert got["mean acquisitions"] <= 4
 
 
+@pytest.mark.slow
 def test_no_command_is_printed_that_cannot_run(capsys, tmp_path):
     """No interpreter of the exported page knows the policy of GDFS."""
     path = tmp_path / "model.safetensors"

@@ -247,6 +247,7 @@ def test_a_failing_method_is_recorded_and_the_others_are_fitted():
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_ctrl_c_stores_finished_fits_and_the_same_call_resumes(tmp_path, monkeypatch):
     original, seen, whole = (
         cells.run_cell,
@@ -281,6 +282,7 @@ def test_ctrl_c_stores_finished_fits_and_the_same_call_resumes(tmp_path, monkeyp
         assert (out / name).read_bytes() == (tmp_path / "uninterrupted" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_fit_that_serves_several_prices_counts_once_where_it_is_interrupted(tmp_path, monkeypatch):
     original, seen = cells.run_cell, []
 
@@ -318,6 +320,7 @@ def test_a_method_that_kills_its_process_is_recorded_and_the_others_are_fitted(t
     pd.testing.assert_frame_equal(others, lars.drop(columns="error"), check_exact=True)
 
 
+@pytest.mark.slow
 def test_a_stored_fit_is_reused_only_for_equal_arguments(tmp_path, monkeypatch):
     monkeypatch.setattr("fsgym.comparison.report.write_report", lambda *_: None)
     original, seen = cells.run_cell, []
@@ -433,6 +436,7 @@ def test_targets_replace_the_sweep_of_methods_that_have_them():
             compare(data, ["lattice"], target_features=wrong, references=False)
 
 
+@pytest.mark.slow
 def test_a_method_trained_for_lambdas_is_at_the_nearest_one_whatever_the_validation_rows_say():
     """Of eleven exchange rates, the luckiest on few validation rows may be one at which nothing is acquired."""
     settings = [PanelClassifier(lam=lam) for lam in (0.001, 0.01, 0.1)]

@@ -77,6 +77,7 @@ def test_beliefs_in_words():
     assert beliefs_in_words(three, ["a", "b", "c"]) == ["c 70 % (was 30 %)"]
 
 
+@pytest.mark.slow
 def test_cards_show_beliefs_and_costs_before_the_other_tables(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))

@@ -60,6 +60,7 @@ def uses_nothing(candidate):
     "name", [pytest.param(n, marks=pytest.mark.slow if n in ("adaptive", "network") else ()) for n in NAMES]
 )
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.one_in(2)
 def test_with_known_probabilities_every_answer_is_that_of_bayes(name, cells):
     options = {"error_costs": COSTS, "groups": None, "costs": None}
     protocol = make_protocol(cells, splits=1, train_share=0.5, seed=0, lam=[0.0], options=options)
@@ -171,6 +172,7 @@ def test_a_classifier_that_cannot_take_missing_values_answers_by_expected_cost_t
 @pytest.mark.parametrize(
     "name", [n for n, m in METHODS.items() if not m.prices and n not in (*REFERENCES, *KNOWS_COSTS)]
 )
+@pytest.mark.one_in(2)
 def test_methods_answer_by_costs_of_errors_between_named_classes(name):
     """Each at its setting with most features, on three classes with names."""
     wine = fsgym.load_dataset("wine").rows(np.arange(0, 178, 3))

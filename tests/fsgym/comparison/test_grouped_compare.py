@@ -94,6 +94,7 @@ def test_without_row_groups_agents_are_fitted_on_arrays(method, monkeypatch):
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_the_report_names_the_groups(visits, file, tmp_path):
     compare(file, ["cart"], splits=1, row_groups="pid", out=tmp_path / "with", references=False)
     compare(load_dataset(file, drop=["pid"]), ["cart"], splits=1, out=tmp_path / "without", references=False)
@@ -102,6 +103,7 @@ def test_the_report_names_the_groups(visits, file, tmp_path):
     assert "row group" not in without
 
 
+@pytest.mark.slow
 def test_the_column_of_the_labels_has_a_name(visits, file, tmp_path):
     frame, arguments = visits.rename(columns={"target": "state"}), {"splits": 1, "references": False}
     path = tmp_path / "visits.csv"

@@ -1,13 +1,16 @@
 """Tables for papers: what stands in them is what ``compare`` found."""
 
 import re
+import statistics
 
+import numpy as np
 import pytest
 
 import fsgym
 from fsgym import cli
 from fsgym.comparison.latex import NO_SPREAD, Shown, escaped, latex_table, losses_latex
-from fsgym.comparison.ranking import rank_methods
+from fsgym.comparison.ranking import method_titles, rank_methods
+from fsgym.methods import REFERENCES
 
 PRICES = (0.01, 0.1)
 
@@ -26,26 +29,46 @@ def rows_of(text):
 
 def test_the_table_has_the_losses_their_spread_the_best_and_what_is_noise(results):
     rows, text = rows_of(losses_latex({"wine": results})), losses_latex({"wine": results})
+    own = results[~results["method"].isin(REFERENCES)]  # with which nothing else is compared
+    marked = 0
     for column, lam in enumerate(PRICES):
-        ranking = rank_methods(results, lam)
+        ranking, ranking_of_own = rank_methods(results, lam), rank_methods(own, lam)
         assert ranking is not None
-        assert ranking.best is not None
+        assert ranking_of_own is not None
+        assert ranking_of_own.best is not None
+        verdicts = {s.method: s.verdict for s in ranking_of_own.standings}
         for s in ranking.standings:
-            mean, std = f"{s.figures['loss']:.4f}", f"{s.figures['loss_std']:.4f}"
-            mean = rf"\textbf{{{mean}}}" if s.method == ranking.best.method else mean
-            mark = r"$^{\dagger}$" if s.verdict == "noise" and s.method != ranking.best.method else ""
+            std = f"{statistics.stdev(s.chosen['loss']):.3f}"
+            best = s.method == ranking_of_own.best.method
+            mean = rf"\textbf{{{s.figures['loss']:.3f}}}" if best else f"{s.figures['loss']:.3f}"
+            mark = r"$^{\dagger}$" if verdicts.get(s.method) == "noise" and not best else ""
             spread = rf" $\pm$ {std}" if float(std) else ""  # the constant answer has the same loss in each split
             assert rows[s.title][column] == f"{mean}{spread}{mark}"
+            marked += bool(mark)
+    assert marked
+    assert [*rows] == [*method_titles(results).values()]
     caption = text.partition("caption")[2].partition("label")[0]
     for words in (
-        "over 3 splits",
+        "sample standard deviation over 3 splits",
         "the price, 1 for each feature",
         r"50 \% of the rows for training",
         r"by a t test at 95 \% of the differences from the best, paired over the 3 splits",
-        '"noise" says little',
+        "``noise'' says little",
         "not corrected for the number of methods and columns",
     ):
         assert words in caption
+
+
+def test_a_reference_point_is_never_the_best_and_a_method_only_where_acquiring_nothing_is_no_better(results):
+    losses = results.assign(loss=np.nan)
+    losses.attrs = results.attrs
+    columns = {"everything": 0.0, "panel": 0.2, "cart": 0.3, "constant": 0.5}
+    for level, bold in ((0.5, "Fixed panel"), (0.1, None)):
+        columns["constant"] = level
+        spent = losses["method"].map(columns)
+        table = losses.assign(error_cost=spent, validation_error_cost=spent, spent=0.0, validation_spent=0.0)
+        found = {name for name, row in rows_of(losses_latex({"wine": table})).items() if "textbf" in row[0]}
+        assert found == ({bold} if bold else set())
 
 
 def test_each_data_set_has_a_table_that_fits_a_page(results):
@@ -60,7 +83,7 @@ def test_each_data_set_has_a_table_that_fits_a_page(results):
 
 def test_what_is_shown_as_the_best_is_bold_and_a_spread_of_0_is_left_out():
     column = {"a": Shown(0.19258, 0.01, "best"), "b": Shown(0.19262, 0.0), "c": Shown(0.2, 0.02, "noise")}
-    text = latex_table({"0.01": column}, "Losses.", "l")
+    text = latex_table({"0.01": column}, "Losses.", "l", 4)
     assert rows_of(text) == {
         "a": [r"\textbf{0.1926} $\pm$ 0.0100"],
         "b": [r"\textbf{0.1926}"],

@@ -77,6 +77,7 @@ def test_stored_rows_are_of_the_present_data_and_rules(env_id):
 
 
 @pytest.mark.parametrize("env_id", STORED)
+@pytest.mark.one_in(2)
 def test_rows_of_deep_agents_say_how_long_they_trained(env_id):
     table = leaderboard.leaderboard(env_id).set_index("name")
     deep = {row["name"] for row in STORED[env_id]["rows"] if "cpu_seconds" in row}
@@ -99,6 +100,7 @@ def test_the_stored_constant_is_the_answer_of_least_expected_cost(env_id):
 
 
 @pytest.mark.parametrize("name", ["lattice", "rcpi", "rcpi_printed", "cart"])
+@pytest.mark.one_in(2)
 def test_stored_rows_are_of_the_present_code(name):
     stored = stored_row("DatumWise-v0", name)
     env, unseen = (leaderboard.make_part("DatumWise-v0", split) for split in ("train", "test"))
@@ -142,6 +144,26 @@ def test_the_page_calls_a_difference_noise_where_its_interval_contains_0(env_id)
         assert [float(low), float(high)] == pytest.approx([interval.low, interval.high], rel=0.05)
         assert float(difference) == pytest.approx(np.mean(interval), rel=0.05)
     assert 0 < sum("noise" in cell for cell in shown.values()) < len(shown)
+
+
+@pytest.mark.parametrize("env_id", STORED)
+def test_the_page_says_how_the_best_deep_row_stands_beside_the_default_agent(env_id):
+    page = (Path(__file__).resolve().parents[3] / "docs" / "numbers_to_beat.md").read_text()
+    section = page.split(f"## {env_id}\n")[1].split("\n## ")[0]
+    shown, folded = section.split("<details>", 1)
+    assert "\n|" not in shown
+    assert folded.count("\n| ") == 2 + len(STORED[env_id]["rows"])
+    deep = [row for row in STORED[env_id]["rows"] if row["method"] in ("maskable_ppo", "dqn")]
+    best, default = min(deep, key=lambda row: row["loss"]), stored_row(env_id, "adaptive")
+    said = re.search(r"The best of (\d) deep rows is `(.*?)`, (\S+) ± .*? has (\S+) ±.*difference is (.*)\.", shown)
+    assert said[1] == str(len(deep))
+    assert said[2] == best["name"]
+    assert [float(said[3]), float(said[4])] == pytest.approx([best["loss"], default["loss"]], rel=0.01)
+    assert ("noise" in said[5]) == (stats.ttest_rel(best["losses"], default["losses"]).pvalue >= 0.05)
+
+
+def test_a_difference_below_the_stored_digits_is_zero():
+    assert leaderboard.difference_in_words(np.array([-0.5, 0.5, -1e-8])).startswith("+0 (")
 
 
 def test_both_readings_of_rcpi_have_rows_and_the_page_says_which():

@@ -38,6 +38,7 @@ def test_a_factory_agrees_with_the_environment_on_the_same_splits():
     assert results["warning"].isna().all()
 
 
+@pytest.mark.slow
 def test_a_factory_is_trained_at_each_price():
     def stops_by_price(env):
         rules = env.unwrapped.rules
@@ -62,6 +63,7 @@ def test_a_factory_gives_the_same_results_for_any_number_of_processes(tmp_path):
 
 
 @pytest.mark.parametrize("method", [search, Searching])
+@pytest.mark.one_in(2)
 def test_no_label_of_a_row_that_a_method_is_asked_about_is_in_its_process(tmp_path, method):
     found = tmp_path / "found"
     methods = {"mine": method(str(found))}
@@ -85,6 +87,7 @@ class OwnAgent(LatticeClassifier):
     """A class of the user with a path of prices and a chart."""
 
 
+@pytest.mark.slow
 def test_a_class_of_the_user_is_explained_at_each_price():
     agents = [OwnAgent(lam=lam, random_state=0) for lam in (0.01, 0.05)]
     results = fsgym.compare("wine", {"mine": agents}, splits=1, lam=[0.01, 0.05], references=False)
@@ -248,6 +251,7 @@ def fsgym_wine():
     return data.X[:, :2], data.y
 
 
+@pytest.mark.slow
 def test_panels_of_ones_own_are_checked_before_any_fit():
     needs = {"ash": ["hue"]}
     results = fsgym.compare("wine", "cart", panels={"own": ["hue", "ash"]}, splits=1, prerequisites=needs, lam=0.01)
@@ -265,6 +269,7 @@ def test_panels_of_ones_own_are_checked_before_any_fit():
         fsgym.compare("wine", "cart", panels="hue")
 
 
+@pytest.mark.slow
 def test_illegal_actions_are_noted():
     results = fsgym.compare(
         "wine", {"stuck": lambda env: lambda observations, masks: np.zeros(len(observations), int)}, splits=1

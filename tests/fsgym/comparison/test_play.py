@@ -114,6 +114,7 @@ def test_every_probability_has_a_bar():
     assert list(BAR_LENGTHS.values()) == sorted(BAR_LENGTHS.values())
 
 
+@pytest.mark.slow
 def test_the_answer_at_each_price_is_that_of_this_lambda(nasty):
     folder, results = nasty
     page = embedded(folder / "report.html")
@@ -205,6 +206,7 @@ def test_models_without_order_probabilities_or_chart_leave_no_trace(tmp_path):
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_one_lambda_has_cases_but_no_slider(tmp_path):
     fsgym.compare(nasty_data(60), {"mine": AskingInOrder(0.05)}, splits=1, lam=0.05, out=tmp_path)
     html = (tmp_path / "report.html").read_text("utf-8")
@@ -258,6 +260,7 @@ def test_a_wide_table_at_many_prices_stays_below_three_megabytes(wide, tmp_path)
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_cases_and_then_the_chart_are_left_out_of_a_file_that_would_be_too_large(wide, tmp_path, monkeypatch):
     def run(limit, letters):
         monkeypatch.setattr(report, "MAX_REPORT_BYTES", limit)

@@ -60,6 +60,7 @@ def test_files_are_written_and_the_table_is_the_one_returned(report):
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_what_is_worse_than_answering_without_any_feature_is_never_bold(tmp_path):
     rng = np.random.default_rng(0)
     noise = [
@@ -127,6 +128,7 @@ def test_examples_show_original_values_and_prices(report):
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_failures_broken_rules_and_missing_values_are_reported(tmp_path):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(80, 4))
@@ -230,6 +232,7 @@ def test_the_colours_of_methods_are_those_of_earlier_pictures():
     assert shown == dict(zip(words[::2], words[1::2], strict=True))
 
 
+@pytest.mark.slow
 def test_nothing_empty_is_drawn(tmp_path):
     nothing = {"nothing": lambda env: lambda observations, masks: np.full(len(masks), 3)}
     compare(nasty_data(), nothing, splits=1, lam=0.5, out=tmp_path)
@@ -282,6 +285,7 @@ def test_the_main_picture_shows_a_method_without_errors():
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_flags_are_visible_in_table_and_legend(tmp_path):
     policy = FrozenEstimator(LatticeClassifier(unknown=0, lam=0.01, random_state=0).fit(nasty_data()))
     with pytest.warns(UserWarning, match="trained on"):
@@ -316,6 +320,7 @@ def ward_table():
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_columns_units_levels_and_class_labels_are_shown(tmp_path):
     data = load_dataset(ward_table(), target="y")
     data = data.replace(columns=data.columns.with_units({"crp": "mg/l"}))

@@ -160,6 +160,7 @@ def test_mistakes_are_one_sentence_before_any_fit(datasets, given, error, messag
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_arguments_may_differ_by_data_set():
     data = [table_of(name, seed) for seed, name in enumerate("abc")]
     prices = {"b": {"costs": [100, 100, 100, 100]}}

@@ -135,6 +135,7 @@ def few_in_memory(monkeypatch):
     monkeypatch.setattr(const, "MIN_SAMPLE_ROWS", 300)
 
 
+@pytest.mark.slow
 def test_a_larger_table_is_learnt_evaluated_and_classified_in_blocks(parquet, few_in_memory):
     whole, blocks = load_dataset(parquet), open_blocks(parquet)
     options = {"lam": 0.05, "learner": "lattice", "class_weight": "balanced", "random_state": 0}
@@ -218,6 +219,7 @@ def run(capsys, *arguments):
     return printed.out
 
 
+@pytest.mark.slow
 def test_the_commands_say_the_same_of_a_file_in_blocks(table, tmp_path, monkeypatch, capsys):
     model, file, said = tmp_path / "model.safetensors", tmp_path / "table.parquet", []
     table.loc[:199, ["a", "c", "target"]].to_parquet(file, row_group_size=70)

@@ -180,6 +180,7 @@ OTHERS = st.sampled_from(["", "NA", "?", "\uff11", "0x1", "1_0", "1f", "inf", "1
 @given(st.lists(NUMBERS | NUMBERS.map(lambda t: f" {t}") | OTHERS, min_size=2, max_size=6), st.booleans())
 @example(["1E2", "10E1"], True)
 @example(["0.0", "00"], False)
+@pytest.mark.slow
 def test_different_texts_are_never_one_value(tmp_path_factory, cells, from_file):
     """Whatever is in a column: what is not one number in decimal form is told apart, missing, or refused."""
     path = tmp_path_factory.getbasetemp() / "codes.csv"
@@ -199,6 +200,7 @@ def test_different_texts_are_never_one_value(tmp_path_factory, cells, from_file)
 @given(NUMBERS, NUMBERS)
 @example("-0", "0.0")
 @example(".5", "0.50")
+@pytest.mark.slow
 def test_decimal_forms(a, b):
     assert (decimal_form(a) == decimal_form(b)) == written_alike(a, b)
 

@@ -96,6 +96,7 @@ def grouped_labels(draw):
 
 @settings(max_examples=200, deadline=None)
 @given(grouped_labels(), st.floats(0.02, 0.98), st.integers(0, 2**31 - 1))
+@pytest.mark.slow
 def test_no_group_is_on_both_sides(labels, share, seed):
     y, groups, n_classes = labels
     data = visits(y, groups, classes=np.arange(n_classes))

@@ -149,6 +149,7 @@ def test_numbers_on_request():
 
 
 @needs_folder
+@pytest.mark.slow
 def test_no_column_of_the_folder_is_suspicious_unless_listed():
     """Of the tables of the folder, three have columns that only their manifest makes categories."""
     manifest = json.loads((Path(str(FOLDER)) / "MANIFEST.json").read_text())

@@ -93,6 +93,7 @@ def folder_sets():
 
 
 @pytest.mark.parametrize("name", folder_sets())
+@pytest.mark.one_in(3)
 def test_every_set_of_the_folder(name):
     record = json.loads((Path(FOLDER) / "MANIFEST.json").read_text())[name]  # type: ignore[arg-type]
     data = load_dataset(name, data_dir=FOLDER)

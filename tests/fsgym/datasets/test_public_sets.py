@@ -100,6 +100,7 @@ def test_the_comparison_of_the_lattice_agent_needs_public_sets_only():
 
 
 @pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.one_in(2)
 def test_downloads_become_the_recorded_files(name, tmp_path):
     check_against_folder(name, tmp_path)
 

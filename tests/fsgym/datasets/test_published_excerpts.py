@@ -73,6 +73,7 @@ def test_rows_as_published_are_converted(excerpt):
 
 
 @pytest.mark.parametrize("excerpt", PLACED, ids=name_of)
+@pytest.mark.one_in(3)
 def test_rows_as_published_are_those_of_the_converted_files(excerpt):
     table = converted_table(excerpt)
     for number, row in excerpt["rows"]:

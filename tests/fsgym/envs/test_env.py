@@ -71,6 +71,7 @@ def test_stable_baselines_check(name):
     sb3.check_env(gym.make(name).unwrapped)
 
 
+@pytest.mark.slow
 def test_ids_are_known_without_an_import():
     code = "import gymnasium; env = gymnasium.make('fsgym:DatumWise-v0'); print(env.reset(seed=0)[0].shape)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -172,7 +173,7 @@ def test_info_says_whether_the_case_is_referred(action, referred):
     assert (info["prediction"], info["error_cost"]) == ((2, 0.25) if referred else (0, 1.0))
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("legal", [True, False])
 def test_the_return_is_minus_the_loss(data, options, legal):
     env, rng = make(data, options), np.random.default_rng(5)
@@ -199,7 +200,7 @@ def test_the_return_is_minus_the_loss(data, options, legal):
             assert env.observation_space.contains(observation)
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 def test_values_and_labels_do_not_leak_before_they_are_due(data, options):
     """With other values where nothing was acquired, and other labels, every byte before the end is the same."""
     rng = np.random.default_rng(6)
@@ -223,7 +224,7 @@ def test_values_and_labels_do_not_leak_before_they_are_due(data, options):
                 assert returned[-1][-1]["prediction"] == again[-1][-1]["prediction"]
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 def test_same_seed_same_bytes(data, options):
     runs = []
     for _ in range(2):

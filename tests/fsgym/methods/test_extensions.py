@@ -37,6 +37,7 @@ def registry():
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_a_registered_method_is_compared_by_name_under_its_title(registry, tmp_path):
     fsgym.register_method("top", TopFeatures, title="Top features", reference="Nobody (2026)")
     results = fsgym.compare("wine", ["top", "cart"], splits=2, out=tmp_path, references=False)

@@ -65,6 +65,7 @@ def fitted_on_wine(name: str) -> Any:
 SAME_CHECKS = [*SAME_AS, "sparse_group_lasso"]
 
 
+@pytest.mark.one_in(2)
 @parametrize_with_checks(
     [make_estimator(name) for name in METHODS if name not in SAME_CHECKS], expected_failed_checks=expected_failed_checks
 )
@@ -82,6 +83,7 @@ def test_scikit_learn_contract_of_further_learners(estimator, check):
 @pytest.mark.parametrize("table", ["dependent", "wide"])
 @pytest.mark.parametrize("name", or_slow([*METHODS]))
 @pytest.mark.filterwarnings("ignore::UserWarning")  # no feature selected, or fewer than requested
+@pytest.mark.one_in(2)
 def test_answers_depend_on_used_values_only(name, table):
     X, y = (v[:100] for v in TABLES[table])
     model, whole = make_estimator(name), []
@@ -110,6 +112,7 @@ PRICED = [
 @pytest.mark.parametrize("options", DEAR.values(), ids=DEAR)
 @pytest.mark.parametrize("name", PRICED)
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+@pytest.mark.one_in(2)
 def test_where_an_acquisition_costs_more_than_any_error_none_is_made(name, options):
     """Features that determine the class are not worth it; each row has the answer of least expected cost."""
     rng = np.random.default_rng(0)
@@ -139,6 +142,7 @@ def nothing_to_learn(table: str) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("table", ["noise", "constant", "binary"])
 @pytest.mark.parametrize("name", or_slow([name for name in METHODS if METHODS[name].extra != "rl"]))
 @pytest.mark.filterwarnings("ignore::UserWarning")  # no feature selected, or fewer than requested
+@pytest.mark.one_in(2)
 def test_a_row_of_which_nothing_is_used_gets_the_largest_class(name, table):
     """At the most restrictive setting, the least restrictive one, and that without features.
 
@@ -162,7 +166,7 @@ def test_a_row_of_which_nothing_is_used_gets_the_largest_class(name, table):
     assert nothing_used or name == "everything"
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("name", or_slow(AGENTS))
 def test_answers_of_agents_depend_on_used_columns_only(name, grouped):
@@ -182,6 +186,7 @@ def test_baselines_refuse_text(name):
 
 
 @pytest.mark.parametrize("name", or_slow([*METHODS]))
+@pytest.mark.one_in(2)
 def test_names_come_from_pandas_and_must_return(name):
     (X, y), model = wine(), fitted_on_wine(name)
     assert list(model.feature_names_in_) == list(X.columns)
@@ -231,6 +236,7 @@ def test_one_class_is_refused_in_a_sentence(name):
 @pytest.mark.filterwarnings("ignore::UserWarning")  # LIBLINEAR does not reach its tolerance on every table
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
+@pytest.mark.one_in(2)
 def test_any_finite_table_can_be_learnt(name, data):
     X = data.draw(arrays(np.float64, (8, 3), elements=st.floats(allow_nan=False, allow_infinity=False)))
     y = np.array([0, 1, 2, 0, 1, 2, 0, 1])

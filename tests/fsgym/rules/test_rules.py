@@ -64,7 +64,7 @@ def legal_first(data: Dataset, options: dict, row: int, rng: np.random.Generator
     return [*actions, twin.process.n_acquisitions + int(rng.integers(data.n_classes))]
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 def test_compiled_rules_are_the_twin(data, options):
     rng = np.random.default_rng(1)
     J = Rules.for_dataset(data, **options).n_acquisitions
@@ -185,7 +185,7 @@ def test_price_sets_against_all_orders(data, options):
             assert any(ok == admissible[i] and p == pytest.approx(spent[i]) for p, ok in found)
 
 
-@pytest.mark.every_second
+@pytest.mark.one_in(2)
 def test_price_sets_is_greedy_and_steps_agree(data, options):
     rules = Rules.for_dataset(data, **options)
     rng, J = np.random.default_rng(4), rules.n_acquisitions

@@ -151,6 +151,7 @@ OWN_CLASS = """
 """
 
 
+@pytest.mark.slow
 def test_an_unchanged_file_is_the_same_in_each_process_also_with_a_class(tmp_path):
     """cloudpickle draws an id for each class that it pickles by value, and sets have another order."""
     own = tmp_path / "own_class.py"

@@ -145,6 +145,7 @@ def test_a_damaged_file_is_refused(path, at):
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_second_run_is_refused_while_the_first_is_running(path):
     code = f"from test_store import tasks, run_tasks; run_tasks(tasks(3), {str(path)!r})"
     place = {"PYTHONPATH": ":".join([*(p for p in sys.path if p)])}
@@ -333,6 +334,7 @@ def test_an_interrupt_just_after_a_transaction_begins_loses_nothing(path, monkey
         (lambda result: result["cells"][0]["histogram"].append(2.5) or result, "must be a whole number"),
     ],
 )
+@pytest.mark.one_in(3)
 def test_results_with_a_seal_and_other_content_are_refused(tmp_path, change_of, message):
     arguments = {"methods": "constant", "splits": 1, "lam": 0.1, "references": False, "out": tmp_path}
     before = fsgym.compare("wine", **arguments)

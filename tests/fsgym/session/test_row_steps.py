@@ -13,6 +13,9 @@ from support.asked_models import QUICK, REST, asked_model, asked_table
 from tests.agents.test_case_costs import two_equal_features
 from tests.agents.test_missing_evidence import cases
 
+# A small lattice reaches its limit sooner, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit:UserWarning")
+
 
 def hidden(table: pd.DataFrame, n: int) -> pd.DataFrame:
     """The first rows of a table, of which two thirds of the cells are empty."""

@@ -33,6 +33,7 @@ print("compiled" if own.twice.stats.cache_misses else "loaded", flush=True)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no locks of parts of a file")
+@pytest.mark.slow
 def test_a_process_waits_for_the_one_that_compiles_the_kernel_and_loads_it(tmp_path):
     (tmp_path / "own.py").write_text(KERNEL)
 

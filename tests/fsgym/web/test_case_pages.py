@@ -306,6 +306,7 @@ WALKED = {
 
 
 @pytest.mark.parametrize("name", WALKED)
+@pytest.mark.one_in(2)
 def test_a_whole_case_of_other_models(name):
     model = WALKED[name]()
     visitor, session = Visitor(model).sign_in().begin(), model.session()

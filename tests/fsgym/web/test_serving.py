@@ -122,6 +122,7 @@ def test_a_body_in_chunks_is_limited_over_the_network():
         assert client.post("/api/step", content=b"{}", headers=headers).status_code == 200
 
 
+@pytest.mark.slow
 def test_the_signal_to_end_is_answered_like_ctrl_c(model_file):
     command = [sys.executable, "-m", "fsgym", "serve", str(model_file), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as server:
