@@ -109,7 +109,7 @@ class AnyState(Policy):
         beyond = preferred if legal.any() else -1
         advice = self.advice(preferred if goes_on else -1, beyond, costs.argmin(), preference, proba)
         if can_go_on:
-            advice["expected"][preferred] = max(costs.min() + advantage, floor + prices[preferred])
+            advice["expected"][preferred] = costs.min() + advantage
         return advice
 
     def advantage(self, proba, excess, price, inputs):

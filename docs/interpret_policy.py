@@ -71,6 +71,8 @@ class Case:
         legal, prices = self.legal_and_prices()
         values = self.values.astype(np.float32).astype(float)
         advice = self.policy.advise(~np.isnan(values), values, legal)
+        expected = np.clip(advice["expected"], *self.policy.range_of_costs(prices))  # an estimate may be far out
+        answers = self.policy.answer_costs.min(), self.policy.answer_costs.max()
         ranked = [j for j in self.policy.user_order if legal[j]]
         ranked.sort(key=lambda j: (j != advice["beyond"], -advice["preference"][j]))
         rule, certain = self.policy.rule, {}
@@ -83,10 +85,10 @@ class Case:
             "question": None if j < 0 else self.policy.acquisitions[j]["name"],
             "answer": self.policy.answers[advice["answer"]],
             "probabilities": None if shares is None else [[c, float(p)] for c, p in zip(classes, shares, strict=True)],
-            "stop_cost": advice["stop_cost"],
+            "stop_cost": None if advice["stop_cost"] is None else float(np.clip(advice["stop_cost"], *answers)),
             "spent": float(self.spent),
             "alternatives": [
-                [self.policy.acquisitions[i]["name"], float(prices[i]), float(advice["expected"][i])] for i in ranked
+                [self.policy.acquisitions[i]["name"], float(prices[i]), float(expected[i])] for i in ranked
             ],
             **certain,
         }
@@ -170,6 +172,12 @@ class Policy:
         if rules["budget_cost"] is not None:
             legal &= spent + prices <= rules["budget_cost"] * (1 + 1e-9)
         return legal, prices
+
+    def range_of_costs(self, prices):
+        """The least and the most that going on with each acquisition can cost."""
+        whole = sum(max(a["price"], a["unrelated_price"]) for a in self.acquisitions)
+        most = self.rules["lam"] * whole + np.abs(self.answer_costs).max()
+        return self.rules["lam"] * prices + self.answer_costs.min(), most
 
     def known(self, acquired, legal):
         """The acquisitions that need not be paid any more."""
@@ -406,8 +414,12 @@ class Lattice(Policy):
         return np.concatenate([beliefs, self.z[features, :shown].ravel(), cells])
 
     def advantages(self, name, v, design):
-        """The predicted advantages of the moves at subset v; below 0 is better than to answer."""
-        return design @ self.part(name, v).reshape(len(design), -1)
+        """The predicted advantages of the moves at subset v, below 0 better than to answer, as far as they can be."""
+        advantage = design @ self.part(name, v).reshape(len(design), -1)
+        taken = np.isin([group[0] for group in self.groups], self.part("feature", v))
+        moves = self.moves("acquisition" if name == "theta" else "backup_acquisition", v)[: len(advantage)]
+        least = self.range_of_costs(self.legal_and_prices(taken, 0.0)[1])[0]
+        return np.maximum(advantage, least[moves] - design[1])
 
 
 class Calibrated:

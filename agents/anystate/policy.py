@@ -77,8 +77,7 @@ class AnyStatePolicy(Policy):
         beyond = np.where(can_go_on, preferred, J)
         advice = complete_advice(actions, beyond, answer, legal, preference, rules, probabilities)
         advantage = np.where(comes_first, np.minimum(advantage, 0.0), advantage)  # a value does not raise the cost
-        go_on = np.maximum(error_cost.min(axis=1) + advantage, rules.answer_costs.min() + price)
-        advice.expected[rows, preferred] = np.where(can_go_on & wanted, go_on, np.nan)
+        advice.expected[rows, preferred] = np.where(can_go_on & wanted, error_cost.min(axis=1) + advantage, np.nan)
         return advice
 
     def can_change(

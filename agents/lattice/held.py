@@ -241,7 +241,8 @@ class _BackupChoice:
             all_rows, row = state_features(of.lattice, node), of.masked.row[learned_on]
             folds = rows_of_folds(of.lattice.data.fold[row], of.lattice.data.n_folds)
             features = StateFeatures(all_rows.design[row], all_rows.penalty, folds)
-            predicted = features.cross_predict(gain[:, first], weight, possible[:, first])
+            least = np.array([candidates[k][2] for k in first]) + of.lattice.rules.answer_costs.min()
+            predicted = features.cross_predict(gain[:, first], weight, possible[:, first], least)
             predicted = np.where(possible[:, first], predicted, np.inf)
             best = predicted.argmin(axis=1)
             after = _first_possible(possible[:, rest])

@@ -1,7 +1,7 @@
 """Compiled inference: a lattice policy moves from subset to subset and reads each value only after acquiring it.
 
-In the compiled functions, p is a ``Plan``, c a ``Continuation``, b are ``RowBuffers``, t are ``Tables`` of the rules,
-v is the place of a subset and e that of an episode.
+In the compiled functions, p is a ``Plan``, c a ``Continuation``, b are ``RowBuffers``, d are ``DecisionCosts``, t are
+``Tables`` of the rules, v is the place of a subset and e that of an episode.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from agents.lattice import constants as const
 from agents.lattice.plan import Continuation, Plan
-from agents.lattice.sweep import ADAPTIVE, STOP, write_belief_features, write_value_features
+from agents.lattice.sweep import ADAPTIVE, EXPECTED_ERROR, STOP, write_belief_features, write_value_features
 from agents.lattice.training_data import bin_of, write_columns
 from fsgym.envs.trajectories import Trajectories, TrajectoryArrays
 from fsgym.rules import Rules
@@ -34,6 +34,15 @@ class RowBuffers(NamedTuple):
     memory: NDArray[np.float64]
     owner: NDArray[np.int64]  # (n_slots,), the number of the row of each slot, or -1
     slot: NDArray[np.int64]  # (1,), the slot of the current row; -1 where nothing is remembered
+
+
+class DecisionCosts(NamedTuple):
+    """The costs by which a policy decides."""
+
+    answers: NDArray[np.float64]  # (n_answers, n_classes), error costs
+    lowest: float  # of them
+    moves: NDArray[np.float64]  # (n_moves,), ``lam`` times the price of each
+    backups: NDArray[np.float64]  # (n_backups,), likewise
 
 
 def row_buffers(plan: Plan, n_classes: int, n_remembered: int = 0) -> RowBuffers:
@@ -189,18 +198,21 @@ def write_design(p, b, v, answer_costs):
 
 
 @njit(cache=True, nogil=True, _nrt=False, inline="always")
-def predicted_advantage(p, b, v, theta, where, n_moves, n, cell):
-    """The advantage of a move at subset v: ``b.design`` times the coefficients from ``where`` on."""
+def predicted_advantage(p, b, v, theta, where, n_moves, n, cell, least):
+    """The advantage of a move at subset v: ``b.design`` times the coefficients from ``where`` on.
+
+    A regression may predict more than a move can save; it counts as far as the move then costs ``least``.
+    """
     advantage = 0.0
     for k in range(n):
         advantage += b.design[k] * theta[where + k * n_moves]
     if p.cells[v] > 0:
         advantage += theta[where + (n + cell) * n_moves]
-    return advantage
+    return max(advantage, least - b.design[EXPECTED_ERROR])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def choose_move(p, c, b, v, legal, e, answer_costs):
+def choose_move(p, c, b, v, legal, e, d):
     """The acquisition to make at subset v and the place of the subset with it.
 
     (-1, v) to answer; ``b.proba`` then holds the probabilities.
@@ -213,25 +225,26 @@ def choose_move(p, c, b, v, legal, e, answer_costs):
     has_backup = c.backup_first[v] < c.backup_first[v + 1]
     if stops or (not adapts and not has_backup):
         return -1, v
-    n, cell = write_design(p, b, v, answer_costs)
+    n, cell = write_design(p, b, v, d.answers)
     if not adapts:
-        return _choose_backup(p, c, b, v, legal, e, n, cell)
+        return _choose_backup(p, c, b, v, legal, e, n, cell, d)
     best, lowest, best_legal, lowest_legal = -1, 0.0, -1, 0.0
     for m in range(first, last):
-        advantage = predicted_advantage(p, b, v, p.theta, p.theta_first[v] + m - first, last - first, n, cell)
+        where = p.theta_first[v] + m - first
+        advantage = predicted_advantage(p, b, v, p.theta, where, last - first, n, cell, d.moves[m] + d.lowest)
         if lowest > advantage:
             best, lowest = m, advantage
         if lowest_legal > advantage and legal[e, p.acquisition[m]] != 0:
             best_legal, lowest_legal = m, advantage
     if best != best_legal and has_backup:
-        return _choose_backup(p, c, b, v, legal, e, n, cell)
+        return _choose_backup(p, c, b, v, legal, e, n, cell, d)
     if best_legal < 0:
         return -1, v
     return p.acquisition[best_legal], p.child[best_legal]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _choose_backup(p, c, b, v, legal, e, n, cell):
+def _choose_backup(p, c, b, v, legal, e, n, cell, d):
     """As ``choose_move``, for a row that cannot obtain the acquisition that it prefers."""
     first, last = c.backup_first[v], c.backup_first[v + 1]
     n_columns = n + p.cells[v]
@@ -242,7 +255,7 @@ def _choose_backup(p, c, b, v, legal, e, n, cell):
             continue
         any_legal = True
         where = c.backup_theta_first[v] + m - first
-        advantage = predicted_advantage(p, b, v, c.backup_theta, where, n_adaptive, n, cell)
+        advantage = predicted_advantage(p, b, v, c.backup_theta, where, n_adaptive, n, cell, d.backups[m] + d.lowest)
         if lowest > advantage:
             best, lowest = m, advantage
     if not any_legal:
@@ -268,27 +281,29 @@ def cheapest_answer(proba, answer_costs):
     return best
 
 
-def follow_plan(plan: Plan, continuation: Continuation, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+def follow_plan(
+    plan: Plan, continuation: Continuation, X: NDArray[np.float32], rules: Rules, costs: DecisionCosts
+) -> Trajectories:
     """The trajectories of the rows of ``X``, with the class probabilities at the end of each episode."""
     outputs = TrajectoryArrays.blank(len(X), rules, with_probabilities=True)
     buffers, state = row_buffers(plan, rules.n_classes), rules.blank_state()
-    _follow_plan(plan, continuation, buffers, rules.tables, state, X, rules.answer_costs, outputs)
+    _follow_plan(plan, continuation, buffers, rules.tables, state, X, costs, outputs)
     return outputs.filled()
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _follow_plan(p, c, b, t, state, X, answer_costs, outputs):
+def _follow_plan(p, c, b, t, state, X, d, outputs):
     for row in range(len(X)):
         mdp.start(t, state, mdp.FIRST, X, row)
         v = mdp.FIRST  # the empty subset
         if len(c.base) > 0:
             v = _acquire_base(p, c, b, t, state, X, row, outputs)
         while True:
-            j, v = choose_move(p, c, b, v, state.legal, mdp.FIRST, answer_costs)
+            j, v = choose_move(p, c, b, v, state.legal, mdp.FIRST, d)
             if j < 0:
                 break
             _acquire(p, b, t, state, X, row, j, outputs)
-        outputs.answers[row] = cheapest_answer(b.proba, answer_costs)
+        outputs.answers[row] = cheapest_answer(b.proba, d.answers)
         for k in range(len(b.proba)):
             outputs.probabilities[row, k] = b.proba[k]
 
@@ -376,6 +391,7 @@ def outlook_in_states(
     continuation: Continuation,
     states: KnownStates,
     rules: Rules,
+    costs: DecisionCosts,
     buffers: RowBuffers,
     rows: NDArray[np.int64],
 ) -> StateOutlook:
@@ -393,40 +409,37 @@ def outlook_in_states(
         np.empty((n, rules.n_classes)),
         np.empty(n, np.int64),
     )
-    first_prices = rules.lam * rules.next_prices(np.zeros((1, rules.n_features), bool))[0]
-    _outlook_in_states(
-        plan, continuation, buffers, rules.tables, states, rows, rules.answer_costs, first_prices, outlook
-    )
+    _outlook_in_states(plan, continuation, buffers, rules.tables, states, rows, costs, outlook)
     return outlook
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _outlook_in_states(p, c, b, t, s, numbers, answer_costs, first_prices, o):
+def _outlook_in_states(p, c, b, t, s, numbers, d, o):
     J = s.known.shape[1]
     for row in range(len(s.X)):
         if len(b.owner) > 0:
             _remember_row(b, numbers[row])
-        j, v, its_own = _next_acquisition(p, c, b, t, s, row, answer_costs)
-        o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, answer_costs)
+        j, v, its_own = _next_acquisition(p, c, b, t, s, row, d)
+        o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, d)
         w = v if its_own else _best_contained(p, c, s, row, v, c.answer_cost, 0.0)
         o.places[row] = w
         encode_values_of(p, b, s.X, row, w)
         predict_proba_at(p, b, w)
-        answer = o.answers[row] = cheapest_answer(b.proba, answer_costs)
+        answer = o.answers[row] = cheapest_answer(b.proba, d.answers)
         stop_cost = 0.0
         for k in range(len(b.proba)):
             o.proba[row, k] = b.proba[k]
-            stop_cost += b.proba[k] * answer_costs[answer, k]
+            stop_cost += b.proba[k] * d.answers[answer, k]
         o.actions[row] = j if j >= 0 else J + answer
         for k in range(len(c.order)):
             o.preference[row, c.order[k]] = -float(2 * J + k)
         _rank_moves(p, c, v, o.preference[row])
         if w != v:  # more is known than the policy decides by: its estimates are not those of this state
             continue
-        _write_expected(p, c, b, v, (s.usable[row], j), (answer_costs, stop_cost), o.expected[row])
+        _write_expected(p, c, b, v, (s.usable[row], j), d, stop_cost, o.expected[row])
         if p.feature_first[v + 1] == p.feature_first[v]:  # nothing is known there: the means of training hold
             for m in range(p.child_first[v], p.child_first[v + 1]):
-                o.expected[row, p.acquisition[m]] = first_prices[p.acquisition[m]] + c.start_value[p.child[m]]
+                o.expected[row, p.acquisition[m]] = d.moves[m] + c.start_value[p.child[m]]
 
 
 @njit(cache=True, nogil=True, _nrt=False, inline="always")
@@ -440,33 +453,34 @@ def _rank_moves(p, c, v, preference):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _write_expected(p, c, b, v, now, costs, expected):
+def _write_expected(p, c, b, v, now, d, stop_cost, expected):
     """Write what moves at subset v are expected to cost, where the policy decides by it.
 
     The estimates of back-up moves only count where the policy turned to these moves; they are for such rows.
     """
-    (usable, chosen), (answer_costs, stop_cost) = now, costs
+    usable, chosen = now
     first, last = p.child_first[v], p.child_first[v + 1]
-    n, cell = write_design(p, b, v, answer_costs)
+    n, cell = write_design(p, b, v, d.answers)
     wants_other, is_child = False, False
     for m in range(first, last):
         j = p.acquisition[m]
         is_child = is_child or j == chosen
         if p.mode[v] == ADAPTIVE:
-            advantage = predicted_advantage(p, b, v, p.theta, p.theta_first[v] + m - first, last - first, n, cell)
+            where = p.theta_first[v] + m - first
+            advantage = predicted_advantage(p, b, v, p.theta, where, last - first, n, cell, d.moves[m] + d.lowest)
             expected[j] = stop_cost + advantage
             wants_other = wants_other or (usable[j] == 0 and advantage < 0.0)
     if is_child or (chosen < 0 and not wants_other):
         return
     n_adaptive = (c.backup_theta_first[v + 1] - c.backup_theta_first[v]) // (n + p.cells[v])
-    for m in range(n_adaptive):
-        where = c.backup_theta_first[v] + m
-        advantage = predicted_advantage(p, b, v, c.backup_theta, where, n_adaptive, n, cell)
-        expected[c.backup_acquisition[c.backup_first[v] + m]] = stop_cost + advantage
+    for k in range(n_adaptive):
+        where, m = c.backup_theta_first[v] + k, c.backup_first[v] + k
+        advantage = predicted_advantage(p, b, v, c.backup_theta, where, n_adaptive, n, cell, d.backups[m] + d.lowest)
+        expected[c.backup_acquisition[m]] = stop_cost + advantage
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _next_acquisition(p, c, b, t, s, row, answer_costs):
+def _next_acquisition(p, c, b, t, s, row, d):
     """The next acquisition, the place of the subset at which it is made, and whether the policy itself can get there.
 
     The acquisition is -1 to answer there.
@@ -487,19 +501,19 @@ def _next_acquisition(p, c, b, t, s, row, answer_costs):
         else:
             n_base = 0
     encode_values_of(p, b, s.X, row, root)
-    j, v, n_free = _replay(p, c, b, t, s, row, root, answer_costs)
+    j, v, n_free = _replay(p, c, b, t, s, row, root, d)
     if n_base + n_free == n_known:  # a state of the policy itself
         return j, v, True
     start = _best_contained(p, c, s, row, root, c.start_value, 1.0)
     if start == root:
         return j, v, False
     encode_values_of(p, b, s.X, row, start)
-    j, v, _ = _replay(p, c, b, t, s, row, start, answer_costs)
+    j, v, _ = _replay(p, c, b, t, s, row, start, d)
     return j, v, False
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _replay(p, c, b, t, s, row, v, answer_costs):
+def _replay(p, c, b, t, s, row, v, d):
     """Move on from subset v at no cost while the next acquisition is known.
 
     Returns the first acquisition that is not known (-1 to answer), the place of the subset at which it is made, and the
@@ -507,7 +521,7 @@ def _replay(p, c, b, t, s, row, v, answer_costs):
     """
     n_free = 0
     while True:
-        j, child = choose_move(p, c, b, v, s.usable, row, answer_costs)
+        j, child = choose_move(p, c, b, v, s.usable, row, d)
         if j < 0 or not s.known[row, j]:
             return j, v, n_free
         n_free += 1
@@ -543,7 +557,7 @@ def _saved(c, s, row, v):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _acquisition_beyond(p, c, b, s, row, v, answer_costs):
+def _acquisition_beyond(p, c, b, s, row, v, d):
     """The acquisition to make at subset v if the row must go on after its answer; -1 if none is legal.
 
     It is the child of lowest predicted advantage, else the first back-up move, else the first in the global order.
@@ -552,11 +566,11 @@ def _acquisition_beyond(p, c, b, s, row, v, answer_costs):
     best, lowest = -1, np.inf
     if p.mode[v] == ADAPTIVE:
         predict_proba_at(p, b, v)
-        n, cell = write_design(p, b, v, answer_costs)
+        n, cell = write_design(p, b, v, d.answers)
         for m in range(first, last):
             if s.legal[row, p.acquisition[m]] != 0:
                 where = p.theta_first[v] + m - first
-                advantage = predicted_advantage(p, b, v, p.theta, where, last - first, n, cell)
+                advantage = predicted_advantage(p, b, v, p.theta, where, last - first, n, cell, d.moves[m] + d.lowest)
                 if advantage < lowest:
                     best, lowest = p.acquisition[m], advantage
     if best >= 0:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agents.lattice import inference
 from agents.lattice.constants import TIE_TOLERANCE
-from agents.lattice.inference import KnownStates, RowBuffers, outlook_in_states
+from agents.lattice.inference import DecisionCosts, KnownStates, RowBuffers, outlook_in_states
 from agents.lattice.plan import Continuation, Plan, check_continuation, check_plan
 from agents.policy import AdviseRows, Policy, complete_advice, known_acquisitions
 from fsgym.envs.trajectories import Trajectories
@@ -77,9 +77,10 @@ class LatticePolicy(Policy):
         answers cost least.
 
         Expected costs are those of the dynamic programme, where it decides by values: stopping now plus the predicted
-        advantage of the acquisition. Before anything is known they are means over the training rows. Where more is
-        known than the subset from which the policy goes on, probabilities are those of the best known subset, and there
-        are no estimates of going on. Values outside of the subset that the probabilities are of are unused.
+        advantage of the acquisition, which is no larger than it can be: its price and the lowest error cost remain.
+        Before anything is known they are means over the training rows. Where more is known than the subset from which
+        the policy goes on, probabilities are those of the best known subset, and there are no estimates of going on.
+        Values outside of the subset that the probabilities are of are unused.
         """
         buffers = inference.row_buffers(self.plan, self.rules.n_classes)
         return self._advice(np.zeros(0, np.int64), acquired, values, legal, buffers)
@@ -99,7 +100,7 @@ class LatticePolicy(Policy):
     ) -> Advice:
         J = self.rules.n_acquisitions
         states = self._known_states(acquired, values, legal)
-        found = outlook_in_states(self.plan, self.continuation, states, self.rules, buffers, rows)
+        found = outlook_in_states(self.plan, self.continuation, states, self.rules, self._costs, buffers, rows)
         order = np.lexsort((-found.preference, np.nan_to_num(found.expected, nan=np.inf)))
         ranked = np.empty(order.shape)
         np.put_along_axis(ranked, order, -np.arange(J, dtype=np.float64), axis=1)
@@ -132,13 +133,23 @@ class LatticePolicy(Policy):
         return (advice.beyond >= 0) & (lowest < cost - TIE_TOLERANCE)
 
     @cached_property
+    def _costs(self) -> DecisionCosts:
+        """The costs by which it decides, from the prices at each subset."""
+        rules, p, c = self.rules, self.plan, self.continuation
+        prices = rules.lam * rules.next_prices(self.taken[:, rules.acquisition_of_features])
+        moves = prices[np.repeat(np.arange(len(prices)), np.diff(p.child_first)), p.acquisition]
+        backups = prices[np.repeat(np.arange(len(prices)), np.diff(c.backup_first)), c.backup_acquisition]
+        answers = rules.answer_costs
+        return DecisionCosts(answers, float(answers.min()), read_only(moves), read_only(backups))
+
+    @cached_property
     def _cost_of_subset(self) -> dict[bytes, float]:
         """The mean cost of answers at each held subset, by its mask in bits."""
         masks = (mask.tobytes() for mask in np.packbits(self.taken, axis=1))
         return dict(zip(masks, self.continuation.answer_cost.tolist(), strict=True))
 
     def walk(self, state: State) -> Walk:
-        return LatticeWalk(self.plan, self.continuation, self.rules, state)
+        return LatticeWalk(self.plan, self.continuation, self.rules, self._costs, state)
 
     def _known_states(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
@@ -201,7 +212,8 @@ class LatticePolicy(Policy):
         return probabilities
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        return inference.follow_plan(self.plan, self.continuation, X, rules)
+        costs = self._costs._replace(answers=rules.answer_costs)
+        return inference.follow_plan(self.plan, self.continuation, X, rules, costs)
 
 
 # Many cases under a lattice policy, which moves from subset to subset.
@@ -215,11 +227,14 @@ class LatticeWalk:
     plan : Plan
     continuation : Continuation
     rules : Rules
+    costs : DecisionCosts
     state : State of n cases, started
     """
 
-    def __init__(self, plan: Plan, continuation: Continuation, rules: Rules, state: State) -> None:
-        self.plan, self.continuation, self.rules, self.state = plan, continuation, rules, state
+    def __init__(
+        self, plan: Plan, continuation: Continuation, rules: Rules, costs: DecisionCosts, state: State
+    ) -> None:
+        self.plan, self.continuation, self.rules, self.costs, self.state = plan, continuation, rules, costs, state
         n = len(state.spent)
         self.values = np.full((n, rules.n_features), np.nan, np.float32)
         # of each case: its subset, the one after what it asks for, and how many acquisitions of the base are left
@@ -242,14 +257,14 @@ class LatticeWalk:
     ) -> NDArray[np.int64]:
         actions = np.empty(len(rows), np.int64)
         arrays = self.values, self.place, self.child, self.base_left
-        policy = self.plan, self.continuation, self.buffers, self.rules.answer_costs
+        policy = self.plan, self.continuation, self.buffers, self.costs
         _advance_lattice(self.rules.tables, self.state, rows, j, (numbers, brought), policy, arrays, actions)
         return actions
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _advance_lattice(t, state, rows, j, news, policy, arrays, actions):
-    (numbers, brought), (p, c, b, answer_costs), (values, place, child, base_left) = news, policy, arrays
+    (numbers, brought), (p, c, b, d), (values, place, child, base_left) = news, policy, arrays
     J = t.costs.size
     for k in range(len(rows)):
         e = rows[k]
@@ -271,6 +286,6 @@ def _advance_lattice(t, state, rows, j, news, policy, arrays, actions):
                 continue
             base_left[e] = 0
         inference.encode_values_of(p, b, values, e, place[e])
-        actions[k], child[e] = inference.choose_move(p, c, b, place[e], state.legal, e, answer_costs)
+        actions[k], child[e] = inference.choose_move(p, c, b, place[e], state.legal, e, d)
         if actions[k] < 0:
-            actions[k] = J + inference.cheapest_answer(b.proba, answer_costs)
+            actions[k] = J + inference.cheapest_answer(b.proba, d.answers)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # The features of a state on which the agent decides, beliefs and acquired values, and ridge regression on them.
 
 
+EXPECTED_ERROR = 1  # the column of the expected error cost of the best answer, see ``write_belief_features``
+
+
 class StateFeatures(NamedTuple):
     """The state features of all training rows at one subset, and the ridge regression of the advantages on them."""
 
@@ -44,13 +47,17 @@ class StateFeatures(NamedTuple):
         """
         return self._solve(advantage, weight, available, [slice(None)])[0]
 
-    def cross_predict(self, advantage: NDArray, weight: NDArray, available: NDArray) -> NDArray[np.float64]:
-        """Out-of-fold predictions, float64 (n_samples, n_children); parameters as for ``fit``."""
+    def cross_predict(self, advantage: NDArray, weight: NDArray, available: NDArray, least: Any) -> NDArray[np.float64]:
+        """Out-of-fold predictions, float64 (n_samples, n_children); parameters as for ``fit``.
+
+        ``least``, float64 (n_children,), is the least that going to each child can cost: its price and the lowest error
+        cost. A prediction is at least that, less the expected error cost of answering here.
+        """
         theta = self._solve(advantage, weight, available, self.folds)
         predicted = np.empty_like(advantage)
         for rows, coefficients in zip(self.folds, theta, strict=True):
             predicted[rows] = self.design[rows] @ coefficients
-        return predicted
+        return np.maximum(predicted, least - self.design[:, EXPECTED_ERROR, None])
 
     def _solve(self, advantage, weight, available, parts) -> NDArray[np.float64]:
         """Coefficients without each part of the rows, (n_parts, n_columns, n_children); of a single part, from it."""
@@ -255,7 +262,8 @@ class SweepPolicy:
         advantage = returns - answer_cost[:, None]
         features = state_features(self.lattice, node)
         regression_weight = self.lattice.data.weighted(arrived + const.REGRESSION_BASE_WEIGHT)
-        of_all = features.cross_predict(advantage, regression_weight, available)
+        least = np.array([price for _, _, price in children]) + self.lattice.rules.answer_costs.min()
+        of_all = features.cross_predict(advantage, regression_weight, available, least)
         predicted = np.where(available, of_all, np.inf)
         best, lowest_loss = fixed, min(loss_of_stopping, loss_of_going_on)
         for m in sorted({len(children), 1}, reverse=True):

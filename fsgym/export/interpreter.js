@@ -181,6 +181,16 @@ const FsgymPolicy = (() => {
       return advice.beyond >= 0;
     }
 
+    // What going on with an acquisition of this price costs at least, and at most.
+    leastCost(price) {
+      return this.rules.lam * price + this.lowestCost;
+    }
+
+    mostCost() {
+      const prices = this.acquisitions.map((a) => Math.max(a.price, a.unrelated_price));
+      return this.rules.lam * sum(prices) + Math.max(...this.answerCosts.flat().map(Math.abs));
+    }
+
     costsOfAnswers(shares) {
       return this.answerCosts.map((costs) => dot(costs, shares));
     }
@@ -450,12 +460,15 @@ const FsgymPolicy = (() => {
       return { numbers, cell, nCells: this.p.cells[v] };
     }
 
-    // The predicted advantages of the moves at subset v; below 0 is better than to answer.
+    // The predicted advantages of the moves at subset v, below 0 better than to answer; none saves more than it can.
     advantages(name, v, { numbers, cell, nCells }) {
-      const theta = this.part(name, v), n = theta.length / (numbers.length + nCells);
+      const theta = this.part(name, v), n = theta.length / (numbers.length + nCells), features = this.part("feature", v);
+      const { prices } = this.legalAndPrices(this.groups.map((group) => features.includes(group[0])), 0);
+      const moves = this.moves(name === "theta" ? "acquisition" : "backup_acquisition", v);
       return range(0, n).map((m) => {
         const shown = sum(numbers.map((x, k) => x * theta[k * n + m]));
-        return shown + (nCells > 0 ? theta[(numbers.length + cell) * n + m] : 0);
+        const advantage = shown + (nCells > 0 ? theta[(numbers.length + cell) * n + m] : 0);
+        return Math.max(advantage, this.leastCost(prices[moves[m]]) - numbers[1]);
       });
     }
   }
@@ -575,7 +588,7 @@ const FsgymPolicy = (() => {
       const worthIt = canGoOn && !skipped[preferred], pays = least - this.lowestCost > prices[preferred] && advantage < 0;
       const goesOn = worthIt && (pays || known[preferred]);
       const advice = this.advice(goesOn ? preferred : -1, canGoOn ? preferred : -1, argmin(costs), preference, shares);
-      if (worthIt) advice.expected[preferred] = Math.max(least + advantage, this.lowestCost + prices[preferred]);
+      if (worthIt) advice.expected[preferred] = least + advantage;
       return advice;
     }
 
@@ -897,9 +910,11 @@ const FsgymPolicy = (() => {
       const ranked = policy.userOrder.filter((j) => legal[j]);
       const before = (j) => (j === advice.beyond ? Infinity : advice.preference[j]);
       ranked.sort((i, j) => (before(i) === before(j) ? 0 : before(j) - before(i)));
-      const alternatives = ranked.map((j) => ({ acquisition: j, price: prices[j], expected: advice.expected[j] }));
-      const goOn = advice.beyond < 0 ? NaN : advice.expected[advice.beyond];
-      const { action, answer, probabilities, stopCost } = advice;
+      const most = policy.mostCost(), expected = advice.expected.map((cost, j) => clip(cost, policy.leastCost(prices[j]), most));
+      const alternatives = ranked.map((j) => ({ acquisition: j, price: prices[j], expected: expected[j] }));
+      const goOn = advice.beyond < 0 ? NaN : expected[advice.beyond];
+      const { action, answer, probabilities } = advice;
+      const stopCost = clip(advice.stopCost, policy.lowestCost, Math.max(...policy.answerCosts.flat()));
       // the columns whose values are known and have no effect on probabilities and answer yet
       const isUnused = ({ features }) => features.some((i) => acquired[i] && !advice.uses(i));
       const unused = range(0, policy.columns.length).filter((k) => isUnused(policy.columns[k]));

@@ -168,9 +168,10 @@
     byId("start-fields").replaceChildren(...startFields.map((one) => one.row));
     byId("find-field").hidden = policy.columns.length <= COLUMNS_WITHOUT_SEARCH;
     byId("find").value = "";
+    byId("note").value = "";
     byId("start-known").open = false;
     show("start-refusal", "");
-    for (const id of ["question", "answer", "tools", "more", "belief", "history", "restart", "print"]) byId(id).hidden = true;
+    for (const id of ["question", "answer", "tools", "reasons", "more", "belief", "history", "restart", "print"]) byId(id).hidden = true;
     byId("start").hidden = false;
     markPlace(null, null);
     byId("begin").firstChild.textContent = `${said("begin")} `;
@@ -206,7 +207,7 @@
     known = values.map(([column, value, remark]) => ({ column, value, remark }));
     unavailable = startFields.filter((one) => one.closed()).map((one) => one.k);
     byId("start").hidden = true;
-    for (const id of ["tools", "more", "belief", "restart", "print"]) byId(id).hidden = false;
+    for (const id of ["tools", "reasons", "more", "belief", "restart", "print"]) byId(id).hidden = false;
     render();
   });
 
@@ -229,9 +230,7 @@
     const { step } = now, asked = stopped ? null : chosen ?? (step.action < 0 ? null : step.action), early = stoppedEarly();
     show("notice", notice);
     show("refusal", "");
-    show("reason", "");
     byId("accept").hidden = true;
-    byId("why").setAttribute("aria-expanded", "false");
     byId("question").hidden = asked === null;
     byId("answer").hidden = asked !== null;
     byId("undo").disabled = events.length === 0 && chosen === null && !stopped;
@@ -242,6 +241,7 @@
     show("certainty", isOver ? words.overrideText(policy) : words.certaintyText(policy, step));
     byId("promised").hidden = policy.rule === null || isOver;
     showStop(step, asked, isOver);
+    showWhy(step, asked, early);
     showAccepted();
     show("unused", words.unusedText(policy, step));
     showAlternatives(step, asked);
@@ -261,6 +261,13 @@
     byId("stop-ends").hidden = !ends;
     byId("stop-ends").className = ends && step.certainty.enough ? "quiet" : "";
     byId("stop-ends").replaceChildren(ends && !step.certainty.enough ? element("strong", {}, ends) : ends);
+  }
+
+  function showWhy(step, asked, early) {
+    const title = asked === null && !early ? "why_stops" : asked !== null && chosen === null ? "why_question" : "what_it_says";
+    byId("why-title").textContent = said(title);
+    show("reason", early ? words.explainStop(policy, step) : words.explain(policy, step));
+    show("cost-unit", words.costUnitText(policy, step));
   }
 
   // What the case rests on although it is not as in training, beside the answer and the beliefs.
@@ -456,13 +463,6 @@
     render();
   }
 
-  function why() {
-    const isShown = !byId("reason").hidden;
-    byId("why").setAttribute("aria-expanded", String(!isShown));
-    const reason = stoppedEarly() ? words.explainStop(policy, now.step) : words.explain(policy, now.step);
-    show("reason", isShown ? "" : `${reason} ${words.costUnitText(policy, now.step)}`.trimEnd());
-  }
-
   byId("question-form").addEventListener("submit", (event) => {
     event.preventDefault();
     give(false);
@@ -472,18 +472,17 @@
   byId("later").addEventListener("click", later);
   byId("undo").addEventListener("click", undo);
   byId("stop").addEventListener("click", stop);
-  byId("why").addEventListener("click", why);
   byId("restart").addEventListener("click", () => {
     const isUnfinished = !byId("question").hidden && (known.length || events.length);
     if (!isUnfinished || window.confirm(said("leave_case"))) showStart();
   });
   byId("print").addEventListener("click", () => window.print());
   window.addEventListener("beforeunload", (event) => {
-    if (known.length || events.length) event.preventDefault(); // the case is nowhere else
+    if (known.length || events.length || byId("note").value) event.preventDefault(); // the case is nowhere else
   });
 
   const ACTIONS = {
-    "?": why,
+    "?": () => (byId("why").open = !byId("why").open),
     u: undo,
     s: () => !byId("question").hidden && byId("unknown").click(),
     x: () => !byId("question").hidden && stop(),
@@ -533,16 +532,21 @@
 
   document.querySelector("#chart details")?.addEventListener("toggle", showPlace);
 
-  // A record on paper says when it was printed, and what is promised.
+  // A record on paper says when it was printed, the note, why, and what is promised.
+  let folded = [];
   window.addEventListener("beforeprint", () => {
     const now = new Date(), two = (x) => String(x).padStart(2, "0");
     const day = [now.getFullYear(), two(now.getMonth() + 1), two(now.getDate())].join("-");
     show("printed", said("model_printed", { title: document.title, time: `${day} ${two(now.getHours())}:${two(now.getMinutes())}` }));
-    byId("promised").open = true;
+    const note = byId("note").value.trim();
+    show("noted", note && said("note_printed", { note }));
+    folded = [byId("why"), byId("promised")].filter((details) => !details.open);
+    folded.forEach((details) => (details.open = true));
   });
   window.addEventListener("afterprint", () => {
     show("printed", "");
-    byId("promised").open = false;
+    show("noted", "");
+    folded.forEach((details) => (details.open = false));
   });
 
   if (policy.rule !== null) byId("promised").append(...policy.rule.sentences.map((text) => element("p", {}, String(text))));

@@ -13,7 +13,7 @@ from fsgym.data.targets import Bins
 from fsgym.rules import Rules
 from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.step import Alternative, CertaintyRule, ExpectedCost, Question, Step
+from fsgym.session.step import Advice, Alternative, CertaintyRule, ExpectedCost, Question, Step
 from fsgym.support.checks import check_number, is_integer
 from fsgym.text.messages import brief
 from fsgym.text.speech import said
@@ -227,6 +227,7 @@ def make_step(
         other = model.advise(*state, without[None], **evidence)
         if other.actions[0] < J:
             advice = other
+    advice = within_range(advice, prices[None], rules)
     action, beyond, answer = int(advice.actions[0]), int(advice.beyond[0]), int(advice.answers[0])
     preference = advice.preference[0].copy()
     if beyond >= 0:
@@ -266,6 +267,17 @@ def make_step(
         certainty,
         answer == len(labels),
     )
+
+
+def within_range(advice: Advice, prices: NDArray[np.float64], rules: Rules) -> Advice:
+    """Advice in n states whose expected costs can be true, at the prices float64 (n, J), in the unit of ``costs``.
+
+    Whoever goes on pays the price and for an answer, and no more than a whole episode can cost. Estimates that are
+    learnt by regression, or moved by temperatures, can lie outside.
+    """
+    answers = rules.answer_costs
+    expected = np.clip(advice.expected, rules.lam * prices + answers.min(), rules.largest_loss())
+    return advice._replace(expected=expected, stop_cost=np.clip(advice.stop_cost, answers.min(), answers.max()))
 
 
 def _known(values: NDArray[np.float64]) -> list[float | None]:

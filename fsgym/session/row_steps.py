@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.case import legal_in_cases
+from fsgym.session.case import legal_in_cases, within_range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ def _steps_at_same_prices(model: AskedModel, cases: RowCases) -> RowSteps:
     legal, prices = legal_in_cases(
         rules, known, cases.unavailable, np.zeros((n, J), bool), np.zeros(n), np.zeros(n, np.int64)
     )
-    advice = model.advise(known, cases.values.astype(np.float64), legal)
+    advice = within_range(model.advise(known, cases.values.astype(np.float64), legal), prices, rules)
     rows, asks, goes_on = np.arange(n), advice.actions < J, advice.beyond >= 0
     question = np.where(asks, advice.actions, -1)
     return RowSteps(

@@ -182,7 +182,7 @@ class Session:
     >>> while question := session.next():
     ...     session.answer(question.name, float(X[question.name].iloc[0]))
     >>> int(session.stop()), session.spent
-    (0, 2.0)
+    (0, 1.0)
     """
 
     def __init__(

@@ -191,11 +191,6 @@ def stop(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
     return ending_text(case.session.step)
 
 
-def note(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
-    case.session.note = form.get("note", "")
-    return said("note_kept") if case.session.note else ""
-
-
 CHANGES: dict[str, Callable[[OpenCase, Acquisitions, SentForm], str]] = {
     "answer": answer,
     "unknown": unknown,
@@ -204,7 +199,6 @@ CHANGES: dict[str, Callable[[OpenCase, Acquisitions, SentForm], str]] = {
     "undo": undo,
     "take-back": take_back,
     "stop": stop,
-    "note": note,
 }
 
 

@@ -62,12 +62,26 @@ function swap(text, url) {
   showPlace();
 }
 
+// Only what the reply says: the fields of the page stay as they were typed.
+function tell(text, url) {
+  const next = new DOMParser().parseFromString(text, "text/html").querySelector("main");
+  if (!next || !next.hasAttribute("data-live")) {
+    location.assign(url);
+    return;
+  }
+  const said = ":scope > .first > [role]", main = document.querySelector("main[data-live]");
+  for (const before of main.querySelectorAll(said)) before.remove();
+  main.querySelector(".first").prepend(...next.querySelectorAll(said));
+}
+
 async function send(form, button, data) {
   const action = button && button.hasAttribute("formaction") ? button.formAction : form.action;
-  for (const other of form.querySelectorAll("button")) other.disabled = true;
+  const buttons = form.querySelectorAll("button"), show = "stays" in form.dataset ? tell : swap;
+  for (const other of buttons) other.disabled = true;
   try {
     const reply = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
-    swap(await reply.text(), reply.redirected ? reply.url : location.href);
+    show(await reply.text(), reply.redirected ? reply.url : location.href);
+    for (const other of buttons) other.disabled = false;
   } catch {
     location.reload();
   }

@@ -82,6 +82,7 @@ class CasePages:
             ("/case/{id}/log", self.log_page, ["GET"]),
             ("/case/{id}/session.json", self.saved, ["GET"]),
             ("/case/{id}/delete", self.delete, ["POST"]),
+            ("/case/{id}/note", self.keep_note, ["POST"]),
             *((f"/case/{{id}}/{verb}", partial(self.change, verb), ["POST"]) for verb in CHANGES),
         ]
         static = Route("/static/{name}", self.static, methods=["GET"])
@@ -190,6 +191,17 @@ class CasePages:
                 return self._case_page(case, 422, refusal=f"{words.without_advice(error)}.")
             case.before, case.notice, case.last = before, notice, (verb, form)
             case.version += 1
+        return self._to_case(case)
+
+    def keep_note(self, request: Request) -> Response:
+        """Keep the note, of whatever version the page is: it changes nothing that another form would do."""
+        case = self._case(request)
+        with case.lock:
+            try:
+                case.session.note = request.scope["fsgym.form"].get("note", "")
+            except ValueError as error:
+                return self._case_page(case, 422, refusal=f"{error}.")
+            case.notice = said("note_kept") if case.session.note else ""
         return self._to_case(case)
 
     def _case(self, request: Request) -> OpenCase:

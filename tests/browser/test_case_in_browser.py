@@ -125,6 +125,22 @@ def test_scripts_change_the_page_in_place(server, open_page):
         assert page.evaluate(SHOWN) == swapped
 
 
+def test_a_note_that_is_kept_leaves_what_was_typed(server, open_page):
+    with open_page(server.start()) as page:
+        page.keyboard.press("Enter")
+        heading(page, "ward")
+        page.get_by_text("Another value").click()
+        page.get_by_label("another value of ward").fill("icu")
+        for note, reply in (("bed 4", "The note is kept."), ("x" * 501, "a note may have at most 500 characters")):
+            page.get_by_label("Reference or note").fill(note)
+            press(page, "Keep the note")
+            page.wait_for_selector(f"text={reply}")
+            assert page.get_by_label("another value of ward").input_value() == "icu"
+        press(page, "Answer")
+        page.wait_for_selector("text=ward = icu")
+        assert page.get_by_label("Reference or note").input_value() == "bed 4"
+
+
 def press_access_key(page, key):
     """Alt and a key, as a keyboard sends it."""
     event = {"modifiers": 1, "key": key, "code": f"Key{key.upper()}", "text": key, "unmodifiedText": key}

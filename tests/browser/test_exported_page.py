@@ -79,8 +79,10 @@ def test_every_button(open_page, shoot, page_file, width):
         first = session.next().name
         assert title.inner_text() == first
         page.keyboard.press("Escape")
-        page.locator("#why").click()
         assert session.why() in page.locator("#reason").inner_text()
+        page.keyboard.press("?")
+        assert not page.locator("#reason").is_visible()
+        page.keyboard.press("?")
         page.locator("#unknown").click()
         session.unknown(first)
         assert title.inner_text() == session.next().name
@@ -157,7 +159,6 @@ def test_a_case_is_stopped_earlier_than_the_promise(open_page, shoot, tmp_path, 
         assert words.free_left_text(session.step) == page.locator("#free-left").inner_text()
         assert not ends.is_visible()
         assert not stop.is_visible()
-        page.locator("#why").click()
         assert page.locator("#reason").inner_text().startswith(session.why())
         shoot(page, f"exported-stopped-{width}")
         page.locator("#undo").click()
@@ -208,7 +209,7 @@ def test_a_new_case_asks_before_an_unfinished_one_is_lost(chromium, page_file):
     page.close()
 
 
-def test_a_printed_case_has_its_date_its_course_and_what_is_promised_and_no_chart(open_page, shoot, tmp_path):
+def test_a_printed_case_has_its_date_course_reason_note_and_promise_and_no_chart(open_page, shoot, tmp_path):
     session, row = certain_clinic().session(), clinic_table(800, 1)[0].iloc[0]
     session.model.save_page(tmp_path / "certain.html")
     with open_page((tmp_path / "certain.html").as_uri()) as page:
@@ -225,16 +226,22 @@ def test_a_printed_case_has_its_date_its_course_and_what_is_promised_and_no_char
         promised = page.locator("#promised p").first
         assert not page.locator("#printed").is_visible()
         assert not promised.is_visible()
+        page.locator("#note").fill("bed 4, <b>asked twice</b>")
+        page.locator("#why summary").click()
+        assert not page.locator("#reason").is_visible()
         page.emulate_media(media="print")
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         assert re.fullmatch(
             r"Model certain, printed \d{4}-\d\d-\d\d \d\d:\d\d\.", page.locator("#printed").inner_text()
         )
         assert promised.is_visible()
+        assert session.why() in page.locator("#reason").inner_text()
+        assert page.locator("#noted").inner_text() == "Reference or note: bed 4, <b>asked twice</b>"
         assert not page.locator("#chart").is_visible()
         shoot(page, "exported-printed")
         page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-        assert not promised.is_visible()
+        for closed in (promised, page.locator("#reason"), page.locator("#noted")):
+            assert not closed.is_visible()
 
 
 def test_known_in_advance(open_page, page_file):

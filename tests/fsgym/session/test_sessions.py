@@ -171,7 +171,7 @@ def test_postponed_questions_come_when_the_model_would_stop_without_them():
 
 
 def test_an_undone_answer_in_the_middle_is_given_again_at_the_end():
-    model = clinic_model("lattice", lam=0.001)
+    model = clinic_model("lattice", lam=0.0003)
     session = model.session()
     while question := session.next():
         session.answer(question.name, values_in_row(question))

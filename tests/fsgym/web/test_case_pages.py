@@ -221,6 +221,16 @@ def test_a_note_is_printed_saved_and_resumed(visitor):
     assert "note" not in session_of(visitor)
 
 
+def test_a_note_makes_no_other_form_out_of_date(visitor):
+    visitor.begin()
+    question = visitor.page.forms[0]
+    visitor.press("Keep the note", note="bed 4")
+    visitor.post(question[0], question[1] | {"value2": "2"})
+    assert "out of date" not in visitor.text
+    assert "ward = icu" in visitor.text
+    assert session_of(visitor)["note"] == "bed 4"
+
+
 def test_an_old_page_changes_nothing(visitor):
     visitor.begin()
     old = visitor.page.forms[0]

@@ -1,0 +1,98 @@
+"""Expected costs that can be true: to go on costs its price and an answer, and at most as much as a whole episode."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from agents import (
+    AdaptiveClassifier,
+    AnyStateNetworkClassifier,
+    DatumWiseClassifier,
+    LatticeClassifier,
+    MixtureClassifier,
+)
+from fsgym.session.row_steps import RowCases, steps_of_rows
+from support.asked_models import asked_model, asked_table
+from support.deep_training import short_classifier
+
+N_FEATURES, PRICES = 5, [1, 2, 5, 1, 3]
+TASKS = {
+    "errors alike": {"lam": 0.02, "error_costs": [[0, 1], [1, 0]]},
+    "a missed case costs more": {"lam": 1, "error_costs": [[0, 100], [5, 0]]},
+    "right answers earn something": {"lam": 1, "error_costs": [[-3, 100], [5, -20]]},
+}
+AGENTS = {
+    "linear": lambda **options: DatumWiseClassifier(n_iterations=2, **options),
+    "lattice": LatticeClassifier,
+    "mixture": MixtureClassifier,
+    "any_network": lambda **options: AnyStateNetworkClassifier(n_steps=20, **options),
+    "adaptive": AdaptiveClassifier,
+    "dqn": lambda random_state, **options: short_classifier("dqn", **options),
+    "lattice, tempered": lambda **options: LatticeClassifier(calibration="temperature", **options),
+    "mixture, tempered": lambda **options: MixtureClassifier(calibration="temperature", **options),
+}
+TOLERANCE = 1e-9
+
+
+def rare_class(n, seed):
+    """Skewed columns, of which the first tells most; one row in ten is of class 1."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.1).astype(int)
+    X = rng.normal(size=(n, N_FEATURES)) + y[:, None] * np.array([2.5, 1.5, 1, 0.5, 0])
+    return np.exp(0.7 * X).astype(np.float32), y
+
+
+@cache
+def fitted(agent, task):
+    return AGENTS[agent](costs=PRICES, random_state=0, **TASKS[task]).fit(*rare_class(300, seed=0))
+
+
+def random_states(n=1000):
+    """Known features and values of the table, and some far outside of it."""
+    rng, X = np.random.default_rng(1), rare_class(n, seed=100)[0]
+    acquired = rng.random(X.shape) < rng.random((n, 1))
+    return acquired, np.where(rng.random((n, 1)) < 0.5, X, 100 * X).astype(np.float32)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_going_on_costs_at_least_its_price_and_an_answer(agent, task):
+    model, (acquired, values) = fitted(agent, task), random_states()
+    steps = steps_of_rows(model, RowCases(np.where(acquired, values, np.nan), np.zeros(values.shape, bool)))
+    rules = model.rules_
+    answers, asks = rules.answer_costs, steps.question >= 0
+    for costs, low, high in (
+        (steps.stop_cost, answers.min(), answers.max()),
+        (steps.go_on_cost, answers.min(), rules.largest_loss()),
+        (steps.go_on_cost[asks], answers.min() + rules.lam * steps.price[asks], rules.largest_loss()),
+    ):
+        assert not (costs < low - TOLERANCE).any()
+        assert not (costs > high + TOLERANCE).any()
+
+
+@pytest.mark.parametrize("variant", ["everything", "panel with a needle", "referral"])
+@pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network", "dqn", "adaptive"])
+def test_all_alternatives_cost_what_is_possible(agent, variant):
+    model, table = asked_model(agent, variant), asked_table(variant)[0].dropna()
+    rules, rng = model.rules_, np.random.default_rng(0)
+    for k in range(20):
+        row = table.iloc[k % len(table)] * (1 if k % 2 else 100)
+        known = {name: x for name, x in row.items() if rng.random() < 0.5}
+        step = model.step(known, accept=True)
+        for alternative in step.alternatives:
+            if alternative.expected_cost is not None:
+                low = rules.lam * alternative.price + rules.answer_costs.min()
+                assert low - TOLERANCE <= alternative.expected_cost <= rules.largest_loss() + TOLERANCE
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_lattice_that_decides_by_values_acquires_only_what_can_pay(task):
+    model, (acquired, values) = fitted("lattice", task), random_states()
+    rules = model.rules_
+    legal = np.hstack([~acquired, np.ones((len(acquired), rules.n_answers), bool)])
+    advice = model.policy_.advise(acquired, values, legal)
+    asks = np.flatnonzero(advice.actions < rules.n_acquisitions)
+    expected = advice.expected[asks, advice.actions[asks]]
+    assert not (expected > advice.stop_cost[asks] + TOLERANCE).any()
+    assert not (expected < rules.lam * rules.costs[advice.actions[asks]] + rules.answer_costs.min() - TOLERANCE).any()
