@@ -294,7 +294,7 @@ STUDY = Study(
     "gbfs",
     "GBFS: error against number of features, and training times (sections 5.1 to 5.5)",
     bibtex(__file__),
-    (9.0, 270.0),
+    (29.0, 300.0),
     ("spambase", "usps", "pcmac", "isolet_1560", "isolet5", "mnist", "a9a", "kddcup99_10percent", "colon"),
     plan,
     conclude,
