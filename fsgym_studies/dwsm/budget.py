@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from fsgym.comparison.summary import with_lam
 from fsgym.runner import Task
 from fsgym_studies.common.claims import NOT_KNOWN, ROUNDING, AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import evaluated_cells, setting_means
@@ -145,7 +146,15 @@ def times_cause(figures: Mapping[str, Any]) -> str:
         for dataset, own in times.seconds(figures["timed"], what).iterrows()
     ]
     rows = f"inference on {times.ANSWERED_ROWS:,} rows"
-    return f"{NOT_KNOWN}: the paper prints no times; ours, with {rows}: {'; '.join(parts)}"
+    table = figures["timed"]
+    free = with_lam(table[table["method"] == DWSM]).query("lam == 0").groupby("dataset")["n_acquisitions"].mean()
+    used = free.reindex(times.seconds(figures["timed"], "learning").index).dropna() / PRINTED_BUDGET
+    formula = (
+        f"; by its formula the factor is the number of features without a budget over M, {times.ratios_text(used)}"
+    )
+    return (
+        f"{NOT_KNOWN}: the paper prints no times{formula if len(used) else ''}; ours, with {rows}: {'; '.join(parts)}"
+    )
 
 
 CLAIMS = (

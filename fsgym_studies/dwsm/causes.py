@@ -335,18 +335,18 @@ def alpha_cause(figures: Mapping[str, Any]) -> str:
 def learning_cause(figures: Mapping[str, Any]) -> str:
     """The seconds of learning of each method."""
     return (
-        "not known: the paper prints no times, sizes or programs but LIBLINEAR; ours are compiled RCPI, LIBLINEAR and "
-        "scikit-learn's LARS and trees, at one setting each, on a median of seconds of "
-        f"{times.seconds_text(figures['timed'], 'learning')}; whether programs, rows or iterations matter is not "
-        "separated"
+        "not known: the paper prints no times, and no programs but LIBLINEAR; ours are a compiled RCPI, LIBLINEAR and "
+        f"scikit-learn's LARS and trees, with medians of {times.seconds_text(figures['timed'], 'learning')} over the "
+        "data sets; whether programs, states or iterations matter is not separated"
     )
 
 
 def inference_cause(figures: Mapping[str, Any]) -> str:
     """What section 5.1 says of inference, and the seconds of each method."""
     return (
-        "paper: by its section 5.1 a row takes as many linear functions of all actions as features are acquired, where "
-        "a linear model takes one, so that both are equally fast only if hardly any feature is acquired; ours take "
+        "paper: by its own section 5.1 inference computes a linear function for each action, as often as features are "
+        "acquired, where a linear model computes one, so that speeds are the same only where hardly any feature is "
+        "acquired; ours take "
         f"{times.seconds_text(figures['timed'], 'inference')} for {times.ANSWERED_ROWS:,} rows, medians over the data "
         "sets"
     )

@@ -360,6 +360,10 @@ def test_a_budget_makes_learning_and_inference_many_times_faster(ratio):
     assert [c.reproduced for c in claims] == [ratio == 4.0] * 2
     assert claims[0].ours == f"{ratio:.3g} times on ionosphere, {ratio:.3g} times on sonar"
     assert all("learning ionosphere" in c.cause for c in claims if not c.reproduced)
+    formula = (
+        "by its formula the factor is the number of features without a budget over M, 1 times on ionosphere, 1 times"
+    )
+    assert all(formula in c.cause for c in claims if not c.reproduced)  # all acquire five
 
 
 def test_methods_are_timed_in_one_cell():
