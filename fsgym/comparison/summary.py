@@ -110,6 +110,8 @@ def summarise(
     -----
     Only settings that respect the rules on every validation row are eligible. Whether the chosen one respects them on
     the test part too is shown by ``admissible``. A reference point without such a setting has a loss all the same.
+    Of equally good settings, those of the fewest features are preferred; of several neighbours of a grid, which differ
+    in one number, the middle one is chosen, and otherwise the first.
 
     Examples
     --------
@@ -290,10 +292,33 @@ def means_with_stds(cells: pd.DataFrame, keys: Sequence[str], figures: Sequence[
 
 
 def best_per_split(rows: pd.DataFrame, criterion: pd.Series, counted: str = "n_features") -> pd.DataFrame:
-    """The row with the smallest criterion in each split; ties go to the fewest features, then to the first setting."""
-    keys = rows["setting"], rows[f"validation_{counted}"], criterion.round(12), rows["split"]
-    ranked = np.lexsort([key.to_numpy() for key in keys])
-    return rows.iloc[ranked[~rows["split"].iloc[ranked].duplicated().to_numpy()]]
+    """The row with the smallest criterion in each split; ties go to the fewest features, then by ``_place_among``."""
+    split, loss, uses = (key.tolist() for key in (rows["split"], criterion.round(12), rows[f"validation_{counted}"]))
+    numbers, params = rows["setting"].tolist(), rows["params"].tolist()
+    equal: dict[Any, list[int]] = {}  # the positions of the best settings of each split
+    for i in np.lexsort((numbers, uses, loss, split)).tolist():
+        best = equal.setdefault(split[i], [i])
+        if i != best[0] and (loss[i], uses[i]) == (loss[best[0]], uses[best[0]]):
+            best.append(i)
+    return rows.iloc[[b[_place_among([numbers[i] for i in b], [params[i] for i in b])] for b in equal.values()]]
+
+
+def _place_among(numbers: Sequence[int], params: Sequence[str]) -> int:
+    """Which of equally good settings is chosen, by their numbers and ``params``: the middle one of a range, or the first.
+
+    A range has one number that rises or falls from each setting to the next, and all else is equal; the model is the
+    same throughout on these rows. Fitted on more rows, it changes first at the ends of the range: at the first, the most
+    pruned tree often loses its last tests. Of two the second is the middle one.
+    """
+    settings = [json.loads(text) for text in params]
+    varying = [name for name, value in settings[0].items() if any(s.get(name) != value for s in settings)]
+    if len(varying) != 1 or any(s.keys() != settings[0].keys() for s in settings) or (np.diff(numbers) != 1).any():
+        return 0
+    values = [s[varying[0]] for s in settings]
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+        return 0
+    steps = np.diff(values)
+    return len(values) // 2 if (steps > 0).all() or (steps < 0).all() else 0
 
 
 def mean_text(row: dict[str, Any], name: str, digits: int = 3, short: bool = False) -> str:
