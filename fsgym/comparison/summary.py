@@ -308,7 +308,7 @@ def _place_among(numbers: Sequence[int], params: Sequence[str]) -> int:
 
     A range has one number that rises or falls from each setting to the next, and all else is equal; the model is the
     same throughout on these rows. Fitted on more rows, it changes first at the ends of the range: at the first, the most
-    pruned tree often loses its last tests. Of two the second is the middle one.
+    pruned tree may lose its last tests. Of two the second is the middle one.
     """
     settings = [json.loads(text) for text in params]
     varying = [name for name, value in settings[0].items() if any(s.get(name) != value for s in settings)]
