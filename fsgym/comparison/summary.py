@@ -304,11 +304,11 @@ def best_per_split(rows: pd.DataFrame, criterion: pd.Series, counted: str = "n_f
 
 
 def _place_among(numbers: Sequence[int], params: Sequence[str]) -> int:
-    """Which of equally good settings is chosen, by their numbers and ``params``: the middle one of a range, or the first.
+    """The place of the chosen one among equally good settings, by their numbers and ``params``.
 
-    A range has one number that rises or falls from each setting to the next, and all else is equal; the model is the
-    same throughout on these rows. Fitted on more rows, it changes first at the ends of the range: at the first, the most
-    pruned tree may lose its last tests. Of two the second is the middle one.
+    The middle one of a range, of two the second; of other settings the first. In a range one number rises or falls from
+    each setting to the next, and all else is equal, as is the model on these rows. Fitted on more rows, the model
+    changes first at the ends of the range: at the first, the most pruned tree may lose its last tests.
     """
     settings = [json.loads(text) for text in params]
     varying = [name for name, value in settings[0].items() if any(s.get(name) != value for s in settings)]
