@@ -110,8 +110,8 @@ def summarise(
     -----
     Only settings that respect the rules on every validation row are eligible. Whether the chosen one respects them on
     the test part too is shown by ``admissible``. A reference point without such a setting has a loss all the same.
-    Of equally good settings, those of the fewest features are preferred; of several neighbours of a grid, which differ
-    in one number, the middle one is chosen, and otherwise the first.
+    Of equally good settings, those of the fewest features are preferred, then those that lose the fewest when they are
+    fitted again, then the first.
 
     Examples
     --------
@@ -292,33 +292,16 @@ def means_with_stds(cells: pd.DataFrame, keys: Sequence[str], figures: Sequence[
 
 
 def best_per_split(rows: pd.DataFrame, criterion: pd.Series, counted: str = "n_features") -> pd.DataFrame:
-    """The row with the smallest criterion in each split; ties go to the fewest features, then by ``_place_among``."""
-    split, loss, uses = (key.tolist() for key in (rows["split"], criterion.round(12), rows[f"validation_{counted}"]))
-    numbers, params = rows["setting"].tolist(), rows["params"].tolist()
-    equal: dict[Any, list[int]] = {}  # the positions of the best settings of each split
-    for i in np.lexsort((numbers, uses, loss, split)).tolist():
-        best = equal.setdefault(split[i], [i])
-        if i != best[0] and (loss[i], uses[i]) == (loss[best[0]], uses[best[0]]):
-            best.append(i)
-    return rows.iloc[[b[_place_among([numbers[i] for i in b], [params[i] for i in b])] for b in equal.values()]]
+    """The row with the smallest criterion in each split; ties go to the fewest features, then to the first setting.
 
-
-def _place_among(numbers: Sequence[int], params: Sequence[str]) -> int:
-    """The place of the chosen one among equally good settings, by their numbers and ``params``.
-
-    The middle one of a range, of two the second; of other settings the first. In a range one number rises or falls from
-    each setting to the next, and all else is equal, as is the model on these rows. Fitted on more rows, the model
-    changes first at the ends of the range: at the first, the most pruned tree may lose its last tests.
+    Before the first setting, a tie goes to the one that loses the fewest features when it is fitted again on the whole
+    training part: it may no longer be the model that was as good as the others, such as the most pruned of equal trees.
     """
-    settings = [json.loads(text) for text in params]
-    varying = [name for name, value in settings[0].items() if any(s.get(name) != value for s in settings)]
-    if len(varying) != 1 or any(s.keys() != settings[0].keys() for s in settings) or (np.diff(numbers) != 1).any():
-        return 0
-    values = [s[varying[0]] for s in settings]
-    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
-        return 0
-    steps = np.diff(values)
-    return len(values) // 2 if (steps > 0).all() or (steps < 0).all() else 0
+    uses = rows[f"validation_{counted}"]
+    lost = (uses - rows.get(f"refit_{counted}", uses)).clip(lower=0).round(DIGITS_OF_BEST)
+    keys = rows["setting"], lost, uses, criterion.round(12), rows["split"]
+    ranked = np.lexsort([key.to_numpy() for key in keys])
+    return rows.iloc[ranked[~rows["split"].iloc[ranked].duplicated().to_numpy()]]
 
 
 def mean_text(row: dict[str, Any], name: str, digits: int = 3, short: bool = False) -> str:
