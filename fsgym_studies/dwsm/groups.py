@@ -69,7 +69,10 @@ def adult_cause(figures: Mapping[str, Any]) -> str:
         for lam, (accuracy, groups) in zip((0.0, 0.005), PRINTED_ON_ADULT.values())
         if ((own["lam"] == lam) & (own["accuracy"] > accuracy) & (own["n_acquisitions"] < groups)).any()
     ]
-    pays = f"at lambda {' and '.join(better)} our policies are more accurate with fewer groups than the printed ones"
+    pays = (
+        f"at lambda {' and '.join(better)} our policies are more accurate with fewer groups than the printed ones, and "
+        "why they are is not known"
+    )
     return (
         f"not known: {pays if better else 'the numbers of states were not varied'}. By the figures of the paper the "
         "loss at .01 (errors and "
