@@ -137,8 +137,8 @@ def share_cause(dataset: str, share: float, accuracy: float, figures: Mapping[st
     if not parts:
         return f"{NOT_KNOWN}: Boolean features and settings are not printed, and were not varied here"
     return (
-        f"{'protocol' if decides else NOT_KNOWN}: settings and Boolean features are not printed; at each of our settings on "
-        f"{paper.HKL_FOLDS} folds the share is {'; '.join(parts)}"
+        f"{'protocol' if decides else NOT_KNOWN}: settings and Boolean features are not printed; at each of our "
+        f"settings on {paper.HKL_FOLDS} folds the share is {'; '.join(parts)}"
     )
 
 

@@ -170,7 +170,9 @@ def test_features_for_all_rows_are_those_of_each_split():
     claim = by_text(dwsm_binary.OTHER_CLAIMS, "Breast cancer with id at sparsity .5: DWSM uses some features for all")
     assert claim.criterion(own) is True
     assert claim.criterion([*own, ([], [1]), ([1, 6], [1])]) is False
-    assert claim.format(own).startswith("in 2 of 2 splits: DWSM and LARS use features 2 and 1, 2, 3, 4, 5; 3 and ")
+    assert dwsm_binary.used_for_all_text(own).startswith(
+        "in 2 of 2 splits: DWSM and LARS use features 2 and 1, 2, 3, 4, 5; 3 and "
+    )
 
 
 def test_the_cause_on_alpha_has_all_three_and_their_differences():
