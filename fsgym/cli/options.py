@@ -294,8 +294,8 @@ FORMS: dict[Form, Argument] = {
     "prices": Argument(
         str | None,
         "FILE|NUMBER",
-        "One number, or a file: CSV with lines NAME,PRICE, JSON {name: price} or JSON {data set: {costs: "
-        "{name: price}}}.",
+        "One number, or a file: CSV or the sheet prices of an Excel workbook with lines NAME,PRICE, JSON {name: price} "
+        "or JSON {data set: {costs: {name: price}}}.",
     ),
     "pairs": Argument(
         Path | None,
