@@ -17,6 +17,7 @@ from agents.anystate.stop_rule import N_STATE_NUMBERS, StopRule, predict_advanta
 from fsgym.envs.trajectories import Trajectories, TrajectoryArrays
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
+from fsgym.support.kernels import INNER
 
 # The entry points by type of model; for a single row, Numba would spend more time on the types of the arguments.
 _COMPILED: dict[type, Callable] = {}
@@ -132,7 +133,7 @@ def _follow_rows(t, state, X, m, b, rule, arrays, done):
             done.probabilities[row, k] = now.proba[k]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _estimate_row(state, x, m, b, prices, skipped, now, start, has_start):
     """Estimate the present state; at the start, copy the estimates of the last start with the same legal actions."""
     same = has_start and state.n_taken[0] == 0
@@ -153,7 +154,7 @@ def _estimate_row(state, x, m, b, prices, skipped, now, start, has_start):
         target.inputs[h] = source.inputs[h]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _cheapest_answer(answer_costs, proba):
     best, least = 0, np.inf
     for a in range(len(answer_costs)):

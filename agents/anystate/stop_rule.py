@@ -9,6 +9,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fsgym.support.kernels import INNER
+
 # By hand
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the quantiles that are knots of the hinges
 SMALL_ERROR = 1e-3  # is added to the expected error cost, in units of the largest error cost, before its logarithm
@@ -19,7 +21,7 @@ MAX_ABS_SCORE = 4.0  # standard deviations at which inputs are clipped
 N_STATE_NUMBERS = 6  # before the inputs of the model
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def write_state_numbers(proba, price, inputs, answer_costs, numbers):
     """Write one state's numbers, see ``agents.anystate.stopping.state_numbers``; return its lowest expected cost."""
     unit, floor = 0.0, np.inf
@@ -46,7 +48,7 @@ def write_state_numbers(proba, price, inputs, answer_costs, numbers):
     return error
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def predict_advantage(centre, scale, knots, theta, numbers):
     """The prediction of a ``StopRule`` for one state."""
     n, n_knots, total = len(numbers), knots.shape[1], theta[0]

@@ -9,6 +9,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fsgym.support.arrays import read_only
+from fsgym.support.kernels import INNER
+
 MAX_CODES = 256  # of a column
 
 
@@ -65,7 +68,7 @@ def grow_forest(
     """
     n_classes = int(y.max()) + 1
     rng = np.random.default_rng(seed)
-    trees = [_grow_tree(codes, y, w, n_classes, growth, rng) for w in weights]
+    trees = [_grow_tree(codes, read_only(y), w, n_classes, growth, rng) for w in weights]
     return join_forests([BaggedTrees(np.zeros(1, np.int64), *nodes, *leaves) for nodes, leaves in trees])
 
 
@@ -156,7 +159,7 @@ def _grow_tree(codes, y, weight, n_classes, growth, rng):
     return nodes, (leaf_first[: n_leaves + 1].copy(), leaf_class[:n_entries].copy(), leaf_share[:n_entries].copy())
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, **INNER)
 def _choose_cut(codes, y, weight, rows, buffer, scratch, growth, rng):
     """The best cut of the rows among some columns, as column and code; column -1 where none is better than no cut."""
     mass, squares = 0.0, 0.0
@@ -179,7 +182,7 @@ def _choose_cut(codes, y, weight, rows, buffer, scratch, growth, rng):
     return best_column, best_code
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, **INNER)
 def _rows_with_weight(weight):
     order, n = np.empty(len(weight), np.int32), 0
     for i in range(len(weight)):
@@ -189,7 +192,7 @@ def _rows_with_weight(weight):
     return order[:n], n
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _sum_classes(y, weight, rows, total):
     """Write the weights of the classes; return their sum."""
     total[:] = 0.0
@@ -200,7 +203,7 @@ def _sum_classes(y, weight, rows, total):
     return mass
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _sort_by_code(codes, rows, buffer, start):
     """Write the rows of a node to ``buffer`` in the order of their codes; False where all have the same code."""
     lowest, highest = MAX_CODES, -1
@@ -223,7 +226,7 @@ def _sort_by_code(codes, rows, buffer, start):
     return True
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _best_cut(codes, y, weight, rows, scratch, min_leaf):
     """The largest sum over both sides of squared class weights by weight, and its cut; -1 where no cut is allowed.
 
@@ -251,7 +254,7 @@ def _best_cut(codes, y, weight, rows, scratch, min_leaf):
     return best, where
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _divide_rows(codes, cut, rows, buffer):
     """Move the rows that go left before those that go right, both in their old order; return how many go left."""
     n_left, n_right = 0, 0

@@ -19,6 +19,7 @@ from agents.lattice.training_data import bin_of, write_columns
 from fsgym.envs.trajectories import Trajectories, TrajectoryArrays
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
+from fsgym.support.kernels import INNER
 
 
 class RowBuffers(NamedTuple):
@@ -89,7 +90,7 @@ def _write_softmax(scores, proba):
         proba[k] /= total
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def predict_proba_at(p, b, v):
     """Write the class probabilities at subset v into ``b.proba``."""
     slot = b.slot[0]
@@ -211,7 +212,7 @@ def predicted_advantage(p, b, v, theta, where, n_moves, n, cell, least):
     return max(advantage, least - b.design[EXPECTED_ERROR])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def choose_move(p, c, b, v, legal, e, d):
     """The acquisition to make at subset v and the place of the subset with it.
 
@@ -243,7 +244,7 @@ def choose_move(p, c, b, v, legal, e, d):
     return p.acquisition[best_legal], p.child[best_legal]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _choose_backup(p, c, b, v, legal, e, n, cell, d):
     """As ``choose_move``, for a row that cannot obtain the acquisition that it prefers."""
     first, last = c.backup_first[v], c.backup_first[v + 1]
@@ -308,7 +309,7 @@ def _follow_plan(p, c, b, t, state, X, d, outputs):
             outputs.probabilities[row, k] = b.proba[k]
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def _acquire(p, b, t, state, X, row, j, outputs):
     outputs.order[row, state.n_taken[0]] = j
     mdp.acquire(t, state, mdp.FIRST, j)
@@ -318,7 +319,7 @@ def _acquire(p, b, t, state, X, row, j, outputs):
         outputs.acquired[row, i] = not np.isnan(X[row, i])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _acquire_base(p, c, b, t, state, X, row, outputs):
     """Make the acquisitions of the base and return its place; 0 if some of them cannot be made."""
     if t.budget < len(c.base):
@@ -452,7 +453,7 @@ def _rank_moves(p, c, v, preference):
         preference[p.acquisition[m]] = -float(m - p.child_first[v])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _write_expected(p, c, b, v, now, d, stop_cost, expected):
     """Write what moves at subset v are expected to cost, where the policy decides by it.
 
@@ -479,7 +480,7 @@ def _write_expected(p, c, b, v, now, d, stop_cost, expected):
         expected[c.backup_acquisition[m]] = stop_cost + advantage
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _next_acquisition(p, c, b, t, s, row, d):
     """The next acquisition, the place of the subset at which it is made, and whether the policy itself can get there.
 
@@ -512,7 +513,7 @@ def _next_acquisition(p, c, b, t, s, row, d):
     return j, v, False
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _replay(p, c, b, t, s, row, v, d):
     """Move on from subset v at no cost while the next acquisition is known.
 
@@ -530,7 +531,7 @@ def _replay(p, c, b, t, s, row, v, d):
         v = child
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _best_contained(p, c, s, row, best, loss, with_savings):
     """The subset of known acquisitions of lowest ``loss``, less what others save; ``best`` among equal ones."""
     lowest = loss[best] - with_savings * _saved(c, s, row, best)
@@ -556,7 +557,7 @@ def _saved(c, s, row, v):
     return saved
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _acquisition_beyond(p, c, b, s, row, v, d):
     """The acquisition to make at subset v if the row must go on after its answer; -1 if none is legal.
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from agents.lattice import constants as const
 from agents.lattice.nodes import Lattice, Node, Subset
 from fsgym.rules import Rules
+from fsgym.support.kernels import INNER
 
 if TYPE_CHECKING:
     from agents.lattice.nodes import Lattice, Node
@@ -142,7 +143,7 @@ def write_value_features(columns, n_features, out, place):
     return place
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"reassoc", "contract"}, **INNER)
 def write_belief_features(proba, answer_costs, out):
     """Write the intercept and the belief features of class probabilities (n_classes,); return the next place.
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from agents.rcpi.score_trees import NO_TREES, ScoreTrees
 from fsgym.rules import Rules
+from fsgym.support.kernels import INNER
 
 # Score of actions that must not be chosen. Finite, since fast arithmetic assumes that there are no infinities.
 EXCLUDED_SCORE = np.float32(-1e30)
@@ -82,7 +83,7 @@ class Linear(NamedTuple):
         return self._replace(**last, trees=self.trees.newest())
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def add_acquisition(t, j, values, row, linear, p, scores):
     """Add to ``scores[p]`` the terms of policy p for the available features of acquisition j."""
     for k in range(t.member_first[j], t.member_first[j + 1]):
@@ -106,7 +107,7 @@ def _lowest_best(typingctx, score, top, action, best):
     return types.int32(types.float32, types.float32, types.int32, types.int32), code
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def best_legal(scores, slot, legal, e, linear, p, allowed):
     """The legal action of the largest value for policy p, whose scores are ``scores[slot]``; int64.
 
@@ -128,7 +129,7 @@ def best_legal(scores, slot, legal, e, linear, p, allowed):
     return np.int64(best)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _write_values_of_answers(scores, slot, legal, e, linear, allowed):
     """Write minus the expected error cost of each legal answer, whose scores are logits, into row 0 of ``allowed``."""
     J, (n_answers, C) = linear.n_acquisitions, linear.answer_costs.shape
@@ -147,7 +148,7 @@ def _write_values_of_answers(scores, slot, legal, e, linear, allowed):
             allowed[0, J + k] = -cost / total
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def mix_bits(x):
     """The output function of SplitMix64 (Steele, Lea and Flood, 2014): uint64 -> uint64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -155,25 +156,25 @@ def mix_bits(x):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def random_stream(seed, number):
     """The first state of random stream ``number``, uint64, which is independent of threads and of their order."""
     return mix_bits(mix_bits(np.uint64(seed)) + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15))
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def next_state(state):
     """The next state of a random stream."""
     return state + np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def random_integer(state, n):
     """A random integer from 0 to n - 1, int64, from the state of a stream."""
     return np.int64((mix_bits(state) >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def random_fraction(state):
     """A random float64 in [0, 1) from the state of a stream."""
     return np.float64(np.int64(mix_bits(state) >> np.uint64(11))) * (1.0 / 9007199254740992.0)

@@ -23,6 +23,7 @@ from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 from fsgym.session.walk import Walk, acquire_or_miss
 from fsgym.support.arrays import read_only
+from fsgym.support.kernels import INNER
 from fsgym.text.messages import brief
 
 # Many cases under a linear policy, whose scores grow with each acquisition.
@@ -360,7 +361,7 @@ def _replay_linear(t, known, values, now, answers, linear, outputs, buffers):
         _copy_scores(scores, last_scores, row)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def _copy_scores(scores, last_scores, row):
     for a in range(scores.shape[1]):
         last_scores[row, a] = scores[0, a]

@@ -20,6 +20,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.rules import Costs, Rules, State, Tables
 from fsgym.rules import kernels as mdp
 from fsgym.support.arrays import read_only
+from fsgym.support.kernels import INNER
 
 STATES_PER_TASK = 256  # by hand: many tasks per thread, and each long compared with its overhead
 TERM_BYTES = 2**26  # largest memory of a task for the terms of a row; with more, each use computes its own. By hand
@@ -143,7 +144,7 @@ def rollout_returns(
     return returns, legal
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def sample_policy(u, shares):
     """The policy of the mixture for a random number u in [0, 1), -1 for the uniform one.
 
@@ -157,7 +158,7 @@ def sample_policy(u, shares):
     return -1
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def random_legal(random, legal, e, n_actions):
     """A uniformly random legal action in state e."""
     n = 0
@@ -171,7 +172,7 @@ def random_legal(random, legal, e, n_actions):
     return n_actions - 1
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def restore_state(x, b, s):
     """Set row 0 of the buffers to sampled state s."""
     mdp.start(x.tables, b.state, mdp.FIRST, x.X, x.states.rows[s])
@@ -185,7 +186,7 @@ def restore_state(x, b, s):
             b.has_terms[:] = False
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"}, **INNER)
 def _add_terms(x, b, j, p, scores):
     """Add to ``scores[p]`` the terms of policy p for acquisition j in row ``b.row``."""
     if b.terms.shape[0] == 0:
@@ -200,7 +201,7 @@ def _add_terms(x, b, j, p, scores):
         scores[p, a] += b.terms[p, j, a]
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"}, **INNER)
 def update_scores(x, b, s, p, n_chain):
     """Update the scores of policy p to the state of the rollout. This is done only when p makes a decision."""
     wide = b.scores.shape[1]
@@ -220,7 +221,7 @@ def update_scores(x, b, s, p, n_chain):
     b.n_added[p] = n_chain
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _write_tree_scores(x, b, s, p, n_chain):
     """Set the scores of policy p for the legal acquisitions in the state of the rollout by its trees."""
     t, linear = x.tables, x.mixture.linear
@@ -236,7 +237,7 @@ def _write_tree_scores(x, b, s, p, n_chain):
             b.scores[p, j] = linear.intercepts[p, j] + np.float32(tree_sum(linear.trees, p, j, b.known, 0))
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"}, **INNER)
 def choose_greedily(x, b, s, p, n_chain):
     """The legal action of policy p with the highest score in the state of the rollout, row 1 of the buffers."""
     update_scores(x, b, s, p, n_chain)
@@ -245,7 +246,7 @@ def choose_greedily(x, b, s, p, n_chain):
     return kernels.best_legal(b.scores, p, b.state.legal, mdp.SECOND, x.mixture.linear, p, b.allowed)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"}, **INNER)
 def follow_mixture(x, b, s, first_action, random):
     """Make ``first_action`` in sampled state s, then follow the mixture to the end of the episode.
 

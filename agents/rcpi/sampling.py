@@ -12,6 +12,7 @@ from agents.rcpi.kernels import next_state, random_fraction, random_integer, ran
 from fsgym.rules import NO_BUDGET, Rules
 from fsgym.rules import kernels as mdp
 from fsgym.support.arrays import read_only
+from fsgym.support.kernels import INNER
 
 
 class States(NamedTuple):
@@ -72,7 +73,7 @@ def sample_states(
     return states
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def _write_legal(pool, t, state):
     """Write the legal acquisitions in state 0 into ``pool``; return their number."""
     n = 0
@@ -83,7 +84,7 @@ def _write_legal(pool, t, state):
     return n
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def _first_above(shares, u):
     """The first row whose cumulative share is above u."""
     low, high = 0, shares.size - 1
@@ -96,7 +97,7 @@ def _first_above(shares, u):
     return low
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def sample_row(random, shares, n_rows):
     """A row with its share, or any row with equal probability where there are no shares."""
     return _first_above(shares, random_fraction(random)) if shares.size > 0 else random_integer(random, n_rows)

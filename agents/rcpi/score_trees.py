@@ -10,6 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fsgym.support.arrays import read_only, read_only_fields
+from fsgym.support.kernels import INNER
 from fsgym.trees import Forest, Tree
 
 UNKNOWN_VALUE = np.float32(-1e12)  # in place of a value that is not known; scaled values are at least -1e9
@@ -105,7 +106,7 @@ def values_for_trees(values: NDArray[np.float32], known: NDArray[np.bool_]) -> N
     return np.where(known & ~np.isnan(values), values, UNKNOWN_VALUE)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def tree_sum(trees, p, j, known, row):
     """The sum of the trees of policy p for acquisition j in a state with ``known[row]``, see ``values_for_trees``."""
     total = 0.0

@@ -12,6 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fsgym.support.kernels import INNER
+
 FAST = {"reassoc", "contract"}  # sums may be split over vector registers; infinities and NaN keep their meaning
 STEPS_PER_VISIT = 10  # accelerated proximal steps on a group, each time it is visited
 MAX_ROOT_STEPS = 50  # Newton steps for the norm of a group; by hand, two to five are usual
@@ -42,7 +44,7 @@ def correlate(XT, r, first, chosen, z):
             z[j] = total
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def shrunk_norm(z, start, stop, threshold):
     """Return the norm of the soft-thresholded vector, ||S(z, threshold)||_2, over ``z[start:stop]``."""
     total = 0.0
@@ -53,7 +55,7 @@ def shrunk_norm(z, start, stop, threshold):
     return np.sqrt(total)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def sift_down(a, root, size):
     """Sift ``a[root]`` down in the min-heap ``a[:size]``."""
     child = 2 * root + 1
@@ -66,7 +68,7 @@ def sift_down(a, root, size):
         root, child = child, 2 * child + 1
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def sort_magnitudes(z, start, stop, a):
     """Write |z[start:stop]| into ``a`` in decreasing order, by heapsort."""
     m = stop - start
@@ -79,7 +81,7 @@ def sort_magnitudes(z, start, stop, a):
         sift_down(a, 0, last)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _nu_of_small_lam1(a, size, ratio, lam1):
     """Solve the equation of ``dual_norm`` for x = nu lam1 itself: if x is far below a_1, a_1 - e would cancel."""
     s1, s2, j = 0.0, 0.0, 0
@@ -167,7 +169,7 @@ def penalty_value(w, first, chosen, lam1, lam2):
     return total
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def shrink_group(u, m, threshold1, threshold2):
     """Replace ``u[:m]`` by its proximal point: soft-thresholding, then the norm reduced by ``threshold2``."""
     total = 0.0
@@ -243,7 +245,7 @@ def descend(blocks, chosen, lam1, lam2, w, r, buffers, n_epochs):
     return largest
 
 
-@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True, **INNER)
 def _correlate_block(blocks, g, w, r, c):
     """Write X_g'r into ``c``; return whether any weight of the group is nonzero."""
     XT, start, nonzero = blocks.XT, blocks.first[g], False
@@ -256,7 +258,7 @@ def _correlate_block(blocks, g, w, r, c):
     return nonzero
 
 
-@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True, **INNER)
 def _begin_visit(blocks, g, w, buffers):
     """Copy the weights of the group to ``buffers[1]`` and ``buffers[2]``, and add G w_g to c, the first buffer."""
     c, old, ahead = buffers[0], buffers[1], buffers[2]
@@ -272,7 +274,7 @@ def _begin_visit(blocks, g, w, buffers):
                     c[k] += blocks.gram[base + j * m + k] * old[j]
 
 
-@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True, **INNER)
 def _accelerated_steps(blocks, g, lam1, lam2_g, w, buffers):
     """Take proximal steps with momentum on the weights of the group, until they hardly change."""
     c, ahead, new = buffers[0], buffers[2], buffers[3]
@@ -304,7 +306,7 @@ def _accelerated_steps(blocks, g, lam1, lam2_g, w, buffers):
             return
 
 
-@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True, **INNER)
 def _update_residual(blocks, g, w, old, r):
     """Subtract the effect of the changed weights from the residual; return the squared norm of the change."""
     XT, start, change = blocks.XT, blocks.first[g], 0.0
@@ -374,7 +376,7 @@ def bound_group_norms(unit, lengths, direction, size, first, rounding, norms):
         norms[g] = size * (np.sqrt(squared) + rounding * np.sqrt(lengths_squared))
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def _is_nonzero(w, start, stop):
     nonzero = False
     for j in range(start, stop):
@@ -469,7 +471,7 @@ def descend_groups(blocks, chosen, lam2, weights, centre, inflation, w, r, buffe
     return intercept, decrease, visits
 
 
-@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True, **INNER)
 def _minimise_group(blocks, g, lam2_g, inflation, w, r, buffers):
     """Minimise over the weights of the group; write their change into ``buffers[2]``, return the decrease (at least).
 
@@ -536,7 +538,7 @@ def _minimise_group(blocks, g, lam2_g, inflation, w, r, buffers):
     return decrease
 
 
-@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True, **INNER)
 def _add_change(blocks, g, weights, total, change, r, row):
     """Update ``r`` after a change of the group; return by how much the intercept falls, 0 if ``total`` is 0."""
     first, m = blocks.first[g], blocks.first[g + 1] - blocks.first[g]

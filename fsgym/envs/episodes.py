@@ -15,6 +15,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.rules import Costs, Rules, State, Tables
 from fsgym.rules import kernels as mdp
 from fsgym.support.arrays import read_only
+from fsgym.support.kernels import INNER
 
 # Observations: phi(x, z) = [z, mu(x, z)] (Dulac-Arnold et al., 2012, section 3.3).
 #
@@ -22,7 +23,7 @@ from fsgym.support.arrays import read_only
 # prices are by case, the J prices of the case follow, in the unit of ``costs``.
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False, **INNER)
 def _reveal_feature(X, row, i, e, observation):
     # i is unsigned, which spares a check for a negative index at each of the three accesses
     value = X[row, i]
@@ -31,7 +32,7 @@ def _reveal_feature(X, row, i, e, observation):
         observation[e, np.uintp(X.shape[1]) + i] = value
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False, **INNER)
 def reveal(t, j, X, row, e, observation):
     """Write the features of acquisition j in ``X[row]`` into ``observation[e]``; NaN stays unknown."""
     if t.member.size == t.costs.size:  # one feature per acquisition: a loop would double the time
@@ -129,7 +130,7 @@ def _copy_rows(typingctx, source, target, first, last):
 
 # Compiled without reference counting (_nrt=False): nothing is allocated inside, and counting references took ten
 # times as long as the step itself.
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False, **INNER)
 def _begin_episode(arrays, e, row):
     """Start episode e on a row of the data; rows without missing values all start with ``first_legal``."""
     state, t = arrays.state, arrays.tables
@@ -157,7 +158,7 @@ def _begin_episode(arrays, e, row):
         state.legal[e, a] = arrays.first_legal[a]
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def _copy_view(arrays, copies, first, last):
     """Copy what is returned of the episodes ``first`` to ``last``, where copies are wanted."""
     observation, legal, spent = copies
@@ -174,7 +175,7 @@ def _begin_episodes(which, rows, copies, arrays):
         _copy_view(arrays, copies, which[k], which[k] + 1)
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False, **INNER)
 def _end_episode(arrays, e, action, outcomes):
     """End episode e with an answer: write its outcome and return the error cost."""
     costs, state, n_acquisitions = arrays.costs, arrays.state, arrays.tables.costs.size
@@ -192,7 +193,7 @@ def _end_episode(arrays, e, action, outcomes):
     return outcomes.error_cost[e]
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def _prefetch_items(arrays, actions, e):
     """Prefetch what the action of episode e writes, if it acquires the feature of its number."""
     X, a = arrays.data.X, np.uintp(actions[e])
@@ -202,7 +203,7 @@ def _prefetch_items(arrays, actions, e):
     _prefetch(X, arrays.index[e], a)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def _apply_actions(actions, rows, first_row, reward, ended, outcomes, copies, arrays):
     """Act in each active episode and start the others, if there are rows for them; return how many episodes ended.
 

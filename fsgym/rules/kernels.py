@@ -27,6 +27,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fsgym.support.kernels import INNER
+
 OPEN, TAKEN, MISSING = 0, 1, 2  # status of an acquisition
 NO_BUDGET = np.iinfo(np.int64).max
 FIRST, SECOND = np.int64(0), np.int64(1)  # states of a batch; for a literal 0 or 1, Numba would compile a function anew
@@ -188,7 +190,7 @@ def set_acquired(t, state, e, taken, spent):
     _mark_legal(t, state, e)
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False, **INNER)
 def _mark_legal(t, state, e):
     for j in range(t.costs.size):
         state.legal[e, j] = is_legal(t, state, e, j)

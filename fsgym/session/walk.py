@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 from fsgym.support.arrays import read_only
+from fsgym.support.kernels import INNER
 
 
 class WalkOrder(NamedTuple):
@@ -99,7 +100,7 @@ def _start_rows(t, state, X):
         mdp.start(t, state, e, X, e)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def acquire_or_miss(t, state, e, j, brought):
     """Make acquisition j in state e, or mark it as missing."""
     if brought:

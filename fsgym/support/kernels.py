@@ -13,6 +13,9 @@ from typing import Any
 if sys.platform != "win32":
     from fcntl import LOCK_EX, LOCK_UN, lockf
 
+# Options of a kernel that only other kernels call: what Python needs to call it is half of the time of its compilation.
+INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 
 @cache
 def compile_each_kernel_once() -> None:

@@ -11,6 +11,8 @@ from joblib import Parallel, delayed
 from numba import njit
 from numpy.typing import NDArray
 
+from fsgym.support.kernels import INNER
+
 COLUMNS_PER_WORD = 4  # of one byte each: a kernel reads the bins of four columns with one word
 BYTE_VALUES = 256  # the largest number of bins
 USUAL_SHARE = 0.75  # share of rows from which skipping a word pays, as a failed test costs more than a sum
@@ -156,7 +158,7 @@ def _write_thresholds(ordered, max_bin, thresholds):
     return n_thresholds
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _fills_a_bin(ordered, i, max_bin):
     """Whether the value that starts at position i has enough rows for a bin of its own."""
     last = i + (len(ordered) + max_bin - 1) // max_bin - 1

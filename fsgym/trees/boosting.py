@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from fsgym.support.arrays import read_only
+from fsgym.support.kernels import INNER
 
 MAX_BINS = 256  # of a column
 MAX_DEPTH = 7  # the numbers of all nodes and leaves of a tree are below 256
@@ -301,7 +302,7 @@ def _boost_trees(sample, growth, forest, buffers):
             buffers.scores[i, k] += value[node_of[i] - len(feature)]
 
 
-@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy", **INNER)
 def _number_bins(sample, t, buffers):
     """Number the bins of all columns of tree t, and write those of the rows, if the tree before had other columns."""
     first_bin, columns, same = buffers.first_bin, sample.columns, t > 0
@@ -316,7 +317,7 @@ def _number_bins(sample, t, buffers):
             buffers.bin[i, j] = first_bin[j] + sample.codes[feature, i]
 
 
-@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy", **INNER)
 def _draw_rows(sampled, buffers):
     """List the training rows sampled in a round, and write their probabilities: logistic or softmax of the scores."""
     scores, probabilities, drawn, n = buffers.scores, buffers.probabilities, buffers.drawn, np.uint64(0)
@@ -339,7 +340,7 @@ def _draw_rows(sampled, buffers):
             probabilities[i, k] /= total
 
 
-@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy", **INNER)
 def _differentiate(sample, k, buffers):
     """Write gradients and hessians of output k for the drawn rows, and put all of them into the first node."""
     statistics, positive = buffers.statistics, 1 if buffers.scores.shape[1] == 1 else k
@@ -353,7 +354,7 @@ def _differentiate(sample, k, buffers):
         statistics[i, 1] = weight * max(p * (1.0 - p), 1e-6)
 
 
-@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy", **INNER)
 def _sum_by_bin(buffers, order, histogram):
     """Sums of the statistics of rows ``begin`` to ``end`` of an order by bin."""
     for b in range(buffers.first_bin[buffers.bin.shape[1]]):
@@ -365,7 +366,7 @@ def _sum_by_bin(buffers, order, histogram):
             _add_row(histogram, buffers.bin[i, j], buffers.statistics, i)
 
 
-@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy", **INNER)
 def _find_best_cut(histogram, n, columns, growth, buffers, feature, cut, node):
     """Write the cut that reduces the second-order loss most, of equal cuts the first; return the rows left of it.
 
@@ -413,7 +414,7 @@ def _find_best_cut(histogram, n, columns, growth, buffers, feature, cut, node):
     return int(left)
 
 
-@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy", **INNER)
 def _move_rows(codes, cut, node, node_of):
     """Move all rows of a node to its children, held-out rows too. Bytes, so that a vector operation takes many rows."""
     here, left, right = np.uint8(node), np.uint8(2 * node + 1), np.uint8(2 * node + 2)
@@ -422,7 +423,7 @@ def _move_rows(codes, cut, node, node_of):
         node_of[i] = child if node_of[i] == here else node_of[i]
 
 
-@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy", **INNER)
 def _split_rows(old, new, node_of, right_node, begin, middle, end):
     """Copy rows ``begin`` to ``end`` from an order to a new one: those that go right from ``middle`` on."""
     left, right = begin, middle

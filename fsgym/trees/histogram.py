@@ -14,6 +14,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from fsgym.support.kernels import INNER
+
 _BYTE, _SHIFT = np.uint64(255), np.uint64(8)
 _NO_WORD = np.uint64(2**32)
 
@@ -90,7 +92,7 @@ def _add_weighted_to_bin(typingctx, histogram, k, gradient, hessian):
     return types.void(histogram, k, gradient, hessian), code
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _fill_unweighted(bins, rows, leaf, b):
     """Add the rows of a leaf to its histograms of the four columns of block b.
 
@@ -121,7 +123,7 @@ def _fill_unweighted(bins, rows, leaf, b):
             histogram[k, 1] += total[2] - n_seen
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _fill_weighted(bins, rows, leaf, b):
     """As ``_fill_unweighted``, for rows with hessians."""
     words, first, histogram, total = bins.words, bins.first, leaf.histogram, leaf.total
@@ -152,7 +154,7 @@ def _fill_weighted(bins, rows, leaf, b):
             histogram[k, 2] += total[2] - n_seen
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _find_column_cut(leaf, lo, hi, limits, f):
     """Write the best cut of column f, with bins lo .. hi: half of its reduction of squared error, and its bin.
 
@@ -182,7 +184,7 @@ def _find_column_cut(leaf, lo, hi, limits, f):
     leaf.cut[f] = where
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _fill_histogram(bins, rows, leaf, b):
     """The histograms of a leaf for the columns of block b."""
     leaf.histogram[np.int64(bins.first[4 * b]) : np.int64(bins.first[4 * b + 4])] = 0.0
@@ -248,7 +250,7 @@ def partition_rows(codes, feature, cut, rows, start, stop, spare, totals):
     return left - start
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _sum_range(gradient, hessian, start, stop, total):
     g, h = 0.0, 0.0
     for i in range(start, stop):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from agents.anystate.follow import estimate_state
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.variables import code_of
+from fsgym.support.kernels import INNER
 
 # Of floating-point numbers with 64 bits
 MANTISSA_BITS, BIAS = np.uint64(52), 1023.0 - 0.5  # 0.5: log(sqrt(2)) is half of log(2)
@@ -73,7 +74,7 @@ def state_buffers(t: CompiledMixture) -> StateBuffers:
     )
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def write_posterior(t, b, values, acquired, proba):
     """Write the posterior of class and component of a row, and the class probabilities; return the known variables."""
     n_components, n_known = len(b.joint), 0
@@ -116,7 +117,7 @@ def write_probabilities(t, b, acquired, values, proba):
         write_posterior(t, b, values[i], acquired[i], proba[i])
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def least_cost(answer_costs, proba):
     """The expected error cost of the best answer."""
     least = np.inf
@@ -128,7 +129,7 @@ def least_cost(answer_costs, proba):
     return least
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def entropy_of(p):
     """Entropy of a distribution in nats."""
     total = 0.0
@@ -138,7 +139,7 @@ def entropy_of(p):
     return total
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def _write_active(b):
     """List the components that are not negligible and let their probabilities sum to 1; return their number."""
     n_active, total = 0, 0.0
@@ -152,7 +153,7 @@ def _write_active(b):
     return n_active
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract", "reassoc", "nsz"}, **INNER)
 def _write_gains(t, b, j, n_active):
     """The remaining error cost after acquisition j, and the information about the class, and class and component."""
     n_points = (t.first[j + 1] - t.first[j]) // len(b.joint)
@@ -184,7 +185,7 @@ def _write_gains(t, b, j, n_active):
     b.gains[j, 2] = entropy - within
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract", "reassoc", "nsz"}, **INNER)
 def _sum_x_log_x(x, b, n):
     """The sum of x log(x) of positive normal numbers, with an absolute error of log(x) below 1e-9, vectorised.
 
@@ -205,7 +206,7 @@ def _sum_x_log_x(x, b, n):
     return total
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract", "reassoc", "nsz"}, **INNER)
 def _remaining_cost(t, b, n_rows, n_points):
     """The expected error cost of the best answers at the points."""
     least, costs, remainder = b.least, b.costs, 0.0
@@ -235,7 +236,7 @@ def _remaining_cost(t, b, n_rows, n_points):
     return remainder
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def _class_information(b, n_rows, n_points, entropy):
     """Mutual information of the class and the points, whose entropy is given."""
     for r in range(n_rows):
@@ -246,7 +247,7 @@ def _class_information(b, n_rows, n_points, entropy):
     return entropy
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _same_start(acquired, legal, prices, i):
     """Whether row i and the one before it have nothing acquired, and the same legal acquisitions and prices."""
     if i == 0:
@@ -273,7 +274,7 @@ def write_estimates(t, b, states, proba, preference, inputs):
         write_estimate(t, b, acquired[i], values[i], legal[i], prices[i], (proba[i], preference[i], inputs[i]))
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def write_estimate(t, b, acquired, values, legal, prices, outputs):
     """As ``write_estimates`` for one state; the outputs are proba, preference, inputs."""
     proba, preference, inputs = outputs
@@ -301,7 +302,7 @@ def _estimate_of_mixture(m, b, acquired, values, legal, prices, outputs):
     return None
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _least_price(legal, prices):
     """The price that cheaper acquisitions count as; 1 where all are free."""
     total, n_legal = 0.0, 0
@@ -312,7 +313,7 @@ def _least_price(legal, prices):
     return const.MIN_PRICE_SHARE * total / n_legal if total > 0.0 else 1.0
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _lowest_cost(answer_costs):
     """The cost of the cheapest answer of all; below 0 where correct answers are rewarded."""
     lowest = answer_costs[0, 0]
@@ -322,7 +323,7 @@ def _lowest_cost(answer_costs):
     return lowest
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _write_inputs(b, cost, proba, legal, prices, preference, inputs):
     """Numbers that help to predict what going on is worth; 0 where nothing is legal. Number 9 is set before.
 

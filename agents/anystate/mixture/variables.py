@@ -15,6 +15,7 @@ from agents.anystate.mixture import constants as const
 from agents.parts import lengths_of_parts
 from fsgym.data.dataset import Dataset
 from fsgym.support.arrays import read_only
+from fsgym.support.kernels import INNER
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +240,7 @@ def write_codes(arrays, values, acquired, codes):
             codes[i, v] = code_of(arrays, values[i], acquired[i], v)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def code_of(arrays, values, acquired, v):
     """The code of variable v of one row, NaN where it is not known."""
     first_feature, feature, first_level, level, center, scale, first_knot, knot, score = arrays
@@ -264,7 +265,7 @@ def code_of(arrays, values, acquired, v):
     return float(nearest - low)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _interpolated(knot, score, low, high, x):
     """The score of x, linear between the knots ``low`` to ``high`` and constant beyond them."""
     if x <= knot[low]:

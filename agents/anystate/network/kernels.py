@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from agents.anystate.follow import estimate_state
 from agents.anystate.network import constants as const
+from fsgym.support.kernels import INNER
 
 N_STOP_INPUTS = 5  # of the stop rule
 
@@ -56,7 +57,7 @@ def network_buffers(t: CompiledNetwork) -> NetworkBuffers:
     return NetworkBuffers(*(np.zeros(size, np.float32) for size in sizes))
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True, error_model="numpy")
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, error_model="numpy", **INNER)
 def write_embedded(values, known, e, inputs):
     """Write the numbers of the known values of one row, block by block; e has the fields of an ``Embedding``.
 
@@ -73,7 +74,7 @@ def write_embedded(values, known, e, inputs):
             inputs[(k + 1) * m + i] = min(max(hinge, -most), most)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _write_outputs(parameters, sizes, b):
     """Write the outputs of a network for ``b.inputs`` to the beginning of ``b.layer``."""
     x, y, other, first = b.inputs, b.layer, b.next_layer, 0
@@ -95,7 +96,7 @@ def _write_outputs(parameters, sizes, b):
         b.layer[u] = x[u]
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def write_network_probabilities(t, b, acquired, values, proba):
     """Write the class probabilities of one state, and its inputs to the buffers; return the share of known values."""
     m, n_blocks, n_classes, n_known = len(t.features), 1 + t.knots.shape[0], len(proba), 0
@@ -126,7 +127,7 @@ def write_network_probabilities(t, b, acquired, values, proba):
     return n_known / m
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, **INNER)
 def write_network_estimate(t, b, acquired, values, legal, prices, outputs):
     """As ``NetworkModel.estimate`` for one state."""
     proba, preference, inputs = outputs
