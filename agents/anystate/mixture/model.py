@@ -220,7 +220,7 @@ class MixtureModel(StateModel):
             self.points.first,
             self.points.mass,
             self.points.entropy,
-            np.ascontiguousarray(self.rules.answer_costs),
+            np.array(self.rules.answer_costs, order="C"),  # can be written, as in a copy of the model
             _unit_cost(self.rules.answer_costs),
             np.array(self.weights, np.float64),
         )

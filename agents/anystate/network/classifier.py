@@ -34,7 +34,7 @@ from agents.tradeoff import TrainingTask
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
-from fsgym.support.arrays import read_only, read_only_rows
+from fsgym.support.arrays import read_only
 from fsgym.support.checks import is_integer
 from fsgym.support.threads import one_blas_thread
 from fsgym.text.messages import brief
@@ -74,8 +74,9 @@ class NetworkModel(StateModel):
             raise ValueError(f"the temperature must be a number from {lowest} to {highest}, got {self.temperature}")
 
     def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
-        proba, rows = np.empty((len(values), self.rules.n_classes)), read_only_rows(acquired, values)
-        write_all_network_probabilities(self._compiled, network_buffers(self._compiled), *rows, proba)
+        proba = np.empty((len(values), self.rules.n_classes))
+        known = np.array(acquired, bool, order="C"), read_only(values, np.float32)  # as in ``estimate``
+        write_all_network_probabilities(self._compiled, network_buffers(self._compiled), *known, proba)
         return proba
 
     def estimate(self, states: StateBatch) -> StateEstimates:
@@ -86,8 +87,12 @@ class NetworkModel(StateModel):
         two best advantages, see ``agents.anystate.network.lookahead``.
         """
         n, n_acquisitions = states.legal.shape
-        rows = read_only_rows(states.acquired, states.values)
-        arrays = (*rows, read_only(states.legal, bool), read_only(states.prices, np.float64))
+        arrays = (  # as in ``follow_rows``, where some can be written: Numba would compile anew for others
+            np.array(states.acquired, bool, order="C"),
+            read_only(states.values, np.float32),
+            np.array(states.legal, bool, order="C"),
+            np.array(states.prices, np.float64, order="C"),
+        )
         outputs = np.empty((n, self.rules.n_classes)), np.empty((n, n_acquisitions)), np.empty((n, N_STOP_INPUTS))
         write_network_estimates(self._compiled, network_buffers(self._compiled), arrays, *outputs)
         return StateEstimates(*outputs)
@@ -114,7 +119,7 @@ class NetworkModel(StateModel):
             np.array(self.ranking.sizes),
             np.float32(1 / (self.temperature * len(self.predictors))),
             self.candidates,
-            np.ascontiguousarray(self.rules.answer_costs),
+            np.array(self.rules.answer_costs, order="C"),  # can be written, as in a copy of the model
             scaled,
             unit,
         )
