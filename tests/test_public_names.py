@@ -83,7 +83,7 @@ def test_a_package_that_imports_later_says_its_names_alike_in_three_places(packa
     [
         ("import agents", 60, ()),
         ("from agents import AdaptiveClassifier", 150, ()),
-        ("from baselines import CARTClassifier", 90, ()),
+        pytest.param("from baselines import CARTClassifier", 90, (), marks=pytest.mark.slow),
         (
             "import fsgym; from baselines import reference; reference.N_TREES = 30  # for half of the time\n"
             "fsgym.compare('wine', ['cart', 'stopping'], splits=1, progress=False)",

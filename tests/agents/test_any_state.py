@@ -91,6 +91,7 @@ def padded_order(done, J):
 
 @every_rules
 @every_agent
+@pytest.mark.one_in(2)
 def test_without_known_values_the_actions_are_those_of_the_trajectories(agent, variant):
     policy, (X, _) = fitted(agent, variant).policy_, table()
     none = nothing_of(policy, X)
@@ -196,6 +197,7 @@ def test_where_nothing_can_be_known_the_answer_is_the_cheapest_for_the_class_sha
 
 @every_rules
 @every_agent
+@pytest.mark.one_in(2)
 def test_continuing_acquires_until_nothing_is_legal_in_the_order_of_the_policy(agent, variant):
     model, (X, _) = fitted(agent, variant), table()
     policy = model.policy_

@@ -58,6 +58,7 @@ def random_states(n=1000):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.one_in(3)
 def test_going_on_costs_at_least_its_price_and_an_answer(agent, task):
     model, (acquired, values) = fitted(agent, task), random_states()
     steps = steps_of_rows(model, RowCases(np.where(acquired, values, np.nan), np.zeros(values.shape, bool)))
@@ -74,6 +75,7 @@ def test_going_on_costs_at_least_its_price_and_an_answer(agent, task):
 
 @pytest.mark.parametrize("variant", ["everything", "panel with a needle", "referral"])
 @pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network", "dqn", "adaptive"])
+@pytest.mark.one_in(3)
 def test_all_alternatives_cost_what_is_possible(agent, variant):
     model, table = asked_model(agent, variant), asked_table(variant)[0].dropna()
     rules, rng = model.rules_, np.random.default_rng(0)

@@ -17,6 +17,7 @@ from support.rcpi_twin import PAIRS, VARIANTS, problem
 
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.one_in(2)
 def test_a_loaded_agent_is_the_saved_one(variant, missing, tmp_path):
     agent = agent_of(variant, missing)
     agent.policy.intercepts[0] = np.float32(-1e30)  # an acquisition that was legal in no state

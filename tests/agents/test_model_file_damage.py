@@ -277,6 +277,7 @@ def test_another_kind_of_model_is_refused(file):
     ],
     ids=range(22),
 )
+@pytest.mark.one_in(2)
 def test_damaged_labels_and_names_are_refused(header, tmp_path):
     X, y = np.random.default_rng(0).normal(size=(30, 3)), np.array(["a", "b", "c"])[np.arange(30) % 3]
     path = tmp_path / "model"

@@ -127,7 +127,7 @@ DAMAGED_COLUMNS: list[Any] = [
 
 
 @pytest.mark.parametrize("columns", DAMAGED_COLUMNS, ids=range(len(DAMAGED_COLUMNS)))
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_damaged_columns_are_refused(saved, columns):
     assert_refused(saved.changed(columns=columns), "damaged", load_classifier)
     if isinstance(columns, list) and columns not in ([], [AGE]) and len(str(columns)) < 200:

@@ -68,7 +68,7 @@ KINDS_AND_VARIANTS = [
 
 
 @pytest.mark.parametrize(("kind", "variant"), KINDS_AND_VARIANTS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_actions_and_trajectories_agree_step_by_step(kind, variant):
     full, missing = (problem(variant, m)[0] for m in (False, True))
     options = {"lam": 0.05, **VARIANTS[variant]}
@@ -158,6 +158,7 @@ def test_a_file_of_the_first_format_is_refused(tmp_path):
 
 
 @parametrize_with_checks([MajorityClassifier()])
+@pytest.mark.one_in(2)
 def test_an_external_agent_fulfils_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 

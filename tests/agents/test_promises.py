@@ -99,7 +99,7 @@ def asked_of(model, row, **options):
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_sessions_and_tables_agree_row_by_row(model, rows, missing):
     model.calibrate(min_confidence=0.93)
-    X, _ = cases(25, 2, missing)
+    X, _ = cases(12, 2, missing)
     paths = model.trajectories(X)
     names = np.array(model.rules_.names)
     acquired = [model.rules_.acquisitions_of(z[None])[0] for z in ~np.isnan(X.to_numpy())]

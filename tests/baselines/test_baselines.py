@@ -114,6 +114,7 @@ def test_the_smallest_C_that_uses_a_feature_is_exact(table, intercept_scaling):
     "setting",
     [{"alpha": 0.3}, {"alpha": 0.02}, {"alpha": 0.0, "max_features": 5}, {"alpha": 0.1, "fit_intercept": False}],
 )
+@pytest.mark.one_in(2)
 def test_lasso_coefficients_are_those_of_an_independent_solver(table, setting):
     X, y = TABLES[table]
     model = LassoPathClassifier(**setting).fit(X, y)

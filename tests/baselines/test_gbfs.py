@@ -143,6 +143,7 @@ def phi_parameters(p: dict) -> dict:
 
 
 @pytest.mark.parametrize("seed", range(200))
+@pytest.mark.one_in(2)
 def test_equals_exhaustive_search_in_fractions(seed):
     p = problem(seed)
     X = [[Fraction(int(v)) for v in row] for row in p["X"]]
@@ -185,6 +186,7 @@ def test_equals_exhaustive_search_in_fractions(seed):
 @pytest.mark.parametrize("newton", [False, True])
 @pytest.mark.parametrize("frozen", [False, True])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.one_in(2)
 def test_classes_equal_exhaustive_search(n_classes, newton, frozen, seed):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 8, (24, 4)) / 8.0 + rng.normal(size=(24, 4)) * 1e-3

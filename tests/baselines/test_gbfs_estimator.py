@@ -24,6 +24,7 @@ QUICK = GBFSClassifier(n_iter=30, random_state=0)
 
 
 @parametrize_with_checks([GBFSRegressor(n_iter=30)])
+@pytest.mark.one_in(2)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -22,6 +22,7 @@ OPTIMA = {
 
 @pytest.mark.parametrize("seed", OPTIMA)
 @pytest.mark.parametrize("stop", ["necessary", "sufficient"])
+@pytest.mark.one_in(2)
 def test_the_optimum_is_that_of_a_general_solver_over_all_disjunctions(seed, stop):
     X, y, options = random_problem(seed)
     model = DisjunctionClassifier(**options, stop=stop, tol=2e-5, max_active=1000).fit(X, y)

@@ -138,6 +138,7 @@ def test_sums_over_the_lattice(u, whole, pairs, t):
 
 
 @pytest.mark.parametrize("seed", range(24))
+@pytest.mark.one_in(2)
 def test_sums_over_the_lattice_equal_brute_force(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 9))

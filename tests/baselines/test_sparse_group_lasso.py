@@ -35,6 +35,7 @@ WORKED = [
 
 
 @parametrize_with_checks([SparseGroupLasso()])
+@pytest.mark.one_in(2)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -91,7 +92,7 @@ def test_the_distance_to_the_subdifferential_is_positive_off_the_optimum():
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("corner", [(0, 1), (1, 0), (1, 1), (0.01, 0.01)])
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_random_problems_are_solved_to_their_gap_and_stationary(seed, corner, intercept):
     rng = np.random.default_rng(seed)
     n, p = ((30, 60), (80, 40))[seed % 2]

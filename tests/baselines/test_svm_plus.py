@@ -55,6 +55,7 @@ def fitted(X, P, y, lam1=1.0, lam2=1.0, intercept=True, **options) -> SVMPlusCla
 
 
 @parametrize_with_checks([SVMPlusClassifier()])
+@pytest.mark.one_in(2)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -154,6 +155,7 @@ def test_constant_privileged_features_give_every_sample_the_same_slack(P, solver
 @pytest.mark.parametrize(("lam1", "lam2"), [(1, 1), (1e-3, 1e3), (1e3, 1e-3)])
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.one_in(2)
 def test_centred_privileged_features_need_an_intercept(seed, solver, lam1, lam2):
     X, P, y = noisy(seed=seed)
     P -= P.mean(axis=0)

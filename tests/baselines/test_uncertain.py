@@ -34,6 +34,7 @@ GROUPED = {"lam1": 0.0, "lam2": 3000.0, "s": 6, "random_state": 0}
         UncertainSGLSelector(s=3, lam1=1.0, lam2=1.0, random_state=0),
     ]
 )
+@pytest.mark.one_in(3)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

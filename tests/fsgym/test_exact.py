@@ -68,6 +68,7 @@ def test_the_optimum_is_that_of_a_hand_worked_task():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.__name__)
+@pytest.mark.one_in(2)
 def test_the_optimum_is_that_of_the_rules_written_out(task, kind):
     rules = Rules(N, 2, **KINDS[kind])
     assert optimum(task(N), rules) == pytest.approx(reference_optimum(task(N), KINDS[kind]), abs=1e-12)

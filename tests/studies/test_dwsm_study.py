@@ -23,6 +23,7 @@ from fsgym_studies.dwsm import shared as dwsm
 from support.synthetic_results import all_assessed, always_met, binary_cells, by_text, claims_of, line, stand_in
 
 
+@pytest.mark.slow
 def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
     """8 data sets, 4 shares, 30 splits, 4 methods and their other forms; quick: one share, 5 splits."""
     monkeypatch.setattr(Source, "load", stand_in)

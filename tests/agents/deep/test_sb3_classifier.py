@@ -57,6 +57,7 @@ def test_the_policy_agrees_with_the_network_of_stable_baselines(algorithm, tmp_p
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.one_in(2)
 def test_values_that_are_not_acquired_have_no_effect(variant):
     dataset, _ = problem(variant, missing=True, n=60)
     model = short_classifier(**VARIANTS[variant]).fit(dataset.X, dataset.y)
@@ -249,7 +250,7 @@ def test_an_unfitted_classifier_raises_not_fitted(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", IDS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_all_ids_train_with_all_algorithms(name, algorithm):

@@ -195,6 +195,7 @@ def test_a_loaded_classifier_is_the_saved_one(fitted, cancer, tmp_path):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.one_in(2)
 def test_the_parameters_of_a_loaded_classifier_are_its_rules(variant, tmp_path):
     dataset, _ = problem(variant, False)
     model = DatumWiseClassifier(**VARIANTS[variant], n_iterations=1).fit(dataset.X, dataset.y)

@@ -212,7 +212,7 @@ def all_coefficients(weights, intercepts):
     return np.concatenate([intercepts[None], weights[:, 0], weights[:, 1]]).astype(np.float64)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("n_states", [497, 60_000])
 @pytest.mark.parametrize("logistic", [False, True])
 @with_missing
@@ -349,7 +349,7 @@ def test_sampled_orders_are_legal_and_agree_with_the_sets(variant, missing):
     assert states.lengths.max() >= 2
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("logistic", [False, True])
 @with_missing
 @every_variant

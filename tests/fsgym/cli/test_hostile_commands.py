@@ -12,7 +12,7 @@ from support.hostile_commands import faults_of, hostile_commands, run_command
 from support.hostile_files import write_grounds
 
 COMMANDS = hostile_commands(560)
-N_BY_DEFAULT = 60
+N_BY_DEFAULT = 30
 MEMORY = 6_000_000_000  # bytes that a command may take beyond what the process has
 
 

@@ -70,7 +70,7 @@ def random_actions(masks: np.ndarray, rng: np.random.Generator, legal: bool) -> 
     return (rng.random(masks.shape) * (masks if legal else 1)).argmax(axis=1)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("mode", MODES, ids=lambda m: m.name)
 def test_as_gymnasiums_own(data, options, mode):
     ours, theirs, rng = make(data, options, mode), sync(data, options, mode, 42), np.random.default_rng(0)
@@ -100,7 +100,7 @@ def bytes_of_tree(returned) -> bytes:
     return bytes_of(returned)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("mode", MODES, ids=lambda m: m.name)
 def test_the_checker(data, options, mode):
     envs = make(data, options, mode)
@@ -143,7 +143,7 @@ def test_same_trajectories_as_the_single_one(data, options):
         live &= ~terminated
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("mode", MODES, ids=lambda m: m.name)
 def test_values_and_labels_do_not_leak_before_they_are_due(data, options, mode):
     """With all values and labels changed (missing ones stay missing), bytes are the same until values are acquired."""

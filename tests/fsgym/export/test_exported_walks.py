@@ -70,7 +70,7 @@ def check_walks(agent: str, variant: str, n: int) -> None:
 
 
 @pytest.mark.parametrize("variant", RULES)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_an_exported_page_counts_as_a_session_must(variant):
     check_walks("linear", variant, 6)
 

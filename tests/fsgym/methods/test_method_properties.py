@@ -49,7 +49,7 @@ def few_ordered_numbers(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, np.where(place > rng.integers(1, len(numbers) - 2), "sick", "well"), numbers
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("name", or_slow([*METHODS]))
 def test_a_number_that_training_did_not_see_is_answered_as_its_neighbours(name, seed):
@@ -158,7 +158,7 @@ def weighted_fits(name: str, out: int, **options: Any) -> list[Any]:
     return fits
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("out", [0, 1, 2])
 @pytest.mark.parametrize("name", or_slow([*METHODS]))
 def test_a_class_without_weight_is_not_answered(name, out):

@@ -65,7 +65,7 @@ def fitted_on_wine(name: str) -> Any:
 SAME_CHECKS = [*SAME_AS, "sparse_group_lasso"]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @parametrize_with_checks(
     [make_estimator(name) for name in METHODS if name not in SAME_CHECKS], expected_failed_checks=expected_failed_checks
 )
@@ -112,7 +112,7 @@ PRICED = [
 @pytest.mark.parametrize("options", DEAR.values(), ids=DEAR)
 @pytest.mark.parametrize("name", PRICED)
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_where_an_acquisition_costs_more_than_any_error_none_is_made(name, options):
     """Features that determine the class are not worth it; each row has the answer of least expected cost."""
     rng = np.random.default_rng(0)
@@ -142,7 +142,7 @@ def nothing_to_learn(table: str) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("table", ["noise", "constant", "binary"])
 @pytest.mark.parametrize("name", or_slow([name for name in METHODS if METHODS[name].extra != "rl"]))
 @pytest.mark.filterwarnings("ignore::UserWarning")  # no feature selected, or fewer than requested
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_a_row_of_which_nothing_is_used_gets_the_largest_class(name, table):
     """At the most restrictive setting, the least restrictive one, and that without features.
 

@@ -20,7 +20,7 @@ every_case = pytest.mark.parametrize(
 
 
 @every_case
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_a_session_on_each_row_does_what_predict_does(agent, variant):
     model, (X, _) = asked_model(agent, variant), asked_table(variant)
     X = X[:40]
@@ -41,7 +41,7 @@ def test_a_session_on_each_row_does_what_predict_does(agent, variant):
 
 
 @every_case
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_on_demand_fetches_exactly_what_predict_uses(agent, variant):
     model, (X, _) = asked_model(agent, variant), asked_table(variant)
     fetched = pd.DataFrame(False, index=X.index, columns=X.columns)

@@ -37,7 +37,7 @@ def walk(model: Any, options: dict, n: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("variant", RULES)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_every_answer_is_judged_where_it_is_given_under_all_rules(variant):
     walk(asked_model("linear", variant), RULES[variant], 5, len(variant))
 
@@ -100,7 +100,7 @@ def test_commands_of_a_program_are_judged_where_they_are_given(variant):
 
 
 @pytest.mark.parametrize("variant", RULES)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_what_is_fetched_on_demand_is_what_a_session_asks(variant):
     model, names = asked_model("linear", variant), model_names(variant)
     X, rng = asked_table(variant)[0][:12].fillna(0.5), np.random.default_rng(0)
