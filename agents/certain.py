@@ -14,7 +14,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import Trajectories
 from fsgym.evaluation.calibrate import PathRecord
 from fsgym.evaluation.evaluate import play_rows
-from fsgym.evaluation.promise import Promise
+from fsgym.evaluation.promise import Promise, RuleAlone
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk
@@ -98,7 +98,7 @@ class CertainPolicy(DelegatingPolicy):
     def acting(self) -> CertainPolicy:
         """This policy without evidence; the promise is not about it."""
         acting = self.policy.acting
-        return self if acting is self.policy else CertainPolicy(acting, self.promise, acting.rules)
+        return self if acting is self.policy else CertainPolicy(acting, RuleAlone.of(self.promise), acting.rules)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """Those of the policy, and the promise. Model files have the kind of the policy."""

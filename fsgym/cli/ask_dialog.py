@@ -133,7 +133,7 @@ class Dialog:
 
     def _show_answer(self, ended: bool = False) -> None:
         session = self.session
-        reliability = reliability_text(session.model, in_case=True)
+        reliability = reliability_text(session.model, is_told=session.missing is not None, in_case=True)
         self._screen.show_answer(session.step, session.remarks, reliability, session.other_ends, ended)
 
     def _at_answer(self) -> bool:
