@@ -19,7 +19,7 @@ def test_text_is_that_of_the_model(case_model, capsys):
     assert printed.rstrip() == load_classifier(case_model).chart().to_text()
     assert printed.startswith("What the model asks: ")
     assert (
-        "training cases that were set aside to test the chart; the model itself was trained on them, and may do better"
+        "training cases that were set aside to test the chart (the model itself was trained on them, and may do better"
         in printed.splitlines()[0]
     )
 
