@@ -371,7 +371,7 @@ def paths(
         "y": {
             "label": f"the {len(most_used)} most used of {len(shares.names)} {shares.unit}" if few else "",
             "ticks": [*range(len(most_used))],
-            "tick_labels": [figures.shorten_name(shares.names[j]) for j in most_used],
+            "tick_labels": figures.shorten_names([shares.names[j] for j in most_used]),
             "grid": False,
         },
     }
@@ -478,7 +478,7 @@ def _drawn(figure: Mapping[str, Any], ax: Axes | None) -> Axes:
     from matplotlib import pyplot
     from matplotlib.axes import Axes as MatplotlibAxes
 
-    from fsgym.comparison.figures import STYLE, draw
+    from fsgym.comparison.figures import STYLE, draw, make_room_for_legend
 
     if ax is not None and not isinstance(ax, MatplotlibAxes):
         raise TypeError(f"ax must be a Matplotlib Axes, got {type(ax).__name__}")
@@ -489,6 +489,8 @@ def _drawn(figure: Mapping[str, Any], ax: Axes | None) -> Axes:
             grid = {"grid_color": STYLE["grid.color"], "grid_linewidth": STYLE["grid.linewidth"]}
             axes.tick_params(labelsize=STYLE["font.size"], **grid)  # also for ticks that are created later
         draw(figure, axes)
+        if ax is None:
+            make_room_for_legend(axes)
         legend = axes.get_legend()
         for text in [*axes.get_xticklabels(), *axes.get_yticklabels(), *(legend.get_texts() if legend else ())]:
             text.set_parse_math(False)

@@ -62,22 +62,24 @@ class AnyStatePolicy(Policy):
         """
         J, rules, rows = self.rules.n_acquisitions, self.rules, np.arange(len(acquired))
         states = self._states(acquired, values, legal)
-        can_go_on, skipped = states.legal.any(axis=1), states.legal & self._is_skipped
-        probabilities, preference, inputs = self.model.estimate(states._replace(legal=states.legal & ~skipped))
+        first, skipped = states.legal & self._is_known, states.legal & self._is_skipped
+        comes_first, can_go_on = first.any(axis=1), states.legal.any(axis=1)
+        # The stop rule was learnt where all that comes first is made: it says what going on is worth after that.
+        probabilities, preference, inputs = self.model.estimate(states._replace(legal=states.legal & ~skipped & ~first))
         preference[skipped] = -MAX_PREFERENCE
-        preference[states.legal & self._is_known] = MAX_PREFERENCE
-        preferred, error_cost = preference.argmax(axis=1), probabilities @ rules.answer_costs.T
-        price, wanted = states.prices[rows, preferred], ~self._is_skipped[preferred]
-        comes_first = can_go_on & self._is_known[preferred]
+        later, error_cost = preference.argmax(axis=1), probabilities @ rules.answer_costs.T
+        price, pays = states.prices[rows, later], (states.legal & ~skipped & ~first).any(axis=1)
         advantage = self.stop.advantage(state_numbers(probabilities, price, inputs, rules))
-        pays = (error_cost.min(axis=1) - rules.answer_costs.min() > price) & (advantage < 0)
-        goes_on = wanted & (pays | comes_first)
+        pays &= (error_cost.min(axis=1) - rules.answer_costs.min() > price) & (advantage < 0)
+        preference[first] = MAX_PREFERENCE
+        preferred = preference.argmax(axis=1)
+        wanted = can_go_on & ~self._is_skipped[preferred]
         answer = np.where(legal[:, J:], error_cost, np.inf).argmin(axis=1)
-        actions = np.where(can_go_on & goes_on, preferred, J + answer)
+        actions = np.where(wanted & (pays | comes_first), preferred, J + answer)
         beyond = np.where(can_go_on, preferred, J)
         advice = complete_advice(actions, beyond, answer, legal, preference, rules, probabilities)
-        advantage = np.where(comes_first, np.minimum(advantage, 0.0), advantage)  # a value does not raise the cost
-        advice.expected[rows, preferred] = np.where(can_go_on & wanted, error_cost.min(axis=1) + advantage, np.nan)
+        advantage = np.where(comes_first & ~pays, 0.0, advantage)  # values that cost nothing do not raise the cost
+        advice.expected[rows, preferred] = np.where(wanted, error_cost.min(axis=1) + advantage, np.nan)
         return advice
 
     def can_change(

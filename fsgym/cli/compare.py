@@ -16,7 +16,7 @@ import fsgym
 from fsgym.cli import options
 from fsgym.cli.mistakes import MAX_SEED, RESULT_FILES, refuse_file, whole_number
 from fsgym.cli.terminal import console, say, show, wrapped
-from fsgym.methods import DEFAULT_METHODS, METHODS, method_names
+from fsgym.methods import DEFAULT_AGENT, DEFAULT_METHODS, METHODS, method_names
 from fsgym.support.checks import MAX_SPLITS
 from fsgym.text.messages import explain_unknown, listing
 
@@ -56,9 +56,10 @@ def compare(
     panel: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAMES",
+            metavar="[NAME=]NAMES",
             help="A fixed set of acquisitions of your own, separated by commas, such as crp,ecg, compared as one "
-            "method. Repeat the option for several sets.",
+            "method; what costs nothing comes with it. NAME= before it is its name in the results. Repeat the option "
+            "for several sets.",
         ),
     ] = None,
     references: Annotated[
@@ -138,7 +139,7 @@ def compare(
     ]
     compared: dict[str, Any] = {
         "methods": dict(zip(names, names)) | own,
-        "panels": {f"panel {', '.join(one)}": one for one in (options.comma_separated([text]) for text in panel or ())},
+        "panels": named_panels(panel or ()),
         "references": references,
         "splits": splits,
         "train_share": train_share,
@@ -203,6 +204,25 @@ def load_own_methods(references: Sequence[str]) -> dict[str, Any]:
             raise ValueError(f"--mine names {name!r} twice; give each method a name of its own: NAME={reference}")
         own[name] = load_method(reference)
     return own
+
+
+def named_panels(texts: Sequence[str]) -> dict[str, list[str]]:
+    """The acquisitions of each ``--panel``, by the name before a ``=`` or by themselves.
+
+    >>> named_panels(["crp,ecg", "by phone=pain, age"])
+    {'panel crp, ecg': ['crp', 'ecg'], 'by phone': ['pain', 'age']}
+    """
+    panels: dict[str, list[str]] = {}
+    for text in texts:
+        before, equals, after = text.partition("=")
+        listed, name = options.comma_separated([after if equals else text]), before.strip()
+        name = name if equals else f"panel {', '.join(listed)}"
+        if not name or not listed:
+            raise ValueError(f"--panel must be names of acquisitions, or NAME= and these, got {text!r}")
+        if name in panels:
+            raise ValueError(f"--panel has {name!r} twice; give each set a name of its own: NAME={after or text}")
+        panels[name] = listed
+    return panels
 
 
 def compare_and_show(
@@ -330,6 +350,7 @@ def show_comparison(results: pd.DataFrame) -> None:
     from rich.markup import escape
 
     from fsgym.comparison.answer import (
+        DIFFERENCE,
         FROM_BEST,
         INTERVAL,
         answer_in_words,
@@ -337,6 +358,7 @@ def show_comparison(results: pd.DataFrame) -> None:
         noise_in_words,
         price_caution,
     )
+    from fsgym.comparison.noise import MIN_PAIRS
     from fsgym.comparison.ranking import rank_methods
     from fsgym.comparison.summary import summarise
 
@@ -351,8 +373,14 @@ def show_comparison(results: pd.DataFrame) -> None:
     table = _headline(ranking)
     width = out.measure(table, options=out.options.update(width=UNLIMITED)).maximum
     says_noise = any(s.verdict not in ("", "unknown") for s in ranking.standings)
-    left_out = INTERVAL if ranking.has_error_costs and says_noise else FROM_BEST
-    out.print(table if width <= min(out.width, TABLE_WIDTH) else _headline(ranking, left_out), "")
+    left_out = (INTERVAL, DIFFERENCE) if ranking.has_error_costs and says_noise else (FROM_BEST,)
+    has_differences = ranking.has_error_costs and ranking.splits >= MIN_PAIRS
+    room = out.width if has_differences else min(out.width, TABLE_WIDTH)
+    for k in range(1, len(left_out) + 1):
+        if width > room:
+            table = _headline(ranking, left_out[:k])
+            width = out.measure(table, options=out.options.update(width=UNLIMITED)).maximum
+    out.print(table, "")
     names = {s.method: escape(s.title) for s in ranking.standings if not s.reference}
     within = summarise(results).within
     within = within[within["method"].isin(within.dropna(subset=["accuracy"])["method"]) & within["method"].isin(names)]
@@ -374,14 +402,16 @@ def _print_answer(out: Console, first: str, *more: str) -> None:
     out.print("")
 
 
-def _headline(ranking: Ranking, left_out: str = "") -> Table:
-    """One row per method at its chosen settings, but for one column; reference points are dim and come last."""
+def _headline(ranking: Ranking, left_out: Sequence[str] = ()) -> Table:
+    """One row per method at its chosen settings, but for some columns; reference points are dim and come last."""
     from rich.markup import escape
 
     from fsgym.comparison.answer import headline_table
     from fsgym.comparison.noise import MIN_PAIRS
 
-    columns = {heading: cells for heading, cells in headline_table(ranking, short=True).items() if heading != left_out}
+    columns = {
+        heading: cells for heading, cells in headline_table(ranking, short=True).items() if heading not in left_out
+    }
     few = f" (better {MIN_PAIRS} or more)" if ranking.splits < MIN_PAIRS else ""
     title = f"Methods at lambda {ranking.lam:.4g}, over {ranking.splits} split{'s' * (ranking.splits > 1)}{few}"
     shown = _table(title, *map(_two_lines, columns))
@@ -406,6 +436,8 @@ def _two_lines(heading: str) -> str:
 
 def _remarks(ranking: Ranking, noise: Sequence[str]) -> list[str]:
     """What a reader needs to understand the table, and where the rest is."""
+    from fsgym.comparison.noise import MIN_PAIRS
+
     loss = "Cost per case" if ranking.has_error_costs else "Loss"
     remarks = [
         f"{loss}: cost of errors + lambda x price paid. Lambda is the value of one unit of cost, in units of error "
@@ -415,6 +447,11 @@ def _remarks(ranking: Ranking, noise: Sequence[str]) -> list[str]:
         + (" (± standard deviation)." if ranking.splits > 1 and not ranking.has_error_costs else "."),
         *noise,
     ]
+    if ranking.has_error_costs and ranking.splits >= MIN_PAIRS:
+        remarks.append(
+            "Above best, in the report where there is no room here: the difference from the best with its 95 % "
+            "interval; noise where that contains 0."
+        )
     remarks += [f"{'!' if s.flag else '*'} {s.title}: {s.note}." for s in ranking.standings if s.note]
     remarks += _how_to_train(ranking)
     if any(s.reference for s in ranking.standings):
@@ -424,6 +461,8 @@ def _remarks(ranking: Ranking, noise: Sequence[str]) -> list[str]:
 
 def _how_to_train(ranking: Ranking) -> list[str]:
     """How the best method is trained, where ``fsgym train`` has no such agent."""
+    from fsgym.comparison.answer import cost_text
+
     best = ranking.best
     method = None if best is None or best.reference else METHODS.get(best.method)
     if best is None or method is None or method.kind:
@@ -432,7 +471,13 @@ def _how_to_train(ranking: Ranking) -> list[str]:
     estimator = method.regressor if is_number and method.regressor else method.estimator
     by = estimator.replace(":", ".") if isinstance(estimator, str) else f"{estimator.__module__}.{estimator.__name__}"
     settings = best.chosen["params"].iloc[0]
-    return [f"fsgym train has only agents; {best.title} is trained in Python, by {by} with {settings}."]
+    text = f"fsgym train has only agents; {best.title} is trained in Python, by {by} with {settings}."
+    for other in ranking.standings:
+        if other.verdict == "noise" and other.method in options.agent_names():
+            how = "trains unless told otherwise" if other.method == DEFAULT_AGENT else f"--agent {other.method} trains"
+            loss = cost_text(ranking, other.figures["loss"])
+            return [f"{text} {other.title}, which fsgym train {how}, is within noise of it ({loss})."]
+    return [text]
 
 
 def _choice_within(ranking: Ranking) -> str:

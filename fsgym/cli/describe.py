@@ -179,12 +179,21 @@ def _table_of(described: pd.DataFrame) -> Any:
     table.add_column("", no_wrap=True)
     for row in described.to_dict("records"):
         bounds = range_text(row["low"], row["high"]) if row["low"] == row["low"] else ""
-        cells = [row["column"], row["type"], row["levels"] or bounds, f"{row['missing']:.0%}" if row["missing"] else ""]
+        cells = [row["column"], row["type"], row["levels"] or bounds, share_text(row["missing"])]
         for name in shown:
             value = row[name]
             cells.append(value if isinstance(value, str) else f"{value:g}" if value == value else "")
         table.add_row(*(" ".join(str(c).split()) for c in cells), "!" if row["suspicion"] else "")
     return table
+
+
+def share_text(share: float) -> str:
+    """A share in whole per cent; "" for none.
+
+    >>> share_text(0.004), share_text(0.25), share_text(0.0)
+    ('<1%', '25%', '')
+    """
+    return "" if not share else f"{share:.0%}" if share >= 0.01 else "<1%"
 
 
 def range_text(low: float, high: float) -> str:

@@ -55,6 +55,11 @@ def explain(
     screen.show(f"Row {row} of {data}", "bold")
     if trained:
         screen.show("The model was trained on this row, so its answer here says little of its answers for new cases.")
+    if None in values.values() and not getattr(opened.classifier, "evidence_", ()):
+        screen.show(
+            "A cell without a value counts as one that this case cannot get; fsgym predict --next counts it as not "
+            "acquired yet."
+        )
     with speaking(ENGLISH._replace(decimal=opened.columns.decimal)):
         paragraphs = path_in_words(opened.classifier_for(table.columns), values)
     for text in paragraphs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import read_json, read_rows
-from fsgym.datasets import load_costs
+from fsgym.datasets.prices import prices_for
 from fsgym.rules.checks import error_cost_matrix, relation_matrix
 from fsgym.rules.options import OPTIONS, RuleOption
 from fsgym.text.messages import listing
@@ -72,17 +72,24 @@ def _resolve(path: Path, resolve: Callable[..., Any], *arguments: Any) -> Any:
         raise ValueError(f"{path}: {error}") from None
 
 
-def read_rule_options(texts: Mapping[str, Any], dataset: Dataset, data_dir: Path | None) -> dict[str, Any]:
-    """The options of ``Rules``, apart from ``groups``, from their texts and paths on the command line."""
-    return {o.name: _read_option(o, texts[o.name], dataset, data_dir) for o in OPTIONS if o.name in texts}
+def read_rule_options(
+    texts: Mapping[str, Any], dataset: Dataset, data_dir: Path | None, dropped: Collection[str] = ()
+) -> dict[str, Any]:
+    """The options of ``Rules``, apart from ``groups``, from their texts and paths on the command line.
+
+    Prices of columns that were ``dropped`` are ignored.
+    """
+    return {o.name: _read_option(o, texts[o.name], dataset, data_dir, dropped) for o in OPTIONS if o.name in texts}
 
 
-def _read_option(option: RuleOption, given: Any, dataset: Dataset, data_dir: Path | None) -> Any:
+def _read_option(
+    option: RuleOption, given: Any, dataset: Dataset, data_dir: Path | None, dropped: Collection[str]
+) -> Any:
     if given is None or given in option.words:
         return given
     match option.form:
         case "prices":
-            return read_prices(given, dataset, data_dir)
+            return read_prices(given, dataset, data_dir, dropped)
         case "pairs":
             return read_pairs(given, dataset)
         case "needs":
@@ -93,12 +100,14 @@ def _read_option(option: RuleOption, given: Any, dataset: Dataset, data_dir: Pat
             return given
 
 
-def read_prices(text: str, dataset: Dataset, data_dir: Path | None = None) -> float | dict[str, float]:
-    """One price for all acquisitions from a number, or prices by name from a file."""
+def read_prices(
+    text: str, dataset: Dataset, data_dir: Path | None = None, dropped: Collection[str] = ()
+) -> float | dict[str, float]:
+    """One price for all acquisitions from a number, or prices by name from a file, but for columns ``dropped``."""
     try:
         return float(text)
     except ValueError:
-        return load_costs(text, dataset, data_dir=data_dir)
+        return prices_for(text, dataset, data_dir, dropped)
 
 
 def read_pairs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:

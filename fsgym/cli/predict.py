@@ -18,7 +18,7 @@ from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, r
 from fsgym.cli.terminal import opened_output, say, show, write_utf8
 from fsgym.support.extras import require
 from fsgym.support.writing import opened_whole, writable_folder
-from fsgym.text.messages import brief, listing, visible
+from fsgym.text.messages import brief, closest, listing, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,6 +171,14 @@ def _next_steps(
         raise ValueError(
             f"{data} must have at least one of the columns {listing(columns.names, 5)}, got {listing(table.columns, 5)}"
         )
+    left_out = {*copied, *getattr(opened.trained_on, "drop", ()), getattr(opened.trained_on, "target", None)}
+    others = [str(name) for name in table.columns if name not in columns.names and name not in left_out]
+    for name in lacking:
+        if close := closest(name, others):
+            raise ValueError(
+                f"{data} lacks {name!r}, and has {close!r}, which the model does not use: if that is what the "
+                f"model calls {name!r}, rename it; if not, add an empty column {name!r}"
+            )
     if lacking:
         say(f"{data} lacks {listing(map(repr, lacking), 5)}: not acquired yet in any row")
 

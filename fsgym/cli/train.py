@@ -161,6 +161,7 @@ def train(
         show(f"Each row has its own prices: {in_words(priced)}.")
     if hasattr(model, "report_"):
         show(f"Of several learners, {model.report_}")
+        show("Out of fold: each row is judged by models trained without it. Left: trained, too, but not taken.")
     print_rules(model, "target_cost" if target_cost is not None else "target_features")
     print_evaluations(results, references)
     _print_held_out(results, split)

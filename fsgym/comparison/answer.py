@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from fsgym.comparison.noise import MIN_PAIRS, least_found
-from fsgym.comparison.ranking import REFERENCE_TITLES, DatasetsResult, RankedMethod, Ranking, rank_methods
+from fsgym.comparison.ranking import DatasetsResult, RankedMethod, Ranking, rank_methods
 from fsgym.comparison.summary import lambdas_of, mean_text
 from fsgym.evaluation.result import sentence_case
 from fsgym.methods import CONSTANT, REFERENCES
@@ -23,6 +23,7 @@ MAX_CLASSES = 3  # with which the recall of each class is shown
 SHOWN = 3  # names in a list of a sentence
 ENOUGH_SPLITS, MANY_SPLITS = 5, 10  # fewer than the first: "noise" says little; more than the second: little is gained
 FROM_BEST = "from best"  # the column that says whether a difference is more than noise
+DIFFERENCE = "above best"  # a column: the difference, with its interval
 INTERVAL = "95 % interval"  # a column, too
 FAR_FROM_ONE = 10  # a lambda by this factor from 1, beside error costs; by hand
 
@@ -276,7 +277,8 @@ def _savings(ranking: Ranking, best: RankedMethod) -> list[str]:
     if not (ranking.has_error_costs and ranking.has_prices and ranking.lam == 1):
         return []
     own, saved = best.figures["loss"], []
-    for what, name in zip(("acquiring nothing", "acquiring everything"), REFERENCES, strict=True):
+    nothing = "acquiring nothing (not even what is free)" if ranking.has_free else "acquiring nothing"
+    for what, name in zip((nothing, "acquiring everything"), REFERENCES, strict=True):
         standing = ranking.standing_of(name)
         other = math.nan if standing is None else standing.figures["loss"]
         if other > max(own, 0):
@@ -313,12 +315,13 @@ def _most_frequent(shares: Mapping[str, float]) -> str:
 
 
 def _noise(ranking: Ranking) -> list[str]:
-    verdicts = {s.title: s.verdict for s in ranking.standings if s.verdict}
+    # always named first: nothing acquired, as perhaps no price pays
+    standings = sorted(ranking.standings, key=lambda s: s.method != CONSTANT)
+    verdicts = {s.title: s.verdict for s in standings if s.verdict}
     if "unknown" in verdicts.values():
         few = "one split" if ranking.splits == 1 else f"{ranking.splits} splits"
         return [f"With {few} it is unknown whether these differences are noise; use at least {MIN_PAIRS} splits."]
     close = [title for title, verdict in verdicts.items() if verdict == "noise"]
-    close.sort(key=lambda title: title != REFERENCE_TITLES[CONSTANT])  # always named: perhaps no price pays
     source = f"{ranking.splits} splits" if ranking.splits >= MIN_PAIRS else "test rows"
     if not close:
         return []
@@ -370,16 +373,27 @@ def _flagged(ranking: Ranking, best: RankedMethod) -> list[str]:
 def headline_table(ranking: Ranking, short: bool = False) -> dict[str, list[str]]:
     """The columns of a table of the ranking's standings, by heading; where ``short``, with narrow cells.
 
-    The column ``FROM_BEST`` says whether the loss differs from the lowest one by more than noise.
+    The column ``FROM_BEST`` says whether the loss differs from the lowest one by more than noise; ``DIFFERENCE`` by how
+    much, with its 95 % interval, where the loss is a cost.
     """
     columns = _cost_columns(ranking) if ranking.has_error_costs else _accuracy_columns(ranking, short)
     words = {"": "–"} if short else {"": "–", "noise": "within noise"}
+    if ranking.has_error_costs:
+        columns[DIFFERENCE] = [_from_best_text(ranking, s) for s in ranking.standings]
     columns[FROM_BEST] = [words.get(s.verdict, s.verdict) for s in ranking.standings]
     used = f"{ranking.unit} used" if ranking.counted == "n_features" else ranking.unit
     columns[used] = [mean_text(s.figures, ranking.counted, 1, short) for s in ranking.standings]
     if ranking.has_prices and not ranking.has_error_costs:
         columns["price paid"] = [mean_text(s.figures, "spent", 2, short) for s in ranking.standings]
     return {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
+
+
+def _from_best_text(ranking: Ranking, standing: RankedMethod) -> str:
+    """By how much a loss is above that of the best, with its 95 % interval: "+1.2 (-0.3 to 2.7)"; a dash if unknown."""
+    if any(math.isnan(value) for value in standing.from_best):
+        return "–"
+    difference, low, high = (cost_text(ranking, value) for value in standing.from_best)
+    return f"{'' if standing.from_best[0] < 0 else '+'}{difference} ({low} to {high})"
 
 
 def losses_table(

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from fsgym.comparison.answer import answer_in_words, price_caution
 from fsgym.comparison.cell import PROMISE_FIGURES, REFIT_FIGURES, caution_of
-from fsgym.comparison.compared import compared_methods
+from fsgym.comparison.compared import compared_methods, free_acquisitions
 from fsgym.comparison.planned import Comparison, ExecutionOptions, announce_time
 from fsgym.comparison.protocol import TARGETS, make_protocol
 from fsgym.comparison.ranking import DatasetsResult, fixed_methods, folder_name, rank_methods, result_of
@@ -95,7 +95,8 @@ def compare(
           training rows are recognised among the test rows: see ``seen`` below.
     panels : list of acquisitions, or mapping name -> list, optional
         Fixed sets of acquisitions of your own, by name, such as ``["crp", "ecg"]``: each is compared as
-        ``PanelClassifier`` with these acquisitions for every row.
+        ``PanelClassifier`` with these acquisitions for every row. Acquisitions that cost nothing come with each set,
+        unless the rules limit the number of acquisitions or relate their prices.
     references : bool, default True
         Whether to add the two reference points: the answer of least expected cost with nothing acquired
         (``constant``), and everything acquired (``everything``).
@@ -253,6 +254,7 @@ def run_planned(planned: Comparison, where: ExecutionOptions, command: str | Non
         "titles": {m.name: m.title for m in compared},
         "fixed": fixed_methods(compared),
         "headline": headline_figures(protocol.rules.error_costs, protocol.dataset.y),
+        "free": bool(free_acquisitions(protocol.rules)),
     }
     sentences = [*answer_in_words(rank_methods(results)), price_caution(results)]
     results.attrs["answer"] = " ".join(filter(None, sentences))

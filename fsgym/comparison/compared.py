@@ -30,6 +30,7 @@ from fsgym.methods import (
     method_names,
     supported_options,
 )
+from fsgym.rules import Rules
 from fsgym.rules.rules import cheapest_answers
 from fsgym.text.messages import brief, explain_unknown, warn_caller
 
@@ -265,8 +266,8 @@ def sparsity_settings(key: str | Method, options: Mapping[str, Any], train: Data
 
 
 def _panel(name: str, listed: Sequence[Any], protocol: Protocol) -> ComparedMethod:
-    """A fixed set of acquisitions, given by their names."""
-    names, needs = protocol.rules.names, protocol.rules.prerequisites
+    """A fixed set of acquisitions, given by their names, and those that are free."""
+    rules, names, needs = protocol.rules, protocol.rules.names, protocol.rules.prerequisites
     for acquisition in listed:
         if acquisition not in names:
             raise ValueError(explain_unknown("acquisition", str(acquisition), names))
@@ -275,8 +276,18 @@ def _panel(name: str, listed: Sequence[Any], protocol: Protocol) -> ComparedMeth
         for needed in () if needs is None else np.array(names)[needs[names.index(acquisition)]].tolist():
             if needed not in listed:
                 raise ValueError(f"{acquisition!r} in the panel {name!r} needs {needed!r} first; add it to the panel")
-    candidates = candidates_at(PANEL, protocol.rules.options(), [{"panel": [names.index(a) for a in listed]}])
-    return _compared_method(name, name, candidates, [{"panel": ", ".join(map(str, listed))}], protocol)
+    chosen = [names.index(a) for a in listed]
+    if rules.budget is None and rules.related is None:
+        for j in free_acquisitions(rules):
+            if j not in chosen and (needs is None or not needs[j].any()):
+                chosen.append(j)
+    candidates = candidates_at(PANEL, rules.options(), [{"panel": chosen}])
+    return _compared_method(name, name, candidates, [{"panel": ", ".join(names[j] for j in chosen)}], protocol)
+
+
+def free_acquisitions(rules: Rules) -> list[int]:
+    """The acquisitions that cost nothing for any case."""
+    return [] if rules.costs_by_case else np.flatnonzero(rules.costs == 0).tolist()
 
 
 def _named_panels(panels: Any) -> dict[str, Sequence[str]]:

@@ -5,17 +5,19 @@ Keys of a figure, all optional:
 - ``size`` in inches;
 - ``lines``, points with error bars, as arguments of ``plot_error_bars``; ``levels``, horizontal lines; ``points``,
   markers alone; ``bars``, with the ``label``, ``values`` and ``color`` of each method, ``along``, their axis, and
-  ``stacked``, whether they are parts of one bar, whose ``ends`` have a text;
+  ``stacked``, whether they are parts of one bar, beside whose ``ends`` is a text;
   ``shades``, a table of shares as a map of colours, with its ``label``;
 - ``x`` and ``y``, the axes, with ``label``, ``scale``, ``ticks`` and ``tick_labels``, ``limits`` and ``grid``;
-- ``legend``, its place, the labels that come ``first`` or ``last``, and the ``characters`` of a line; None for none.
+- ``legend``, its place, and the labels that come ``first`` or ``last``; None for none.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -26,7 +28,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.comparison.answer import constant_answer, cost_text
+from fsgym.comparison.answer import INTERVAL, constant_answer, cost_text
 from fsgym.comparison.ranking import RankedMethod, Ranking
 from fsgym.comparison.splits import VALIDATION_SHARE
 from fsgym.methods import REFERENCES
@@ -56,7 +58,14 @@ STYLE: dict[Any, Any] = {
     "legend.framealpha": 0.85, "legend.edgecolor": "none", "text.parse_math": False, "figure.dpi": 110,
 }  # fmt: skip
 ERROR_BARS: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "elinewidth": 0.8, "capsize": 2}  # in points
-TWO_COLUMNS = 20  # characters of a title with which a legend has two columns
+# Columns of a legend and the longest of its names, in characters; the first that fits is taken
+LEGEND_COLUMNS = ((3, 14), (2, 30), (1, 70), (1, 55), (1, 40), (1, 25))
+LEGEND_WIDTH = 0.97  # of the figure
+# Above the axes, and below them and the label of the axis; the latter is four lines of text high, and does not depend
+# on the height of the axes, so that the layout finds the place
+ABOVE: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1)}
+BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.45, 0), "borderaxespad": 4}
+LONGEST_TITLE = 34  # characters of a method's title beside its bar
 BREAKS_RULES = "breaks the rules on some rows"  # in legends
 MAX_BARS = 30  # features in one figure; more would be too small to read
 VALIDATION = "validation_"  # start of the names of figures that were measured on the validation part
@@ -235,7 +244,7 @@ def used_counts(
         "along": "x",
         "x": {"label": f"number of {unit} used", "integer": True},
         "y": {"label": "share of the test rows"},
-        "legend": {"loc": "upper left", "bbox_to_anchor": (0, -0.17), "ncols": 2, "borderaxespad": 0},
+        "legend": BELOW,
     }
 
 
@@ -262,7 +271,7 @@ def used_features(
     """Share of the test rows that use each feature (Fig. 4, left), for at most ``MAX_BARS`` of the most used ones."""
     table = np.array([np.asarray(u, float) for u in usages.values()])
     chosen = np.sort(np.argsort(-table.max(axis=0), kind="stable")[:MAX_BARS])
-    longest, few = max((len(title) for title in titles.values()), default=0), len(chosen) < len(names)
+    few = len(chosen) < len(names)
     return {
         "size": (6.4, height_of_rows(len(chosen))),
         "bars": _bars(dict(zip(usages, table[:, chosen])), titles),
@@ -271,11 +280,11 @@ def used_features(
         "y": {
             "label": f"the {len(chosen)} most used of {len(names)} {unit}" if few else "",
             "ticks": [*range(len(chosen))],
-            "tick_labels": [shorten_name(names[int(j)]) for j in chosen],
+            "tick_labels": shorten_names([names[int(j)] for j in chosen]),
             "limits": (len(chosen) - 0.4, -0.6),
             "grid": False,
         },
-        "legend": {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2 if longest <= TWO_COLUMNS else 1},
+        "legend": ABOVE,
     }
 
 
@@ -296,28 +305,33 @@ def costs(ranking: Ranking, titles: Mapping[str, str]) -> dict[str, Any] | None:
         {"label": label, "color": colour, "values": [float(s.figures[part]) for s in shown]}
         for part, (label, colour) in COST_COLOURS.items()
     ]
-    totals = [float(s.figures["loss"]) for s in shown]
+    totals = np.array([float(s.figures["loss"]) for s in shown])
+    low, high = (np.array([s.figures.get(f"loss_{end}", np.nan) for s in shown], float) for end in ("low", "high"))
+    ends = np.fmax(totals, high)
+    interval = {"x": totals.tolist(), "y": [*range(len(shown))], "xerr": [totals - low, high - totals]}
+    style = {"linestyle": "none", "marker": "none", "color": "#222222", "zorder": 3}
     return {
         "size": (6.4, height_of_rows(len(shown))),
         "bars": bars,
         "along": "y",
         "stacked": True,
-        "ends": [cost_text(ranking, total) for total in totals],
-        "x": {"label": "mean cost per case", "limits": (0, 1.13 * max(*totals, 1e-9))},
+        "lines": [interval | {"label": INTERVAL, "style": style}] if np.isfinite(low + high).any() else [],
+        "ends": [(float(end), cost_text(ranking, total)) for end, total in zip(ends, totals)],
+        "x": {"label": "mean cost per case", "limits": (0, 1.13 * max(*ends, 1e-9))},
         "y": {
             "label": "",
             "ticks": [*range(len(shown))],
-            "tick_labels": [shorten_name(titles[s.method], LEGEND_LABEL) for s in shown],
+            "tick_labels": shorten_names([titles[s.method] for s in shown], LONGEST_TITLE),
             "limits": (len(shown) - 0.4, -0.6),
             "grid": False,
         },
-        "legend": {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2},
+        "legend": ABOVE | {"last": [INTERVAL]},
     }
 
 
 def draw(figure: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     """Draw a figure on the given axes, or on those of a new Matplotlib figure."""
-    ax = _axes(ax, *figure.get("size", ()))
+    own, ax = ax is None, _axes(ax, *figure.get("size", ()))
     for line in figure.get("lines", ()):
         plot_error_bars(ax, **line)
     for level in figure.get("levels", ()):
@@ -331,14 +345,33 @@ def draw(figure: Mapping[str, Any], ax: Axes | None = None) -> Axes:
         ax.figure.colorbar(image, ax=ax, label=figure["shades"]["label"])
     _set_axis(ax, "x", figure["x"])
     _set_axis(ax, "y", figure["y"])
-    handles, labels = ax.get_legend_handles_labels()
-    if figure.get("legend") is not None and handles:
-        place = {"first": [], "last": [], "characters": 0} | dict(figure["legend"])
-        first, last, characters = (place.pop(key) for key in ("first", "last", "characters"))
-        order = sorted(range(len(labels)), key=lambda k: (labels[k] in last, [*first, *labels].index(labels[k])))
-        texts = [fill(labels[k], characters) if characters else labels[k] for k in order]
-        ax.legend([handles[k] for k in order], texts, **place)
+    if figure.get("legend") is not None:
+        _add_legend(ax, **figure["legend"])
+        if own:
+            make_room_for_legend(ax)
     return ax
+
+
+def _add_legend(ax: Axes, *, first: Sequence[str] = (), last: Sequence[str] = (), **place: Any) -> None:
+    """The legend in as many columns as fit into the figure; names that are too long for it are shortened."""
+    handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda k: (labels[k] in last, [*first, *labels].index(labels[k])))
+    handles, labels = [handles[k] for k in order], [labels[k] for k in order]
+    for columns, longest in LEGEND_COLUMNS if labels else ():
+        if columns == 1 or all(len(label) <= longest for label in labels):
+            legend = ax.legend(handles, shorten_names(labels, longest), ncols=columns, **place)
+            if legend.get_window_extent().width <= LEGEND_WIDTH * ax.figure.bbox.width:
+                break
+
+
+def make_room_for_legend(ax: Axes) -> None:
+    """Make the figure of some axes higher by the legend that stands above or below them."""
+    legend, figure = ax.get_legend(), ax.get_figure(root=True)
+    if legend is None or figure is None:
+        return
+    place = legend.get_window_extent()
+    if place.y0 >= ax.bbox.y1 or place.y1 <= ax.bbox.y0:
+        figure.set_figheight(figure.get_figheight() + place.height / figure.dpi)
 
 
 def _draw_bars(ax: Axes, figure: Mapping[str, Any]) -> None:
@@ -348,13 +381,10 @@ def _draw_bars(ax: Axes, figure: Mapping[str, Any]) -> None:
     for i, bar in enumerate(bars):
         places = np.arange(len(bar["values"])) + (0 if stacked else (i - (len(bars) - 1) / 2) * width)
         style = {"label": bar["label"], "color": bar["color"]}
-        if upright:
-            drawn = ax.bar(places, bar["values"], width, begun, **style)
-        else:
-            drawn = ax.barh(places, bar["values"], width, begun, **style)
+        (ax.bar if upright else ax.barh)(places, bar["values"], width, begun, **style)
         begun = begun + np.asarray(bar["values"]) * stacked
-        if "ends" in figure and bar is bars[-1]:
-            ax.bar_label(drawn, figure["ends"], padding=4)
+    for place, (end, text) in enumerate(figure.get("ends", ())):
+        ax.annotate(text, (end, place), (4, 0), textcoords="offset points", va="center")
 
 
 def _set_axis(ax: Axes, name: Literal["x", "y"], axis: Mapping[str, Any]) -> None:
@@ -410,14 +440,31 @@ def plot_ranks(test: RankTest, titles: Mapping[str, str]) -> Axes:
 
 
 def shorten_name(name: str, longest: int = 28) -> str:
-    """A name cut to ``longest`` characters for the axes of a figure, with control characters as spaces."""
+    """A name cut to the width of ``longest`` characters for the axes of a figure, with control characters as spaces."""
     plain = "".join(c if c.isprintable() else " " for c in name)
-    return plain if len(plain) <= longest else plain[: longest - 1] + "…"
+    ends = list(itertools.accumulate(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in plain))
+    return plain if not ends or ends[-1] <= longest else plain[: bisect_right(ends, longest - 1)] + "…"
+
+
+def shorten_names(names: Sequence[str], longest: int = 28) -> list[str]:
+    """Names cut to ``longest`` characters; those that would look the same are cut in the middle, else numbered.
+
+    >>> shorten_names(["age", "panel a, b, c, d", "panel a, b, c, e"], 12)
+    ['age', 'panel … c, d', 'panel … c, e']
+    """
+    cut = [shorten_name(name, longest) for name in names]
+    shown = [
+        shorten_name(name[: longest // 2] + "…" + name[longest // 2 + 1 - longest :], longest)
+        if cut.count(text) > 1 and len(name) > longest
+        else text
+        for name, text in zip(names, cut)
+    ]
+    return [f"{text} ({shown[:k].count(text) + 1})" if shown.count(text) > 1 else text for k, text in enumerate(shown)]
 
 
 # The main picture of a comparison: what is acquired against how good the answers are, for all settings.
 
-LEGEND_LABEL = 34  # characters in a line, of which two columns fit
+TICK_WIDTH = 0.07  # of the axis, that the label of a tick needs
 WIDE_RANGE = 8.0  # largest x over that of the best method, from which the axis is logarithmic beyond the latter
 REFERENCE_LINES: dict[str, Any] = dict(zip(REFERENCES, ((0, (1, 2)), (0, (6, 3))), strict=True))  # dotted, dashed
 
@@ -469,8 +516,7 @@ def tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str, str]
         found["x"] |= _spread(best.figures[x], settings[x].max())
     found["points"] += inadmissible(settings, x, y)
     found["y"] = {"label": y_label} | error_axis(y, values, floor)
-    place = {"loc": "upper left", "bbox_to_anchor": (0, -0.25), "ncols": 2, "borderaxespad": 0}
-    return found | {"legend": place | {"first": [*shown.values()], "characters": LEGEND_LABEL}}
+    return found | {"legend": BELOW | {"first": [*shown.values()]}}
 
 
 def _height(standing: RankedMethod, figure: str) -> float:
@@ -484,7 +530,7 @@ def reference_label(ranking: Ranking, standing: RankedMethod) -> str:
     """What a reference point does, and what that costs where prices are given."""
     if not standing.acquires:
         answer = constant_answer(ranking)
-        return f"nothing acquired, always {shorten_name(answer)}" if answer else standing.title
+        return f"{standing.title}, always {shorten_name(answer)}" if answer else standing.title
     paid = f"{standing.figures['spent']:.3g} paid"
     used = f"{standing.figures[ranking.counted]:.3g} {ranking.unit}"
     breaks = ", against the rules" if standing.figures["admissible"] < 1 else ""
@@ -495,9 +541,14 @@ def _spread(near: float, largest: float) -> dict[str, Any]:
     """A logarithmic axis beyond twice the best method's ``x``, if other settings use many times as much."""
     if near <= 0 or largest <= WIDE_RANGE * near:
         return {}
-    linear = 2 * near
-    steps = [m * 10.0**k for k in range(-3, 7) for m in (1, 2, 5)]
-    ticks = [0.0, *(v for v in steps if near / 2.5 <= v <= 1.3 * largest)]
-    scale = {"value": "symlog", "linthresh": linear, "linscale": 1.5}
+    linear, stretch = 2 * near, 1.5
+    steps = [m * 10.0**k for k in range(-9, 10) for m in (1, 2, 5)]
+    steps = [v for v in steps if near / 2.5 <= v <= 1.3 * largest]
+    places = [stretch * min(v / linear, 1) + math.log10(max(v / linear, 1)) for v in (0.0, *steps, largest)]
+    ticks, last = [0.0], 0.0
+    for v, place in zip(steps, places[1:]):
+        if place - last >= TICK_WIDTH * places[-1]:
+            ticks, last = [*ticks, v], place
+    scale = {"value": "symlog", "linthresh": linear, "linscale": stretch}
     limits = (-0.05 * linear, 1.25 * largest)
     return {"scale": scale, "ticks": ticks, "tick_labels": [f"{v:g}" for v in ticks], "limits": limits}

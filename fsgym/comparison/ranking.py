@@ -19,6 +19,7 @@ from fsgym.text.html import HtmlTable, html_block
 from fsgym.text.messages import listing
 
 REFERENCE_TITLES = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
+INTERVAL_OF_DIFFERENCE = ("difference", "difference_low", "difference_high")
 SHARES = ("usage", "first", "first_paid")  # columns of JSON objects: acquisition -> share of the test rows
 
 
@@ -41,6 +42,8 @@ class RankedMethod(NamedTuple):
     fixed : bool, whether it acquires the same for every case
     verdict : {"noise", "higher", "unknown", ""}, on its loss compared with the best, by ``rank_table``; "" for the best
         itself and for those that are never the best
+    from_best : tuple of its loss minus that of the best, and the ends of the 95 % interval of this difference; NaN
+        where it is unknown, and for the best itself
     """
 
     method: str
@@ -52,6 +55,7 @@ class RankedMethod(NamedTuple):
     shares: dict[str, dict[str, float]]
     fixed: bool
     verdict: str
+    from_best: tuple[float, float, float]
 
     @property
     def reference(self) -> bool:
@@ -91,6 +95,7 @@ class Ranking(NamedTuple):
     has_prices : bool, whether an acquisition costs anything other than 1
     imbalanced : bool, whether balanced accuracy and AUC stand beside accuracy
     splits : int
+    has_free : bool, whether some acquisition costs nothing
     """
 
     lam: float
@@ -100,6 +105,7 @@ class Ranking(NamedTuple):
     has_prices: bool
     imbalanced: bool
     splits: int
+    has_free: bool = False
 
     @property
     def unit(self) -> str:
@@ -151,14 +157,20 @@ def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | N
     if fixed is None:
         fixed = [name for name in titles if name in METHODS and not METHODS[name].adaptive]
     choices = choices_at(results, lam, counted)
-    eligible, verdicts = [choice for choice in choices if not choice.flag], {}
+    eligible, verdicts, from_best = [choice for choice in choices if not choice.flag], {}, {}
     best = lowest_of(eligible)
     if best is not None:
-        verdicts = differences_from(best, eligible)["verdict"].replace("lower", "noise").to_dict()  # by rounding errors
-        verdicts[best.method] = ""
+        differences = differences_from(best, eligible).drop(index=best.method)
+        verdicts = differences["verdict"].replace("lower", "noise").to_dict()  # by rounding errors
+        from_best = {str(name): tuple(row) for name, *row in differences[list(INTERVAL_OF_DIFFERENCE)].itertuples()}
     standings = [
         RankedMethod(
-            *one, titles[one.method], _shares_of(one.chosen), one.method in fixed, verdicts.get(one.method, "")
+            *one,
+            titles[one.method],
+            _shares_of(one.chosen),
+            one.method in fixed,
+            verdicts.get(one.method, ""),
+            from_best.get(one.method, (np.nan, np.nan, np.nan)),
         )
         for one in choices
     ]
@@ -171,6 +183,7 @@ def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | N
         not np.allclose(succeeded["spent"], succeeded["n_acquisitions"]),
         "auc" in results.attrs.get("headline", ()),
         int(results["split"].nunique()),
+        bool(results.attrs.get("free")),
     )
 
 
@@ -198,6 +211,8 @@ def method_titles(results: pd.DataFrame) -> dict[str, str]:
     """The title of each method of the results: that of the comparison, that in ``METHODS``, or its name."""
     table = {name: method.title for name, method in METHODS.items()}
     titles = table | results.attrs.get("titles", {}) | REFERENCE_TITLES
+    if results.attrs.get("free"):
+        titles[REFERENCES[0]] += ", not even free"
     return {str(name): titles.get(str(name), str(name)) for name in results["method"].unique()}
 
 

@@ -332,6 +332,7 @@ def _cost_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
     means = f"Means over {n} splits" if n > 1 else "One split"
     caption = (
         f"Shorter is better. {means}, each method at its settings in the table; prices and errors are in one unit."
+        + (" Lines are 95 % intervals of the whole." if bars["lines"] else "")
     )
     return [Picture("costs", "Cost per case", caption, *drawn(draw(bars)))]
 
@@ -582,6 +583,7 @@ def plot_reliability(comparison: Comparison, ranking: Ranking) -> Axes | None:
     if not pooled:
         return None
     titles = titles_with_flags(ranking)
+    shown = dict(zip(titles, figures.shorten_names(list(titles.values()), figures.LONGEST_TITLE)))
     styles, ax = method_styles(list(titles)), Figure(figsize=(6.4, 4.8), layout="constrained").subplots()
     ax.plot([0, 1], [0, 1], color="#777777", linewidth=0.8)
     lowest = 1.0
@@ -589,7 +591,7 @@ def plot_reliability(comparison: Comparison, ranking: Ranking) -> Axes | None:
         certainty, correct, rows = bins.T
         ax.plot(certainty, correct, color=styles[name]["color"], linewidth=1.0)
         area = MAX_POINT * rows / rows.sum()
-        ax.scatter(certainty, correct, area, label=titles[name], zorder=3, **styles[name])
+        ax.scatter(certainty, correct, area, label=shown[name], zorder=3, **styles[name])
         lowest = min(lowest, certainty.min(), correct.min())
     limits = max(0.0, lowest - 0.05), 1.03
     ax.set(xlabel="mean probability of the answer", ylabel="share of right answers", xlim=limits, ylim=limits)

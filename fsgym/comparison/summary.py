@@ -110,6 +110,8 @@ def summarise(
     -----
     Only settings that respect the rules on every validation row are eligible. Whether the chosen one respects them on
     the test part too is shown by ``admissible``. A reference point without such a setting has a loss all the same.
+    Of equally good settings, those of the fewest features are preferred, then those that lose the fewest when they are
+    fitted again, then the first.
 
     Examples
     --------
@@ -290,8 +292,14 @@ def means_with_stds(cells: pd.DataFrame, keys: Sequence[str], figures: Sequence[
 
 
 def best_per_split(rows: pd.DataFrame, criterion: pd.Series, counted: str = "n_features") -> pd.DataFrame:
-    """The row with the smallest criterion in each split; ties go to the fewest features, then to the first setting."""
-    keys = rows["setting"], rows[f"validation_{counted}"], criterion.round(12), rows["split"]
+    """The row with the smallest criterion in each split; ties go to the fewest features, then to the first setting.
+
+    Before the first setting, a tie goes to the one that loses the fewest features when it is fitted again on the whole
+    training part: it may no longer be the model that was as good as the others, such as the most pruned of equal trees.
+    """
+    uses = rows[f"validation_{counted}"]
+    lost = (uses - rows.get(f"refit_{counted}", uses)).clip(lower=0).round(DIGITS_OF_BEST)
+    keys = rows["setting"], lost, uses, criterion.round(12), rows["split"]
     ranked = np.lexsort([key.to_numpy() for key in keys])
     return rows.iloc[ranked[~rows["split"].iloc[ranked].duplicated().to_numpy()]]
 

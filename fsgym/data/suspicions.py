@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -153,7 +154,7 @@ def find_label_suspicion(column: pd.Series) -> Suspicion | None:
     return (
         _null_bytes(cells, name, "category")
         or find_merged(column, f"write them alike, or keep both with {_option('category', name)}")
-        or _alike(cells, name, cased=False)
+        or _alike(cells, name, _usual_case)
     )
 
 
@@ -314,7 +315,7 @@ def _check_texts(present: Any, name: str) -> Suspicion | None:
         said = f"has {len(cells.texts)} levels"
         together = f"{option_text('row_groups', name)} where it names what several rows are of, such as a patient"
         return Suspicion("many levels", said, f"merge rare levels, or {_pass(name, 'category', 'drop')}, or {together}")
-    return _alike(cells, name, cased=True)
+    return _alike(cells, name, _lower_case)
 
 
 def _cells_of(present: Any) -> _Cells:
@@ -406,9 +407,9 @@ def _odd_cells(cells: _Cells, odd: NDArray[np.int64], n_plain: int) -> str:
     return f"{n_plain:,} numbers and {said}" if n_plain else said
 
 
-def _alike(cells: _Cells, name: str, cased: bool) -> Suspicion | None:
-    """Two levels that differ only by spaces or, where ``cased``, by upper and lower case."""
-    for how, key in (("spaces", _without_spaces), ("upper and lower case", _lower_case))[: 1 + cased]:
+def _alike(cells: _Cells, name: str, in_one_case: Callable[[str], str]) -> Suspicion | None:
+    """Two levels that differ only by spaces, or by upper and lower case as ``in_one_case`` says."""
+    for how, key in (("spaces", _without_spaces), ("upper and lower case", in_one_case)):
         first: dict[str, str] = {}
         for text in cells.texts:
             other = first.setdefault(key(text), text)
@@ -424,3 +425,10 @@ def _without_spaces(text: str) -> str:
 
 def _lower_case(text: str) -> str:
     return _without_spaces(text).casefold()
+
+
+def _usual_case(text: str) -> str:
+    """A word in lower case if it is written as yes, Yes or YES; other classes, as a, A or hId, stay as they are."""
+    plain = _without_spaces(text)
+    usual = plain.lower(), plain.upper(), plain.capitalize(), plain.title()
+    return plain.casefold() if len(plain) > 1 and plain in usual else plain

@@ -15,7 +15,7 @@ from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.repeated import DUPLICATES, RepeatedRows, copied_columns, repeated_rows
 from fsgym.support.checks import check_number
-from fsgym.text.messages import explain_unknown, listing, option_text, warn_caller
+from fsgym.text.messages import did_you_mean, explain_unknown, listing, option_text, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,7 +238,7 @@ def repeated_in_words(found: RepeatedRows, row_groups: str | None = None, equal_
 
 def _row(column: Any, is_label: bool) -> dict[str, Any]:
     """What is known of one column of a table."""
-    from fsgym.data.suspicions import find_label_suspicion, find_note, find_suspicion, plain_numbers
+    from fsgym.data.suspicions import Suspicion, find_label_suspicion, find_note, find_suspicion, plain_numbers
 
     numbers = None if is_label else plain_numbers(column)
     column = column if numbers is None else numbers
@@ -247,6 +247,8 @@ def _row(column: Any, is_label: bool) -> dict[str, Any]:
     note = "" if is_label else find_note(column) or ""
     code = _code_note(column.dropna()) if kind == "number" and not note and suspicion is None else ""
     many = is_label and suspicion is None and column.dtype.kind in "iuf" and column.nunique() > MANY_NUMBERS
+    if is_label and not many and suspicion is None and (without := int(column.isna().sum())):
+        suspicion = Suspicion("missing class", f"has no value in {without:,} row(s)", "remove these rows")
     low, high = _range(column) if kind == "number" or many else (np.nan, np.nan)
     if many:
         note = f"has {column.nunique():,} different numbers"
@@ -399,5 +401,6 @@ def _prices(costs: Any, names: list[str], data_dir: Any) -> dict[str, float]:
     unknown = [name for name in costs if name not in names]
     if unknown:
         message = f"costs names {listing(map(repr, unknown), 4)}, which is no column; its columns are {listing(names)}"
+        message += did_you_mean(unknown[0], [name for name in names if name not in costs])
         warn_caller(message)
     return {str(name): check_number(price, f"the price of {name!r}", 0.0) for name, price in costs.items()}

@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from fsgym.data.cells import plain_number
 from fsgym.data.dataset import Dataset
+from fsgym.data.reading.excel import SUFFIXES, read_list
 from fsgym.data.reading.files import read_json, read_rows
 from fsgym.datasets.folder import find_folder
 from fsgym.text.messages import brief, did_you_mean, listing, option_text
+
+SHEET_NAMES = ("prices", "costs")  # of the sheet of a workbook that has the prices
 
 
 def load_costs(
@@ -26,8 +30,9 @@ def load_costs(
     Parameters
     ----------
     path_or_name : str or path
-        A file: JSON ``{name: price}``; JSON ``{data set: {"costs": {name: price}}}``; or CSV with two columns, name
-        and price, with or without a header line. Or the name of a data set, to be looked up in the ``costs.json`` of
+        A file: JSON ``{name: price}``; JSON ``{data set: {"costs": {name: price}}}``; or a table with two columns,
+        name and price, with or without a header line: CSV, or the sheet ``prices`` or ``costs`` of an Excel workbook,
+        or its only one. Or the name of a data set, to be looked up in the ``costs.json`` of
         the local folder.
     dataset : str or Dataset, optional
         The data set whose entry is used, if the file covers several data sets. If a ``Dataset`` is given, each of its
@@ -55,6 +60,16 @@ def load_costs(
     >>> load_costs(file)
     {'age': 1.0, 'glucose': 17.61}
     """
+    return prices_for(path_or_name, dataset, data_dir)
+
+
+def prices_for(
+    path_or_name: str | os.PathLike,
+    dataset: str | Dataset | None,
+    data_dir: str | os.PathLike | None,
+    without: Collection[str] = (),
+) -> dict[str, float]:
+    """``load_costs``, but for the prices of columns that the data set is ``without``."""
     if not isinstance(path_or_name, str | os.PathLike):
         raise TypeError(f"path_or_name must be a path or a name, got {type(path_or_name).__name__}")
     if dataset is not None and not isinstance(dataset, str | Dataset):
@@ -66,7 +81,7 @@ def load_costs(
         raise IsADirectoryError(f"{path} is a folder; name a file with prices")
     if re.fullmatch(r"\d+,\d+", str(path_or_name)):
         raise ValueError(f"prices must have a decimal point, got {path_or_name!s}")
-    if path.suffix not in (".json", ".csv") and not path.is_file():
+    if path.suffix not in (".json", ".csv", *SUFFIXES) and not path.is_file():
         if re.search(r"=|^{", str(path_or_name)):
             raise ValueError(
                 f"prices must be in a file, JSON {{name: price}} or CSV of name and price, got {brief(str(path))}"
@@ -78,8 +93,13 @@ def load_costs(
                 f"{option_text('data_dir')} or the variable FSGYM_DATA"
             )
         wanted, path = str(path), folder / "costs.json"
-    prices, is_entry = _prices_from_csv(path) if path.suffix == ".csv" else _prices_from_json(path, wanted)
+    if path.suffix in (".csv", *SUFFIXES):
+        rows = read_rows(path) if path.suffix == ".csv" else read_list(path, SHEET_NAMES)
+        prices, is_entry = _prices_from_rows(rows, path), False
+    else:
+        prices, is_entry = _prices_from_json(path, wanted)
     if known is not None:
+        prices = {k: price for k, price in prices.items() if k in known or k not in without}
         unknown = [k for k in prices if k not in known]
         if unknown and not is_entry:
             hint = did_you_mean(unknown[0], map(str, known)) or (
@@ -131,12 +151,12 @@ def _prices_from_json(path: Path, wanted: str | None) -> tuple[dict[str, Any], b
     return costs, True
 
 
-def _prices_from_csv(path: Path) -> tuple[dict[str, Any], bool]:
-    """Prices by name; never an entry of a file for several data sets."""
-    rows = read_rows(path)
+def _prices_from_rows(rows: list[list[str]], path: Path) -> dict[str, Any]:
+    """Prices by name from the rows of a table."""
     odd = next((row for row in rows if len(row) != 2), None)
     if odd is not None:
-        raise ValueError(f"{path} must have two columns, name and price, in every line, got {brief(','.join(odd))}")
+        cells = listing(map(repr, odd), 4)
+        raise ValueError(f"{path} must have two columns, name and price, in every line, got one of {len(odd)}: {cells}")
     if rows and _is_heading(rows[0][1]):
         rows = rows[1:]
     if not rows:
@@ -146,7 +166,7 @@ def _prices_from_csv(path: Path) -> tuple[dict[str, Any], bool]:
         if name in prices:
             raise ValueError(f"{path} has two prices for {name!r}; remove one line")
         prices[name] = price.strip() or None
-    return prices, False
+    return prices
 
 
 def _is_heading(text: str) -> bool:

@@ -375,8 +375,8 @@ class Rules:
         return self
 
     def __repr__(self) -> str:
-        parts = [f"{self.n_acquisitions} acquisitions", f"{self.n_classes} classes", f"lam={self.lam:g}"]
-        parts += ["groups"] if self.n_acquisitions != self.n_features else []
+        grouped = f" of {self.n_features} features" if self.n_acquisitions != self.n_features else ""
+        parts = [f"{self.n_acquisitions} acquisitions{grouped}", f"{self.n_classes} classes", f"lam={self.lam:g}"]
         parts += ["costs by case"] if self.costs_by_case else ["costs"] if (self.costs != 1).any() else []
         parts += [f"related={self.relation!r}"] if self.related is not None else []
         described = checks.describe_error_costs(self.error_costs, self.classes or range(self.n_classes), ERRORS_IN_REPR)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fsgym_studies.common.claims import NOT_KNOWN, CauseText, Near
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS
-from fsgym_studies.dwsm import l1_forms, times
+from fsgym_studies.dwsm import l1_forms, rcpi_forms, times
 from fsgym_studies.dwsm.l1_forms import (
     LARS_DISTRIBUTED,
     LARS_STANDARD,
@@ -94,7 +94,10 @@ def source_text(met: bool, by_eye: str = "") -> str:
     if met:
         return f"protocol: {L1_TEXT}"
     if by_eye:
-        return f"protocol: {L1_TEXT}; no form of ours gives it by more than two standard errors, but {by_eye}"
+        return (
+            f"protocol: {L1_TEXT}; no form of ours gives it by more than two standard errors, but {by_eye}. The "
+            f"exception of the paper is {EXCEPTION}"
+        )
     return f"not known: no form of the L1 methods that we ran, in three scalings, gives it; {L1_TEXT}"
 
 
@@ -157,9 +160,17 @@ def exceptions_cause(figures: Mapping[str, Any]) -> str:
     listed = f"Exceptions over the shares {'; '.join(parts)}"
     if alone:
         return f"{source_text(True)}. {listed}. {EXCEPTION.capitalize()} is the only one {'; '.join(alone)}"
+    little = [
+        pair_text(*pair)
+        for pair, lead in figures.get("any leads by form", {}).items()
+        if lead.notna().all() and only_exception(lead)
+    ]
+    by_eye = (
+        f"{EXCEPTION} is the only one {'; '.join(little)}" if little else f"{EXCEPTION} is the only one with no pair"
+    )
     return (
         "not known: neither the scaling nor the intercepts of the L1 methods, which are not printed, nor a share of "
-        f"training data makes {EXCEPTION} the only one. {listed}"
+        f"training data makes {EXCEPTION} the only one. Counted by however little DWSM is above, {by_eye}. {listed}"
     )
 
 
@@ -197,10 +208,13 @@ def at_half_text(figures: Mapping[str, Any], name: str) -> str:
     """A share at a sparsity of one half, and at settings of moderate sparsity, in both readings."""
     parts = []
     for method, words in ((DWSM, "our runs"), (AS_PRINTED, "RCPI as printed")):
-        own = figures["usage"][figures["usage"]["method"] == method].sort_values("sparsity")
-        share = np.interp(0.5, own["sparsity"], own[name]) if len(own) else np.nan
-        parts.append(f"about {share:.2f} in {words} ({shares_text(figures, method, name, MODERATE)})")
-    return f"at the sparsity of .5 that the paper names, on the splits that both have, is {' and '.join(parts)}"
+        least = figures["usage"].loc[figures["usage"]["method"] == method, "sparsity"].min()
+        none = f", where no setting has a sparsity below {least:.2f}" if least > 0.5 else ""
+        parts.append(f"{shares_text(figures, method, name, MODERATE)} in {words}{none}")
+    return (
+        f"at settings with sparsities from {MODERATE[0]} to {MODERATE[1]} (the paper: .5), on the splits that both "
+        f"have, is {'; '.join(parts)}"
+    )
 
 
 def few_features_cause(figures: Mapping[str, Any]) -> str:
@@ -280,19 +294,65 @@ def stability_cause(figures: Mapping[str, Any]) -> str:
 
 
 def figure_4_cause(name: str, criterion: Callable[..., Any]) -> CauseText:
-    """A cause from the figure of RCPI as printed at the price that was fixed before its run."""
+    """A cause from RCPI as printed at the price that was fixed before its run, or from LARS in another form.
+
+    Both readings of RCPI are also counted by split, as the figure may be of a single one.
+    """
 
     def cause(figures: Mapping[str, Any]) -> str:
         if "as printed" not in figures:
             return "not known: RCPI as printed was not run at the price that was fixed for it"
         figure = figures["as printed"][name]
-        values = figure if type(figure) is tuple else (figure,)
-        what = f"RCPI as printed at lambda .05 has {plain_text(values[0])}"
-        if len(values) > 1:
-            what += f", LARS {plain_text(values[1])}"
-        if criterion(*values):
-            return f"ours: {what}, which meets the criterion; {PRINTED_DIFFERENCES}"
-        return f"not known: {what}, which does not meet it either. The paper names neither lambda nor the share of rows"
+        what = f"RCPI as printed at lambda .05 has {pair_of(figure)}"
+        counts = split_counts(figures, name, criterion)
+        if criterion(*as_arguments(figure)):
+            return f"ours: {what}, which meets the criterion; {PRINTED_DIFFERENCES}{counts}"
+        what += f", which does not meet it either{counts}"
+        beside = figures.get("beside other LARS", {})
+        met = [method for method, own in beside.items() if name in own and criterion(*as_arguments(own[name]))]
+        listed = "; ".join(f"{method} has {pair_of((own[name][-1],))}" for method, own in beside.items() if name in own)
+        if met:
+            return (
+                "protocol: neither scaling nor intercept of LARS is printed, and they decide, with ours of DWSM the "
+                f"criterion is met beside {' and '.join(met)} ({listed}); {what}"
+            )
+        others = f". In other forms {listed}" if listed else ""
+        return f"not known: {what}{others}. The paper names neither lambda nor the share of rows"
+
+    return cause
+
+
+def split_counts(figures: Mapping[str, Any], name: str, criterion: Callable[..., Any]) -> str:
+    """In how many splits each reading of RCPI meets a criterion by itself."""
+    parts = []
+    for words, by_split in figures.get("by split", {}).items():
+        if by_split and name in by_split[0]:
+            met = sum(bool(criterion(*as_arguments(own[name]))) for own in by_split)
+            parts.append(f"{met} of {len(by_split)} in {words}")
+    return f". Of single splits it is met in {' and '.join(parts)}" if parts else ""
+
+
+def as_arguments(figure: Any) -> tuple[Any, ...]:
+    return figure if type(figure) is tuple else (figure,)
+
+
+def pair_of(figure: Any) -> str:
+    """A figure of RCPI and, where it has two parts, that of LARS."""
+    own, *others = as_arguments(figure)
+    return plain_text(own) + "".join(f", LARS {plain_text(other)}" for other in others)
+
+
+def mainly_cause(criterion: Callable[..., Any]) -> CauseText:
+    """The cause of the claim on 1, 2, 3 or 10 features, with the rows that use another number of them."""
+    of_figure = figure_4_cause("one to three or all", criterion)
+
+    def cause(figures: Mapping[str, Any]) -> str:
+        own, printed = figures["numbers between"], figures.get("numbers between as printed", np.nan)
+        return (
+            f"{of_figure(figures)}. 4 to 9 features are used for {own[0]:.2f} of the rows in our runs, at the sparsity "
+            f"of our settings nearest to .5, {own[1]:.2f}"
+            + (f", and for {printed:.2f} in RCPI as printed" if printed == printed else "")
+        )
 
     return cause
 
@@ -317,18 +377,19 @@ def similar_cause(figures: Mapping[str, Any]) -> str:
 
 
 def alpha_cause(figures: Mapping[str, Any]) -> str:
-    """What changes with alpha, in both directions."""
-    parts = [
-        f"the {words} is {figures[name].first:.{digits}f} at alpha {alpha} and {figures[name].second:.{digits}f} at .7"
-        for words, name, alpha, digits in (
-            ("mean change after the fifth iteration", "low alpha", ".4", 4),
-            ("first iteration near the lowest loss", "high alpha", ".9", 1),
+    """What changes with alpha: means at each, and the differences of all pairs."""
+    parts = []
+    for figure, (words, digits) in rcpi_forms.ALPHA_FIGURES.items():
+        means, pairs = figures["by alpha"][figure]
+        listed = ", ".join(f"{mean:.{digits}f} at alpha {alpha:g}" for alpha, mean in means.items())
+        differences = ", ".join(
+            f"{first:g} less {second:g} {pair.with_error(digits)}" for (first, second), pair in pairs.items()
         )
-        if name in figures
-    ]
+        parts.append(f"the {words} is {listed} ({differences})")
     return (
-        f"not known: the paper prints neither a measure nor a number. In RCPI as printed with 20 iterations "
-        f"{'; '.join(parts)}. The loss is that of the newest policy; alpha enters it by the rollouts alone"
+        "not known: the paper prints neither a measure nor a number, nor which alphas it compared with .7. In RCPI as "
+        f"printed with 20 iterations {'; '.join(parts)}. The loss is that of the newest policy; alpha enters it by the "
+        "rollouts alone"
     )
 
 

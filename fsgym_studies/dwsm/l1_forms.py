@@ -45,6 +45,7 @@ FORMS = {  # by scaling: the L1-SVMs and the LARS that are compared with each ot
         {LARS_DISTRIBUTED: "no penalty", without(LARS_DISTRIBUTED): "none"},
     ),
 }
+LARS_FORMS = tuple(title for _, lars in FORMS.values() for title in lars if title != LARS)  # beside ours
 PAIRS = tuple(pair for svms, lars in FORMS.values() for pair in product(svms, lars))
 INTERCEPTS = {title: intercept for form in FORMS.values() for own in form for title, intercept in own.items()}
 SCALED_FILES = ("ionosphere", "sonar")  # distributed in [-1, 1] alone; the other six without scaling

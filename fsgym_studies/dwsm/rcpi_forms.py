@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,6 +38,11 @@ CHOSEN_PRICE = 0.05  # lambda of the rows by number of features, fixed before th
 MORE_ITERATIONS = f"{AS_PRINTED}, 20 iterations"
 MORE_STATES = f"{AS_PRINTED}, 20 states per row"
 LOW_ALPHA, HIGH_ALPHA = (f"{AS_PRINTED}, alpha {alpha:g}, 20 iterations" for alpha in (0.4, 0.9))
+ALPHAS = {0.4: LOW_ALPHA, 0.7: MORE_ITERATIONS, 0.9: HIGH_ALPHA}
+ALPHA_FIGURES = {  # of ``fits``: in words, and their digits
+    "change": ("mean change after the fifth iteration", 4),
+    "needed": ("first iteration near the lowest loss", 1),
+}
 POLICY_STATES = f"{DWSM}, states of the policy alone"  # section 3.4, the first sentence on RCPI
 POLICY_ARM = MethodSettings(
     POLICY_STATES, "rcpi", price_settings(shared.DWSM_PRICES), preset={**READING, "states": "policy"}
@@ -216,10 +222,24 @@ def figures(table: pd.DataFrame) -> dict[str, Any]:
         "high alpha": (HIGH_ALPHA, MORE_ITERATIONS, "needed"),
     }
     differences = {name: difference(known, *pair) for name, pair in pairs.items()}
+    by_alpha = {figure: figures_by_alpha(known, figure) for figure in ALPHA_FIGURES}
+    if all(means for means, _ in by_alpha.values()):
+        found["by alpha"] = by_alpha
     found |= {name: own for name, own in differences.items() if own.better is not None}
     if {"more iterations", "more states"} <= set(found):
         found["more of both"] = (found["more iterations"], found["more states"])
     return found
+
+
+def figures_by_alpha(
+    known: Mapping[str, pd.DataFrame], figure: str
+) -> tuple[dict[float, float], dict[tuple[float, float], Difference]]:
+    """The mean of a figure at each alpha, and the differences of all pairs; empty where an alpha was not run."""
+    if any(known[method].empty for method in ALPHAS.values()):
+        return {}, {}
+    means = {alpha: float(known[method][figure].mean()) for alpha, method in ALPHAS.items()}
+    pairs = {(a, b): difference(known, ALPHAS[a], ALPHAS[b], figure) for a, b in combinations(ALPHAS, 2)}
+    return means, pairs
 
 
 def difference(known: Mapping[str, pd.DataFrame], first: str, second: str, figure: str) -> Difference:

@@ -64,9 +64,10 @@ def kdd_cause(figures: Mapping[str, Any]) -> str:
             f"{larger.second:.4f} where GBFS has {larger.first:.4f}"
         )
         if larger.better:
-            source = (
-                "protocol: with larger leaves of RFFS, and nothing else changed, GBFS has the lower error. Besides,"
-            )
+            changed = "with larger leaves of RFFS, and nothing else changed, GBFS has the lower error"
+            source = f"protocol: {changed}. Besides,"
+            if not ahead_on_all_rows(table):
+                source = f"{NOT_KNOWN}: {changed} on {trained:,.0f} rows, but not on all of the file. Besides,"
     return (
         f"{source} we have the 10 % file, {trained:,.0f} training rows of it (4,898,431 in the paper) and no official "
         f"test part. Errors of GBFS and RFFS by number of features: {listed} (between its settings a curve is linear, "
@@ -75,6 +76,21 @@ def kdd_cause(figures: Mapping[str, Any]) -> str:
         f"grown{leaves}. {iterations_text(table)}"
         "Rows and leaves are not separated"
     )
+
+
+def ahead_on_all_rows(table: pd.DataFrame) -> bool:
+    """Whether GBFS is below the forest with larger leaves at each number of features that it comes to, on all rows.
+
+    True where they were not run.
+    """
+    few = tables.counts_of("kddcup99", tables.FEW)
+    forest = rows_of(tables.curve_points(table), tables.KDD_ALL_ROWS, tables.RFFS_BOUND)
+    cells = cells_with(table, "stage_error")
+    if forest.empty or cells.empty:
+        return True
+    best = np.fmin.reduce([*tables.staged_errors(cells.iloc[0], few).values()])
+    known = ~np.isnan(best)
+    return bool((best[known] < tables.errors_at(forest, few).iloc[0].to_numpy()[known]).all())
 
 
 def iterations_text(table: pd.DataFrame) -> str:
@@ -241,8 +257,12 @@ def group_lasso_cause(figures: Mapping[str, Any]) -> str:
     best = tables.best_settings(figures["table"])
     own, other = (best[title].error_at_fewest for title in ("GBFS with bags", "group LASSO"))
     listed = f"{own:.3f} for GBFS with bags and {other:.3f} for group LASSO"
-    if other - own < MUCH_HIGHER:
-        return f"{colon_cause(figures)}. At the settings with the fewest bags the errors are {listed}"
+    errors, tested = pd.Series({"GBFS with bags": own, "group LASSO": other}), tested_rows(figures["table"], "colon")
+    if not much_higher(errors, tested):
+        return (
+            f"{colon_cause(figures)}. At the settings with the fewest bags the errors are {listed}, a difference of "
+            f"{other - own:+.3f}; {standard_error_text(errors, tested)}, so that the criterion is not met there, either"
+        )
     return (
         "protocol: the paper does not say at which setting it compares; at those with the fewest bags the errors are "
         f"{listed}, as the claim says. Besides, {bags_text(figures)}"
@@ -303,6 +323,12 @@ def n_clearly_above(errors: pd.Series, method: str, tested: int) -> int:
     """How many of the other methods have a larger error than one, by more than two standard errors."""
     others = errors.drop(method)
     return int((others - errors[method] > 2 * error_of_difference(errors.mean(), tested)).sum())
+
+
+def much_higher(errors: pd.Series, tested: int) -> bool:
+    """Whether the error of group LASSO is much higher than that of GBFS with bags, and the difference no noise."""
+    gap = errors["group LASSO"] - errors["GBFS with bags"]
+    return bool(gap >= MUCH_HIGHER and n_clearly_above(errors, "GBFS with bags", tested) == 1)
 
 
 def standard_error_text(errors: pd.Series, tested: int) -> str:
@@ -415,10 +441,7 @@ BAG_CLAIMS = (  # section 5.2, colon; our bags are clusters, the paper's are not
         "errors, as above)",
         "much higher",
         with_tested_rows("errors on colon", "colon"),
-        lambda errors, tested: (
-            errors["group LASSO"] >= errors["GBFS with bags"] + MUCH_HIGHER
-            and n_clearly_above(errors[["GBFS with bags", "group LASSO"]], "GBFS with bags", tested) == 1
-        ),
+        lambda errors, tested: much_higher(errors[["GBFS with bags", "group LASSO"]], tested),
         lambda errors, tested: (
             f"group LASSO {errors['group LASSO']:.3f}, GBFS with bags {errors['GBFS with bags']:.3f}"
         ),

@@ -181,7 +181,9 @@ class SubsetSelector(SelectorMixin, BaseEstimator):
 NESTED_CALL, EACH_SETTING_CALL = "fsgym_studies.hkl.cell:nested", "fsgym_studies.hkl.cell:at_each_setting"
 HKL, KERNEL_L2_SVM, LINEAR_L1_SVM = "HKL disjunctions", "L2-SVM", "L1-SVM"
 L1_SVM_AT_DEFAULTS = f"{LINEAR_L1_SVM} at LIBLINEAR's defaults"  # C = 1 and no intercept, without a choice
-ONCE = f"{HKL}, every row tested once"  # names cells on folds where the study has random splits
+L1_SVM_B1 = f"{LINEAR_L1_SVM} at LIBLINEAR's -B 1"  # the same with an intercept that is penalised as the weights are
+L2_SVM_AT_DEFAULTS = f"{KERNEL_L2_SVM} at LIBSVM's defaults"  # C = 1 and a Gaussian kernel, without a choice
+AT_DEFAULTS = (L1_SVM_AT_DEFAULTS, L1_SVM_B1, L2_SVM_AT_DEFAULTS)
 CHI2, INFORMATION = "chi2", "information"
 SUBSETS = tuple(f"{evaluator}, {search}" for evaluator in EVALUATORS for search in SEARCHES)
 SELECTION_METHODS = tuple(
@@ -191,6 +193,8 @@ SELECTION_METHODS = tuple(
 )
 TABLE1_APPROACHES = (HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, *SELECTION_METHODS)
 ZERO_NORM = "zero-norm SVM"
+# Names of cells on folds where the study has random splits:
+ONCE, ONCE_ZERO_NORM = (f"{method}, every row tested once" for method in (HKL, ZERO_NORM))
 APPROACHES = (*TABLE1_APPROACHES, ZERO_NORM)
 SEARCH_FOLDS = 3  # stratified folds of the training part that choose the setting
 FEW_ROWS, SEARCH_REPEATS = 300, 3  # with fewer training rows the folds are drawn this many times: one row weighs much
@@ -202,7 +206,7 @@ ONE_STANDARD_ERROR = "one standard error"  # how a setting is chosen, in place o
 C_VALUES = {
     KERNEL_L2_SVM: (1.0, 10.0, 100.0, 1000.0),
     LINEAR_L1_SVM: (0.01, 0.1, 1.0, 10.0),
-    L1_SVM_AT_DEFAULTS: (1.0,),
+    **dict.fromkeys(AT_DEFAULTS, (1.0,)),
 }
 MAX_REPORTED_RULES = 12  # of each fit, those with the largest weights
 
@@ -224,7 +228,7 @@ def nested(
     Parameters
     ----------
     dataset : Dataset, categories as columns of codes
-    method : str, one of ``APPROACHES``, or ``L1_SVM_AT_DEFAULTS``
+    method : str, one of ``APPROACHES`` or of ``AT_DEFAULTS``
     features : mapping
         ``literals``, options of ``Booleanizer``; ``names``, names to report for literals whose own name has a code.
     search : mapping
@@ -298,7 +302,7 @@ def simplest_within_error(results: Mapping[str, Any]) -> int:
     return int(np.flatnonzero(means >= means[best] - error - 1e-12)[0])
 
 
-@returns(record(accuracies=list_of(share), sizes=list_of(count), settings=list_of(text)))
+@returns(record(accuracies=list_of(share), sizes=list_of(count), settings=list_of(text), n_literals=count))
 def at_each_setting(
     dataset: Dataset,
     *,
@@ -312,7 +316,8 @@ def at_each_setting(
 
     Returns
     -------
-    dict, with an entry per setting in each list: accuracies, on the test part; sizes, as n_kept of ``nested``; settings
+    dict, with an entry per setting in each list: accuracies, on the test part; sizes, as n_kept of ``nested``;
+        settings; and n_literals, as of ``nested``
     """
     from sklearn.model_selection import ParameterGrid
 
@@ -324,7 +329,8 @@ def at_each_setting(
             model = estimator.set_params(**setting).fit(A[:, varied], train.y)
         size = used_literals(model, method, [str(l) for l in varied])[1]["n_kept"]
         rows.append((float(np.mean(model.predict(B[:, varied]) == test.y)), size, json.dumps(setting)))
-    return {name: [*values] for name, values in zip(("accuracies", "sizes", "settings"), zip(*rows))}
+    lists = {name: [*values] for name, values in zip(("accuracies", "sizes", "settings"), zip(*rows))}
+    return {**lists, "n_literals": len(varied)}
 
 
 def boolean_parts(
@@ -356,10 +362,11 @@ def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int
         sizes = sorted({max(1, round(share * n)) for share in search.get("shares", ZERO_NORM_SHARES)})
         return ZeroNormSVMClassifier(C=ZERO_NORM_C), {"n_selected": sizes}
     score, _, machine = method.rpartition(" + ")
-    own = {"fit_intercept": False} if machine == L1_SVM_AT_DEFAULTS else {"intercept_scaling": 10.0}
+    forms = {L1_SVM_AT_DEFAULTS: {"fit_intercept": False}, L1_SVM_B1: {}}
+    own = forms.get(machine, {"intercept_scaling": 10.0})
     svm: Any = (
         SVC(kernel=rbf_kernel)
-        if machine == KERNEL_L2_SVM  # with gamma = 1 / n_features, LIBSVM's default
+        if KERNEL_L2_SVM in machine  # with gamma = 1 / n_features, LIBSVM's default
         else LinearSVC(penalty="l1", dual=False, max_iter=2000, random_state=seed, **own)
     )
     steps, settings = [("machine", svm)], {"machine__C": list(C_VALUES[machine])}

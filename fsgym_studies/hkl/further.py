@@ -7,12 +7,13 @@ splits, and the number of Boolean features that the zero-norm SVM keeps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from fsgym.comparison.protocol import seed_of
-from fsgym.comparison.splits import Split
+from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.curves import cells_with
@@ -23,6 +24,74 @@ from fsgym_studies.hkl.cell import EACH_SETTING_CALL, HKL, ZERO_NORM, ZERO_NORM_
 
 MORE_SPLITS = {False: 16, True: 30}
 SMALL_SHARES = (0.0078125, 0.00390625)  # about the share of rules; the smallest of Table 4 is twice the first
+
+
+class Form(NamedTuple):
+    """The disjunctions as they are run at each setting where only their accuracy or number is printed."""
+
+    title: str = ""  # what differs from the other cells, as the object of "with"; "" for nothing
+    # entries of ``features["literals"]`` and ``search`` of ``nested`` that differ
+    literals: Mapping[str, Any] = MappingProxyType({})
+    search: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def label(self) -> str:
+        """The name that tables of cells give to it."""
+        return at_each(HKL) + (f", {self.title}" if self.title else "")
+
+
+FORMS: dict[str, tuple[Form, ...]] = {
+    "MONK-2": (
+        Form(),
+        *(Form(f"at most {n} Boolean features in a disjunction", search={"max_literals": n}) for n in (2, 3)),
+    ),
+    "ionosphere": (Form(), Form("2 thresholds", {"n_thresholds": 2})),
+    "Wisconsin": (Form(),),
+}
+
+
+def forms_text() -> str:
+    """What is changed in ``FORMS``, in words."""
+    return "; ".join(
+        f"{' and '.join(form.title for form in forms if form.title)} on {dataset}"
+        for dataset, forms in FORMS.items()
+        if any(form.title for form in forms)
+    )
+
+
+def form_cells(
+    data: Dataset, splits: Sequence[Split | OfficialSplit], features: Mapping[str, Any], search: Mapping[str, Any]
+) -> list[Task]:
+    """The disjunctions at each setting, one cell for each form and split; the arguments are those of ``nested``."""
+    cells = []
+    for number, split in enumerate(splits):
+        for form in FORMS[data.name]:
+            arguments = {
+                "method": HKL,
+                "features": {**features, "literals": {**features["literals"], **form.literals}},
+                "search": {**search, **form.search},
+                "seed": seed_of((data.name, number)),
+            }
+            row = cell_labels(data.name, share_of(split, data), number, form.label, "")
+            cells.append(study_task(EACH_SETTING_CALL, arguments, row, data, split))
+    return cells
+
+
+def form_figures(further: pd.DataFrame) -> dict[str, dict[str, pd.DataFrame]]:
+    """By data set of ``FORMS`` and title of a form, means over the splits: a row per setting.
+
+    The columns are ``accuracy``, in percent, and ``share``, of rules in the number of Boolean features.
+    """
+    found: dict[str, dict[str, pd.DataFrame]] = {}
+    for dataset, forms in FORMS.items():
+        for form in forms:
+            own = further[(further["dataset"] == dataset) & (further["method"] == form.label)]
+            if len(own):
+                accuracies, sizes = (pd.DataFrame(own[name].tolist()) for name in ("accuracies", "sizes"))
+                shares = sizes.div(own["n_literals"].to_numpy(), axis=0)
+                figures = {"accuracy": 100.0 * accuracies.mean(), "share": shares.mean()}
+                found.setdefault(dataset, {})[form.title] = pd.DataFrame(figures)
+    return found
 
 
 class SettingsCompared(NamedTuple):

@@ -19,16 +19,26 @@ from fsgym_studies.common.study import Conclusion, Study, bibtex
 from fsgym_studies.hkl import changes
 from fsgym_studies.hkl.cell import (
     APPROACHES,
+    AT_DEFAULTS,
     FEW_ROWS,
     HKL,
-    L1_SVM_AT_DEFAULTS,
     NESTED_CALL,
     ONCE,
+    ONCE_ZERO_NORM,
     SEARCH_REPEATS,
     TABLE1_APPROACHES,
+    ZERO_NORM,
 )
 from fsgym_studies.hkl.claims import ZERO_NORM_DATASETS, claims, notes
-from fsgym_studies.hkl.further import MORE_SPLITS, each_setting_cells, each_setting_table, table4_searches
+from fsgym_studies.hkl.further import (
+    FORMS,
+    MORE_SPLITS,
+    each_setting_cells,
+    each_setting_table,
+    form_cells,
+    forms_text,
+    table4_searches,
+)
 from fsgym_studies.hkl.printed import HKL_FOLDS, NEWSGROUPS, TABLE1_DATASETS
 from fsgym_studies.hkl.tables import approaches_table, rules_table, selection_size_table, wilcoxon_table
 
@@ -104,7 +114,7 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
         if entry.training_rows is not None:  # thousands of literals, and not in Table 1
             methods = (*methods[:3], *methods[len(TABLE1_APPROACHES) :])
         if entry.source.title in TABLE1_DATASETS:
-            methods = (*methods, L1_SVM_AT_DEFAULTS)
+            methods = (*methods, *AT_DEFAULTS)
         official = None if test is None else [OfficialSplit(test)]
         features = {"literals": literals, "names": names}
         search = {"grid": entry.grid or HKL_GRID[full], "max_active": entry.max_active}
@@ -120,19 +130,22 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
             cells += each_setting_cells(
                 data, random_splits(share, MORE_SPLITS[full]), features, table4_searches(search)
             )
+        if entry.source.title in FORMS:
+            cells += form_cells(data, official or folds(HKL_FOLDS, 1), features, search)
         if entry.source.title in changes.CHANGES_BY_DATASET:
             cells += changes.changed_cells(data, entry.changed_splits(full, data.n_samples), features, search)
     return cells
 
 
 def once_cells(data: Dataset, features: Mapping[str, Any], search: Mapping[str, Any]) -> list[Task]:
-    """The disjunctions on folds of a data set with random splits: each of its rows is tested once."""
+    """Both approaches of Table 4 on folds of a data set with random splits: each of its rows is tested once."""
     cells = []
     for number, split in enumerate(folds(HKL_FOLDS, 1)):
         seed = seed_of((data.name, number))
-        arguments = {"method": HKL, "features": features, "search": search, "seed": seed}
-        row = cell_labels(data.name, split.share, number, ONCE, "")
-        cells.append(study_task(NESTED_CALL, arguments, row, data, split))
+        for method, name in ((HKL, ONCE), (ZERO_NORM, ONCE_ZERO_NORM)):
+            arguments = {"method": method, "features": features, "search": search, "seed": seed}
+            row = cell_labels(data.name, split.share, number, name, "")
+            cells.append(study_task(NESTED_CALL, arguments, row, data, split))
     return cells
 
 
@@ -193,10 +206,10 @@ def protocol(full: bool) -> str:
         "We repeat Tables 1 to 5 of a paper that trains max-margin classifiers on disjunctions of Boolean features by "
         f"hierarchical kernel learning (HKL). {HKL_FOLDS} stratified folds, shuffled {shuffled}; MONK and 20 "
         f"newsgroups with their official training/test split, colon and lymphoma with {RANDOM_SPLITS[full]} random "
-        f"splits of 50 and 60 training rows, and the disjunctions there also on {HKL_FOLDS} folds. Rows with a "
-        "missing value are left out. All approaches "
-        "use the same Boolean features, built on each training part: one column for each level of a categorical "
-        "feature, and for a numeric feature two columns (above, not above) for each of at most four thresholds (two "
+        f"splits of 50 and 60 training rows, and both approaches of Table 4 there also on {HKL_FOLDS} folds. Rows "
+        "with a missing value are left out. All approaches use the same Boolean features, built on each training part: "
+        "one column for each level of a categorical feature, and for a numeric feature two columns (above, not above) "
+        "for each of at most four thresholds (two "
         "thresholds on colon). Each setting is chosen on three folds within the training part, drawn "
         f"{SEARCH_REPEATS} times if it has fewer than {FEW_ROWS} rows. The disjunctions are "
         "trained with the default stopping rule, which does not guarantee that the solution is optimal, and with at "
@@ -204,14 +217,17 @@ def protocol(full: bool) -> str:
         "newsgroups). A disjunction, also called a rule, joins Boolean features by 'or'. On data sets with more than "
         "60 Boolean features, a disjunction joins at most three, and four on 20 newsgroups, as the longest that the "
         "paper prints. L2-SVM has a Gaussian kernel, because a linear one cannot reach the printed 100 % on MONK-1; "
-        "L1-SVM is linear, and is also run at LIBLINEAR's defaults (C = 1 and no intercept). Selections by "
+        "L1-SVM is linear. They are also run at the defaults of LIBSVM (C = 1) and LIBLINEAR (C = 1, no intercept), "
+        "the latter with its -B 1, an intercept that is penalised as the weights are, too. Selections by "
         "chi-squared or information keep 2 to 50 % of the Boolean features; Cfs and "
         "consistency are Weka's evaluators of subsets, with its best-first and greedy searches, on the whole training "
         "part; the zero-norm SVM keeps one of the shares of Table 4, also chosen on the inner folds. On "
         f"{MORE_SPLITS[full]} splits of colon and lymphoma the disjunctions and the zero-norm SVM, also at two smaller "
-        "shares, are run at each of their settings without choosing one. In further runs one thing differs on the same "
-        f"test parts. On the first {changes.CHANGED_SPLITS[full]} of hepatitis the disjunctions are run with the "
-        "one-standard-error rule: of the settings whose mean accuracy on the inner folds is at most one standard error "
+        "shares, are run at each of their settings without choosing one; so are the disjunctions on MONK-2, and on "
+        f"{HKL_FOLDS} folds of ionosphere and Wisconsin, also with {forms_text()}. In further runs one thing differs "
+        f"on the same test parts. On the first {changes.CHANGED_SPLITS[full]} of hepatitis the disjunctions are run "
+        "with the one-standard-error rule: of the settings whose mean accuracy on the inner folds is at most one "
+        "standard error "
         "below the best mean, the one with the smallest C is chosen, then with the largest beta, then with the "
         "smallest p. The standard error is the standard deviation over all inner folds, divided by the square root of "
         "three: to draw the folds again adds no rows. There the disjunctions and L2-SVM are also run with at most two "

@@ -152,19 +152,25 @@ def mean_ranks(means: pd.DataFrame, more_is_better: bool | None, unranked: Colle
     return noise.mean_ranks(-rounded if more_is_better else rounded)
 
 
+CODE = ("fsgym", "agents", "baselines", "fsgym_studies", "pyproject.toml")
+
+
 @cache
 def version_of_rows() -> str:
-    """The version of fsgym, in a clone with the commit, and a + where files of it differ from the commit.
+    """The version of fsgym, in a clone with the commit, and a + where its code differs from the commit.
 
     Such as "0.3.0 (3077528+)".
     """
     root = Path(__file__).resolve().parents[2]
-    command = ["git", "-C", str(root), "describe", "--always", "--abbrev=7", "--exclude=*", "--dirty=+"]
+    if not (root / "pyproject.toml").exists():
+        return __version__
+    git = partial(subprocess.run, capture_output=True, text=True, check=True, timeout=10, cwd=root)
     try:
-        found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+        commit = git(["git", "rev-parse", "--short=7", "HEAD"]).stdout.strip()
+        changed = git(["git", "status", "--porcelain", "--untracked-files=no", "--", *CODE]).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return __version__
-    return f"{__version__} ({found})" if (root / "pyproject.toml").exists() else __version__
+    return f"{__version__} ({commit}{'+' if changed else ''})"
 
 
 def spreads(scores: pd.DataFrame, score: str, by: str) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -12,6 +12,7 @@ from agents import (
     LatticeClassifier,
     MixtureClassifier,
 )
+from fsgym import evaluate
 from fsgym.session.row_steps import RowCases, steps_of_rows
 from support.asked_models import asked_model, asked_table
 from support.deep_training import short_classifier
@@ -96,3 +97,31 @@ def test_a_lattice_that_decides_by_values_acquires_only_what_can_pay(task):
     expected = advice.expected[asks, advice.actions[asks]]
     assert not (expected > advice.stop_cost[asks] + TOLERANCE).any()
     assert not (expected < rules.lam * rules.costs[advice.actions[asks]] + rules.answer_costs.min() - TOLERANCE).any()
+
+
+def with_blanks(n, seed):
+    """Two columns that cost nothing, each blank in every fourth row, and three with prices that tell more."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.3).astype(int)
+    X = rng.normal(size=(n, N_FEATURES)) + y[:, None] * np.array([0.5, 0.7, 1, 1.5, 2.5])
+    X[:, :2][rng.random((n, 2)) < 0.25] = np.nan
+    return X.astype(np.float32), y
+
+
+@pytest.mark.parametrize("known", [[0, 1], None], ids=["known", "free"])
+@pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network", "adaptive"])
+def test_to_obtain_a_blank_cell_is_not_expected_to_save_what_it_does_not_save(agent, known):
+    options = {"lam": 1, "costs": [0, 0, 8, 5, 12], "error_costs": [[0, 100], [30, 0]], "missing": "unavailable"}
+    model = AGENTS[agent](random_state=0, known=known, **options).fit(*with_blanks(400, seed=0))
+    X, y = with_blanks(3000, seed=1)
+    blank = np.isnan(X[:, :2]).any(axis=1)
+    X, y = X[blank], y[blank]
+    told = X.copy()
+    told[:, 2:] = np.nan
+    steps = steps_of_rows(model, RowCases(told, np.zeros(X.shape, bool)))
+    realised = evaluate(model, X, y).losses
+    estimated = ~np.isnan(steps.go_on_cost) & (steps.question >= 0)
+    for question in np.unique(steps.question[estimated]):
+        rows = estimated & (steps.question == question)
+        if rows.sum() >= 100:
+            assert steps.go_on_cost[rows].mean() > 0.75 * realised[rows].mean()

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from fsgym.runner import run_tasks
 from fsgym_studies import suites
 from fsgym_studies.common.plan import cells_table
 from fsgym_studies.suites import cell as suite_cells
+from fsgym_studies.suites import scores as scoring
 from fsgym_studies.suites.command import study_of
 from fsgym_studies.suites.leaderboard import conclusion_of
 from fsgym_studies.suites.methods import BENCHMARK_METHODS, SLOW_METHODS, SuiteMethods, chosen_methods, has_prices
@@ -482,3 +484,31 @@ def test_the_main_table_is_written_for_latex_and_the_picture_as_pdf(capsys, fold
     assert "dagger}" not in text
     assert (again / "curve.pdf").read_bytes().startswith(b"%PDF")
     assert not (folder / "loss.tex").exists()
+
+
+def test_a_row_names_the_commit_of_its_code_and_marks_changed_code_but_no_changed_page(tmp_path, monkeypatch):
+    def git(*words):
+        who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        return subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    def version():
+        version_of_rows.cache_clear()
+        return version_of_rows()
+
+    files = [tmp_path / "fsgym_studies/suites/scores.py", tmp_path / "docs/page.md", tmp_path / "pyproject.toml"]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("1")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    monkeypatch.setattr(scoring, "__file__", str(files[0]))
+    commit = f"{__version__} ({git('rev-parse', '--short=7', 'HEAD').strip()}"
+    assert version() == f"{commit})"
+    files[1].write_text("2")
+    assert version() == f"{commit})"
+    files[0].write_text("2")
+    assert version() == f"{commit}+)"
+    files[2].unlink()
+    assert version() == __version__
+    version_of_rows.cache_clear()

@@ -8,7 +8,7 @@ import pytest
 
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS
 from fsgym_studies.dwsm import binary as dwsm_binary
-from fsgym_studies.dwsm import causes, l1_forms, relational
+from fsgym_studies.dwsm import causes, l1_forms, rcpi_forms, relational
 from fsgym_studies.dwsm import multiclass as dwsm_multiclass
 from fsgym_studies.dwsm import relational as dwsm_relational
 from fsgym_studies.dwsm import shared as dwsm
@@ -77,7 +77,7 @@ def test_errors_after_all_features_are_the_settings_where_some_setting_gives_the
     assert printed.startswith(f"ours: {at_price.format(1)}meets the criterion; RCPI as printed differs ")
     assert "at least 0.8 of the errors are made after all features at none of our settings with sparsities " in ours
     assert "from 0.4 to 0.7, and at 1 of RCPI as printed" in ours
-    assert "our runs (0.50 at 0.50) and about 1.00 in RCPI as printed (1.00 at 0.50)" in ours
+    assert "is 0.50 at 0.50 in our runs; 1.00 at 0.50 in RCPI as printed" in ours
     assert met.startswith("protocol: it hangs on settings that the paper does not print. ")
     assert "at 1 of our settings with sparsities from 0.4 to 0.7, and at none of RCPI as printed" in met
 
@@ -136,6 +136,55 @@ def test_a_claim_on_fig_4_says_what_rcpi_as_printed_does():
     assert ours.startswith("ours: RCPI as printed at lambda .05 has 0.90, LARS 1.00, which meets the criterion; ")
     assert unknown.startswith("not known: RCPI as printed at lambda .05 has 0.50, LARS 1.00, which does not meet it")
     assert cause({}).startswith("not known: RCPI as printed was not run")
+
+
+def test_a_claim_on_fig_4_counts_single_splits_and_names_the_lars_with_which_it_is_met():
+    """On average RCPI uses features 1 and 9 for a fifth of the rows; LARS uses both on other values alone."""
+    name, other = "features 1 and 9", {"LARS, as distributed": {"features 1 and 9": ((0.2, 0.2), (1.0, 1.0))}}
+    splits = [{name: ((own, 0.2), (1.0, lars))} for own, lars in ((0.2, 1.0), (0.2, 0.0), (0.6, 1.0))]
+    figures = {
+        "as printed": {name: ((0.3, 0.4), (0.0, 1.0))},
+        "by split": {"our runs": splits, "RCPI as printed": splits[1:]},
+    }
+    cause = causes.figure_4_cause(name, dwsm_binary.features_1_and_9)
+    assert ". Of single splits it is met in 1 of 3 in our runs and 0 of 2 in RCPI as printed" in cause(figures)
+    met = cause({**figures, "beside other LARS": other})
+    assert met.startswith(
+        "protocol: neither scaling nor intercept of LARS is printed, and they decide, with ours of DWSM"
+    )
+    assert "beside LARS, as distributed (LARS, as distributed has 1.00, 1.00)" in met
+
+
+def test_features_for_all_rows_are_those_of_each_split():
+    """Another feature is used for all rows in each split, so that none is on average."""
+    usage = np.eye(10).tolist()
+    cells = [
+        {**line("a", DWSM, [(0.5, 0.9)], split=k)[0], "usage": usage[k], "histogram": [0] * 3 + [1] + [0] * 7}
+        for k in (1, 2)
+    ]
+    both = pd.DataFrame(cells)
+    others = both.assign(usage=[[1.0] * 5 + [0.0] * 5] * 2)
+    assert dwsm_binary.beside_lars(both, others)["used for all"] == ([], [1, 2, 3, 4, 5])
+    own = [figures["used for all"] for figures in dwsm_binary.beside_lars_by_split(both, others)]
+    assert own == [([2], [1, 2, 3, 4, 5]), ([3], [1, 2, 3, 4, 5])]
+    claim = by_text(dwsm_binary.OTHER_CLAIMS, "Breast cancer with id at sparsity .5: DWSM uses some features for all")
+    assert claim.criterion(own) is True
+    assert claim.criterion([*own, ([], [1]), ([1, 6], [1])]) is False
+    assert dwsm_binary.used_for_all_text(own).startswith(
+        "in 2 of 2 splits: DWSM and LARS use features 2 and 1, 2, 3, 4, 5; 3 and "
+    )
+
+
+def test_the_cause_on_alpha_has_all_three_and_their_differences():
+    fits = {
+        method: pd.DataFrame({"change": [v, v + 0.001], "needed": [3.0, 5.0]})
+        for v, method in zip((0.03, 0.02, 0.01), rcpi_forms.ALPHAS.values())
+    }
+    by_alpha = {name: rcpi_forms.figures_by_alpha(fits, name) for name in rcpi_forms.ALPHA_FIGURES}
+    cause = causes.alpha_cause({"by alpha": by_alpha})
+    assert "is 0.0305 at alpha 0.4, 0.0205 at alpha 0.7, 0.0105 at alpha 0.9 (0.4 less 0.7 +0.0100 ± 0.0000, " in cause
+    assert "0.4 less 0.9 +0.0200 ± 0.0000, 0.7 less 0.9 +0.0100 ± 0.0000)" in cause
+    assert rcpi_forms.figures_by_alpha({**fits, rcpi_forms.LOW_ALPHA: pd.DataFrame()}, "change") == ({}, {})
 
 
 def test_few_features_count_near_the_printed_sparsity_alone():

@@ -35,11 +35,25 @@ def test_the_cause_of_a_test_has_it_with_the_printed_accuracies_of_either():
     figures = two_approaches("L2-SVM", leads)
     text = hkl_claims.wilcoxon_cause("L2-SVM", True, figures)
     assert signed_rank_p(-leads) > 0.05 > signed_rank_p(PRINTED_DIFFERENCES)
-    assert text.startswith("protocol: how L2-SVM was run is not printed, and its accuracies decide; whether settings, ")
+    assert text.startswith("not known: the accuracies of L2-SVM decide, not those of the disjunctions, and how it was ")
     assert f"breast cancer, the paper's, p = {signed_rank_p(PRINTED_DIFFERENCES):.3f}, with those of the dis" in text
     assert f"of the disjunctions instead {signed_rank_p(-leads):.3f};" in text  # these are as printed
     assert "p is below 0.05 in 0 of 1 sets of folds" in text
     assert "vote (3.0)" in text
+
+
+def test_an_svm_at_the_defaults_of_its_program_decides_where_the_test_is_met_with_it():
+    """The L2-SVM is a point above the disjunctions on all sets; at its defaults as printed, or below."""
+    figures = two_approaches("L2-SVM", pd.Series(1.0, hkl_printed.TABLE1_DATASETS))
+    own = figures["means"][hkl_cell.HKL]
+    printed = pd.Series(hkl_printed.PRINTED_OTHERS["L2-SVM"])
+    for at, near, kind in ((printed, 10, "protocol: how L2-SVM was run is not"), (own - 5.0, 1, "not known: ")):
+        figures["at defaults"] = {hkl_cell.L2_SVM_AT_DEFAULTS: at, hkl_cell.L1_SVM_AT_DEFAULTS: own - 5.0}
+        text = hkl_claims.wilcoxon_cause("L2-SVM", True, figures)
+        assert text.startswith(kind)
+        assert (
+            f"; with LIBSVM's defaults p = {signed_rank_p(own - at):.3f}, where {near} of ten accuracies are " in text
+        )
 
 
 def test_ours_that_is_the_printed_accuracy_but_for_its_rounding_is_a_tie():
@@ -69,6 +83,20 @@ def test_a_tie_on_newsgroups_decides_a_test_where_ours_are_behind_there():
     assert cause.startswith("data: our training posts")
     tie = leads.mask(leads.index == hkl_printed.NEWSGROUPS, 0.0)
     assert f"with a tie on 20 newsgroups p = {signed_rank_p(-tie):.3f};" in cause
+
+
+def test_newsgroups_alone_does_not_decide_where_the_printed_disjunctions_would_too():
+    """Ours are below the other approach on 20 newsgroups and, unlike the printed ones, on vote."""
+    leads = -pd.Series(np.arange(1.0, 11), hkl_printed.TABLE1_DATASETS).mask(lambda own: own.index == "vote", 1.5)
+    leads[hkl_printed.NEWSGROUPS] = 30.0
+    figures = two_approaches("L2-SVM", leads)
+    figures["means"].loc["vote", hkl_cell.HKL] -= 4.5
+    tests = hkl_claims.tests_against("L2-SVM", figures)
+    assert max(tests.tie, tests.printed_own) < 0.05
+    cause = hkl_claims.wilcoxon_cause("L2-SVM", True, figures)
+    assert cause.startswith(
+        "not known: 20 newsgroups, where our data differ, would decide, and so would the accuracies"
+    )
 
 
 def test_what_headers_matter_on_newsgroups_is_read_from_the_inner_folds():
@@ -109,16 +137,15 @@ def test_the_printed_accuracies_of_table_4_are_of_two_designs():
             assert f"1/{n}" in hkl_claims.DESIGNS[dataset]
 
 
-@pytest.mark.parametrize(("runs", "reached"), [([80, 80, 80], 0), ([75, 79, 89], 1)])
-def test_an_accuracy_hangs_on_the_folds_where_a_set_of_them_reaches_it(runs, reached):
+@pytest.mark.parametrize(("runs", "reached"), [([80, 80, 80], 0), ([75, 79, 89], 1), ([70, 89, 91], 2)])
+def test_an_accuracy_hangs_on_the_folds_where_half_of_their_sets_reach_it(runs, reached):
     means = pd.DataFrame({hkl_cell.HKL: [np.mean(runs)], "L2-SVM": [82.0]}, ["vote"])
     accuracies = np.repeat(runs, 4) + np.tile([-9.0, 9.0, -9.0, 9.0], 3)
     table = pd.DataFrame({"dataset": "vote", "method": hkl_cell.HKL, "split": range(12), "accuracy": accuracies / 100})
     figures = {"means": means, "table": table, "accuracy, vote": mean_of(accuracies)}
     text = hkl_claims.accuracy_cause("vote", 90.0, figures)
-    assert text.startswith("protocol: folds" if reached else "not known: folds")
-    assert (f"{reached} of 3 sets of 4 folds are within 1 point of the printed accuracy" in text) is (reached > 0)
-    assert ("how much each matters is not separated" in text) is (reached == 0)
+    assert text.startswith("protocol: folds" if reached > 1 else f"not known: {reached} of 3 sets")
+    assert f"{reached} of 3 sets of 4 folds are within 1 point of the printed accuracy" in text
     assert text.endswith(
         "has 82.00 (L2-SVM), and each of the 1 is above the disjunctions on the same test parts"
         if np.mean(runs) < 82

@@ -374,9 +374,37 @@ def test_wins_peak_below_all_features_where_more_of_them_are_better():
 def test_a_missing_intercept_is_the_cause_where_it_decides(printed, selection, word, decides):
     """It does where LUFe with it is better than the selection and than LUFe without."""
     accuracies = lufe_tables.mean_accuracies(lufe_table(selection=selection, printed=printed))
-    cause = lufe_claims.printed_equation_cause("RFE", "selection", {"nested": accuracies})
+    cause = lufe_claims.printed_equation_cause("RFE", "selection", {"nested": accuracies, "readings": {}})
     assert cause.startswith(f"{word}: ")
     assert ("fails with it, too" in cause) is not decides
+
+
+@pytest.mark.parametrize(("gain", "word"), [(0.02, "protocol"), (0.0, "not known")])
+def test_the_coding_is_the_cause_where_eq_3_gains_in_that_of_the_authors(gain, word):
+    """With our own coding it gains nothing on the same samples, and neither does the intercept."""
+    table = with_readings(lufe_table())
+    as_coded = table["reading"] == lufe_tables.COUNTS_AS_CODED
+    table.loc[as_coded, lufe_cell.NO_INTERCEPT] = table["selection"] + gain
+    figures = {
+        "nested": lufe_tables.mean_accuracies(lufe_table()),
+        "readings": lufe_tables.reading_accuracies(table),
+    }
+    cause = lufe_claims.printed_equation_cause("RFE", "selection", figures)
+    assert cause.startswith(f"{word}: ")
+    assert f" and eq. 3 {100 * gain:+.2f} ± 0.00 ({'better' if gain else 'similar'}), in ours on the same " in cause
+
+
+def test_a_difference_from_all_features_is_not_that_of_the_data_alone():
+    """The coding moves it by two points."""
+    log, raw = (lufe_tables.mean_accuracies(lufe_table(augmented=a)) for a in (0.04, 0.02))
+    figures = {"codings": {"log counts": log, "raw counts": raw}, "nested": log, "readings": {}}
+    for cause in (
+        lufe_claims.coding_cause("RFE", "LUFe", "ALL", figures),
+        lufe_claims.printed_equation_cause("RFE", "ALL", figures),
+    ):
+        assert cause.startswith("not known: TechTC-300 is not available (ALL has 72.04 % there, ")
+        assert "It exceeds that with log counts by +2.00 ± 0.00 with raw counts. " in cause
+        assert "The data and the coding are not separated" in cause
 
 
 def test_a_sentence_on_lufe_is_judged_in_both_forms():
@@ -456,7 +484,7 @@ def test_lufe_claims_that_are_not_reproduced():
     assert (
         "; at K = 300 the difference is -2.99 ± 0.03 with log counts (raw counts are not scaled to norm 1). " in cause
     )
-    assert cause.startswith("data: TechTC-300 is not available (ALL has 72.04 % there, ")
+    assert cause.startswith("not known: TechTC-300 is not available (ALL has 72.04 % there, ")
     assert "Gabrilovich and Markovitch (2004) report" in cause
     augmented = by_text(claims, "LUFe-RFE with a given share").cause
     assert "; at K = 300 and a share of 100 %, where RFE-augmented is ALL, the difference is -2.99 " in augmented
@@ -494,7 +522,7 @@ def test_controls_that_the_paper_does_not_have_are_not_counted():
         ["LUFe-ANOVA is", "identity control"],
     ]
     assert {c.result for c in own} == {"not confirmed"}
-    assert " of 17 claims reproduced; causes: data " in Conclusion("", claims).summary()
+    assert " of 17 claims reproduced; causes: not known " in Conclusion("", claims).summary()
     assert "paper" not in Conclusion("", claims).summary()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,36 @@ def read_excel(path: Path, sheet: str | None = None, header_row: int | None = No
         If the file is no workbook, does not say which sheet, or lacks names; without openpyxl. ``NoSuchSheetError``
         if it lacks the sheet.
     """
+    tables, meant = _read_tables(path, sheet)
+    if sheet is not None and not meant:
+        message = f"{path} has no sheet {brief(sheet)}; its sheets are {listing(tables)}"
+        raise NoSuchSheetError(message, _filled(tables))
+    return _table_of(_only_filled(tables, path) if sheet is None else tables[meant[0]], path, header_row)
+
+
+def read_list(path: Path, names: Sequence[str]) -> list[list[str]]:
+    """The rows of a sheet as texts, without empty rows and columns: that of one of the ``names``, or the only one.
+
+    Names are compared in lower case. Raises as ``read_excel``.
+    """
+    tables, _ = _read_tables(path, None)
+    filled = _filled(tables)
+    meant = [name for name in filled if name.strip().lower() in names] or filled
+    if len(meant) > 1:
+        raise ValueError(f"{path} has several sheets, {listing(filled)}; name that with the {names[0]} {names[0]!r}")
+    rows = tables[meant[0]] if meant else []
+    width = max(map(len, rows), default=0)
+    texts = [["" if v is None else _as_text(v) for v in (*row, *[None] * (width - len(row)))] for row in rows]
+    used = [k for k in range(width) if any(row[k] for row in texts)]
+    return [[row[k] for k in used] for row in texts if any(row)]
+
+
+def _as_text(value: Any) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else str(value).strip()
+
+
+def _read_tables(path: Path, sheet: str | None) -> tuple[dict[str, list[list[Any]]], list[str]]:
+    """The rows of the sheet of a name or number, or of all sheets; and the names of those that are meant."""
     from fsgym.support.extras import require
 
     files.check_file(path)
@@ -78,10 +109,7 @@ def read_excel(path: Path, sheet: str | None = None, header_row: int | None = No
             book.close()
     except (OSError, AttributeError, InvalidFileException, *files.READ_ERRORS) as error:
         raise _unreadable(path, error) from None
-    if sheet is not None and not meant:
-        message = f"{path} has no sheet {brief(sheet)}; its sheets are {listing(sheets)}"
-        raise NoSuchSheetError(message, _filled(tables))
-    return _table_of(_only_filled(tables, path) if sheet is None else tables[meant[0]], path, header_row)
+    return tables, meant
 
 
 def _unreadable(path: Path, error: BaseException) -> ValueError:

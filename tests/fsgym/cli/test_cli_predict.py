@@ -320,6 +320,16 @@ def test_answers_in_a_workbook_are_those_of_the_csv_file_and_no_text_is_a_formul
     pd.testing.assert_frame_equal(written[columns], csv[columns], check_dtype=False)
 
 
+def test_next_asks_whether_a_column_has_another_name(capsys, folder):
+    new = patients().head(12)
+    new.rename(columns={"ward": "Ward name"}).to_csv("renamed.csv", index=False)
+    code, printed, error = call(capsys, "predict", MODEL, "renamed.csv", "--next")
+    assert (code, printed) == (2, "")
+    assert "lacks 'ward', and has 'Ward name', which the model does not use: if that is what the model calls" in error
+    assert "rename it; if not, add an empty column 'ward'" in error
+    assert call(capsys, "predict", MODEL, "renamed.csv", "--next", "--keep", "Ward name")[0] == 0
+
+
 def test_next_says_for_each_row_what_a_person_would_be_asked(capsys, folder):
     new = patients().head(12).drop(columns=["died", "note", "ward"])
     new.loc[4:, ["crp", "wbc"]] = np.nan

@@ -108,6 +108,19 @@ def test_prices_error_costs_and_labels_from_files(capsys, tmp_path):
     assert "60 rows of ward" in output
 
 
+def test_the_price_of_a_column_that_is_dropped_is_ignored(capsys, tmp_path):
+    table = pd.DataFrame({"age": [31, 64, 45, 70] * 10, "sex": ["f", "m"] * 20, "ill": ["no", "yes"] * 20})
+    table.to_csv(tmp_path / "ward.csv", index=False)
+    (tmp_path / "prices.csv").write_text("age,5\nsex,1\n")
+    given = ("train", tmp_path / "ward.csv", "--target", "ill", "--agent", "rcpi", "--steps", 1, "-o", tmp_path / "m")
+    given += ("--costs", tmp_path / "prices.csv", "--lam", 0.01)
+    code, _, error = call(capsys, *given, "--drop", "sex")
+    assert code == 0, error
+    assert load_classifier(tmp_path / "m").rules_.costs.tolist() == [5.0]
+    (tmp_path / "prices.csv").write_text("age,5\nsexe,1\n")
+    assert "prices 'sexe', which is none of the acquisitions age" in call(capsys, *given, "--drop", "sex")[2]
+
+
 def test_all_rule_options_of_the_command_are_in_the_model_file(capsys, tmp_path):
     path, names = tmp_path / "model", fsgym.load_dataset("wine").feature_names
     (tmp_path / "needs.json").write_text('{"hue": ["alcohol"]}')
@@ -352,6 +365,7 @@ def test_training_without_a_name_says_that_the_learner_is_chosen(capsys, tmp_pat
     assert code == 0
     learner = load_classifier(tmp_path / "m.safetensors").learner_
     assert f"Of several learners, {learner} is taken: its loss is " in printed
+    assert "Out of fold: each row is judged by models trained without it." in printed
 
 
 def test_figures_say_how_many_rows_are_behind_them(capsys, tmp_path):

@@ -56,6 +56,7 @@ def test_missing_columns(case_model, capsys, tmp_path):
     assert (code, "lacks the column 'age'" in error) == (2, True)
     code, printed, _ = call(capsys, "explain", case_model, tmp_path / "part.csv", "--missing-columns", "unavailable")
     assert (code, "Unavailable: age." in printed) == (0, True)
+    assert "A cell without a value counts as one that this case cannot get" in " ".join(printed.split())
 
 
 def test_a_row_of_the_training_is_named(capsys, tmp_path):

@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 import fsgym
-from fsgym.cli.compare import _show_differences, show_comparison
+from fsgym.cli.compare import _show_differences, named_panels, show_comparison
 from fsgym.comparison import figures
-from fsgym.comparison.answer import answer_in_words, best_elsewhere, price_caution
+from fsgym.comparison.answer import answer_in_words, best_elsewhere, headline_table, price_caution
 from fsgym.comparison.ranking import differences_of, rank_methods, titles_with_flags
 from fsgym.comparison.summary import summarise
 from support.comparisons import recalls, results_of, row_of
@@ -118,7 +118,8 @@ def test_the_bars_of_money_are_prices_and_errors_of_each_method_the_cheapest_fir
     assert figure is not None
     order = ["lattice", "mrmr", "constant", "everything"]
     assert figure["y"]["tick_labels"] == [figures.shorten_name(titles[name], 34) for name in order]
-    assert figure["ends"] == ["29.8", "33.0", "90.0", "149.0"]
+    assert [text for _, text in figure["ends"]] == ["29.8", "33.0", "90.0", "149.0"]
+    assert figure["lines"] == []  # nothing is known of the intervals
     assert [bar["values"] for bar in figure["bars"]] == [[9.1, 20.0, 0.0, 140.0], [20.7, 13.0, 90.0, 9.0]]
     drawn = figures.draw(figure).patches
     ends = [bar.get_x() + bar.get_width() for bar in drawn]
@@ -127,6 +128,66 @@ def test_the_bars_of_money_are_prices_and_errors_of_each_method_the_cheapest_fir
     assert other_unit is not None
     assert figures.costs(other_unit, titles) is None
     assert "saves" not in answer(*(row | {"price": 0.5} for row in patient_rows()))
+
+
+def test_the_bars_of_money_have_the_intervals_of_the_table():
+    ranking = rank_methods(results_of(*patient_rows(loss_low=26.1, loss_high=33.9)))
+    figure = figures.costs(ranking, titles_with_flags(ranking))
+    (line,) = figure["lines"]
+    np.testing.assert_allclose(np.array(line["xerr"])[:, 0], [29.8 - 26.1, 33.9 - 29.8])
+    assert figure["ends"][0][0] == 33.9  # the text is behind the interval
+
+
+def test_a_table_of_money_says_how_far_each_method_is_above_the_best():
+    rows = [
+        row_of(name, split, error=error + noise * split, n=1.0, lam=1.0, accuracy=0.9)
+        for name, error, noise in (("lattice", 20.0, 1.0), ("cart", 20.5, 1.5), ("mrmr", 30.0, 1.0))
+        for split in range(5)
+    ]
+    ranking = rank_methods(results_of(*rows))
+    table = headline_table(ranking)
+    (best, near, far), verdicts = table["above best"], table["from best"]
+    assert (best, verdicts) == ("–", ["–", "within noise", "higher"])
+    low, high = (float(x) for x in near.partition("(")[2].rstrip(")").split(" to "))
+    assert low < 0 < high
+    assert near.startswith("+1.5 (")
+    assert far == "+10.0 (10.0 to 10.0)"
+    assert "above best" not in headline_table(rank_methods(results_of(row_of("cart"), row_of("mrmr"))))
+
+
+def test_what_is_free_is_no_part_of_acquiring_nothing():
+    text = answer(*patient_rows(), free=True)
+    assert "saves 60.2 per case (67 %) against acquiring nothing (not even what is free) and 119.2" in text
+    ranking = rank_methods(results_of(*patient_rows(), free=True))
+    assert ranking.standing_of("constant").title == "nothing acquired, not even free"
+
+
+def test_the_terminal_says_which_agent_is_within_noise_of_a_best_method_that_is_none(capsys):
+    rows = [
+        row_of(name, split, error=error + noise * split, n=1.0, lam=1.0, accuracy=0.9)
+        for name, error, noise in (("cart", 20.0, 1.0), ("adaptive", 20.5, 1.5), ("lattice", 30.0, 1.0))
+        for split in range(5)
+    ]
+    show_comparison(results_of(*rows))
+    text = " ".join(capsys.readouterr().out.split())
+    assert "CART is trained in Python" in text
+    assert "Adaptive agent, which fsgym train trains unless told otherwise, is within noise of it (24.5)." in text
+    show_comparison(results_of(*rows[:5], *rows[10:]))
+    assert "which fsgym train" not in " ".join(capsys.readouterr().out.split())
+
+
+def test_panels_have_names():
+    assert named_panels(["crp,ecg", "by phone=pain, age"]) == {
+        "panel crp, ecg": ["crp", "ecg"],
+        "by phone": ["pain", "age"],
+    }
+    for wrong, message in (
+        (["a=crp", "a=ecg"], "--panel has 'a' twice; give each set a name of its own: NAME=ecg"),
+        (["=crp"], "--panel must be names of acquisitions, or NAME= and these, got '=crp'"),
+        (["a="], "--panel must be names of acquisitions"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            named_panels(wrong)
 
 
 def test_a_reference_point_that_is_best_says_that_acquiring_does_not_pay():

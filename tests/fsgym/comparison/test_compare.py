@@ -20,6 +20,7 @@ from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, 
 from fsgym.methods import METHODS, find_method, load_class
 from fsgym.methods.registry import import_conflict
 from fsgym.metrics import PROBABILITY_FIGURES
+from support.comparisons import results_of, row_of
 
 OPTIONS = dict.fromkeys(["groups", "costs", "error_costs"])
 
@@ -123,7 +124,9 @@ def test_settings_are_chosen_on_validation_figures_only(wine):
     pd.testing.assert_series_equal(summary.within["n_features"], blind.within["n_features"])
     pd.testing.assert_series_equal(summary.losses["spent"], blind.losses["spent"])
     rows = wine[(wine["method"] == "cart") & (wine["validation_n_features"] <= 3)]
-    rows = rows.sort_values(["validation_accuracy", "validation_n_features", "setting"], ascending=[False, True, True])
+    rows = rows.assign(lost=(rows["validation_n_features"] - rows["refit_n_features"]).clip(lower=0).round(9))
+    keys = ["validation_accuracy", "validation_n_features", "lost", "setting"]
+    rows = rows.sort_values(keys, ascending=[False, True, True, True])
     cart = summary.within.set_index("method").loc["cart"]
     assert cart["accuracy"] == pytest.approx(rows.groupby("split")["accuracy"].first().mean())
     losses = wine["validation_error_cost"] + 0.05 * wine["validation_spent"]
@@ -159,6 +162,20 @@ def test_summary_of_a_table_by_hand():
     (loss,) = summary.losses.to_dict("records")
     assert loss["loss"] == pytest.approx(np.mean([0.2 + 0.03, 0.3 + 0.01]))
     assert summary.settings["splits"].tolist() == [2, 2, 1]
+
+
+def test_of_equally_good_settings_the_one_whose_second_fit_keeps_its_features_is_chosen():
+    """In each split, at a lambda and within k; of those that keep as many the first."""
+    refits = [(0, 1, 2, 2), (2, 0, 2, 2), (0, 1, 1, 0), (3, 2, 2, 2)]
+    rows = [
+        row_of("m", split, setting=setting, n=2.0, refit_n_features=float(n), refit_spent=2.0, accuracy=setting / 10)
+        | {"validation_accuracy": 0.9}
+        for split, uses in enumerate(refits)
+        for setting, n in enumerate(uses)
+    ]
+    summary = summarise(results_of(*rows[::-1]), within=[3], lam=[0.01])
+    mean = pytest.approx(np.mean([0.2, 0.0, 0.1, 0.0]))
+    assert summary.within["accuracy"].tolist() == summary.losses["accuracy"].tolist() == [mean]
 
 
 def test_own_estimators_policies_and_callables():

@@ -258,6 +258,9 @@ def test_panels_of_ones_own_are_checked_before_any_fit():
     own = results[results["method"] == "own"]
     assert (own["n_features"] == 2).all()
     assert own["params"].tolist() == ['{"panel": "hue, ash"}']
+    prices = [0 if name == "ash" else 2 for name in fsgym.load_dataset("wine").acquisition_names]
+    free = fsgym.compare("wine", "cart", panels=["hue"], splits=1, costs=prices, lam=0.01)
+    assert free.loc[free["method"] == "your panel", "params"].tolist() == ['{"panel": "hue, ash"}']
     for wrong, message in (
         (["hue", "hue"], "'hue' twice in 'own'"),
         (["ash"], "'ash' in the panel 'own' needs 'hue' first"),

@@ -3,7 +3,9 @@
 import base64
 import json
 import re
+from itertools import pairwise
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -196,6 +198,55 @@ def test_usage_shows_the_most_used_of_many_features():
     np.testing.assert_allclose([bar.get_width() for bar in ax.containers[0]], usage[20:])
 
 
+NAMES = {
+    "short": [f"panel {k}" for k in range(7)],
+    "alike": [f"panel region, claim amount, days open, customer days, number of calls, expert {k}" for k in range(7)],
+    "wide": ["\u975e\u5e38\u306b\u9577\u3044\u540d\u524d" * 9 + str(k) for k in range(7)],
+}
+
+
+@pytest.mark.parametrize("names", NAMES)
+@pytest.mark.parametrize("which", ["costs", "curves", "usage", "histogram"])
+@pytest.mark.filterwarnings("ignore:Glyph")
+def test_names_of_any_length_leave_room_for_the_plot(names, which):
+    methods = NAMES[names]
+    rows = [row_of(name, error=20.0 + k, spent=9.1, lam=1.0, accuracy=0.9) for k, name in enumerate(methods)]
+    rows[0] |= {"spent": 0.02, "validation_spent": 0.02}  # a wide range of prices
+    ranking = rank_methods(results_of(*rows, row_of("constant", error=90.0, n=0.0, accuracy=0.8, lam=1.0)))
+    titles, shares = {name: name for name in methods}, {name: [0.9, 0.1] for name in methods}
+    with matplotlib.rc_context(figures.STYLE):
+        if which == "costs":
+            figure = figures.costs(ranking, titles | {"constant": "nothing acquired"})
+            assert len(set(figure["y"]["tick_labels"])) == len(methods) + 1
+        elif which == "curves":
+            figure = tradeoff(ranking, summarise(results_of(*rows)).settings, titles)
+        elif which == "usage":
+            figure = figures.used_features(shares, ["age", "blood pressure"], titles)
+        else:
+            figure = figures.used_counts(shares, titles)
+        ax = draw(figure)
+        whole = ax.get_figure(root=True)
+        whole.draw_without_rendering()
+    legend = ax.get_legend()
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert len(set(texts)) == len(texts)
+    assert ax.bbox.width > 0.3 * whole.bbox.width
+    assert ax.bbox.height > 0.5 * 72
+    x_ticks, y_ticks = (
+        [label for tick, label in zip(axis.get_ticklocs(), axis.get_ticklabels()) if low <= tick <= high]
+        for axis, (low, high) in ((ax.xaxis, sorted(ax.get_xlim())), (ax.yaxis, sorted(ax.get_ylim())))
+    )
+    labels = [label for label in (ax.xaxis.label, ax.yaxis.label) if label.get_text()]
+    for drawn_text in (legend, *labels, *x_ticks, *y_ticks):
+        extent = drawn_text.get_window_extent()
+        assert extent.x0 >= -1
+        assert extent.y0 >= -1
+        assert extent.x1 <= whole.bbox.width + 1
+        assert extent.y1 <= whole.bbox.height + 1
+    ends = [label.get_window_extent() for label in x_ticks]
+    assert all(left.x1 < right.x0 for left, right in pairwise(sorted(ends, key=lambda e: e.x0)))
+
+
 def test_methods_differ_in_colour_and_marker():
     styles = figures.method_styles(list("abcdefgh"))
     assert len({style["color"] for style in styles.values()}) == 8
@@ -296,7 +347,7 @@ def test_flags_are_visible_in_table_and_legend(tmp_path):
     ranking = rank_methods(results)
     ax = draw(tradeoff(ranking, summarise(results).settings, titles_with_flags(ranking)))
     legend = [entry.get_text() for entry in ax.get_legend().get_texts()]
-    assert "own (trained on 100 % of the test\nrows)" in legend
+    assert "own (trained on 100 % of the test rows)" in legend
 
 
 def test_texts():

@@ -111,6 +111,7 @@ def test_a_category_is_taken_at_its_word():
         (["a", ""], "the class ''", "remove these rows"),
         (["None", "mild", "None"], "the class 'None' in 2 row", "category"),
         (["p", "p "], "differ only by spaces", "write them alike"),
+        (["yes", "no", "Yes"], "'yes' beside 'Yes', which differ only by upper and lower case", "write them alike"),
         (["p\0", "q"], "null characters", "remove them"),
     ],
 )
@@ -122,7 +123,9 @@ def test_suspicious_labels(values, text, remedy):
         assert remedy in found.remedy
 
 
-@pytest.mark.parametrize("values", [["hid", "hId"], [0, 1], ["no", None], [True, False], [f"c{i}" for i in range(70)]])
+@pytest.mark.parametrize(
+    "values", [["hid", "hId"], ["a", "A"], [0, 1], ["no", None], [True, False], [f"c{i}" for i in range(70)]]
+)
 def test_plain_labels(values):
     assert find_label_suspicion(pd.Series(values, name="y")) is None
 

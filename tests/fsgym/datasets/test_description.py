@@ -122,6 +122,23 @@ def test_the_command_names_the_option_of_each_suspicion(patients, tmp_path, caps
     assert "there is no file" in capsys.readouterr().err
 
 
+def test_rows_without_a_class_are_said_and_small_shares_are_not_0(tmp_path, capsys):
+    n = 300
+    table = pd.DataFrame({"age": np.linspace(20, 90, n), "died": ["yes", "no"] * (n // 2)})
+    table.loc[3, ["died", "age"]] = None
+    found = describe(table, "died").set_index("column")
+    assert found.loc["died", ["suspicion", "remedy"]].tolist() == ["has no value in 1 row(s)", "remove these rows"]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(SystemExit):
+        main(["describe", str(tmp_path / "t.csv"), "--target", "died"])
+    assert capsys.readouterr().out.count("<1%") == 2
+
+
+def test_a_price_of_no_column_says_which_was_meant():
+    with pytest.warns(UserWarning, match="'aeg', which is no column; .*did you mean 'age'"):
+        describe(pd.DataFrame({"age": [1.5, 2], "sex": ["f", "m"]}), costs={"aeg": 1, "sex": 2})
+
+
 def test_few_whole_numbers_may_be_a_code():
     codes = pd.DataFrame({"cp": [1, 2, 3, None] * 10, "two": [0, 1] * 20, "half": [0.5, 1, 2, 3] * 10})
     rows = describe(codes).set_index("column")

@@ -6,6 +6,7 @@ import pytest
 
 from fsgym import Dataset
 from fsgym.datasets import load_costs, load_dataset
+from fsgym.datasets.prices import prices_for
 from support.problems import FOLDER, needs_folder
 from support.refusals import refused
 
@@ -44,6 +45,7 @@ def test_prices_in_three_formats(tmp_path, data):
         ("p.json", '{"a": {"costs": {}}, "b": {"costs": {}}}', ValueError, r"select one with dataset=.*a, b"),
         ("p.json", '{"a": {"costs": 3}}', ValueError, "'a' of .*p.json must map"),
         ("p.csv", "age,1,2\n", ValueError, "two columns"),
+        ("p.csv", "age;1\nsex;a,b;2\n", ValueError, "got one of 3: 'sex', 'a,b', '2'"),
         ("p.csv", "age,1\nage,2\n", ValueError, "two prices for 'age'"),
         ("p.csv", "age,1\nsex,\n", ValueError, "no price for 'sex'"),
         ("p.csv", "age,1\nsex,dear\n", ValueError, "the price of 'sex'"),
@@ -66,6 +68,9 @@ def test_prices_that_do_not_fit(tmp_path, data, no_folder):
     refused(ValueError, "prices 'weight', which is none of", path, data, call=load_costs)
     path.write_text('{"age": 1}')
     refused(ValueError, "no price for 'sex'", path, data, call=load_costs)
+    path.write_text(json.dumps(dict.fromkeys((*data.acquisition_names, "weight"), 2)))
+    assert prices_for(path, data, None, without=["weight"]) == dict.fromkeys(data.acquisition_names, 2)
+    refused(ValueError, "prices 'weight', which is none of", path, data, None, ["height"], call=prices_for)
     path.write_text('{"a": {"costs": {"x": 1}}, "b": {"costs": {"x": 1}}}')
     refused(ValueError, "no prices of 'c'; it has those of a, b", path, "c", call=load_costs)
     refused(FileNotFoundError, "no file", tmp_path / "none.json", call=load_costs)

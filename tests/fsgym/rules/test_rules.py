@@ -260,6 +260,8 @@ def test_the_labels_of_the_classes_stay_with_the_rules():
         assert cheap.error_costs.tolist() == [[0, 2], [3, 0]]
     unnamed = Rules(3, 2, error_costs={1: {0: 500}, 0: {1: 100}})
     assert repr(unnamed) == "Rules(3 acquisitions, 2 classes, lam=0.01, error_costs)"
+    grouped = Rules(3, 2, groups=[[0, 1], [2]])  # of the user, or the levels of a column
+    assert repr(grouped) == "Rules(2 acquisitions of 3 features, 2 classes, lam=0.01)"
     assert '"classes"' not in unnamed.state()[1]
 
 

@@ -11,7 +11,7 @@ import pytest
 from fsgym import describe, load_dataset
 from fsgym.data.columns import Column, Columns
 from fsgym.data.reading import excel
-from fsgym.datasets import read_table_for
+from fsgym.datasets import load_costs, read_table_for
 from fsgym.support import extras
 from support.refusals import refused
 
@@ -59,6 +59,20 @@ def test_the_sheet_is_named_where_there_are_several(tmp_path, monkeypatch):
     assert "made by" in read
     refused(ValueError, "sheet is only for Excel workbooks", "wine", sheet="a")
     refused(ValueError, "header_row must be the number of a row", path, header_row=0)
+
+
+def test_prices_of_a_workbook_are_on_a_sheet_of_that_name_or_the_only_one(tmp_path):
+    prices: list[list] = [["column", "price"], ["age", 0], ["crp", 2.5]]
+    for sheets in (
+        {"cases": ROWS, " Prices": [[], *prices]},
+        {"any": prices, "empty": []},
+        {"x": ROWS, "COSTS": prices},
+    ):
+        assert load_costs(write(tmp_path, sheets)) == {"age": 0.0, "crp": 2.5}
+    path = write(tmp_path, {"cases": ROWS, "more": prices})
+    refused(ValueError, "several sheets, cases, more; name that with the prices 'prices'", path, call=load_costs)
+    refused(ValueError, "two columns, name and price", write(tmp_path, {"cases": ROWS}), call=load_costs)
+    refused(ValueError, "has no prices", write(tmp_path, {"empty": []}), call=load_costs)
 
 
 def test_per_cent_is_read_as_it_is_shown(tmp_path):
