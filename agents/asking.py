@@ -27,12 +27,13 @@ from fsgym.data.dataset import Dataset
 from fsgym.evaluation.promise import Promise
 from fsgym.rules import Rules, State
 from fsgym.session.acquisitions import Acquisitions
+from fsgym.session.held_out import HeldOut
 from fsgym.session.mixin import AskingMixin
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk, WalkOrder
 from fsgym.support.checks import is_integer
 from fsgym.text.messages import brief
-from fsgym.text.speech import check_speech, number_text, said, speaking
+from fsgym.text.speech import said, speaking
 
 MAX_BOXES = 30  # of a chart, by default: what fits on a page
 MAX_CHART_ROWS = 4000  # of the training rows, from which a chart is made
@@ -56,6 +57,8 @@ class AskingAgent(AskingMixin):
     _chart_rows: ChartRows | None = None  # not in model files
     _calibration_rows: ChartRows | None = None  # of a model from a file, whose chart they make
     _chart: MeasuredChart | None = None
+    held_out_: HeldOut | None
+    held_out_asked_: HeldOut | None
     _always_known: tuple[int, ...] = ()  # the acquisitions that every case brings
 
     def labelled_dataset(self, X: Any, y: Any = None) -> Dataset:
@@ -110,16 +113,15 @@ class AskingAgent(AskingMixin):
             If the file cannot be written.
         """
         from fsgym.export.page import page_html
-        from fsgym.session.held_out import data_title, reliability_text
+        from fsgym.session.held_out import reliability_text, speech_of, titled
         from fsgym.support.writing import write_whole
 
         check_is_fitted(self, "policy_")
-        with speaking(check_speech(language, currency, self.rules_.lam)):
+        with speaking(speech_of(self, language, currency)):
             policy = json.loads(self.policy_json())
-            title = title or data_title(self) or Path(path).stem
+            title = titled(self, title) or Path(path).stem
             svg, caveat = self._drawn_chart()
-            asked, is_promised = self.without_evidence(), not self.evidence_  # the page is told of no missing values
-            reliable = reliability_text(asked, is_promised=is_promised), reliability_text(asked, in_case=True)
+            reliable = reliability_text(self, is_told=False), reliability_text(self, is_told=False, in_case=True)
             page = page_html(policy, title, svg, reliability=reliable, caveat=caveat)
         write_whole(path, page)
 
@@ -172,6 +174,7 @@ class AskingAgent(AskingMixin):
             return self
         model = copy(self)
         model.policy_ = self.policy_.acting
+        model.held_out_ = self.held_out_asked_
         return model
 
     def advise(
@@ -246,7 +249,7 @@ class AskingAgent(AskingMixin):
             )
         labels = self.classes_.tolist() if self.bins_ is None else self.bins_.ranges()
         terms = ChartTerms(self.rules_, self.columns_, labels, known)
-        title = said("chart_title", model=type(self).__name__, lam=number_text(self.rules_.lam))
+        title = said("chart_title")
         if self.evidence_:
             title = said("chart_not_said", title=title, names=", ".join(self.evidence_))
         if self.rules_.costs_by_case:

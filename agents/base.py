@@ -31,6 +31,7 @@ from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.targets import Bins, mean_loss
 from fsgym.data.training_summary import Comparison, TrainingSummary, unmatched_cells
 from fsgym.envs.trajectories import EpisodeTable, Trajectories
+from fsgym.evaluation.asked import asked_one_by_one
 from fsgym.evaluation.calibrate import (
     CalibrationRows,
     TrainedRows,
@@ -233,8 +234,11 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     _training_summary: TrainingSummary | None = None  # made when it is asked for
     price_ranges_: NDArray[np.float64] | None = None
     training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
-    held_out_: HeldOut | None = None  # how it did on rows that it was not trained on, by ``train`` or ``calibrate``
-    _held_out_before: HeldOut | None = None  # that before ``calibrate``; not in model files
+    # How it did on rows that it was not trained on, by ``train`` or ``calibrate``; and for a model with columns in
+    # ``evidence_`` where it was not told what is missing.
+    held_out_: HeldOut | None = None
+    held_out_asked_: HeldOut | None = None
+    _held_out_before: tuple[HeldOut | None, HeldOut | None] = (None, None)  # before ``calibrate``; not in model files
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -258,6 +262,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         """Set everything that follows from the training data before the policy is trained."""
         self.__dict__.pop("training_data_", None)
         self.__dict__.pop("held_out_", None)
+        self.__dict__.pop("held_out_asked_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns.with_ranges(dataset.X)
         self.bins_ = dataset.bins
         self.price_ranges_ = None if dataset.case_costs is None else price_ranges(dataset.case_costs)
@@ -733,7 +738,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             policy.rules.answer_costs,
         )
         if not has_rows(wanted, X, y, by, groups):
-            seen, counted_answers = self._calibration_rows, None
+            seen, evaluated = self._calibration_rows, None
             promise = without_rows(wanted, policy.rules, model_file.digest(policy, self._labels()))
         else:
             features, rows = self._rows_to_calibrate(X, y, by, groups)
@@ -751,14 +756,27 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
                 policy=model_file.digest(policy, self._labels()),
             )
             seen = self._rows_of_chart(features, rows.y) if self._chart_rows is None else None
-            counted_answers = np.zeros((policy.rules.n_classes, len(policy.rules.answer_costs)), np.int64)
-            np.add.at(counted_answers, (rows.y, answers), 1)
-        self._held_out_before = self.without_promise().held_out_
+            evaluated = features, rows.y, answers
+        before = self.without_promise()
+        self._held_out_before = before.held_out_, before.held_out_asked_
         self.policy_, self._chart = CertainPolicy(policy, promise, policy.rules), None
         self._calibration_rows = seen
-        if counted_answers is not None:
-            self.held_out_ = HeldOut.of(counted_answers, np.nan, self.policy_digest())
+        if evaluated is not None:
+            self._count_answers(*evaluated)
         return self
+
+    def _count_answers(self, X: NDArray[np.float32], y: NDArray[np.int64], answers: NDArray[np.int64]) -> None:
+        """Keep how it answered rows in the order of the policy, also where it is not told what is missing."""
+
+        def counted(model: Self, given: NDArray[np.int64]) -> HeldOut:
+            counts = np.zeros((self.rules_.n_classes, len(self.rules_.answer_costs)), np.int64)
+            np.add.at(counts, (y, given), 1)
+            return HeldOut.of(counts, np.nan, model.policy_digest())
+
+        self.held_out_, self.held_out_asked_ = counted(self, answers), None
+        if self.evidence_:
+            asked = asked_one_by_one(self, X[:, np.argsort(self.arrangement_.features)])
+            self.held_out_asked_ = counted(self.without_evidence(), asked.answers)
 
     def without_promise(self) -> Self:
         """This model as it was before ``calibrate``, to compare prices with; itself if it is not calibrated."""
@@ -766,7 +784,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             return self
         model = copy(self)
         policy: Any = self.policy_
-        model.policy_, model._chart, model.held_out_ = policy.policy, None, self._held_out_before
+        model.policy_, model._chart = policy.policy, None
+        model.held_out_, model.held_out_asked_ = self._held_out_before
         model.__dict__["_calibrations"] = dict(self.__dict__.get("_calibrations", {}))  # its own count
         return model
 
@@ -919,8 +938,9 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             policy, header = policy.policy, header | {model_file.PROMISE: policy.promise.as_json()}
         if self.training_summary_ is not None:
             header |= {model_file.SUMMARY: self.training_summary_.to_json()}
-        if self.held_out_ is not None:
-            header |= {model_file.HELD_OUT: self.held_out_._asdict()}
+        for key, found in ((model_file.HELD_OUT, self.held_out_), (model_file.HELD_OUT_ASKED, self.held_out_asked_)):
+            if found is not None:
+                header |= {key: found._asdict()}
         model_file.save(path, policy, header)
 
     @classmethod
@@ -950,6 +970,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
                 model._training_summary = TrainingSummary.from_json(plain, model.columns_, n_classes, model._n_answers)
             if model_file.HELD_OUT in header:
                 model.held_out_ = HeldOut.from_json(header[model_file.HELD_OUT], model.rules_.n_classes)
+            if model_file.HELD_OUT_ASKED in header:
+                model.held_out_asked_ = HeldOut.from_json(header[model_file.HELD_OUT_ASKED], model.rules_.n_classes)
             model._read_chart(header["chart"])
         except model_file.DAMAGE_ERRORS as error:
             raise model_file.damage_error(path, error) from None

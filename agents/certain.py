@@ -14,7 +14,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import Trajectories
 from fsgym.evaluation.calibrate import PathRecord
 from fsgym.evaluation.evaluate import play_rows
-from fsgym.evaluation.promise import Promise
+from fsgym.evaluation.promise import Promise, RuleAlone
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk
@@ -96,9 +96,12 @@ class CertainPolicy(DelegatingPolicy):
 
     @property
     def acting(self) -> CertainPolicy:
-        """This policy without evidence; the promise is not about it."""
+        """This policy without evidence, which the promise is not about if there is some."""
         acting = self.policy.acting
-        return self if acting is self.policy else CertainPolicy(acting, self.promise, acting.rules)
+        if acting is self.policy:
+            return self
+        promise = RuleAlone.of(self.promise) if len(self.telling) else self.promise
+        return CertainPolicy(acting, promise, acting.rules)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """Those of the policy, and the promise. Model files have the kind of the policy."""

@@ -34,6 +34,7 @@ PROMISE = "promise"  # its entry of the header
 BINS = "bins"  # of a numeric target, likewise
 SUMMARY = "training_summary"  # likewise; files of fsgym 0.2.0 have none
 HELD_OUT = "held_out"  # likewise, of those that the command ``train`` made
+HELD_OUT_ASKED = "held_out_asked"  # likewise
 PRICE_RANGES = "price_ranges"  # likewise, where prices are by case
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
 # Exceptions that damaged content can raise while objects are built from it.

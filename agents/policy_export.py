@@ -17,7 +17,6 @@ from fsgym.evaluation.promise import Promise
 from fsgym.rules import Rules
 from fsgym.rules.options import OPTIONS
 from fsgym.session.acquisitions import Acquisitions
-from fsgym.text.speech import said
 
 if TYPE_CHECKING:
     from agents.arrangement import Arrangement
@@ -51,7 +50,7 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     acting = policy.acting
     rule = {}
     if isinstance(acting, CertainPolicy):
-        rule, acting = {"rule": _rule_as_json(acting.promise, is_promised=not len(policy.telling))}, acting.policy
+        rule, acting = {"rule": _rule_as_json(acting.promise)}, acting.policy
     arrangement, rules = labels.arrangement, acting.rules
     given = rules.options()
     if unknown := [o.name for o in OPTIONS if o.name not in EXPORTED_OPTIONS and given.get(o.name) != o.default]:
@@ -101,9 +100,8 @@ def _classes_as_json(labels: Labels) -> dict[str, Any]:
     return {"classes": bins.values.tolist(), "words": words}
 
 
-def _rule_as_json(promise: Promise, is_promised: bool) -> dict[str, Any]:
-    """When a calibrated policy stops, and what it promises, unless it is not quite the policy that was calibrated."""
-    sentences = promise.sentences() if is_promised else [said("rule_without_evidence")]
+def _rule_as_json(promise: Promise) -> dict[str, Any]:
+    """When a calibrated policy stops, and what it promises."""
     risks = [risk._asdict() for risk in promise.risks if risk.kind != "referred"]  # of which no stop depends
     return {
         "kind": "certain",
@@ -112,7 +110,7 @@ def _rule_as_json(promise: Promise, is_promised: bool) -> dict[str, Any]:
         "risks": [{name: value for name, value in risk.items() if name != "target"} for risk in risks],
         "promises": promise.promises,
         "end": promise.end,
-        "sentences": sentences,
+        "sentences": promise.sentences(),
     }
 
 

@@ -14,7 +14,7 @@ from fsgym.chart.views import BoxView, ChartTerms, views_of
 from fsgym.chart.ways import Way, figures_of
 from fsgym.chart.words import in_mermaid, in_sentences
 from fsgym.text.messages import option_text
-from fsgym.text.sentences import is_range, probability_text
+from fsgym.text.sentences import cutoff_text, probability_text
 from fsgym.text.speech import cost_text, money_text, said
 
 CHART_FORMAT = "fsgym-chart-1"
@@ -106,16 +106,7 @@ class Chart:
     @property
     def _dearer_answer(self) -> str:
         """From which probability on the model gives one of two answers, where errors differ in what they cost."""
-        rules = self._terms.rules
-        if rules.n_answers != 2 or any(map(is_range, self._terms.labels)):
-            return ""
-        (right, missed), (false, found) = rules.answer_costs.tolist()  # of both answers, if the first class is true,
-        first, second = false - right, missed - found  # and of wrong ones above those of right ones
-        if first == second or min(first, second) <= 0:
-            return ""
-        label = self._terms.labels[int(second > first)]
-        share = probability_text(min(first, second) / (first + second))
-        return " " + said("chart_from", answer=label, share=share)
+        return f" {cutoff_text(self._terms.labels, self._terms.rules.answer_costs)}".rstrip()
 
     @property
     def caveat(self) -> str:

@@ -22,7 +22,7 @@ from fsgym.text.speech import said
 
 MAX_BAR_LENGTH = 40  # characters, by hand
 SHORTEST_BAR = 4  # characters: a shorter one is left out
-PERCENT_WIDTH = len("above 99 %")
+PERCENT_WIDTH = len("above 99.9 %")
 PLAIN_WIDTH = 100  # characters of a line where the output is no terminal
 LEVELS_LISTED = 30  # of one column, by hand
 QUOTES = "\"'"
@@ -133,7 +133,7 @@ class Dialog:
 
     def _show_answer(self, ended: bool = False) -> None:
         session = self.session
-        reliability = reliability_text(session.model, in_case=True)
+        reliability = reliability_text(session.model, is_told=session.missing is not None, in_case=True)
         self._screen.show_answer(session.step, session.remarks, reliability, session.other_ends, ended)
 
     def _at_answer(self) -> bool:

@@ -11,7 +11,6 @@ import typer
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_model
 from fsgym.support.extras import require
-from fsgym.text.speech import check_speech
 
 
 def serve(
@@ -69,18 +68,18 @@ def serve(
 
         check_file(token_file)
     from fsgym.cli.model_data import ModelData
-    from fsgym.session.held_out import data_title
+    from fsgym.session.held_out import speech_of, titled
 
     serving: Any = import_module("fsgym.web.serving")
     classifier = ModelData.open(model, {}).classifier
     serving.serve(
         classifier,
-        title or data_title(classifier) or model.name,
+        titled(classifier, title) or model.name,
         host,
         port,
         token_file=token_file,
         names=options.comma_separated(name),
         most_cases=most_cases,
-        speech=check_speech(language, currency, classifier.rules_.lam),
+        speech=speech_of(classifier, language, currency),
         browser=open_browser,
     )

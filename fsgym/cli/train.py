@@ -136,10 +136,13 @@ def train(
     priced = options.columns_by_name(rules["case_price"])
     model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading, priced).to_json()
     model.save(output)
-    results = _evaluate_parts(model, loaded, split, row_groups)
+    results, asked = _evaluate_parts(model, loaded, split, row_groups), None
     if "held out" in results:
         found = results["held out"]
         model.held_out_ = HeldOut.of(found.confusion, found.absolute_error, model.policy_digest())
+        if asked := _evaluate_asked(model, loaded, split, row_groups):
+            digest = model.without_evidence().policy_digest()
+            model.held_out_asked_ = HeldOut.of(asked.confusion, asked.absolute_error, digest)
         model.save(output)  # again, as it is there already if the evaluation fails
     shown = results[list(results)[-1]]
     references = references_of(shown, loaded.dataset.rows(rows) if "held out" in results else None)
@@ -162,6 +165,8 @@ def train(
     print_rules(model, "target_cost" if target_cost is not None else "target_features")
     print_evaluations(results, references)
     _print_held_out(results, split)
+    if asked is not None:
+        _print_asked(model, results["held out"], asked, has_costs)
     if has_costs:
         show("Errors have costs of their own: the model makes more of the cheap ones, so accuracy alone says little.")
     place = [] if data_dir is None else ["--data-dir", str(data_dir)]
@@ -256,6 +261,34 @@ def _evaluate_parts(model: Any, loaded: LoadedDataset, split: str, row_groups: s
         title: evaluate_model(model, loaded.dataset.rows(part_index(loaded, part, row_groups)))
         for title, part in parts.items()
     }
+
+
+def _evaluate_asked(model: Any, loaded: LoadedDataset, split: str, row_groups: str | None) -> Evaluation | None:
+    """The evaluation of the rows held out where it is not told what is missing; None for a model without evidence."""
+    from fsgym.data.dataset import Dataset
+    from fsgym.datasets.loading import part_index
+    from fsgym.evaluation.asked import evaluate_asked
+
+    if not getattr(model, "evidence_", ()):
+        return None
+    rows = loaded.dataset.rows(part_index(loaded, OTHER_PART[split], row_groups))
+    return evaluate_asked(model, model.labelled_dataset(rows)) if isinstance(rows, Dataset) else None
+
+
+def _print_asked(model: Any, told: Evaluation, asked: Evaluation, has_costs: bool) -> None:
+    """Print how the model does where it is not told what is missing, if that differs."""
+    from fsgym.session.held_out import held_out_text
+
+    if (told.answers == asked.answers).all() and told.loss == asked.loss:
+        return
+    per_case = "cost per case" if has_costs else "loss"
+    show(
+        "The rows held out tell the model whether there is a value of "
+        f"{', '.join(model.evidence_)}. Where nobody does, as "
+        "in fsgym ask without --missing, in fsgym serve where it is left open, and on exported pages: "
+        f"{per_case} {asked.loss:.4g} instead of {told.loss:.4g}."
+    )
+    show(held_out_text(model, is_told=False))
 
 
 def _print_held_out(results: dict[str, Evaluation], split: str) -> None:

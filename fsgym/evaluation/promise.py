@@ -19,6 +19,7 @@ from fsgym.evaluation import risk_control
 from fsgym.session.step import Certainty
 from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.text.messages import brief
+from fsgym.text.sentences import class_name
 from fsgym.text.speech import cost_text, money_text, number_text, said
 
 # The largest doubt, 1 minus the certainty, at which a stop counts, from the strictest on. The first lets no early stop
@@ -63,7 +64,7 @@ class Risk(NamedTuple):
 
     def __str__(self) -> str:
         if self.kind == "recall":
-            return f"a recall of {self.name} of {self.target:g}"
+            return f"a recall of {class_name(self.name)} of {self.target:g}"
         what = {"error": "share of wrong answers", "cost": "cost", "referred": "share referred"}[self.kind]
         return f"a {what} of {self.target:g}"
 
@@ -295,8 +296,9 @@ class Promise:
             if risk.kind == "error":
                 right.append((doubt, limit))
             elif risk.kind == "recall":
-                is_answer, missed = risk.label == answer, said("that_none_missed", name=risk.name)
-                parts.append(said("none_missed", name=risk.name) if is_answer else _compared(doubt, limit, missed))
+                is_answer, name = risk.label == answer, class_name(risk.name)
+                missed = said("that_none_missed", name=name)
+                parts.append(said("none_missed", name=name) if is_answer else _compared(doubt, limit, missed))
             elif risk.kind == "cost":
                 parts.append(_compared_cost(risk, doubt, limit))
         if right:
@@ -310,12 +312,12 @@ class Promise:
         """How the sentence on the certainty of an answer begins."""
         if not enough:
             return said("not_certain" if stops else "not_certain_yet")
-        return said("certain_enough" if stops else "promise_met" if self.risks else "rule_met")
+        return said("certain_enough" if stops else "promise_met" if self.promises else "rule_met")
 
     @property
     def end(self) -> str:
         """What is said where a person overrides the rule."""
-        return said("end_promise" if self.risks else "end_rule")
+        return said("end_promise" if self.promises else "end_rule")
 
     @property
     def promises(self) -> bool:
@@ -432,7 +434,7 @@ class Promise:
             elif risk.kind == "error":
                 sure = said("where_right", share=percent(certainty))
             else:
-                sure = said("where_none_missed", share=percent(certainty), name=risk.name)
+                sure = said("where_none_missed", share=percent(certainty), name=class_name(risk.name))
             parts += [sure] if certainty > 0 else []
         if not parts:
             return said("stops_as_before")
@@ -485,6 +487,23 @@ class Promise:
         if not risks and promise.min_confidence is None:
             raise ValueError("the promise is empty")
         return promise
+
+
+class RuleAlone(Promise):
+    """The rule of a promise, for cases that the promise is not about: of which it is not said what is missing."""
+
+    @property
+    def promises(self) -> bool:
+        return False
+
+    def sentences(self) -> list[str]:
+        """That nothing is promised of these cases, and why."""
+        return [said("rule_without_evidence")] if self.risks else [self._condition()]
+
+    @classmethod
+    def of(cls, promise: Promise) -> Self:
+        """The rule of this promise."""
+        return cls(**{field.name: getattr(promise, field.name) for field in fields(promise)})
 
 
 def digest_of_rows(X: NDArray, y: NDArray[np.int64]) -> str:
@@ -559,14 +578,14 @@ def _promised(risk: Risk, grouped: bool, refers: bool) -> str:
     of_answers = "_refers" if refers and risk.kind != "referred" else ""
     sentence = f"promised_{risk.kind}{of_answers}{'_grouped' if grouped else ''}"
     if risk.kind == "recall":
-        return said(sentence, share=percent(risk.target), name=risk.name)
+        return said(sentence, share=percent(risk.target), name=class_name(risk.name))
     if risk.kind == "cost":
         return said(sentence, cost=cost_text(risk.target, "g"))
     return said(sentence, share=percent(risk.target))
 
 
 def units_text(risk: Risk, grouped: bool, refers: bool) -> str:
-    rows = f"rows of {risk.name}" if risk.kind == "recall" else "rows"
+    rows = f"rows of {class_name(risk.name)}" if risk.kind == "recall" else "rows"
     if refers and risk.kind in OF_ANSWERS:
         rows = f"{rows} that are answered"
     if not grouped:
@@ -583,7 +602,7 @@ def _counted(n: int, risk: Risk, grouped: bool, refers: bool) -> str:
     kind = "units_groups" if grouped else "units_rows"
     answered = "_answered" if refers and risk.kind in OF_ANSWERS else ""
     if risk.kind == "recall":
-        return said(f"{kind}_of{answered}", n=count, name=risk.name)
+        return said(f"{kind}_of{answered}", n=count, name=class_name(risk.name))
     return said(f"{kind}{answered}", n=count)
 
 

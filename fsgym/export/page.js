@@ -297,6 +297,7 @@
     const label = words.answerText(policy, step.answer), refers = step.answer === policy.classes.length;
     const text = said(refers ? "refer_final" : "answer_final", { answer: label, spent: words.moneyText(step.spent) });
     byId("answer-title").textContent = visible(text);
+    show("cutoff", words.cutoffText(policy, step));
     fields = [];
     byId("question-fields").replaceChildren();
     let cost = "";
@@ -355,6 +356,7 @@
     });
     const none = element("li", { class: "quiet" }, said("nothing_more"));
     byId("alternative-list").replaceChildren(...(items.length ? items : [none]));
+    byId("alternatives").hidden = stopped; // undo opens the case again
   }
 
   function showLog(log, early) {
@@ -374,7 +376,7 @@
       const cells = [element("td", { class: "name" }, name), value, element("td", { class: "number" }, cost)];
       const button = element("button", { type: "button", class: "small", "aria-label": said("undo_name", { name }) }, said("undo"));
       button.addEventListener("click", () => takeBack(event));
-      return element("tr", {}, ...cells, element("td", {}, event ? button : ""));
+      return element("tr", {}, ...cells, element("td", {}, event && !stopped ? button : ""));
     });
     if (unavailable.length) {
       const names = unavailable.map((k) => policy.columns[k].name).join(", ");

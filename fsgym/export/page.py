@@ -62,6 +62,7 @@ def page_html(
     speech = spoken()
     sentences = {name: text for name, text in sentences_of(speech.language).items() if _names(script, name)}
     told = {"sentences": sentences, "currency": speech.currency, "same_unit": speech.same_unit}
+    told |= {"target": speech.target, "fine": speech.fine}
     return environment.get_template("page.html.jinja").render(
         said=said,
         language=speech.language,

@@ -3,8 +3,8 @@
 "use strict";
 
 const FsgymWords = (() => {
-  // {sentences, currency, same_unit}: the sentences of a language (fsgym/text/languages), and the unit of the prices.
-  let speech = typeof module === "undefined" ? null : { sentences: require("../text/languages/en.json"), currency: "", same_unit: false };
+  // {sentences, currency, same_unit, target, fine}: the sentences of a language (fsgym/text/languages), and the speech.
+  let speech = typeof module === "undefined" ? null : { sentences: require("../text/languages/en.json"), currency: "", same_unit: false, target: "", fine: false };
   const speak = (given) => (speech = given);
 
   // A sentence with its values.
@@ -84,9 +84,28 @@ const FsgymWords = (() => {
 
   const currency = () => speech.currency;
 
+  // A probability in whole per cent; where the speech is fine, one below 10 % or above 90 % has one digit more.
   function probabilityText(share) {
-    if (share > 0 && share < 0.01) return said("below_one");
-    return share > 0.99 && share < 1 ? said("above_99") : `${fixed(same(100 * share), 0)} %`;
+    const isFine = speech.fine && !(share >= 0.1 && share <= 0.9), least = isFine ? 0.001 : 0.01;
+    if (share > 0 && share < least) return said("below_share", { share: `${figure(100 * least, 6)} %` });
+    if (share > 1 - least && share < 1) return said("above_share", { share: `${figure(100 - 100 * least, 4)} %` });
+    return `${fixed(same(100 * share), isFine && share > 0 && share < 1 ? 1 : 0).replace(".", said("decimal"))} %`;
+  }
+
+  // A class in a sentence in which it counts as a thing; one that is no noun in quotes, with the target if known.
+  function className(label) {
+    const text = String(label);
+    if (!/^(yes|no|true|false|y|n|ja|nein|[-+.,\d].*)$/i.test(text)) return text;
+    return speech.target ? `'${speech.target}: ${text}'` : `'${text}'`;
+  }
+
+  // From which probability on one of two classes is the answer, where errors differ in what they cost; "" otherwise.
+  function cutoffText({ classes, answers, errorCosts, words }, { probabilities }) {
+    if (probabilities === null || words || classes.length !== 2 || answers.length !== 2) return "";
+    const [[right, missed], [wrong, found]] = errorCosts, first = wrong - right, second = missed - found;
+    if (first === second || Math.min(first, second) <= 0) return "";
+    const share = probabilityText(Math.min(first, second) / (first + second));
+    return said("chart_from", { answer: classes[Number(second > first)], share });
   }
 
   // The plain text of a number with the decimal sign of its column.
@@ -101,8 +120,8 @@ const FsgymWords = (() => {
 
   // What a step rests on, in sentences.
   function explain(policy, step) {
-    const unused = unusedText(policy, step);
-    return [...belief(policy, step), ...decision(policy, step), ...others(policy, step), unused].join(" ").trimEnd();
+    const unused = unusedText(policy, step), cutoff = cutoffText(policy, step), cutoffs = cutoff ? [cutoff] : [];
+    return [...belief(policy, step), ...cutoffs, ...decision(policy, step), ...others(policy, step), unused].join(" ").trimEnd();
   }
 
   // Which known values have no effect yet.
@@ -163,6 +182,7 @@ const FsgymWords = (() => {
     const asked = { answer: answerText(policy, answer), name: policy.acquisitions[action].name, price: priceText(prices[action]) };
     const texts = [said(answer < policy.classes.length ? "stopped_answer" : "stopped_referred", asked)];
     if (probabilities !== null) texts.push(said("believed", { shown: beliefs(policy, step).shown }));
+    if (cutoffText(policy, step)) texts.push(cutoffText(policy, step));
     const isKnown = !Number.isNaN(stopCost) && !Number.isNaN(goOn);
     if (isKnown) texts.push(said("stopped_costs", { stop: costText(stopCost), on: costText(goOn) }));
     return texts.join(" ");
@@ -188,8 +208,9 @@ const FsgymWords = (() => {
   }
 
   // The unit of the costs that are shown, or that those with a currency are no bill; "" where there are none.
-  function costUnitText({ classes, answers, errorCosts }, { stopCost, probabilities }) {
-    if (Number.isNaN(stopCost)) return "";
+  function costUnitText({ classes, answers, errorCosts }, { stopCost, probabilities, alternatives }) {
+    const isUnknown = alternatives.length > 0 && alternatives.every(({ expected }) => Number.isNaN(expected));
+    if (Number.isNaN(stopCost) || isUnknown) return "";
     if (speech.currency && speech.same_unit) return said("unit_money");
     const isOne = errorCosts.every((costs, a) => costs.every((cost, y) => cost === (a === y ? 0 : 1)));
     return said(isOne && answers.length === classes.length && probabilities !== null ? "unit_wrong" : "unit_costs");
@@ -201,6 +222,8 @@ const FsgymWords = (() => {
     if (alternatives.length === 0) return [said("stops_done")];
     const first = alternatives.find((a) => a.acquisition === action) || alternatives[0];
     const { name } = policy.acquisitions[first.acquisition];
+    const estimates = alternatives.map(({ expected }) => expected).filter((cost) => !Number.isNaN(cost));
+    if (!stops && first.price === 0 && !(goOn <= Math.min(...estimates))) return [said("costs_nothing", { name })];
     let price = priceText(first.price);
     if (Number.isNaN(stopCost) || Number.isNaN(goOn)) {
       return [said(stops ? "prefers_stop" : "prefers", { name, price })];
@@ -230,8 +253,9 @@ const FsgymWords = (() => {
     if (certainty === null) return "";
     const { enough, parts, refers } = certainty, stops = action < 0, right = parts.filter((part) => part.kind === "error");
     const texts = parts.filter((part) => part.kind !== "error").map((part) =>
-      part.isAnswer ? said("none_missed", part)
-        : part.kind === "recall" ? compared(part.doubt, part.limit, said("that_none_missed", part)) : comparedCost(part));
+      part.isAnswer ? said("none_missed", { name: className(part.name) })
+        : part.kind === "recall" ? compared(part.doubt, part.limit, said("that_none_missed", { name: className(part.name) }))
+        : comparedCost(part));
     if (right.length) {
       const limit = Math.min(...right.map((part) => part.limit));
       texts.unshift(compared(right[0].doubt, limit, said("that_right")));
@@ -406,7 +430,7 @@ const FsgymWords = (() => {
   }
 
   return {
-    speak, said, currency, freeTooText, freeLeftText, beliefText, trainedPriceText, farPriceText, priceOf, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText,
+    speak, said, currency, freeTooText, freeLeftText, beliefText, trainedPriceText, farPriceText, priceOf, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText, className, cutoffText,
     valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, otherEndsText, overrideText, digitsChoose, allowedText,
     typingText, readValue, Refusal,
   };

@@ -13,6 +13,7 @@ from fsgym.data.checks import is_frame
 from fsgym.rules.options import REFER_LABEL
 from fsgym.support.checks import check_number, check_prices, is_integer
 from fsgym.text.messages import brief, explain_unknown, listing
+from fsgym.text.sentences import class_name
 
 
 def check_sizes(n_features: Any, n_classes: Any) -> tuple[int, int]:
@@ -309,10 +310,10 @@ def describe_error_costs(error_costs: NDArray[np.float64], classes: Sequence[Any
     parts = [f"a correct {classes[k]} costs {error_costs[k, k]:g}" for k in range(n) if error_costs[k, k] != 0]
     if n == 2:
         sick = 0 if error_costs[1, 0] > error_costs[0, 1] else 1  # the class whose misses cost more
-        well = 1 - sick
+        well, name = 1 - sick, class_name(classes[sick])
         wrong = [
-            f"a missed {classes[sick]} costs {error_costs[well, sick]:g}",
-            f"a false {classes[sick]} costs {error_costs[sick, well]:g}",
+            f"a missed {name} costs {error_costs[well, sick]:g}",
+            f"a false {name} costs {error_costs[sick, well]:g}",
         ]
     else:
         pairs = [(i, j) for i in range(n) for j in range(n) if i != j]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,11 @@ from fsgym.rules import State
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk, WalkOrder
+
+
+def as_told(model: Any, is_told: bool) -> Any:
+    """The model of cases of which it is told what is missing, or is not; the same for one without ``evidence_``."""
+    return model if is_told or not getattr(model, "evidence_", ()) else model.without_evidence()
 
 
 class AskedModel(Protocol):
@@ -28,7 +33,7 @@ class AskedModel(Protocol):
 
     A model for which it is evidence that values are missing has a seventh one, ``evidence_``, the names of these
     columns. Its ``advise`` and ``walk`` are then called with ``missing=``, bool (n, F), where a person said which
-    values the case does not have, and without it where nobody did.
+    values the case does not have, and without it where nobody did. ``without_evidence()`` is the model of these cases.
 
     A calibrated model has ``promise_``, a ``fsgym.session.step.CertaintyRule``: steps and logs then say how certain the
     answer is, and where a person overrides the rule.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsgym.data.targets import Bins
 from fsgym.rules import Rules
 from fsgym.session.acquisitions import Acquisitions, name_list
-from fsgym.session.asked_model import AskedModel
+from fsgym.session.asked_model import AskedModel, as_told
 from fsgym.session.step import Advice, Alternative, CertaintyRule, ExpectedCost, Question, Step
 from fsgym.support.checks import check_number, is_integer
 from fsgym.text.messages import brief
@@ -243,7 +243,7 @@ def make_step(
     probabilities = None
     if advice.probabilities is not None:
         probabilities = dict(zip(labels, advice.probabilities[0].tolist(), strict=True))
-    rule: CertaintyRule | None = getattr(model, "promise_", None)
+    rule: CertaintyRule | None = getattr(as_told(model, case.missing is not None), "promise_", None)
     question = None if action >= J else question_on(case, action, price_of[action])
     certainty = None
     if rule is not None and advice.probabilities is not None:

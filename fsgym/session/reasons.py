@@ -13,22 +13,25 @@ from fsgym.text.speech import cost_text, said
 RUNNERS_UP = 2  # other acquisitions that are mentioned
 
 
-def explain_step(step: Step, lam: float) -> str:
+def explain_step(step: Step, lam: float, cutoff: str = "") -> str:
     """What a step rests on: beliefs, expected costs, and the next best acquisitions.
 
-    ``lam`` is the value of one unit of ``costs``, in units of the error costs.
+    ``lam`` is the value of one unit of ``costs``, in units of the error costs; ``cutoff`` the sentence of
+    ``cutoff_text``.
     """
     unused = [unused_text(step.unused)] if step.unused else []
-    return " ".join([*_belief(step), *_decision(step, lam), *_others(step), *unused])
+    cutoffs = [cutoff] if cutoff else []
+    return " ".join([*_belief(step), *cutoffs, *_decision(step, lam), *_others(step), *unused])
 
 
-def explain_stop(step: Step) -> str:
+def explain_stop(step: Step, cutoff: str = "") -> str:
     """What a person stopped with where the model would have asked its question: beliefs and expected costs then."""
     assert step.question is not None
     asked = {"name": step.question.name, "price": price_text(step.question.price)}
     sentences = [said("stopped_referred" if step.refers else "stopped_answer", answer=step.answer, **asked)]
     if step.probabilities is not None:
         sentences.append(said("believed", shown=_beliefs(step.probabilities, step)[0]))
+        sentences += [cutoff] if cutoff else []
     stop, go_on = step.expected_cost
     if stop is not None and go_on is not None:
         sentences.append(said("stopped_costs", stop=cost_text(stop), on=cost_text(go_on)))
@@ -65,6 +68,9 @@ def _decision(step: Step, lam: float) -> list[str]:
     first = step.alternatives[0]
     if step.question is not None and first.name != step.question.name:
         first = next((a for a in step.alternatives if a.name == step.question.name), first)
+    estimates = [a.expected_cost for a in step.alternatives if a.expected_cost is not None]
+    if step.question is not None and not first.price and (go_on is None or go_on > min(estimates, default=go_on)):
+        return [said("costs_nothing", name=first.name)]
     if stop is None or go_on is None:
         sentence = "prefers_stop" if step.should_stop else "prefers"
         return [said(sentence, name=first.name, price=price_text(first.price))]

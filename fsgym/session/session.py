@@ -12,11 +12,12 @@ from typing import Any, NamedTuple, Self, get_args, get_type_hints
 import numpy as np
 
 from fsgym.session.acquisitions import Acquisitions, name_list
-from fsgym.session.asked_model import AskedModel
+from fsgym.session.asked_model import AskedModel, as_told
 from fsgym.session.case import Case, make_step, question_on, start_case
 from fsgym.session.reasons import explain_step, explain_stop
 from fsgym.session.step import CertaintyRule, Question, Step
 from fsgym.text.messages import brief
+from fsgym.text.sentences import cutoff_text
 from fsgym.text.speech import money_text, said
 
 # What a person says in a session, as plain records that can be written and replayed.
@@ -172,6 +173,12 @@ class Session:
     missing : names, by default nothing is said
     prices : dict name -> price, those told of this case, which ``model`` has already; kept by ``to_json``
 
+    Attributes
+    ----------
+    told_model : AskedModel
+        The model of cases that are told as this one is: without its ``evidence_`` where nothing is said of what is
+        missing.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -204,6 +211,7 @@ class Session:
         self._missing = None if missing is None else tuple(name_list(missing, "missing"))
         self.charge_unknown, self.accept = bool(charge_unknown), bool(accept)
         self._events: list[Event] = []
+        self.told_model = as_told(model, self._missing is not None)
         case = start_case(self._acquisitions, self._known, self._unavailable, accept, self._missing)
         self._moments = [_Moment(case, frozenset())]
         self._stopped = False
@@ -225,6 +233,11 @@ class Session:
         if len(line) > LONGEST_NOTE:
             raise ValueError(said("note_long", n=LONGEST_NOTE, got=len(line)))
         self._note = line
+
+    @property
+    def missing(self) -> tuple[str, ...] | None:
+        """The columns of which the case was said to have no value; None where nothing was said."""
+        return self._missing
 
     @property
     def step(self) -> Step:
@@ -364,8 +377,15 @@ class Session:
     def why(self) -> str:
         """Why the model asks its question, or stops, in sentences."""
         if self._stopped and not self.step.should_stop:
-            return explain_stop(self.step)
-        return explain_step(self.step, self._acquisitions.rules.lam)
+            return explain_stop(self.step, self.cutoff)
+        return explain_step(self.step, self._acquisitions.rules.lam, self.cutoff)
+
+    @property
+    def cutoff(self) -> str:
+        """From which probability on the model gives one of two answers, where errors differ in what they cost."""
+        if self.step.probabilities is None:
+            return ""
+        return cutoff_text(list(self.step.probabilities), self._acquisitions.rules.answer_costs)
 
     @property
     def about_prices(self) -> list[str]:
@@ -484,7 +504,7 @@ class Session:
 
     @property
     def _rule(self) -> CertaintyRule | None:
-        return getattr(self.model, "promise_", None)
+        return getattr(self.told_model, "promise_", None)
 
     @property
     def _stopped_early(self) -> bool:

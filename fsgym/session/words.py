@@ -117,7 +117,8 @@ def answer_cost_text(step: Step) -> str:
 
 def cost_unit_text(step: Step, rules: Rules) -> str:
     """The unit of the costs that are shown, or that those with a currency are no bill; "" where there are none."""
-    if step.expected_cost.stop is None:
+    unknown = step.alternatives and all(a.expected_cost is None for a in step.alternatives)
+    if step.expected_cost.stop is None or unknown:
         return ""
     if spoken().currency and spoken().same_unit:
         return said("unit_money")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fsgym.text.speech import money_text, number_text, said
+from fsgym.text.speech import money_text, number_text, said, spoken
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 VALUES_SHOWN = 3  # of the columns of one acquisition
+NO_NOUN = re.compile(r"(yes|no|true|false|y|n|ja|nein|[-+.,\d].*)", re.IGNORECASE)  # classes; by hand
 
 
 def values_text(name: str, values: Sequence[tuple[str, str]], most: int = VALUES_SHOWN) -> str:
@@ -110,11 +116,55 @@ def class_shown(prior: Sequence[float], belief: Sequence[float]) -> int:
 
 
 def probability_text(share: float) -> str:
-    """A probability in whole per cent.
+    """A probability in whole per cent; where the speech is ``fine``, one below 10 % or above 90 % has one digit more.
 
+    >>> from fsgym.text.speech import Speech, speaking
     >>> probability_text(0.414), probability_text(0.004), probability_text(1)
     ('41 %', 'below 1 %', '100 %')
+    >>> with speaking(Speech(fine=True)):
+    ...     probability_text(0.414), probability_text(0.004), probability_text(0.9999)
+    ('41 %', '0.4 %', 'above 99.9 %')
     """
-    if 0 < share < 0.01:
-        return said("below_one")
-    return said("above_99") if 0.99 < share < 1 else f"{number_text(100 * share, '.0f')} %"
+    is_fine = spoken().fine and not 0.1 <= share <= 0.9
+    least = 0.001 if is_fine else 0.01
+    if 0 < share < least:
+        return said("below_share", share=f"{number_text(100 * least, 'g')} %")
+    if 1 - least < share < 1:
+        return said("above_share", share=f"{number_text(100 - 100 * least, '.4g')} %")
+    return f"{number_text(100 * share, '.1f' if is_fine and 0 < share < 1 else '.0f')} %"
+
+
+def class_name(label: Any) -> str:
+    """A class in a sentence in which it counts as a thing; one that is no noun in quotes, with the target if known.
+
+    >>> from fsgym.text.speech import Speech, speaking
+    >>> class_name("acs"), class_name("yes"), class_name(1)
+    ('acs', "'yes'", "'1'")
+    >>> with speaking(Speech(target="appendicitis")):
+    ...     class_name("yes")
+    "'appendicitis: yes'"
+    """
+    text = str(label)
+    if not NO_NOUN.fullmatch(text):
+        return text
+    return f"'{spoken().target}: {text}'" if spoken().target else f"'{text}'"
+
+
+def cutoff_of(answer_costs: NDArray[np.float64]) -> tuple[int, float] | None:
+    """Of two classes that whose errors cost more to miss, and the probability from which on it is the answer.
+
+    None where errors cost the same, or there are not two answers. ``answer_costs`` is float64 (n_answers, n_classes).
+    """
+    if answer_costs.shape != (2, 2):
+        return None
+    (right, missed), (false, found) = answer_costs.tolist()  # of both answers, if the first class is true,
+    first, second = false - right, missed - found  # and of wrong ones above those of right ones
+    if first == second or min(first, second) <= 0:
+        return None
+    return int(second > first), min(first, second) / (first + second)
+
+
+def cutoff_text(labels: Sequence[Any], answer_costs: NDArray[np.float64]) -> str:
+    """From which probability on the model gives one of two answers, where errors differ in what they cost; else ""."""
+    found = None if any(map(is_range, labels)) else cutoff_of(answer_costs)
+    return "" if found is None else said("chart_from", answer=labels[found[0]], share=probability_text(found[1]))

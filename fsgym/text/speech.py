@@ -23,6 +23,8 @@ class Speech(NamedTuple):
     currency: str = ""  # the unit of the prices, such as "EUR"; "" shows plain numbers
     same_unit: bool = False  # whether costs of errors have this unit, too, as they have at ``lam=1``
     decimal: str = ""  # the decimal sign of prices and costs; "" is that of the language
+    target: str = ""  # what the classes are classes of; "" where it is not known
+    fine: bool = False  # whether low and high probabilities have one digit more
 
 
 ENGLISH = Speech()

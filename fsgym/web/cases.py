@@ -202,6 +202,22 @@ CHANGES: dict[str, Callable[[OpenCase, Acquisitions, SentForm], str]] = {
 }
 
 
+MISSING = ("yes", "no")  # what a form says of a value: that there is one, or none
+
+
+def missing_said(acquisitions: Acquisitions, names: Sequence[str], form: SentForm) -> list[str] | None:
+    """The columns of these of which a form says that there is no value; None where it says nothing.
+
+    Raises ValueError where it says something of some of them only.
+    """
+    said_of = [form.get(f"missing{acquisitions.column_index[name]}", "") for name in names]
+    if all(word not in MISSING for word in said_of):
+        return None
+    if any(word not in MISSING for word in said_of):
+        raise ValueError(said("missing_all", names=", ".join(names)).removesuffix("."))
+    return [name for name, word in zip(names, said_of, strict=True) if word == "no"]
+
+
 def begin_values(
     acquisitions: Acquisitions, form: SentForm
 ) -> tuple[list[FieldEntry], list[dict[str, Any]], list[str]]:

@@ -22,7 +22,16 @@ from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import one_line, visible
 from fsgym.text.sentences import answer_now_text, belief_text, beliefs_in_words, price_text, probability_text
 from fsgym.text.speech import ENGLISH, Speech, money_text, said, speaking, spoken
-from fsgym.web.cases import CHANGES, Cases, OpenCase, Unanswered, begin_values, columns_asked, open_question
+from fsgym.web.cases import (
+    CHANGES,
+    Cases,
+    OpenCase,
+    Unanswered,
+    begin_values,
+    columns_asked,
+    missing_said,
+    open_question,
+)
 from fsgym.web.entries import FieldEntry, blank_entries
 from fsgym.web.guard import HEADERS, POLICY, Access, Refused
 
@@ -55,8 +64,12 @@ class CasePages:
         self._model, self._title, self._access, self._cases, self._cookie = model, title, access, cases, cookie
         self._acquisitions, self._speech = model.acquisitions_, speech
         with speaking(speech):
-            self._chart, self._reliability = ChartPictures(model), reliability_text(model)
-            self._reliability_in_case = reliability_text(model, in_case=True)
+            self._chart = ChartPictures(model)
+            self._reliability = [reliability_text(model, is_told=is_told) for is_told in (False, True)]
+            self._reliability_in_case = [
+                reliability_text(model, is_told=is_told, in_case=True) for is_told in (False, True)
+            ]
+        self._evidence: tuple[str, ...] = tuple(getattr(model, "evidence_", ()))
         self._templates = jinja2.Environment(
             loader=jinja2.PackageLoader("fsgym.web"),
             autoescape=True,
@@ -127,7 +140,8 @@ class CasePages:
         except Unanswered as error:
             return self._begin_page(error.entries, form, said("some_unusable"))
         try:
-            session = Session(self._model, unavailable=barred, charge_unknown="charge" in form)
+            missing = missing_said(self._acquisitions, self._evidence, form)
+            session = Session(self._model, unavailable=barred, charge_unknown="charge" in form, missing=missing)
             accept = any(entry.accept for entry in entries)
             for name, values in zip(self._acquisitions.rules.names, known, strict=True):
                 if values:
@@ -221,13 +235,23 @@ class CasePages:
             acquisitions=start_view(self._acquisitions, entries),
             barred={j for j in range(len(self._acquisitions.rules.names)) if f"barred{j}" in form},
             charge="charge" in form,
-            reliability=self._reliability,
+            reliability=self._reliability[False],
+            told_reliability=self._reliability[True].removeprefix(said("no_promise")).lstrip(),
+            evidence=[
+                {"k": k, "name": name, "word": form.get(f"missing{k}", "")}
+                for name in self._evidence
+                for k in [self._acquisitions.column_index[name]]
+            ],
             cases=open_view(cases[:CASES_LISTED]),
             more_cases=len(cases[CASES_LISTED:]),
         )
 
     def _view(self, case: OpenCase, entries: list[FieldEntry] | None = None) -> dict[str, Any]:
-        return case_view(case, self._acquisitions, entries) | {"reliability": self._reliability_in_case}
+        is_told = case.session.missing is not None
+        return case_view(case, self._acquisitions, entries) | {
+            "reliability": self._reliability_in_case[is_told],
+            "said_before": missing_view(case.session, self._evidence),
+        }
 
     def _case_page(
         self, case: OpenCase, status: int = 200, entries: list[FieldEntry] | None = None, refusal: str = ""
@@ -299,6 +323,7 @@ def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEnt
         "free_left": words.free_left_text(step) if question is None else "",
         "would_stop": words.would_stop_text(step) if step.should_stop else "",
         "answer": words.answer_text(step),
+        "cutoff": session.cutoff,
         "answer_cost": words.answer_cost_text(step),
         "answer_now": str(step.answer),
         "bars": bars(step)[: words.BELIEFS_SHOWN],
@@ -383,6 +408,14 @@ def known_view(case: OpenCase, acquisitions: Acquisitions) -> list[str]:
         given |= acquisitions.values_of(name, value)
     columns = {column.name: column for column in acquisitions.columns}
     return [f"{name} = {words.value_text(columns[name], value)}" for name, value in given.items()]
+
+
+def missing_view(session: Session, evidence: Sequence[str]) -> list[str]:
+    """What was said of a case before: which values there are, of those that are ``evidence``, and which not."""
+    if session.missing is None:
+        return []
+    named = {"no_value_before": session.missing, "value_before": [n for n in evidence if n not in session.missing]}
+    return [said(sentence, names=", ".join(names)) for sentence, names in named.items() if names]
 
 
 def start_view(acquisitions: Acquisitions, entries: Sequence[FieldEntry]) -> list[dict[str, Any]]:

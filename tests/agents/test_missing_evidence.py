@@ -2,6 +2,7 @@
 
 import io
 import json
+from copy import copy
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,9 @@ from agents import AdaptiveClassifier, load_classifier
 from agents.adaptive.evidence import telling_features
 from fsgym import Dataset, Rules, evaluate
 from fsgym.cli.explain import known_values, path_in_words
+from fsgym.evaluation.asked import evaluate_asked
+from fsgym.session.held_out import HeldOut, reliability_text
+from support.browsing import Visitor
 from tests.fsgym.cli.test_cli import call
 
 NAMES = ["blood", "pulse", "scan"]
@@ -258,3 +262,106 @@ def test_the_chart_of_a_file_says_which_other_figures_evaluate_has_for_its_rows(
     assert code == 0
     assert f"fsgym evaluate has a loss of {found.loss:.4g} and a price of {found.spent:.4g} for these rows" in error
     assert found.loss < model.chart(X, y).policy_loss - 0.02
+
+
+@pytest.fixture(scope="module")
+def counted(new):
+    """A lattice with its figures of other rows, as ``train`` stores them, and the evaluation where nothing is said."""
+    model, (X, y) = AdaptiveClassifier(lam=0.03, learner="lattice", random_state=0).fit(*cases(400, 0)), new
+    told, asked = evaluate(model, X, y), evaluate_asked(model, model.labelled_dataset(X, y))
+    model.held_out_ = HeldOut.of(told.confusion, np.nan, model.policy_digest())
+    digest = model.without_evidence().policy_digest()
+    model.held_out_asked_ = HeldOut.of(asked.confusion, np.nan, digest)
+    return model, asked
+
+
+def test_rows_asked_one_by_one_are_sessions_in_which_nothing_is_said(counted, new):
+    (model, asked), (X, y) = counted, new
+    answers, spent = [], []
+    for _, row in X[:80].iterrows():
+        session = model.session()
+        while question := session.next():
+            value = row[question.name]
+            session.unknown(question.name) if np.isnan(value) else session.answer(question.name, value, accept=True)
+        answers.append(session.stop())
+        spent.append(session.spent)
+    assert asked.dataset.classes[asked.answers[:80]].tolist() == answers
+    prices = np.where(asked.trajectories.order >= 0, 1.0, 0.0).sum(axis=1)
+    assert prices[:80].tolist() == spent
+    assert asked.loss > evaluate(model, X, y).loss  # what is not said helps nobody
+
+
+def test_pages_show_the_figures_of_what_they_are_told(counted, tmp_path):
+    """They showed those of rows of which the model was told what is missing, where nobody said it."""
+    model, path = counted[0], tmp_path / "model"
+    model.save(path)
+    again = load_classifier(path)
+    assert (again.held_out_, again.held_out_asked_) == (model.held_out_, model.held_out_asked_)
+    told, asked = (reliability_text(again, is_told=is_told) for is_told in (True, False))
+    assert "not trained on, told whether there is a value of scan" in told
+    assert "not trained on, not told whether there is a value of scan" in asked
+    for text, record in ((told, model.held_out_), (asked, model.held_out_asked_)):
+        assert f"{record.missed[0]} of {record.rows[0]} sick" in text
+    visitor = Visitor(again).sign_in()
+    assert asked in visitor.text
+    assert asked in visitor.begin().text
+    visitor = Visitor(again).sign_in().press("Begin n", missing2="no")
+    assert told in visitor.text
+    assert "Said before: there is no value of scan." in visitor.text
+    assert "scan" not in [a.name for a in again.session(missing=["scan"]).step.alternatives]
+    assert json.loads(visitor.client.get(f"{visitor.reply.url.path}/session.json").text)["missing"] == ["scan"]
+    assert told in visitor.go(f"{visitor.reply.url.path}/log").text
+    visitor = Visitor(again).sign_in().press("Begin n", missing2="yes")
+    assert "Said before: there is a value of scan." in visitor.text
+    again.save_page(tmp_path / "page.html")
+    assert asked in (tmp_path / "page.html").read_text(encoding="utf-8")
+    again.held_out_asked_ = None  # as in files of before
+    untold = reliability_text(again, is_told=False)
+    assert untold.startswith(told)
+    assert "how often was not measured" in untold
+    assert "No figures" not in untold
+
+
+def test_only_models_with_evidence_ask_what_is_missing(counted):
+    assert 'name="missing2"' in Visitor(counted[0]).sign_in().reply.text
+    plain = AdaptiveClassifier(lam=0.03, learner="lattice", random_state=0).fit(*cases(300, 2, telling=False))
+    assert "missing" not in Visitor(plain).sign_in().reply.text
+
+
+def test_a_promise_stands_only_where_it_is_said_what_is_missing(counted, new, tmp_path):
+    """The page claimed the promise where nothing was said, and the exported page contradicted itself."""
+    model = copy(counted[0])
+    model.calibrate(*new, target_recall={"sick": 0.6}, confidence=0.8)
+    unsaid = "Nothing is promised here"
+    assert model.session().promised[0].startswith(unsaid)
+    assert model.session(missing=[]).promised[0].startswith("Promised with confidence 80 %")
+    assert "promise" not in model.session().step.certainty.text
+    assert "promise" not in model.session().stop_ends
+    visitor = Visitor(model).sign_in()
+    assert "Promised with confidence" in visitor.text.partition(unsaid)[2]  # where it is said
+    visitor.begin()
+    assert "for the promise" not in visitor.text
+    assert "Promised with" not in visitor.text
+    assert "Promised with" in Visitor(model).sign_in().press("Begin n", missing2="yes").text
+    rule = json.loads(model.policy_json())["rule"]
+    assert (rule["promises"], len(rule["sentences"])) == (False, 1)
+    assert rule["sentences"][0].startswith(unsaid)
+    model.save(tmp_path / "model")
+    again = load_classifier(tmp_path / "model")
+    assert again.held_out_asked_ == model.held_out_asked_
+    assert sum(again.held_out_asked_.rows) == len(new[1])
+    before = again.without_promise()
+    assert before.held_out_ is None
+    assert model.without_promise().held_out_asked_ == counted[0].held_out_asked_
+
+
+def test_train_says_both_figures(capsys, tmp_path):
+    X, y = cases(400, 0)
+    X.assign(state=y).to_csv(tmp_path / "t.csv", index=False)
+    options = ("--target", "state", "--lam", 0.03, "-o", tmp_path / "model")
+    code, output, _ = call(capsys, "train", tmp_path / "t.csv", *options)
+    assert code == 0
+    model = load_classifier(tmp_path / "model")
+    assert model.held_out_asked_.policy == model.without_evidence().policy_digest()
+    assert "The rows held out tell the model whether there is a value of scan. Where nobody does" in output
+    assert reliability_text(model, is_told=False).removeprefix("No promise was made for this model. ") in output

@@ -243,7 +243,7 @@ def test_prices_groups_and_error_costs(cancer):
     assert 0.3 < (careful.predict(X) == 1).mean() < y.mean()
     named = clone(careful).set_params(error_costs={"1": {"0": 4}, "0": {"1": 1}}).fit(X, y)
     np.testing.assert_array_equal(named.predict(X), careful.predict(X))
-    assert "a missed 0 costs 4, a false 0 costs 1" in repr(named.rules_)
+    assert "a missed '0' costs 4, a false '0' costs 1" in repr(named.rules_)
 
 
 def test_a_coupled_group_is_paid_for_once_from_tree_to_tree(cancer):

@@ -33,7 +33,7 @@ def test_a_promise_is_printed_and_written(files, capsys, tmp_path):
     promise = load_classifier(path).promise_
     assert promise is not None
     assert all(sentence in " ".join(out.split()) for sentence in promise.sentences())
-    assert "Promised with confidence 80 %: at most 20 % of the answers are wrong and at least 70 % of the yes" in out
+    assert "Promised with confidence 80 %: at most 20 % of the answers are wrong and at least 70 % of the 'yes'" in out
     assert "more than without this rule; price: " in out
     assert "On 900 rows that it was not trained on, it answered " in " ".join(out.split())
     assert "does not say which rows it was trained on" in " ".join(out.split())
@@ -138,7 +138,7 @@ def test_evaluate_says_what_is_promised_and_what_is_found(files, capsys, tmp_pat
     assert code == 0
     assert "at most 20 % of the answers are wrong" in shown
     assert f"On these 900 rows: {wrong} ({100 * wrong / 900:.3g} %) are answered wrongly." in shown
-    assert f"On these {ill.sum()} rows of yes: {missed} ({100 * missed / ill.sum():.3g} %) are missed." in shown
+    assert f"On these {ill.sum()} rows of 'yes': {missed} ({100 * missed / ill.sum():.3g} %) are missed." in shown
     certain = load_classifier(tmp_path / "new")
     with_rule, plain = (evaluate(m, table, labels) for m in (certain, certain.without_promise()))
     assert f"Price on these rows: {with_rule.spent:.4g} a row with this rule, {plain.spent:.4g} without it" in shown

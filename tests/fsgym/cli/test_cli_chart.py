@@ -17,9 +17,9 @@ def test_text_is_that_of_the_model(case_model, capsys):
     code, printed, error = call(capsys, "chart", case_model)
     assert (code, error) == (0, "")
     assert printed.rstrip() == load_classifier(case_model).chart().to_text()
-    assert printed.startswith("LatticeClassifier at lambda 0.02: ")
+    assert printed.startswith("What the model asks: ")
     assert (
-        "training cases that were set aside to test the chart, but not the policy (so its loss is too low)"
+        "training cases that were set aside to test the chart (the model itself was trained on them, and may do better"
         in printed.splitlines()[0]
     )
 
@@ -29,7 +29,7 @@ def test_files(case_model, capsys, tmp_path, suffix):
     path = tmp_path / f"chart{suffix}"
     code, printed, error = call(capsys, "chart", case_model, "-o", path, "--max-boxes", 2)
     assert (code, error) == (0, "")
-    assert printed.startswith(f"Written: {path}. LatticeClassifier at lambda 0.02: ")
+    assert printed.startswith(f"Written: {path}. What the model asks: ")
     text = path.read_text(encoding="utf-8")
     if suffix == ".svg":
         assert ET.fromstring(text).tag.endswith("svg")
@@ -46,7 +46,7 @@ def test_figures_of_other_rows(case_model, capsys, tmp_path):
     code, printed, error = call(capsys, "chart", case_model, tmp_path / "other.csv", "--target", "ill")
     assert code == 0
     assert "Of 60 cases, " in printed
-    assert "its loss is" in printed
+    assert "a case costs it" in printed
     assert "optimistic" in error
     assert "evaluate" not in error  # of rows without empty cells it has the same figures
     code, _, error = call(capsys, "chart", case_model, tmp_path / "other.csv")

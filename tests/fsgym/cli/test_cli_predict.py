@@ -78,7 +78,7 @@ def answers(text):
 def test_the_printed_commands_work_as_printed(capsys, trained, folder):
     output = trained[1]
     assert "106 of 150 rows of my patients (train part, row groups kept together)" in output
-    assert "Error costs: a missed yes costs 1000, a false yes costs 40" in output
+    assert "Error costs: a missed 'yes' costs 1000, a false 'yes' costs 40" in output
     assert "Held out are the 44 rows of the test part" in output
     commands = [shlex.split(c)[1:] for c in re.findall(r": (fsgym .*)$", output, re.MULTILINE)]
     assert [c[0] for c in commands] == ["evaluate", "predict", "ask", "serve", "export"]
@@ -456,13 +456,13 @@ def test_compare_with_targets_units_and_error_costs(capsys, folder):
     arguments[arguments.index("prices.csv")] = "2"
     code, output, error = call(capsys, *arguments, "--target-features", 1.5, "-o", "results")
     assert (code, other_lines(error)) == (0, [])
-    assert output.count("Error costs: a missed yes costs 1000, a false yes costs 40.") == 1
+    assert output.count("Error costs: a missed 'yes' costs 1000, a false 'yes' costs 40.") == 1
     results = pd.read_csv(folder / "results" / "results.csv")
     settings = results[results["method"] == "lattice"]["params"].map(json.loads).tolist()
     assert settings == [{"target_features": 1.5}]
     assert (results["method"] == "cart").any()
     report = (folder / "results" / "report.html").read_text(encoding="utf-8")
-    assert report.count("Costs of errors: a missed yes costs 1000, a false yes costs 40.") == 1
+    assert report.count("Costs of errors: a missed 'yes' costs 1000, a false 'yes' costs 40.") == 1
     assert "for targets, for which the method itself finds lambda: target_features 1.5" in report
     assert re.search(r"crp = [\d.]+ mg/l", report)
     code, _, error = call(capsys, *arguments, "--methods", "cart", "--target-cost", 3)

@@ -15,6 +15,7 @@ from agents import DatumWiseClassifier
 from fsgym.data.columns import Column
 from fsgym.export.page import page_html
 from fsgym.session.values import check_value, value_of_text
+from fsgym.text.sentences import class_name, cutoff_text, probability_text
 from fsgym.text.speech import Speech, cost_text, money_text, number_text, sentences_of, speaking
 from support.asked_models import asked_model, asked_table
 from support.clinic import clinic_model
@@ -159,6 +160,41 @@ def test_money_is_written_in_plain_digits_as_in_sessions(tmp_path):
             "10000 EUR",
             "0,00002 EUR",
         ]
+
+
+@needs_node
+def test_probabilities_and_classes_are_said_as_in_sessions(tmp_path):
+    shares = [0.0, 0.0004, 0.004, 0.0196, 0.0999, 0.1, 0.414, 0.9, 0.951, 0.996, 0.9996, 1.0]
+    labels, costs = ["no", "yes", "acs", "1", "No finding"], [[0.0, 25000.0], [500.0, 0.0]]
+    script = tmp_path / "shares.js"
+    script.write_text(
+        f"""const words = require({json.dumps(str(SCRIPTS / "words.js"))});
+        const {{ shares, labels, costs, sentences, spoken }} = JSON.parse(require("fs").readFileSync(0, "utf8"));
+        const policy = {{ classes: ["no", "yes"], answers: ["no", "yes"], errorCosts: costs }};
+        console.log(JSON.stringify(spoken.map((one) => {{
+          words.speak({{ sentences, ...one }});
+          const cutoff = words.cutoffText(policy, {{ probabilities: [0.5, 0.5] }});
+          return [...shares.map(words.probabilityText), ...labels.map(words.className), cutoff];
+        }})));"""
+    )
+    spoken = [{"fine": False, "target": ""}, {"fine": True, "target": "appendicitis"}]
+    given = {
+        "shares": shares,
+        "labels": labels,
+        "costs": costs,
+        "sentences": dict(sentences_of("de")),
+        "spoken": spoken,
+    }
+    wanted = []
+    for one in spoken:
+        with speaking(Speech("de", **one)):
+            cutoff = cutoff_text(["no", "yes"], np.array(costs))
+            wanted.append([*map(probability_text, shares), *map(class_name, labels), cutoff])
+    assert run_node(script, json.dumps(given)) == wanted
+    assert "'appendicitis: yes'" in wanted[1]
+    assert (
+        wanted[1][-1] == "Da Fehler verschieden viel kosten, ist yes ab einer Wahrscheinlichkeit von 2,0 % die Antwort."
+    )
 
 
 @needs_node

@@ -7,7 +7,14 @@ import pytest
 
 from agents import LatticeClassifier, MixtureClassifier
 from baselines import CARTClassifier
+from fsgym import Rules
+from fsgym.session.held_out import speech_of
+from fsgym.session.reasons import explain_step
+from fsgym.session.step import Alternative, ExpectedCost, Question, Step
+from fsgym.session.words import cost_unit_text
+from fsgym.text.speech import Speech, speaking
 from support.asked_models import NAMES, asked_model, asked_table
+from support.browsing import Visitor
 
 # all sets of columns that may be known in advance
 SUBSETS = [[name for k, name in enumerate(NAMES) if number >> k & 1] for number in range(1, 2 ** len(NAMES))]
@@ -61,3 +68,52 @@ def test_a_reason_gives_the_probability_of_the_class_that_error_costs_chose():
     ]:
         model = MixtureClassifier(lam=0.01, error_costs=error_costs, random_state=0).fit(X, y)
         assert end in model.session().why()
+
+
+ASKED = Question("age", (), 0.0)
+
+
+def step_of(question, stop, on, *alternatives):
+    """A step in which the model believes in yes with 12 %, at expected costs by name."""
+    rest = tuple(Alternative(name, price, cost, None) for name, price, cost in alternatives)
+    shares = {"no": 0.88, "yes": 0.12}
+    return Step(question, question is None, "yes", shares, ExpectedCost(stop, on), 0.0, rest)
+
+
+def test_a_free_question_is_asked_because_it_is_free_where_another_is_expected_to_cost_less():
+    """The reason was an expected cost that is above that of another question on the same page."""
+    others = ("temperature", 1.0, 331.0), ("crp", 12.0, 341.0)
+    why = explain_step(step_of(ASKED, 354.0, 335.0, ("age", 0.0, 335.0), *others), 1.0)
+    assert "It acquires age first because it costs nothing. Next in its order are temperature" in why
+    assert "is then expected to cost" not in why
+    why = explain_step(step_of(ASKED, 354.0, 320.0, ("age", 0.0, 320.0), *others), 1.0)
+    assert "It acquires age (free) because the case is then expected to cost 320" in why
+
+
+def test_nothing_is_said_of_expected_costs_where_there_are_none():
+    question = Question("temperature", (), 1.0)
+    step = step_of(question, 332.0, None, ("temperature", 1.0, None), ("crp", 12.0, None))
+    assert "what going on costs is not estimated for the values known now" in explain_step(step, 1.0)
+    rules = Rules(2, 2, lam=1.0, error_costs=[[0, 25000], [500, 0]])
+    with speaking(Speech(currency="EUR", same_unit=True)):
+        assert cost_unit_text(step, rules) == ""
+        known = step_of(question, 332.0, 320.0, ("temperature", 1.0, 320.0))
+        assert cost_unit_text(known, rules).startswith("An expected cost is no bill")
+
+
+def test_the_probability_from_which_on_an_answer_is_given_stands_beside_it():
+    """An answer with 12 % beside the other class with 88 % read like a mistake of the page."""
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(200) < 0.3, "yes", "no")
+    costs = {"yes": {"no": 500}, "no": {"yes": 25000}}
+    model = LatticeClassifier(lam=1, error_costs=costs, random_state=0).fit(rng.normal(size=(200, 1)), y)
+    cutoff = "yes is the answer from a probability of 2 % on."
+    session = model.session()
+    assert session.cutoff.endswith(cutoff)
+    assert cutoff in session.why()
+    visitor = Visitor(model, speech=speech_of(model, "en", "")).sign_in().begin().press("Stop now")
+    assert "yes is the answer from a probability of 2.0 % on." in visitor.text.partition("What the model believes")[0]
+    assert "from a probability of 2.0 % on" in visitor.go(f"{visitor.reply.url.path}/log").text
+    equal = LatticeClassifier(random_state=0).fit(rng.normal(size=(200, 1)), y).session()
+    assert equal.cutoff == ""
+    assert "from a probability" not in equal.why()

@@ -403,8 +403,8 @@ def test_reasons_name_costs_where_the_agent_has_values_and_the_order_where_it_ha
         session.answer(question.name, values_in_row(question))
     assert "It stops because" in session.why()
     text = clinic_model("rcpi").session().why()
-    assert "prefers to" in text
-    assert "it has no estimate of the costs for what is known now" in text
+    assert "By what it learnt from the training cases it" in text
+    assert "hat going on costs is not estimated for the values known now" in text
     assert "expected" not in text
 
 

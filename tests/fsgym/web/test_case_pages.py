@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import threading
@@ -197,6 +198,18 @@ def test_a_resumed_case_shows_the_class_that_it_showed(visitor):
     assert classes_shown()[0] == "ill"
 
 
+def test_an_ended_case_offers_undo_alone(visitor):
+    """It offered other acquisitions, and to take back single values, as if the case were open."""
+    visitor.begin().press("Answer", value2="2")
+    open_texts = [text for _, _, buttons in visitor.page.forms for text, *_ in buttons]
+    assert any(text.startswith("Acquire this") for text in open_texts)
+    visitor.press("End with this answer")
+    texts = [text for _, _, buttons in visitor.page.forms for text, *_ in buttons]
+    assert not any(text.startswith("Acquire this") for text in texts)
+    assert [text for text in texts if text.startswith("Undo")] == ["Undo u"]
+    assert "Other acquisitions" not in visitor.text
+
+
 def test_the_log_for_print(visitor):
     visitor.begin().press("Answer", value2="2")
     visitor.go(f"{visitor.reply.url.path}/log")
@@ -214,7 +227,7 @@ def test_a_note_is_printed_saved_and_resumed(visitor):
     assert f"Reference or note: {noted}" in visitor.go(f"{page}/log").text
     assert clinic_model().resume(saved).note == noted
     visitor.go("/").press("Go on", saved=saved)
-    assert ("input", noted) in [(tag, found.get("value")) for tag, found in visitor.page.tags]
+    assert f">{html.escape(noted)}</textarea>" in visitor.reply.text
     visitor.press("Keep the note", note="x" * 501)
     assert "a note may have at most 500 characters, got 501." in visitor.text
     visitor.press("Keep the note", note="")
