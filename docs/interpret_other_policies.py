@@ -97,19 +97,21 @@ class AnyState(Policy):
         any_known = np.array([acquired[group].any() for group in self.groups])
         prices = self.rules["lam"] * self.legal_and_prices(any_known, 0.0)[1]
         skipped = legal & np.isin(np.arange(len(legal)), self.arrays.get("skipped", []))
-        proba, preference, inputs = self.estimate(acquired, values, legal & ~skipped, prices)
-        known = legal & np.isin(np.arange(len(legal)), self.arrays.get("known", []))
-        preference = np.where(known, 1e300, np.where(skipped, -1e300, preference))
-        costs, floor, preferred = self.answer_costs @ proba, self.answer_costs.min(), preference.argmax()
-        advantage = self.advantage(proba, costs.min() - floor, prices[preferred], inputs)
-        can_go_on = legal[preferred] and not skipped[preferred]
-        pays = costs.min() - floor > prices[preferred] and advantage < 0
-        goes_on = can_go_on and (pays or known[preferred])
-        advantage = min(advantage, 0.0) if known[preferred] else advantage
+        first = legal & np.isin(np.arange(len(legal)), self.arrays.get("known", []))
+        open_ = legal & ~skipped & ~first  # the stop rule was learnt where all that comes first is made
+        proba, preference, inputs = self.estimate(acquired, values, open_, prices)
+        preference = np.where(skipped, -1e300, preference)
+        costs, floor, later = self.answer_costs @ proba, self.answer_costs.min(), preference.argmax()
+        advantage = self.advantage(proba, costs.min() - floor, prices[later], inputs)
+        pays = open_.any() and costs.min() - floor > prices[later] and advantage < 0
+        preference = np.where(first, 1e300, preference)
+        preferred = preference.argmax()
+        wanted = legal.any() and not skipped[preferred]
         beyond = preferred if legal.any() else -1
+        goes_on = wanted and (pays or first.any())
         advice = self.advice(preferred if goes_on else -1, beyond, costs.argmin(), preference, proba)
-        if can_go_on:
-            advice["expected"][preferred] = costs.min() + advantage
+        if wanted:
+            advice["expected"][preferred] = costs.min() + (0.0 if first.any() and not pays else advantage)
         return advice
 
     def advantage(self, proba, excess, price, inputs):

@@ -578,17 +578,19 @@ const FsgymPolicy = (() => {
       const anyKnown = this.groups.map((group) => group.some((i) => acquired[i]));
       const prices = this.legalAndPrices(anyKnown, 0).prices.map((price) => this.rules.lam * price);
       const skipped = legal.map((can, j) => Boolean(can) && (this.arrays.skipped || []).includes(j));
-      const { shares, preference, inputs } = this.estimate(acquired, values, legal.map((can, j) => can && !skipped[j]), prices);
-      const known = legal.map((can, j) => Boolean(can) && (this.arrays.known || []).includes(j));
+      const first = legal.map((can, j) => Boolean(can) && (this.arrays.known || []).includes(j));
+      // The stop rule was learnt where all that comes first is made: it says what going on is worth after that.
+      const open = legal.map((can, j) => Boolean(can) && !skipped[j] && !first[j]);
+      const { shares, preference, inputs } = this.estimate(acquired, values, open, prices);
       skipped.forEach((is, j) => is && (preference[j] = -1e300));
-      known.forEach((is, j) => is && (preference[j] = 1e300));
-      const costs = this.costsOfAnswers(shares), least = Math.min(...costs), preferred = argmax(preference);
-      const predicted = this.advantage(shares, least, prices[preferred], inputs), canGoOn = legal.some(Boolean);
-      const advantage = known[preferred] ? Math.min(predicted, 0) : predicted;
-      const worthIt = canGoOn && !skipped[preferred], pays = least - this.lowestCost > prices[preferred] && advantage < 0;
-      const goesOn = worthIt && (pays || known[preferred]);
+      const costs = this.costsOfAnswers(shares), least = Math.min(...costs), later = argmax(preference);
+      const predicted = this.advantage(shares, least, prices[later], inputs);
+      const pays = open.some(Boolean) && least - this.lowestCost > prices[later] && predicted < 0;
+      first.forEach((is, j) => is && (preference[j] = 1e300));
+      const preferred = argmax(preference), comesFirst = first.some(Boolean), canGoOn = legal.some(Boolean);
+      const wanted = canGoOn && !skipped[preferred], goesOn = wanted && (pays || comesFirst);
       const advice = this.advice(goesOn ? preferred : -1, canGoOn ? preferred : -1, argmin(costs), preference, shares);
-      if (worthIt) advice.expected[preferred] = least + advantage;
+      if (wanted) advice.expected[preferred] = least + (comesFirst && !pays ? 0 : predicted);
       return advice;
     }
 
