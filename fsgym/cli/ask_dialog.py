@@ -397,8 +397,8 @@ def belief_lines(
 
     >>> for _, line in belief_lines({"no": 0.75, "yes": 0.25}, 24, ("#", ".")):
     ...     print(line)
-    no  #######..       75 %
-    yes ##.......       25 %
+    no  #####..         75 %
+    yes ##.....         25 %
     """
     from rich.cells import cell_len, set_cell_size
 
