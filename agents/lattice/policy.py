@@ -212,7 +212,8 @@ class LatticePolicy(Policy):
         return probabilities
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        costs = self._costs._replace(answers=rules.answer_costs)
+        answers = rules.answer_costs
+        costs = self._costs._replace(answers=answers, lowest=float(answers.min()))
         return inference.follow_plan(self.plan, self.continuation, X, rules, costs)
 
 
