@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import re
@@ -461,7 +462,7 @@ def test_compare_with_targets_units_and_error_costs(capsys, folder):
     settings = results[results["method"] == "lattice"]["params"].map(json.loads).tolist()
     assert settings == [{"target_features": 1.5}]
     assert (results["method"] == "cart").any()
-    report = (folder / "results" / "report.html").read_text(encoding="utf-8")
+    report = html.unescape((folder / "results" / "report.html").read_text(encoding="utf-8"))
     assert report.count("Costs of errors: a missed 'yes' costs 1000, a false 'yes' costs 40.") == 1
     assert "for targets, for which the method itself finds lambda: target_features 1.5" in report
     assert re.search(r"crp = [\d.]+ mg/l", report)
