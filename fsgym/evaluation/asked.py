@@ -10,7 +10,7 @@ from fsgym.envs.trajectories import Trajectories
 from fsgym.evaluation.evaluate import judge
 from fsgym.evaluation.result import Evaluation
 from fsgym.session.asked_model import AskedModel, as_told
-from fsgym.session.walk import started_state
+from fsgym.session.on_demand import RowBatch
 
 
 def evaluate_asked(model: AskedModel, dataset: Dataset) -> Evaluation:
@@ -26,22 +26,17 @@ def asked_one_by_one(model: AskedModel, X: NDArray[np.float32]) -> Trajectories:
 
     ``X`` is (n, n_features) in the order of the user, as are the acquisitions of the result.
     """
-    told = as_told(model, False)
-    order, n = told.walk_order(), len(X)
-    rules, values = order.rules, X[:, order.features].astype(np.float64)
-    J = rules.n_acquisitions
-    acquired, taken, n_taken = np.zeros(X.shape, bool), np.full((n, J), -1, np.int32), np.zeros(n, np.int64)
-    walk = told.walk(started_state(rules, np.ones(X.shape, bool)))
-    actions = walk.begin()
-    while (asking := actions < J).any():
-        for j in np.unique(actions[asking]).tolist():
-            rows = np.flatnonzero(asking & (actions == j))
-            numbers = values[rows][:, list(rules.groups[j])]
-            brought = ~np.isnan(numbers).all(axis=1)
-            made = rows[brought]
-            acquired[np.ix_(made, order.features[list(rules.groups[j])])] = ~np.isnan(numbers[brought])
-            taken[made, n_taken[made]] = order.acquisitions[j]
-            n_taken[made] += 1
-            actions[rows] = walk.go_on(rows, j, numbers, brought)
-    longest = int(n_taken.max(initial=0))
-    return Trajectories(taken[:, :longest], acquired, actions - J, np.zeros(n, bool))
+    batch, n = RowBatch(as_told(model, False), len(X)), len(X)
+    order, groups, values = batch.order, batch.order.rules.groups, X[:, batch.order.features].astype(np.float64)
+    acquired = np.zeros(X.shape, bool)
+    taken, n_taken = np.full((n, batch.n_acquisitions), -1, np.int32), np.zeros(n, np.int64)
+    while batch.wanted.any():
+        j = int(batch.wanted.argmax())
+        index, _, _ = batch.request(j)
+        numbers = values[index][:, list(groups[j])]
+        brought = batch.bring(j, index, numbers)
+        made = index[brought]
+        acquired[np.ix_(made, order.features[list(groups[j])])] = ~np.isnan(numbers[brought])
+        taken[made, n_taken[made]] = order.acquisitions[j]
+        n_taken[made] += 1
+    return Trajectories(taken[:, : int(n_taken.max(initial=0))], acquired, batch.answers, np.zeros(n, bool))

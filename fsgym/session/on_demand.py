@@ -33,7 +33,7 @@ class RowBatch:
     available, missing : bool (n, n_columns), DataFrame by column name, or None
     """
 
-    def __init__(self, model: AskedModel, rows: Any, available: Any, missing: Any = None) -> None:
+    def __init__(self, model: AskedModel, rows: Any, available: Any = None, missing: Any = None) -> None:
         self.acquisitions, self.order = model.acquisitions_, model.walk_order()
         self.rows: Any = np.arange(rows) if is_integer(rows) else rows
         if not hasattr(self.rows, "__len__") or isinstance(self.rows, str | Mapping):
@@ -71,15 +71,19 @@ class RowBatch:
         """Go on with what acquisition j brought for some rows; where it brought nothing it cannot be obtained."""
         columns, places = self.columns[j]
         numbers = encode_batch(self.acquisitions, columns, values, len(index), self.order.rules.names[j])
-        if len(places) == 1:
-            brought: Any = ~np.isnan(numbers[:, 0])
-        else:
-            ordered = np.empty_like(numbers)
-            ordered[:, places] = numbers
-            numbers, brought = ordered, ~np.isnan(numbers).all(axis=1)
+        if len(places) > 1:
+            encoded, numbers = numbers, np.empty_like(numbers)
+            numbers[:, places] = encoded
+        self.bring(j, index, numbers)
+
+    def bring(self, j: int, index: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Go on with the features of acquisition j, in the order of ``rules.groups[j]``; which rows it brought any."""
+        blank: Any = np.isnan(numbers[:, 0]) if numbers.shape[1] == 1 else np.isnan(numbers).all(axis=1)
+        brought = ~blank
         self.actions[index] = actions = self.walk.go_on(index, j, numbers, brought)
         self.wanted[j] -= len(index)
         self.wanted += np.bincount(actions, minlength=self.order.rules.n_actions)[: self.n_acquisitions]
+        return brought
 
     def _given(self, index: NDArray[np.int64]) -> Any:
         if isinstance(self.rows, np.ndarray) or hasattr(self.rows, "take"):
