@@ -140,7 +140,7 @@ def train(
     if "held out" in results:
         found = results["held out"]
         model.held_out_ = HeldOut.of(found.confusion, found.absolute_error, model.policy_digest())
-        if asked := _evaluate_asked(model, loaded, split, row_groups):
+        if asked := _evaluate_asked(model, found):
             digest = model.without_evidence().policy_digest()
             model.held_out_asked_ = HeldOut.of(asked.confusion, asked.absolute_error, digest)
         model.save(output)  # again, as it is there already if the evaluation fails
@@ -263,16 +263,14 @@ def _evaluate_parts(model: Any, loaded: LoadedDataset, split: str, row_groups: s
     }
 
 
-def _evaluate_asked(model: Any, loaded: LoadedDataset, split: str, row_groups: str | None) -> Evaluation | None:
-    """The evaluation of the rows held out where it is not told what is missing; None for a model without evidence."""
+def _evaluate_asked(model: Any, told: Evaluation) -> Evaluation | None:
+    """The evaluation of the same rows where it is not told what is missing; None for a model without evidence."""
     from fsgym.data.dataset import Dataset
-    from fsgym.datasets.loading import part_index
     from fsgym.evaluation.asked import evaluate_asked
 
-    if not getattr(model, "evidence_", ()):
+    if not getattr(model, "evidence_", ()) or not isinstance(told.dataset, Dataset):
         return None
-    rows = loaded.dataset.rows(part_index(loaded, OTHER_PART[split], row_groups))
-    return evaluate_asked(model, model.labelled_dataset(rows)) if isinstance(rows, Dataset) else None
+    return evaluate_asked(model, told.dataset)
 
 
 def _print_asked(model: Any, told: Evaluation, asked: Evaluation, has_costs: bool) -> None:
