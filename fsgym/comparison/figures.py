@@ -59,7 +59,7 @@ STYLE: dict[Any, Any] = {
 }  # fmt: skip
 ERROR_BARS: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "elinewidth": 0.8, "capsize": 2}  # in points
 # Columns of a legend and the longest of its names, in characters; the first that fits is taken
-LEGEND_COLUMNS = ((3, 14), (2, 30), (1, 70), (1, 55), (1, 40), (1, 25))
+LEGEND_COLUMNS = ((3, 14), (2, 34), (1, 70), (1, 55), (1, 40), (1, 25))
 LEGEND_WIDTH = 0.97  # of the figure
 # Above the axes, and below them and the label of the axis; the latter is four lines of text high, and does not depend
 # on the height of the axes, so that the layout finds the place
