@@ -197,7 +197,7 @@ def step_of(
         case.n_paid = int(n_paid)
     elif spent is not None:
         case.n_paid = int(acquisitions.rules.acquisitions_of(case.acquired[None]).sum())
-    return make_step(model, case, *case.legal_and_prices())
+    return make_step(as_told(model, case.missing is not None), case, *case.legal_and_prices())
 
 
 def make_step(
@@ -211,7 +211,7 @@ def make_step(
 
     Parameters
     ----------
-    model : AskedModel
+    model : AskedModel, that of ``as_told``
     case : Case
     legal, prices : arrays, what ``case.legal_and_prices()`` returns
     later : acquisitions that are only asked where the model would stop without them
@@ -243,7 +243,7 @@ def make_step(
     probabilities = None
     if advice.probabilities is not None:
         probabilities = dict(zip(labels, advice.probabilities[0].tolist(), strict=True))
-    rule: CertaintyRule | None = getattr(as_told(model, case.missing is not None), "promise_", None)
+    rule: CertaintyRule | None = getattr(model, "promise_", None)
     question = None if action >= J else question_on(case, action, price_of[action])
     certainty = None
     if rule is not None and advice.probabilities is not None:

@@ -498,7 +498,7 @@ class Session:
     def _step_at(self, k: int) -> Step:
         moment = self._moments[k]
         if moment.step is None:
-            step = make_step(self.model, moment.case, moment.legal, moment.prices, moment.later)
+            step = make_step(self.told_model, moment.case, moment.legal, moment.prices, moment.later)
             moment.step = self._uncovered(step) if moment.overridden else step
         return moment.step
 
