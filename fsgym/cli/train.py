@@ -98,9 +98,10 @@ def train(
     A Parquet or .npz file of more than 50 million values is read in blocks, for the default agent.
 
     With --json, one object: model, agent, learner (the one that adaptive chose, otherwise null), data, part, lam,
-    evidence (columns for which it tells something that a value is missing), seconds, and the evaluations training and
-    held_out (null with --split all), each with the keys that evaluate --json has in evaluation; of a numeric target
-    also references.
+    evidence (columns for which it tells something that a value is missing), seconds, and the evaluations training,
+    held_out (null with --split all) and held_out_asked (of the same rows where nothing is said of what is missing;
+    null without evidence), each with the keys that evaluate --json has in evaluation; of a numeric target also
+    references.
 
     Example: fsgym train ward.csv --target died --drop pid -o model.safetensors
     """
@@ -149,9 +150,9 @@ def train(
     if as_json:
         head = {"model": str(output), "agent": agent, "learner": getattr(model, "learner_", None), "data": data}
         head |= {"part": split, "lam": model.rules_.lam, "evidence": list(getattr(model, "evidence_", ()))}
-        parts = {"training": results["training"].to_json(), "held_out": None}
-        if "held out" in results:
-            parts["held_out"] = results["held out"].to_json()
+        evaluations = results["training"], results.get("held out"), asked
+        names = "training", "held_out", "held_out_asked"
+        parts = {name: found and found.to_json() for name, found in zip(names, evaluations, strict=True)}
         if references:
             parts["references"] = references
         print_json(head | {"seconds": seconds} | parts)

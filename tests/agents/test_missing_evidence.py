@@ -365,3 +365,9 @@ def test_train_says_both_figures(capsys, tmp_path):
     assert model.held_out_asked_.policy == model.without_evidence().policy_digest()
     assert "The rows held out tell the model whether there is a value of scan. Where nobody does" in output
     assert reliability_text(model, is_told=False).removeprefix("No promise was made for this model. ") in output
+    code, output, _ = call(capsys, "train", tmp_path / "t.csv", *options, "--json")
+    told, asked = (json.loads(output)[name] for name in ("held_out", "held_out_asked"))
+    assert (code, asked["rows"]) == (0, told["rows"])
+    wrong = sum(model.held_out_asked_.missed)
+    assert asked["figures"]["accuracy"] == pytest.approx(1 - wrong / asked["rows"])
+    assert asked["confusion"] != told["confusion"]
