@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import Trajectories
-from fsgym.evaluation.evaluate import play
+from fsgym.evaluation.evaluate import play, values_shown
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
 from fsgym.session.walk import ActingWalk, Walk
@@ -259,7 +259,7 @@ class Policy(ABC):
 
     def _played(self, X: NDArray[np.float32], rules: Rules, choose: ChooseActions) -> Trajectories:
         done = self._play(X, rules, choose)
-        return replace(done, probabilities=self.state_probabilities(done.acquired, X))
+        return replace(done, probabilities=self.state_probabilities(done.acquired, values_shown(done.acquired, X)))
 
     def trajectories_by_case(
         self, X: NDArray[np.float32], case_costs: NDArray[np.float64], *, continue_after_stop: bool = False

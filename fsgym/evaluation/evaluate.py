@@ -32,8 +32,10 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
     ----------
     policy : estimator, agent, Stable-Baselines3 model or callable
         A fitted classifier, or for a numeric target a regressor, with ``features_used`` (and ``trajectories``, if it
-        acquires features in an order); an object with ``predict(observation, ...)`` as in Stable-Baselines3; or a
-        callable ``(observations, action_masks) -> actions`` on batches.
+        acquires features in an order); an ``agents.Policy``; an object with ``predict(observation, ...)`` as in
+        Stable-Baselines3; or a callable ``(observations, action_masks) -> actions`` on batches. Where one of the last
+        two also has ``state_probabilities(acquired, values)``, see ``with_probabilities``, the result has the scores
+        of probabilities.
     data : gymnasium environment of this package, Dataset, Blocks, or table (n_samples, n_columns)
         The data to evaluate on; all rows are used once. Those of ``Blocks`` (``fsgym.open_blocks``) are read in one
         pass; the result then has no trajectories. A table is an array or a DataFrame, and needs ``y``. A
@@ -99,7 +101,7 @@ def play_policy(policy: Any, data: Any, y: Any, rules: Rules | None) -> tuple[Tr
         return _play_estimator(policy, dataset, rules, X), dataset, rules
     if callable(getattr(policy, "trajectories", None)):
         return policy.trajectories(dataset.X, rules), dataset, rules
-    return play(as_actor(policy), dataset, rules), dataset, rules
+    return with_probabilities(play(as_actor(policy), dataset, rules), policy, dataset), dataset, rules
 
 
 class Outcomes(NamedTuple):
@@ -187,6 +189,25 @@ def as_actor(policy: Any) -> Callable[[NDArray, NDArray], ArrayLike]:
         raise TypeError(f"policy must be an estimator, a model with predict, or a callable, got {kind}")
     actor: Callable[[NDArray, NDArray], Any] = policy
     return actor
+
+
+def with_probabilities(done: Trajectories, policy: Any, dataset: Dataset) -> Trajectories:
+    """The trajectories, with the class probabilities at their ends of a policy that has ``state_probabilities``.
+
+    It is given ``acquired``, bool (n, n_features), and ``values``, float32 (n, n_features), which are 0 where they were
+    not acquired, as in an observation. It returns (n, n_classes), with rows that sum to 1; ValueError for others.
+    """
+    if not callable(getattr(policy, "state_probabilities", None)):
+        return done
+    values = values_shown(done.acquired, dataset.X)
+    given = policy.state_probabilities(done.acquired, values)
+    shape = dataset.n_samples, dataset.n_classes
+    return replace(done, probabilities=_checked_probabilities(given, shape, "state_probabilities"))
+
+
+def values_shown(acquired: NDArray[np.bool_], X: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The values of rows as an observation has them: 0 where they were not acquired."""
+    return np.where(acquired, X, np.float32(0))
 
 
 def play(actor: Callable[[NDArray, NDArray], ArrayLike], dataset: Dataset, rules: Rules) -> Trajectories:
@@ -370,18 +391,26 @@ def _probabilities_of(
     labels = getattr(estimator, "classes_", None)
     if given is None or labels is None or not set(np.asarray(labels).tolist()) <= set(dataset.classes.tolist()):
         return None
-    if given.shape != (dataset.n_samples, len(labels)):
-        raise ValueError(f"predict_proba must return shape {(dataset.n_samples, len(labels))}, got {given.shape}")
-    totals = given.sum(axis=1)
-    wrong = ~((np.abs(totals - 1) <= TOTAL_TOLERANCE) & (given >= 0).all(axis=1))
+    given = _checked_probabilities(given, (dataset.n_samples, len(labels)), "predict_proba")
+    return aligned_probabilities(given, labels, dataset.classes)
+
+
+def _checked_probabilities(given: ArrayLike, shape: tuple[int, int], method: str) -> NDArray[np.float64]:
+    """What ``method`` of a policy returned, float64 with rows that sum to 1; ValueError for other scores."""
+    found = np.asarray(given, dtype=np.float64)
+    if found.shape != shape:
+        raise ValueError(
+            f"{method} must return a row for each case and a column for each class, {shape}, got {found.shape}"
+        )
+    totals = found.sum(axis=1)
+    wrong = ~((np.abs(totals - 1) <= TOTAL_TOLERANCE) & (found >= 0).all(axis=1))
     if wrong.any():
         raise ValueError(
-            "predict_proba must return rows of probabilities with the sum 1, got "
-            f"{brief(given[wrong][0].tolist())}; remove the method if it returns other scores"
+            f"{method} must return rows of probabilities with the sum 1, got {brief(found[wrong][0].tolist())}; remove "
+            "the method if it returns other scores"
         )
     inexact = np.abs(totals - 1) > 1e-9  # such as those in float32
-    given = np.where(inexact[:, None], given / totals[:, None], given)
-    return aligned_probabilities(given, labels, dataset.classes)
+    return np.where(inexact[:, None], found / totals[:, None], found)
 
 
 def _answer_labels(estimator: Any) -> NDArray:

@@ -22,7 +22,7 @@ from fsgym.comparison.splits import SplitParts
 from fsgym.data.dataset import Dataset
 from fsgym.datasets.generators import GENERATORS, NormalComponents, Syn
 from fsgym.envs.trajectories import Trajectories
-from fsgym.evaluation.evaluate import Evaluation, as_actor, codes_of, play
+from fsgym.evaluation.evaluate import Evaluation, as_actor, codes_of, play, values_shown, with_probabilities
 from fsgym.evaluation.reference_policies import accuracies_within, reference
 from fsgym.metrics import aligned_probabilities, area_under_roc
 from fsgym.rules import Rules
@@ -46,8 +46,7 @@ def continued(model: Any, test: Dataset, rules: Rules) -> Trajectories:
     A classifier of ``agents``, a ``Policy``, and a classifier with a method ``continue_after_stop``, such as the fixed
     panel, which continues to the end of its order, are asked to continue. To a Stable-Baselines3
     model with ``action_masks`` and a callable ``(observations, action_masks) -> actions`` the answers are shown as
-    illegal while an acquisition is legal. Such an object may have ``state_probabilities(acquired, values)``, as
-    ``Policy`` has, for class probabilities.
+    illegal while an acquisition is legal. Such an object may have ``state_probabilities``, see ``with_probabilities``.
 
     Raises
     ------
@@ -72,15 +71,7 @@ def continued(model: Any, test: Dataset, rules: Rules) -> Trajectories:
     if predict is not None and "action_masks" not in inspect.signature(predict).parameters:
         raise CannotContinueError(NO_MASKS)
     done = play(_acquiring(as_actor(model), rules.n_acquisitions), test, rules)
-    if not callable(getattr(model, "state_probabilities", None)):
-        return done
-    shares = np.asarray(model.state_probabilities(done.acquired, test.X), dtype=np.float64)
-    if shares.shape != (test.n_samples, test.n_classes):
-        raise ValueError(
-            f"state_probabilities must return a row for each case and a column for each class, "
-            f"{(test.n_samples, test.n_classes)}, got {shares.shape}"
-        )
-    return replace(done, probabilities=shares)
+    return with_probabilities(done, model, test)
 
 
 def continued_within(
@@ -107,9 +98,10 @@ def continued_within(
         known = np.zeros((len(X), inner.n_features), bool)
         for acquisition, members in enumerate(inner.groups):
             known[:, list(members)] = taken[:, [acquisition]]
-        answers = policy.actions(known, X, answers_only, continue_after_stop=True) - J
+        shown = values_shown(known, X)
+        answers = policy.actions(known, shown, answers_only, continue_after_stop=True) - J
         done = replace(whole, order=order, acquired=known, answers=answers)
-        done = replace(done, probabilities=policy.state_probabilities(known, X))
+        done = replace(done, probabilities=policy.state_probabilities(known, shown))
         found[budget] = done if arrangement is None else arrangement.trajectories(done)
     return found
 

@@ -21,6 +21,7 @@ from fsgym_studies.suites.cell import (
     run_method,
 )
 from fsgym_studies.suites.suite import RowSplit
+from support.majority import MajorityPolicy
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 2, (40, 3)).astype(np.float32)
@@ -157,7 +158,8 @@ def test_an_object_with_probabilities_needs_no_base_class():
     class Certain(Model):
         def state_probabilities(self, acquired, values):
             assert acquired[:, 1].all()
-            return np.column_stack([1 - values[:, 1], values[:, 1]])
+            share = values[:, 1] > 0
+            return np.column_stack([1 - share, share])
 
     arguments = {"split": RowSplit(20, 10), "by_price": True, "seed": 0}
     arguments["measurement"] = Measurement((0.1,), ("0.1",), (2.0,), {}, (), "")
@@ -170,6 +172,24 @@ def test_an_object_with_probabilities_needs_no_base_class():
     wrong = type("Wrong", (Model,), {"state_probabilities": lambda self, acquired, values: values})()
     with pytest.raises(ValueError, match="column for each class"):
         continued(wrong, DATA, RULES)
+
+
+def test_what_was_not_acquired_is_not_shown():
+    """Whoever believes what all values say is told no more than whoever reads the acquired ones alone."""
+    shown = []
+
+    class Watching(MajorityPolicy):
+        def state_probabilities(self, acquired, values, missing=None):
+            shown.append((acquired, values))
+            return np.tile([0.5, 0.5], (len(values), 1))
+
+    policy = Watching(0, RULES)
+    policy.trajectories(DATA.X)
+    continued(policy, DATA, RULES)
+    continued_within(policy, DATA, lambda budget: RULES.replace(budget_cost=budget), (1.0, 2.0))
+    assert [acquired.sum(axis=1).max() for acquired, _ in shown] == [0, 3, 2, 1, 2]
+    for acquired, values in shown:
+        np.testing.assert_array_equal(values, np.where(acquired, DATA.X, 0))
 
 
 @pytest.mark.parametrize("model", [MixtureClassifier(lam=0.01, random_state=0), DatumWiseClassifier(lam=0.01)])

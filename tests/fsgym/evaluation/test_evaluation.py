@@ -288,6 +288,31 @@ def test_figures_of_probabilities_are_nan_without_them(data):
     assert result.loss_low <= result.loss <= result.loss_high
 
 
+class Believer:
+    """Acquires feature 1, and believes what the values say that it is given."""
+
+    def __call__(self, observations, masks):
+        return np.where(observations[:, 1] > 0.5, 3, 1)
+
+    def state_probabilities(self, acquired, values):
+        self.known, self.values = acquired, values
+        share = np.full(len(values), 0.25) + 0.5 * (values[:, 1] > 0.5)
+        return np.column_stack([1 - share, share]).astype(np.float32)
+
+
+def test_a_policy_with_probabilities_believes_what_it_has_acquired(data):
+    policy = Believer()
+    result = evaluate(policy, data)
+    np.testing.assert_array_equal(policy.known, result.used)
+    np.testing.assert_array_equal(policy.values, np.where(result.used, data.X, 0))
+    assert policy.values.any(axis=0).tolist() == [False, True, False]
+    np.testing.assert_allclose(result.probabilities.sum(axis=1), 1)
+    assert not np.isnan([result.auc, result.log_loss]).any()
+    policy.state_probabilities = lambda acquired, values: values
+    with pytest.raises(ValueError, match="state_probabilities must return a row for each case"):
+        evaluate(policy, data)
+
+
 @pytest.mark.parametrize("scores", [[[2.0, 3.0]], [[0.5, 0.4]], [[1.5, -0.5]], [[np.nan, 1.0]], [[1.0]]])
 def test_scores_that_are_no_probabilities_are_refused(data, scores):
     class Unnormalised(PrefixClassifier):
