@@ -245,8 +245,7 @@ def compare_and_show(
         show_comparison(results)
         _show_differences({dataset.name: results}, own, folder)
         show(f"Report: {folder / 'report.html'}    Table: {folder / 'results.csv'}")
-        if latex:
-            _write_latex({dataset.name: results}, folder)
+        _write_latex({dataset.name: results} if latex else {}, folder)
         return _failures(results)
     folder = out or Path("fsgym-results")
     by_dataset = {dataset.name: given for dataset, given in tasks}
@@ -254,8 +253,7 @@ def compare_and_show(
     _show_datasets(result)
     _show_differences(result.results, own, folder)
     show(f"Report: {folder / 'report.html'}    Tables: {folder / 'losses.csv'}, {folder}/NAME/results.csv")
-    if latex:
-        _write_latex(result.results, folder)
+    _write_latex(result.results if latex else {}, folder)
     return _failures(result.to_frame())
 
 
@@ -296,15 +294,21 @@ def _show_differences(results: Mapping[str, pd.DataFrame], own: Iterable[str], f
     if written:
         table = pd.concat(written).set_index("dataset")
         write_whole(folder / "differences.csv", table.to_csv())
+    else:
+        (folder / "differences.csv").unlink(missing_ok=True)  # of the own methods of an earlier command
 
 
 def _write_latex(results: Mapping[str, pd.DataFrame], folder: Path) -> None:
-    """Write the losses as ``losses.tex``."""
+    """Write the losses as ``losses.tex``; without any, no table of an earlier command is left."""
     from fsgym.comparison.latex import losses_latex
     from fsgym.support.writing import write_whole
 
-    write_whole(folder / "losses.tex", losses_latex(results))
-    show(f"LaTeX: {folder / 'losses.tex'}")
+    path = folder / "losses.tex"
+    if not results:
+        path.unlink(missing_ok=True)
+        return
+    write_whole(path, losses_latex(results))
+    show(f"LaTeX: {path}")
 
 
 def _failures(results: pd.DataFrame) -> str:

@@ -117,7 +117,10 @@ def _best_sentence(ranking: Ranking, best: RankedMethod) -> str:
         parts += [sentence_case("; ".join(rest)) + "."] if rest else []
         return sentence_case(_no_clear_winner(ranking, best) + _at_lambda(ranking) + " ".join(parts))
     loss, unclear = cost_text(ranking, best.figures["loss"]), _no_clear_winner(ranking, best)
-    is_best = f"has the lowest loss ({loss}, within noise of all others):" if unclear else f"is best (loss {loss}):"
+    if unclear:
+        is_best = f"has the lowest loss ({loss}, within noise of all others):"
+    else:
+        is_best = f"is best (loss {loss}):" if _is_ahead(ranking, best) else f"has the lowest loss ({loss}):"
     first = f"{best.title} {is_best} it {_needs(ranking, best, True)}"
     second = "" if other is None else f"; {role} ({other.title}) {_needs(ranking, other)}"
     if beaten and without is not None:
@@ -129,8 +132,17 @@ def _best_sentence(ranking: Ranking, best: RankedMethod) -> str:
 
 def _no_clear_winner(ranking: Ranking, best: RankedMethod) -> str:
     """How the answer begins where no method, reference points apart, is worse than the best by more than noise."""
-    others = [s for s in ranking.standings if s.eligible and not s.reference and s.method != best.method]
-    return "no clear winner: " if others and all(s.verdict == "noise" for s in others) else ""
+    others = _verdicts_of_others(ranking, best)
+    return "no clear winner: " if others and all(verdict == "noise" for verdict in others) else ""
+
+
+def _is_ahead(ranking: Ranking, best: RankedMethod) -> bool:
+    """Whether each other method is worse than the best by more than noise."""
+    return all(verdict == "higher" for verdict in _verdicts_of_others(ranking, best))
+
+
+def _verdicts_of_others(ranking: Ranking, best: RankedMethod) -> list[str]:
+    return [s.verdict for s in ranking.standings if s.eligible and not s.reference and s.method != best.method]
 
 
 def best_elsewhere(results: pd.DataFrame) -> str:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from fsgym.comparison.answer import noise_in_words
+from fsgym.comparison.noise import MIN_PAIRS
 from fsgym.comparison.ranking import folder_name, rank_methods
 from fsgym.comparison.summary import lambdas_of
 from fsgym.methods import REFERENCES
@@ -125,14 +126,13 @@ def losses_latex(results: Mapping[str, pd.DataFrame]) -> str:
     """The losses that ``compare`` returned, at each lambda that it reports, as LaTeX: a table for each data set.
 
     The best of a column is bold, unless answering without acquiring anything has a lower loss. What does not differ
-    from the best by more than noise, by the test of ``compare``, has a dagger; where the test is not possible, nothing
-    is marked. Reference points have no mark. The caption names the test; its standard deviations have the divisor
-    n - 1.
+    from the best by more than noise, by the test of ``compare``, has a dagger. Reference points have no mark. The
+    caption names the test, and what was not tested; its standard deviations have the divisor n - 1.
     """
     tables = []
     for name, table in results.items():
         methods = table[~table["method"].isin(REFERENCES)]
-        columns = {}
+        columns: dict[str, dict[str, Shown]] = {}
         for lam in table.attrs.get("reported") or lambdas_of(table):
             ranking, compared = rank_methods(table, lam), rank_methods(methods, lam)
             if ranking is None:
@@ -152,8 +152,19 @@ def losses_latex(results: Mapping[str, pd.DataFrame]) -> str:
                 if m in shown
             }
         label = "losses" if len(results) == 1 else f"losses-{folder_name(name)}"
-        tables.append(latex_table(columns, _caption(name, table), label))
+        tables.append(latex_table(columns, f"{_caption(name, table)}{_untested(columns)}", label))
     return "\n".join(tables)
+
+
+def _untested(columns: Mapping[str, Mapping[str, Shown]]) -> str:
+    """Of which methods it is not known whether they differ from the best of a column; "" where all are known."""
+    untested: dict[str, list[str]] = {}
+    for heading, column in columns.items():
+        for title, shown in column.items():
+            if shown.verdict == "unknown":
+                untested.setdefault(title, []).append(heading)
+    named = "; ".join(f"{title} at {', '.join(headings)}" for title, headings in untested.items())
+    return f" Not tested, which takes {MIN_PAIRS} splits: {named}." if named else ""
 
 
 def _caption(name: str, table: pd.DataFrame) -> str:

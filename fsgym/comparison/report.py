@@ -422,13 +422,19 @@ def figures_as(kind: str) -> Iterator[None]:
 
 
 def write_picture(picture: Picture, folder: Path) -> None:
-    """Write a picture as PNG, and as PDF within ``figures_as("pdf")``. Raises OSError if a file cannot be written."""
+    """Write a picture as PNG, and as PDF within ``figures_as("pdf")``, else without an earlier one that shows others.
+
+    Raises OSError if a file cannot be written.
+    """
     write_whole(folder / f"{picture.stem}.png", picture.png)
-    if _AS_PDF.get():
-        buffer = io.BytesIO()
-        with matplotlib.rc_context({"pdf.fonttype": 42}):  # fonts that journals take
-            picture.figure.savefig(buffer, format="pdf", metadata={"CreationDate": None})
-        write_whole(folder / f"{picture.stem}.pdf", buffer.getvalue())
+    as_pdf = folder / f"{picture.stem}.pdf"
+    if not _AS_PDF.get():
+        as_pdf.unlink(missing_ok=True)
+        return
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"pdf.fonttype": 42}):  # fonts that journals take
+        picture.figure.savefig(buffer, format="pdf", metadata={"CreationDate": None})
+    write_whole(as_pdf, buffer.getvalue())
 
 
 def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:

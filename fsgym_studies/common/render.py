@@ -332,7 +332,10 @@ def write_study(
     cells = table.loc[:, ~table.map(lambda value: isinstance(value, list)).any()]
     csv = {t.stem: t.frame for t in (*claims, *shown)} | {"cells": cells, "timings": timings}
     for name, latex in conclusion.latex.items():
-        write_whole(folder / f"{name}.tex", latex)
+        if latex:
+            write_whole(folder / f"{name}.tex", latex)
+        else:
+            (folder / f"{name}.tex").unlink(missing_ok=True)  # of an earlier command
     for stem, frame in (csv | dict(conclusion.files)).items():
         write_whole(folder / f"{stem}.csv", frame.to_csv(index=False))
     text = "\n".join(f"## {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}" for t in (*claims, *conclusion.tables))

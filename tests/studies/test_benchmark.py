@@ -484,6 +484,9 @@ def test_the_main_table_is_written_for_latex_and_the_picture_as_pdf(capsys, fold
     assert "dagger}" not in text
     assert (again / "curve.pdf").read_bytes().startswith(b"%PDF")
     assert not (folder / "loss.tex").exists()
+    assert call(capsys, *ARGUMENTS, "--out", again)[0] == 0
+    assert not (again / "loss.tex").exists()
+    assert not (again / "curve.pdf").exists()
 
 
 def test_a_row_names_the_commit_of_its_code_and_marks_changed_code_but_no_changed_page(tmp_path, monkeypatch):

@@ -59,6 +59,15 @@ def test_the_table_has_the_losses_their_spread_the_best_and_what_is_noise(result
         assert words in caption
 
 
+def test_the_caption_says_what_too_few_splits_leave_untested(results):
+    """A dagger is then missing for another reason than a difference."""
+    few = results[results["split"] < 2]
+    verdicts = {s.title: s.verdict for s in rank_methods(few, 0.1).standings}
+    assert verdicts["CART"] == "unknown"  # its settings have no lambda, so that the interval is that of the first one
+    assert "Not tested, which takes 3 splits: CART at 0.1." in losses_latex({"wine": few})
+    assert "Not tested" not in losses_latex({"wine": results})
+
+
 def test_a_reference_point_is_never_the_best_and_a_method_only_where_acquiring_nothing_is_no_better(results):
     losses = results.assign(loss=np.nan)
     losses.attrs = results.attrs
@@ -108,6 +117,9 @@ def test_the_command_writes_latex_and_pdf(capsys, tmp_path):
     assert "LaTeX: " in capsys.readouterr().out
     assert "Fixed panel" in (tmp_path / "losses.tex").read_text()
     assert (tmp_path / "curves.pdf").read_bytes().startswith(b"%PDF")
+    with pytest.raises(SystemExit):
+        cli.main(["compare", *arguments])
+    assert not [*tmp_path.glob("*.tex"), *tmp_path.glob("*.pdf")]  # which would be those of another command
     with pytest.raises(SystemExit) as stop:
         cli.main(["compare", *arguments, "--figures", "gif"])
     assert "--figures must be png or pdf, got 'gif'" in capsys.readouterr().err

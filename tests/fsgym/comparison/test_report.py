@@ -343,7 +343,7 @@ def test_flags_are_visible_in_table_and_legend(tmp_path):
         results = compare(nasty_data(), {"own": policy, "cart": "cart"}, splits=1, lam=0.01, out=tmp_path)
     _, text = read(tmp_path / "report.html")
     assert text.count("trained on 100 % of the test rows") >= 2  # in the table, and above the single cases
-    assert "own is best" not in text
+    assert "own has the lowest loss" not in text
     ranking = rank_methods(results)
     ax = draw(tradeoff(ranking, summarise(results).settings, titles_with_flags(ranking)))
     legend = [entry.get_text() for entry in ax.get_legend().get_texts()]
