@@ -10,11 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.data.dataset import Dataset
-from fsgym.data.reading.files import read_json, read_rows
+from fsgym.data.reading.excel import read_list
+from fsgym.data.reading.files import read_json
 from fsgym.datasets.prices import prices_for
 from fsgym.rules.checks import error_cost_matrix, relation_matrix
 from fsgym.rules.options import OPTIONS, RuleOption
 from fsgym.text.messages import listing
+
+# Of a workbook, in lower case
+ERROR_SHEETS, RELATED_SHEETS, NEEDS_SHEETS = ("errors", "error costs"), ("related",), ("prerequisites", "needs")
 
 
 def read_groups(path: Path) -> dict[str, list[str]]:
@@ -46,14 +50,14 @@ def read_units(texts: Sequence[str] | None) -> dict[str, str] | None:
 
 
 def read_error_costs(path: Path, dataset: Dataset) -> dict[str, dict[str, float]]:
-    """Costs of errors as ``{answer: {true class: cost}}``, from a CSV matrix or a JSON file.
+    """Costs of errors as ``{answer: {true class: cost}}``, from a matrix (CSV, or a sheet) or a JSON file.
 
     The header line of the matrix names the true classes, its first column the answers. The JSON file is
     ``{answer: {true class: cost}}``.
     """
     names = [str(c) for c in dataset.classes]
     if path.suffix != ".json":
-        rows = _read_matrix(path, names, "class").tolist()
+        rows = _read_matrix(path, names, "class", ERROR_SHEETS).tolist()
         return {answer: dict(zip(names, row, strict=True)) for answer, row in zip(names, rows, strict=True)}
     content = read_json(path)
     if not isinstance(content, dict) or not content or not all(isinstance(v, dict) for v in content.values()):
@@ -111,12 +115,12 @@ def read_prices(
 
 
 def read_pairs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
-    """Which acquisitions are related, bool (J, J), from a CSV matrix of 0 and 1 or a JSON list of pairs.
+    """Which acquisitions are related, bool (J, J), from a matrix of 0 and 1 (CSV, or a sheet) or a JSON list of pairs.
 
     Entry (i, j) says that acquisition i is related to j. Pairs count in both directions, a matrix is used as it is.
     """
     if path.suffix != ".json":
-        return _read_zero_one(path, dataset)
+        return _read_zero_one(path, dataset, RELATED_SHEETS)
     pairs = read_json(path)
     if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
         raise ValueError(f'{path} must be a list of pairs of names, as [["age", "bmi"], ["bmi", "sex"]]')
@@ -125,31 +129,28 @@ def read_pairs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
 
 
 def read_needs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
-    """Prerequisites, bool (J, J), from a CSV matrix of 0 and 1 or a JSON file ``{name: [names that it needs]}``.
+    """Prerequisites, bool (J, J), from a matrix of 0 and 1 (CSV, or a sheet) or JSON ``{name: [names it needs]}``.
 
     Entry (i, j) says that acquisition i needs acquisition j.
     """
     if path.suffix != ".json":
-        return _read_zero_one(path, dataset)
+        return _read_zero_one(path, dataset, NEEDS_SHEETS)
     needs = read_json(path)
     if not isinstance(needs, dict) or not all(isinstance(v, list) for v in needs.values()):
         raise ValueError(f'{path} must map names to lists of the names they need, as {{"biopsy": ["scan"]}}')
     return _resolve(path, relation_matrix, needs, dataset.acquisition_names, "prerequisites", False)
 
 
-def _read_zero_one(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
-    matrix = _read_matrix(path, dataset.acquisition_names, "acquisition")
+def _read_zero_one(path: Path, dataset: Dataset, sheets: Sequence[str]) -> NDArray[np.bool_]:
+    matrix = _read_matrix(path, dataset.acquisition_names, "acquisition", sheets)
     if not np.isin(matrix, (0.0, 1.0)).all():
         raise ValueError(f"{path} must hold only 0 and 1 below its header line")
     return matrix.astype(bool)
 
 
-def _read_matrix(path: Path, names: Sequence[str], kind: str) -> NDArray[np.float64]:
-    return _by_name(read_rows(path), path, names, kind)
-
-
-def _by_name(rows: list[list[str]], path: Path, names: Sequence[str], kind: str) -> NDArray[np.float64]:
+def _read_matrix(path: Path, names: Sequence[str], kind: str, sheets: Sequence[str]) -> NDArray[np.float64]:
     """A square table with names in its header line and first column, sorted into the order of ``names``."""
+    rows = read_list(path, sheets)
     across, down = (rows[0][1:] if rows else []), [row[0] for row in rows[1:]]
     for given, place in ((across, "header line"), (down, "first column")):
         unknown = [v for v in given if v not in names]

@@ -300,20 +300,20 @@ FORMS: dict[Form, Argument] = {
     "pairs": Argument(
         Path | None,
         "FILE",
-        "JSON list of pairs of names, in either order; or a CSV matrix with names in its first row and column: 1 "
-        "where the acquisition of the row is related to that of the column, otherwise 0.",
+        "JSON list of pairs of names, in either order; or a matrix with names in its first row and column, CSV or the "
+        "sheet related of a workbook: 1 where the acquisition of the row is related to that of the column, else 0.",
     ),
     "needs": Argument(
         Path | None,
         "FILE",
-        "JSON {name: [names it needs]}, or a CSV matrix with names in its first row and column, in which a row has 1 "
-        "for each acquisition that it needs, otherwise 0.",
+        "JSON {name: [names it needs]}, or a matrix with names in its first row and column, CSV or the sheet needs of "
+        "a workbook, in which a row has 1 for each acquisition that it needs, otherwise 0.",
     ),
     "errors": Argument(
         Path | None,
         "FILE",
-        "CSV matrix with the true classes in its first row and the answers in its first column, or JSON "
-        "{answer: {true class: cost}}.",
+        "Matrix with the true classes in its first row and the answers in its first column, CSV or the sheet errors of "
+        "an Excel workbook; or JSON {answer: {true class: cost}}.",
     ),
     "groups": Argument(Path | None, "FILE", "JSON {group name: [feature names]}."),
 }

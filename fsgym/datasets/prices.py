@@ -12,7 +12,7 @@ from typing import Any
 from fsgym.data.cells import plain_number
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.excel import SUFFIXES, read_list
-from fsgym.data.reading.files import read_json, read_rows
+from fsgym.data.reading.files import read_json
 from fsgym.datasets.folder import find_folder
 from fsgym.text.messages import brief, did_you_mean, listing, option_text
 
@@ -94,8 +94,7 @@ def prices_for(
             )
         wanted, path = str(path), folder / "costs.json"
     if path.suffix in (".csv", *SUFFIXES):
-        rows = read_rows(path) if path.suffix == ".csv" else read_list(path, SHEET_NAMES)
-        prices, is_entry = _prices_from_rows(rows, path), False
+        prices, is_entry = _prices_from_rows(read_list(path, SHEET_NAMES), path), False
     else:
         prices, is_entry = _prices_from_json(path, wanted)
     if known is not None:

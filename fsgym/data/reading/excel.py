@@ -61,15 +61,18 @@ def read_excel(path: Path, sheet: str | None = None, header_row: int | None = No
 
 
 def read_list(path: Path, names: Sequence[str]) -> list[list[str]]:
-    """The rows of a sheet as texts, without empty rows and columns: that of one of the ``names``, or the only one.
+    """The rows of a small CSV file, or of a sheet of a workbook, as texts and without empty rows.
 
-    Names are compared in lower case. Raises as ``read_excel``.
+    The sheet is that of one of the ``names``, which are compared in lower case, or the only one that is not empty; its
+    empty columns are left out. Raises as ``read_rows`` and ``read_excel``.
     """
+    if path.suffix not in SUFFIXES:
+        return files.read_rows(path)
     tables, _ = _read_tables(path, None)
     filled = _filled(tables)
     meant = [name for name in filled if name.strip().lower() in names] or filled
     if len(meant) > 1:
-        raise ValueError(f"{path} has several sheets, {listing(filled)}; name that with the {names[0]} {names[0]!r}")
+        raise ValueError(f"{path} has several sheets, {listing(filled)}; call the one that is meant {names[0]!r}")
     rows = tables[meant[0]] if meant else []
     width = max(map(len, rows), default=0)
     texts = [["" if v is None else _as_text(v) for v in (*row, *[None] * (width - len(row)))] for row in rows]

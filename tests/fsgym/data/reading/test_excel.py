@@ -8,7 +8,9 @@ import zipfile
 import numpy as np
 import pytest
 
+import fsgym
 from fsgym import describe, load_dataset
+from fsgym.cli.files import read_error_costs, read_needs
 from fsgym.data.columns import Column, Columns
 from fsgym.data.reading import excel
 from fsgym.datasets import load_costs, read_table_for
@@ -70,9 +72,22 @@ def test_prices_of_a_workbook_are_on_a_sheet_of_that_name_or_the_only_one(tmp_pa
     ):
         assert load_costs(write(tmp_path, sheets)) == {"age": 0.0, "crp": 2.5}
     path = write(tmp_path, {"cases": ROWS, "more": prices})
-    refused(ValueError, "several sheets, cases, more; name that with the prices 'prices'", path, call=load_costs)
+    refused(ValueError, "several sheets, cases, more; call the one that is meant 'prices'", path, call=load_costs)
     refused(ValueError, "two columns, name and price", write(tmp_path, {"cases": ROWS}), call=load_costs)
     refused(ValueError, "has no prices", write(tmp_path, {"empty": []}), call=load_costs)
+
+
+def test_costs_of_errors_may_be_a_sheet_beside_the_cases(tmp_path):
+    data = fsgym.Dataset(np.eye(2), ["ill", "well"], feature_names=["crp", "age"])
+    errors = [[None, "well", "ill"], ["ill", 5, 0], ["well", 0, 120.5]]
+    path = write(tmp_path, {"cases": ROWS, "prices": [["age", 0]], "Errors": errors, "related": [[]]})
+    assert read_error_costs(path, data) == {"ill": {"ill": 0, "well": 5}, "well": {"ill": 120.5, "well": 0}}
+    path = write(tmp_path, {"cases": ROWS, "prices": [["age", 0]]})
+    with pytest.raises(ValueError, match="several sheets, cases, prices; call the one that is meant 'errors'"):
+        read_error_costs(path, data)
+    needs = [[None, "age", "crp"], ["crp", 1, 0], ["age", 0, 0]]
+    path = write(tmp_path, {"cases": ROWS, "needs": needs})
+    np.testing.assert_array_equal(read_needs(path, data), [[False, True], [False, False]])
 
 
 def test_per_cent_is_read_as_it_is_shown(tmp_path):
