@@ -305,11 +305,16 @@ class Lattice(Policy):
         j, v, n_free = self.replay(root)
         if n_base + n_free == self.is_known.sum():
             return j, v, True
-        start = self.best_contained(root, self.start_value - [self.savings(v) for v in range(len(self.mode))])
+        start = self.best_contained(root, np.array([self.value_from(v) for v in range(len(self.mode))]))
         return (*(self.replay(start) if start != root else (j, v))[:2], False)
 
-    def savings(self, v):
-        return self.part("saving", v) @ self.is_known[self.saving_acquisition[slice(*self.saving_first[v : v + 2])]]
+    def value_from(self, v):
+        """The mean cost of going on from subset v, less what is known already; of answers where nothing is obtained."""
+        moves = np.concatenate([self.moves("acquisition", v), self.moves("backup_acquisition", v)])
+        if self.mode[v] != self.STOP and len(self.moves("acquisition", v)) and not self.usable[moves].any():
+            return self.answer_cost[v]
+        known = self.is_known[self.saving_acquisition[slice(*self.saving_first[v : v + 2])]]
+        return self.start_value[v] - self.part("saving", v) @ known
 
     def best_contained(self, best, loss):
         """The subset of known acquisitions of lowest loss; ``best`` among equal ones."""

@@ -422,7 +422,7 @@ def _outlook_in_states(p, c, b, t, s, numbers, d, o):
             _remember_row(b, numbers[row])
         j, v, its_own = _next_acquisition(p, c, b, t, s, row, d)
         o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, d)
-        w = v if its_own else _best_contained(p, c, s, row, v, c.answer_cost, 0.0)
+        w = v if its_own else _best_contained(p, c, s, row, v, False)
         o.places[row] = w
         encode_values_of(p, b, s.X, row, w)
         predict_proba_at(p, b, w)
@@ -505,7 +505,7 @@ def _next_acquisition(p, c, b, t, s, row, d):
     j, v, n_free = _replay(p, c, b, t, s, row, root, d)
     if n_base + n_free == n_known:  # a state of the policy itself
         return j, v, True
-    start = _best_contained(p, c, s, row, root, c.start_value, 1.0)
+    start = _best_contained(p, c, s, row, root, True)
     if start == root:
         return j, v, False
     encode_values_of(p, b, s.X, row, start)
@@ -532,20 +532,45 @@ def _replay(p, c, b, t, s, row, v, d):
 
 
 @njit(cache=True, nogil=True, _nrt=False, **INNER)
-def _best_contained(p, c, s, row, best, loss, with_savings):
-    """The subset of known acquisitions of lowest ``loss``, less what others save; ``best`` among equal ones."""
-    lowest = loss[best] - with_savings * _saved(c, s, row, best)
-    for v in range(len(loss)):
+def _best_contained(p, c, s, row, best, goes_on):
+    """The subset of known acquisitions of the lowest mean cost, of going on from it or of answers there.
+
+    ``best`` is one of them, and is taken where costs are equal.
+    """
+    lowest = _mean_cost(p, c, s, row, best, goes_on)
+    for v in range(len(c.answer_cost)):
         contained = True
         for f in range(p.feature_first[v], p.feature_first[v + 1]):
             if not s.revealed[row, p.feature[f]]:
                 contained = False
                 break
         if contained:
-            lower = loss[v] - with_savings * _saved(c, s, row, v)
-            if lower < lowest - const.TIE_TOLERANCE:
-                best, lowest = v, lower
+            cost = _mean_cost(p, c, s, row, v, goes_on)
+            if cost < lowest - const.TIE_TOLERANCE:
+                best, lowest = v, cost
     return best
+
+
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
+def _mean_cost(p, c, s, row, v, goes_on):
+    """The mean cost of answers at subset v, or, where it can go on from there, of that less what is known already."""
+    if not goes_on or _is_blocked(p, c, s, row, v):
+        return c.answer_cost[v]
+    return c.start_value[v] - _saved(c, s, row, v)
+
+
+@njit(cache=True, nogil=True, _nrt=False, inline="always")
+def _is_blocked(p, c, s, row, v):
+    """Whether the policy goes on from subset v, and no acquisition that it may make there can be obtained."""
+    if p.mode[v] == STOP:
+        return False
+    for m in range(p.child_first[v], p.child_first[v + 1]):
+        if s.usable[row, p.acquisition[m]] != 0:
+            return False
+    for m in range(c.backup_first[v], c.backup_first[v + 1]):
+        if s.usable[row, c.backup_acquisition[m]] != 0:
+            return False
+    return p.child_first[v] < p.child_first[v + 1]
 
 
 @njit(cache=True, nogil=True, _nrt=False, inline="always")

@@ -323,6 +323,7 @@ const FsgymPolicy = (() => {
       const [j, v, nFree] = this.replay(s, root);
       if (nBase + nFree === s.known.filter(Boolean).length) return [j, v, true];
       const loss = Array.from(this.p.start_value, (value, u) => {
+        if (this.isBlocked(s, u)) return this.p.answer_cost[u];
         let saved = 0;
         for (let k = this.p.saving_first[u]; k < this.p.saving_first[u + 1]; k++) {
           if (s.known[this.p.saving_acquisition[k]]) saved += this.p.saving[k];
@@ -331,6 +332,12 @@ const FsgymPolicy = (() => {
       });
       const start = this.bestContained(s, root, loss);
       return [...(start === root ? [j, v] : this.replay(s, start)).slice(0, 2), false];
+    }
+
+    // Whether the policy goes on from subset v, and no acquisition that it may make there can be obtained.
+    isBlocked(s, v) {
+      const moves = this.moves("acquisition", v), backups = this.moves("backup_acquisition", v);
+      return this.p.mode[v] !== 0 && moves.length > 0 && ![...moves, ...backups].some((j) => s.usable[j]);
     }
 
     // The subset of known acquisitions of lowest loss; `best` among equal ones.

@@ -29,6 +29,7 @@ from support.asked_models import ASKED_AGENTS, RULES, asked_model, asked_table
 from support.deep_training import short_classifier
 from support.exported_policies import (
     ROOT,
+    AskedCase,
     asked_by_javascript,
     asked_by_model,
     cases_of,
@@ -52,6 +53,15 @@ FITTED = {
     "network of values": lambda **options: short_classifier("dqn", **options),
     "adaptive": lambda **options: AdaptiveClassifier(random_state=0, **options),
 }
+
+
+@needs_node
+def test_what_comes_after_a_known_value_may_be_lacking():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    model = LatticeClassifier(lam=0.02, random_state=0).fit(X, y)
+    rows = [X.iloc[i].to_dict() | {"proline": None} for i in (10, 60, 62, 150)]
+    steps = check_interpreters(model, [AskedCase(row, ("hue",)) for row in rows])
+    assert all(case[0]["question"] is not None for case in steps)  # hue alone leaves two classes possible
 
 
 @pytest.mark.one_in(2)

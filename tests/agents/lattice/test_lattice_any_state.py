@@ -11,7 +11,7 @@ from agents.lattice.classifier import refit
 from agents.lattice.learn import learn
 from agents.lattice.training_data import prepare_data
 from agents.parallel import run_serially
-from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, exact
+from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, exact, load_dataset
 from support.model_files import assert_same_trajectories
 
 LAM = 0.01
@@ -169,6 +169,25 @@ def test_known_values_do_not_raise_the_loss_of_what_is_paid(fitted, relevant):
         assert difference.mean() <= 0.01 + difference.std() / np.sqrt(len(X))
         if not relevant:
             assert at_once.mean() <= (done.lengths == 0).mean() + 0.1
+
+
+def test_a_known_value_does_not_end_a_case_that_lacks_what_comes_after_it():
+    """The subset of the known value had one way on, which was lacking, and a belief of one half was enough."""
+    data = load_dataset("breast_cancer")
+    model = LatticeClassifier(lam=0.02, random_state=0).fit(data.rows(data.split_index(0.7, 0)[0]))
+    policy, X = model.policy_, model.arrangement_.rows(data.X[:40])
+    n, J, worst = len(X), policy.rules.n_acquisitions, 0.0
+    for lacking in range(J):
+        legal = np.ones((n, policy.rules.n_actions), bool)
+        legal[:, lacking] = False
+        without = policy.advise(np.zeros((n, J), bool), np.zeros_like(X), legal)
+        for j in set(range(J)) - {lacking}:
+            known, rest = np.zeros((n, J), bool), legal.copy()
+            known[:, j], rest[:, j] = True, False
+            advice = policy.advise(known, np.where(known, X, np.float32(0)), rest)
+            stops = (advice.actions >= J) & (without.actions < J)
+            worst = max(worst, advice.stop_cost[stops].max(initial=0.0))
+    assert worst < 0.2
 
 
 def test_a_policy_goes_on_from_what_it_asked_itself_when_something_else_is_known(fitted):
