@@ -270,7 +270,7 @@ def smoothed(shares: NDArray[np.float64]) -> NDArray[np.float64]:
 def _forest(
     data: TrainingData | AllRows, codes: NDArray[np.uint8], bags: NDArray[np.uint8], weight: NDArray, k: int
 ) -> BaggedTrees:
-    growth = ForestGrowth(n_tried_columns(len(codes)), const.FOREST_MIN_LEAF, const.MAX_FOREST_NODES)
+    growth = ForestGrowth(n_tried_columns(len(codes)), data.forest_leaf, const.MAX_FOREST_NODES)
     return grow_forest(codes, data.y, (bag * weight for bag in bags), growth, data.seed + k * len(data.bags))
 
 

@@ -281,6 +281,15 @@ class ClassRows:
         """Whether so few rows decide that the average of models is more reliable than their choice."""
         return few_rows_decide(len(self.y), self.size_at_stake)
 
+    @property
+    def forest_leaf(self) -> float:
+        """The least weight of the rows of a leaf of a forest; more than usual where few of the rows are at stake."""
+        if self.error_costs is None or self.size_at_stake > const.SHARE_AT_STAKE_OF_LEAF * self.effective_size:
+            return const.FOREST_MIN_LEAF
+        saving = np.ptp(self.error_costs, axis=0)
+        wanted = const.FOREST_LEAF_OF_MULTIPLE * saving.max() / saving[saving > 0].min()
+        return max(min(wanted, const.MAX_LEAF_SHARE * len(self.y)), const.FOREST_MIN_LEAF)
+
     def class_shares(self) -> NDArray[np.float64]:
         """Relative frequencies of the classes, all above 0, float64 (n_classes,)."""
         counts = np.maximum(np.bincount(self.y, self.weight, minlength=self.n_classes), const.MIN_CLASS_COUNT)

@@ -237,6 +237,25 @@ def test_few_rows_that_decide_by_their_error_costs_get_the_models_of_few_rows(mo
     assert (np.array(spread[1]) < spread[0]).all()
 
 
+def test_leaves_of_forests_are_large_where_few_of_many_rows_are_at_stake():
+    """Small leaves of a rare class learn the rows by heart, and the own loss out of fold was too low."""
+    rng = np.random.default_rng(0)
+    X, risk = smooth_risk(40_000, rng)
+    data = Dataset(X, rng.random(len(X)) < risk)
+    leaves = [
+        prepare_data(rows, np.random.default_rng(0), None, costs).forest_leaf
+        for rows, costs in (
+            (data, None),
+            (data, 1 - np.eye(2)),
+            (data, UNEQUAL),
+            (data, UNEQUAL + 3.0),
+            (data.rows(np.arange(10_000)), UNEQUAL),
+            (data.replace(y=np.arange(len(X)) % 2), UNEQUAL),  # half of the rows are at stake
+        )
+    ]
+    assert leaves == [1.0, 1.0, 100.0, 100.0, 50.0, 1.0]
+
+
 def test_models_of_few_rows_are_left_out_where_they_take_too_long():
     many = choose_ingredients(50_000, 100, 20, 3, size_at_stake=500)
     assert many == choose_ingredients(50_000, 100, 20, 3)
