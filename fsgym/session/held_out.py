@@ -131,6 +131,11 @@ def speech_of(model: AskedModel, language: str, currency: str) -> Speech:
     return speech._replace(target=_origin(model, "target"), fine=is_fine(rules.answer_costs))
 
 
+def terminal_speech(model: AskedModel) -> Speech:
+    """How cases of a model are described on a terminal: in English, with the decimal sign of the data."""
+    return speech_of(model, "en", "")._replace(decimal=model.acquisitions_.columns.decimal)
+
+
 def is_fine(answer_costs: NDArray[np.float64]) -> bool:
     """Whether the answer depends on a probability of few per cent."""
     found = cutoff_of(answer_costs)

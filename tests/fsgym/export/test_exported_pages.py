@@ -165,7 +165,7 @@ def test_money_is_written_in_plain_digits_as_in_sessions(tmp_path):
 @needs_node
 def test_probabilities_and_classes_are_said_as_in_sessions(tmp_path):
     shares = [0.0, 0.0004, 0.004, 0.0196, 0.0999, 0.1, 0.414, 0.9, 0.951, 0.996, 0.9996, 1.0]
-    labels, costs = ["no", "yes", "acs", "1", "No finding"], [[0.0, 25000.0], [500.0, 0.0]]
+    labels, costs = ["no", "yes", "acs", "1", "No finding"], [[0.0, 25000.0], [50.0, 0.0]]
     script = tmp_path / "shares.js"
     script.write_text(
         f"""const words = require({json.dumps(str(SCRIPTS / "words.js"))});
@@ -192,9 +192,8 @@ def test_probabilities_and_classes_are_said_as_in_sessions(tmp_path):
             wanted.append([*map(probability_text, shares), *map(class_name, labels), cutoff])
     assert run_node(script, json.dumps(given)) == wanted
     assert "'appendicitis: yes'" in wanted[1]
-    assert (
-        wanted[1][-1] == "Da Fehler verschieden viel kosten, ist yes ab einer Wahrscheinlichkeit von 2,0 % die Antwort."
-    )
+    said = "Da Fehler verschieden viel kosten, ist yes ab einer Wahrscheinlichkeit von 0,2 % die Antwort."
+    assert [texts[-1] for texts in wanted] == [said, said]
 
 
 @needs_node
