@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -119,10 +120,11 @@ def data_title(model: AskedModel) -> str:
 
 def titled(model: AskedModel, title: str) -> str:
     """The title of a page: that of the data, behind one of the user that does not name the target."""
-    own = data_title(model)
+    own, target = data_title(model), _origin(model, "target")
     if not title:
         return own
-    return title if not own or _origin(model, "target") in title else f"{title}: {own}"
+    is_named = not (own and target) or re.search(rf"(?<!\w){re.escape(target)}(?!\w)", title)
+    return title if is_named else f"{title}: {own}"
 
 
 def speech_of(model: AskedModel, language: str, currency: str) -> Speech:
