@@ -10,8 +10,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 
-from agents import DatumWiseClassifier
+from agents import DatumWiseClassifier, MixtureClassifier
 from fsgym.data.columns import Column
 from fsgym.export.page import page_html
 from fsgym.session.values import check_value, value_of_text
@@ -68,6 +69,19 @@ def test_reasons_are_those_of_sessions(agent):
     cases = cases_of(model, asked_table("panel with a needle")[0], 40)
     asked, found = asked_by_model(model, cases), asked_by_javascript(model.policy_json(), cases)
     assert [[step["why"] for step in steps] for steps in found] == [[step["why"] for step in steps] for steps in asked]
+
+
+@needs_node
+def test_a_question_whose_price_alone_is_above_the_cost_of_an_answer_has_no_estimate():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, :8]
+    model = MixtureClassifier(lam=0.01, calibration="temperature", random_state=0).fit(X, y)
+    cases = cases_of(model, X, 60)
+    asked, found = asked_by_model(model, cases), asked_by_javascript(model.policy_json(), cases)
+    assert [[step["why"] for step in steps] for steps in found] == [[step["why"] for step in steps] for steps in asked]
+    reasons = str(asked)
+    assert "what going on costs is not estimated" in reasons
+    assert "not certain enough" not in reasons
 
 
 @needs_node
