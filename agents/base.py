@@ -41,7 +41,7 @@ from fsgym.evaluation.calibrate import (
     make_promise,
     without_rows,
 )
-from fsgym.evaluation.promise import Promise, digest_of_rows
+from fsgym.evaluation.promise import Promise, RuleAlone, digest_of_rows
 from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.checks import describe_error_costs
@@ -930,9 +930,15 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     def save(self, path: str | os.PathLike) -> None:
         """Save policy, rules, class labels, columns, units and chart to a model file (safetensors with a JSON header).
 
-        Raises OSError if the file cannot be written, TypeError for class labels other than numbers and text.
+        Raises OSError if the file cannot be written, TypeError for class labels other than numbers and text, ValueError
+        for a calibrated model ``without_evidence``, whose rule is that of the promise of another model.
         """
         check_is_fitted(self, "policy_")
+        if isinstance(self.promise_, RuleAlone):
+            raise ValueError(
+                "save needs a promise of this model, but that of the model with evidence was made; calibrate this one, "
+                "or save model.without_promise()"
+            )
         policy, header = self.policy_, model_file.labels_as_json(self._labels()) | {"chart": self._chart_json()}
         if isinstance(policy, CertainPolicy):
             policy, header = policy.policy, header | {model_file.PROMISE: policy.promise.as_json()}

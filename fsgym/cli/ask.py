@@ -172,14 +172,14 @@ def _as_typed(values: dict[str, Any], columns: Columns) -> dict[str, Any]:
 def _talk(model: Path, session: Session, unfinished: dict[str, Any] | None, file: SessionFile, saved: bool) -> None:
     """Questions to a person; what is not finished is saved, however it ends."""
     from fsgym.cli.ask_dialog import Dialog
-    from fsgym.session.held_out import speech_of
+    from fsgym.session.held_out import terminal_speech
     from fsgym.session.words import ending_text
     from fsgym.text.speech import speaking
 
     dialog = Dialog(session, unfinished)
     code = 0
     try:
-        with speaking(speech_of(session.model, "en", "")._replace(decimal=session.model.acquisitions_.columns.decimal)):
+        with speaking(terminal_speech(session.model)):
             ended = dialog.run()
             if ended:
                 show(ending_text(session.step))

@@ -190,10 +190,12 @@ def _table_of(described: pd.DataFrame) -> Any:
 def share_text(share: float) -> str:
     """A share in whole per cent; "" for none.
 
-    >>> share_text(0.004), share_text(0.25), share_text(0.0)
-    ('<1%', '25%', '')
+    >>> share_text(0.004), share_text(0.25), share_text(0.999), share_text(0.0)
+    ('<1%', '25%', '>99%', '')
     """
-    return "" if not share else f"{share:.0%}" if share >= 0.01 else "<1%"
+    if 0 < share < 0.01:
+        return "<1%"
+    return ">99%" if 0.99 < share < 1 else f"{share:.0%}" if share else ""
 
 
 def range_text(low: float, high: float) -> str:

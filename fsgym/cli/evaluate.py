@@ -119,7 +119,7 @@ def evaluate(
     promised = []
     if labelled.classifier.promise_ is not None:
         plain = evaluate_model(labelled.classifier.without_promise(), labelled.loaded.dataset.rows(rows))
-        promised = sentences_of_promise(opened.classifier, result, plain)
+        promised = sentences_of_promise(labelled.classifier, result, plain)
     if as_json:
         head = {"model": str(model), "classifier": type(opened.classifier).__name__, "data": data, "part": part}
         said: dict[str, Any] = {"promise": promised} if promised else {}

@@ -12,7 +12,7 @@ from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
 from fsgym.text.messages import brief
 from fsgym.text.sentences import belief_text, beliefs_in_words, price_text
-from fsgym.text.speech import ENGLISH, number_text, speaking
+from fsgym.text.speech import number_text, speaking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +41,7 @@ def explain(
     check_missing_columns(missing_columns)
     from fsgym.cli.ask_dialog import Screen
     from fsgym.cli.model_data import ModelData
+    from fsgym.session.held_out import terminal_speech
 
     opened = ModelData.open(model, {"numeric": numeric, **signs})
     with options.warnings_printed():
@@ -55,13 +56,14 @@ def explain(
     screen.show(f"Row {row} of {data}", "bold")
     if trained:
         screen.show("The model was trained on this row, so its answer here says little of its answers for new cases.")
-    if None in values.values() and not getattr(opened.classifier, "evidence_", ()):
+    classifier = opened.classifier_for(table.columns)
+    if None in values.values() and not getattr(classifier, "evidence_", ()):
         screen.show(
             "A cell without a value counts as one that this case cannot get; fsgym predict --next counts it as not "
             "acquired yet."
         )
-    with speaking(ENGLISH._replace(decimal=opened.columns.decimal)):
-        paragraphs = path_in_words(opened.classifier_for(table.columns), values)
+    with speaking(terminal_speech(classifier)):
+        paragraphs = path_in_words(classifier, values)
     for text in paragraphs:
         screen.show(text.lstrip(), indent=len(text) - len(text.lstrip()))
 

@@ -78,9 +78,9 @@ def monitor(
         answers = classifier.trajectories(rows).answers
     compared = opened.compare(rows, table.columns, labels)
     assert compared is not None
-    promise = opened.classifier.promise_
+    promise = classifier.promise_
     watched = []
-    if codes is not None and promise is not None:
+    if codes is not None and promise is not None and promise.promises:
         if promise.is_by(classifier.arrangement_.rows(labelled.loaded.dataset.X), codes):
             remarks.append(CALIBRATED_ON)
         watched = promise.watch(answers, codes, classifier.rules_.answer_costs, groups)
@@ -97,7 +97,9 @@ def monitor(
             show(f"{'Broken: ' if risk.is_broken else ''}{risk.sentence()}")
         _print_comparison(compared, data, summary, "classes:" if classifier.bins_ is None else "numbers:")
         _print_answers(shares)
-        if promise is not None and promise.risks and not watched:
+        if promise is not None and promise.risks and not promise.promises:
+            show(promise.sentences()[0])
+        elif promise is not None and promise.risks and not watched:
             reason = "that needs --target" if codes is None else "none of these rows counts"
             if promise.grouped and codes is not None and groups is None:
                 reason = "it is of means over groups of rows, and these have no groups"

@@ -171,7 +171,9 @@ def _next_steps(
         raise ValueError(
             f"{data} must have at least one of the columns {listing(columns.names, 5)}, got {listing(table.columns, 5)}"
         )
-    left_out = {*copied, *getattr(opened.trained_on, "drop", ()), getattr(opened.trained_on, "target", None)}
+    left_out = {*copied, *opened.case_price.values()}
+    if (trained := opened.trained_on) is not None:
+        left_out |= {*trained.drop, trained.target, trained.row_groups}
     others = [str(name) for name in table.columns if name not in columns.names and name not in left_out]
     for name in lacking:
         if close := closest(name, others):

@@ -920,10 +920,12 @@ const FsgymPolicy = (() => {
       const before = (j) => (j === advice.beyond ? Infinity : advice.preference[j]);
       ranked.sort((i, j) => (before(i) === before(j) ? 0 : before(j) - before(i)));
       const most = policy.mostCost(), expected = advice.expected.map((cost, j) => clip(cost, policy.leastCost(prices[j]), most));
-      const alternatives = ranked.map((j) => ({ acquisition: j, price: prices[j], expected: expected[j] }));
-      const goOn = advice.beyond < 0 ? NaN : expected[advice.beyond];
       const { action, answer, probabilities } = advice;
       const stopCost = clip(advice.stopCost, policy.lowestCost, Math.max(...policy.answerCosts.flat()));
+      // an estimate by which the question pays, although its price alone is more than an answer now costs, is none
+      if (advice.expected[action] <= advice.stopCost && expected[action] > stopCost) expected[action] = NaN;
+      const alternatives = ranked.map((j) => ({ acquisition: j, price: prices[j], expected: expected[j] }));
+      const goOn = advice.beyond < 0 ? NaN : expected[advice.beyond];
       // the columns whose values are known and have no effect on probabilities and answer yet
       const isUnused = ({ features }) => features.some((i) => acquired[i] && !advice.uses(i));
       const unused = range(0, policy.columns.length).filter((k) => isUnused(policy.columns[k]));

@@ -104,7 +104,7 @@ const FsgymWords = (() => {
     if (probabilities === null || words || classes.length !== 2 || answers.length !== 2) return "";
     const [[right, missed], [wrong, found]] = errorCosts, first = wrong - right, second = missed - found;
     if (first === second || Math.min(first, second) <= 0) return "";
-    const share = probabilityText(Math.min(first, second) / (first + second));
+    const share = `${figure((100 * Math.min(first, second)) / (first + second), 2)} %`;
     return said("chart_from", { answer: classes[Number(second > first)], share });
   }
 

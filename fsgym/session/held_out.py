@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -119,16 +120,22 @@ def data_title(model: AskedModel) -> str:
 
 def titled(model: AskedModel, title: str) -> str:
     """The title of a page: that of the data, behind one of the user that does not name the target."""
-    own = data_title(model)
+    own, target = data_title(model), _origin(model, "target")
     if not title:
         return own
-    return title if not own or _origin(model, "target") in title else f"{title}: {own}"
+    is_named = not (own and target) or re.search(rf"(?<!\w){re.escape(target)}(?!\w)", title)
+    return title if is_named else f"{title}: {own}"
 
 
 def speech_of(model: AskedModel, language: str, currency: str) -> Speech:
     """How cases of a model are described; ValueError for a language without a file, or a currency that is no word."""
     rules, speech = model.acquisitions_.rules, check_speech(language, currency, model.acquisitions_.rules.lam)
     return speech._replace(target=_origin(model, "target"), fine=is_fine(rules.answer_costs))
+
+
+def terminal_speech(model: AskedModel) -> Speech:
+    """How cases of a model are described on a terminal: in English, with the decimal sign of the data."""
+    return speech_of(model, "en", "")._replace(decimal=model.acquisitions_.columns.decimal)
 
 
 def is_fine(answer_costs: NDArray[np.float64]) -> bool:

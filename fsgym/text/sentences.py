@@ -165,6 +165,13 @@ def cutoff_of(answer_costs: NDArray[np.float64]) -> tuple[int, float] | None:
 
 
 def cutoff_text(labels: Sequence[Any], answer_costs: NDArray[np.float64]) -> str:
-    """From which probability on the model gives one of two answers, where errors differ in what they cost; else ""."""
+    """From which probability on the model gives one of two answers, where errors differ in what they cost; else "".
+
+    >>> import numpy as np
+    >>> cutoff_text(["no", "yes"], np.array([[0, 199], [1, 0]]))
+    'As errors differ in what they cost, yes is the answer from a probability of 0.5 % on.'
+    """
     found = None if any(map(is_range, labels)) else cutoff_of(answer_costs)
-    return "" if found is None else said("chart_from", answer=labels[found[0]], share=probability_text(found[1]))
+    if found is None:
+        return ""
+    return said("chart_from", answer=labels[found[0]], share=f"{number_text(100 * found[1], '.2g')} %")

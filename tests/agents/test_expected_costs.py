@@ -74,6 +74,16 @@ def test_going_on_costs_at_least_its_price_and_an_answer(agent, task):
         assert not (costs > high + TOLERANCE).any()
 
 
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_is_asked_is_never_said_to_cost_more_than_an_answer(agent, task):
+    """Such a question was said to be asked as the answer was not certain enough, which only a promise asks for."""
+    model, (acquired, values) = fitted(agent, task), random_states()
+    steps = steps_of_rows(model, RowCases(np.where(acquired, values, np.nan), np.zeros(values.shape, bool)))
+    asks = steps.question >= 0
+    assert not (steps.go_on_cost[asks] > steps.stop_cost[asks] + TOLERANCE).any()
+
+
 @pytest.mark.parametrize("variant", ["everything", "panel with a needle", "referral"])
 @pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network", "dqn", "adaptive"])
 @pytest.mark.one_in(3)

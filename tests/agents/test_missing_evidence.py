@@ -322,6 +322,35 @@ def test_pages_show_the_figures_of_what_they_are_told(counted, tmp_path):
     assert "No figures" not in untold
 
 
+def test_no_command_claims_or_tests_a_promise_for_a_table_that_does_not_say_what_is_missing(counted, tmp_path, capsys):
+    model, path, (X, y) = copy(counted[0]), tmp_path / "model", cases(300, 7)
+    model.calibrate(*cases(1500, 5), target_error=0.25).save(path)
+    X.assign(sick=y).to_csv(tmp_path / "full.csv", index=False)
+    X.drop(columns="scan").assign(sick=y).to_csv(tmp_path / "part.csv", index=False)
+    for file, promises in (("full", True), ("part", False)):
+        options = (tmp_path / f"{file}.csv", "--target", "sick", "--missing-columns", "unavailable")
+        code, output, _ = call(capsys, "evaluate", path, *options)
+        assert (code, "Promised with confidence 90 %" in output) == (0, promises)
+        assert ("Nothing is promised here" in output) != promises
+        _, output, _ = call(capsys, "monitor", path, *options)
+        assert ("The promise of at most 25 %" in output) == promises
+        assert ("Nothing is promised here" in output) != promises
+
+
+def test_a_rule_without_the_promise_that_it_is_of_is_not_saved(counted, tmp_path):
+    """The file said that it was damaged when it was read."""
+    model, rows, path = copy(counted[0]), cases(1500, 5), tmp_path / "model"
+    model.calibrate(*rows, target_error=0.25)
+    with pytest.raises(ValueError, match="calibrate this one"):
+        model.without_evidence().save(path)
+    for own in (
+        model.without_evidence().without_promise(),
+        model.without_evidence().calibrate(*rows, target_error=0.3),
+    ):
+        own.save(path)
+        assert load_classifier(path).policy_digest() == own.policy_digest()
+
+
 def test_only_models_with_evidence_ask_what_is_missing(counted):
     assert 'name="missing2"' in Visitor(counted[0]).sign_in().reply.text
     plain = AdaptiveClassifier(lam=0.03, learner="lattice", random_state=0).fit(*cases(300, 2, telling=False))

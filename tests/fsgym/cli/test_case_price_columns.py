@@ -54,6 +54,19 @@ def train(capsys, folder, *more):
     return call(capsys, "train", *given, "-o", folder / "model")
 
 
+def test_next_takes_no_price_and_no_group_for_the_column_that_is_lacking(priced, capsys, tmp_path):
+    """A column that is not acquired yet was said to be there as that of its price, which the model does not use."""
+    table = table_of(400, 0).assign(ward_group=np.arange(400) // 2)
+    table.to_csv(priced / "grouped.csv", index=False)
+    rules = ("--groups", priced / "panel.json", "--costs", priced / "prices.json", *PRICED, "--lam", "0.02")
+    given = (priced / "grouped.csv", "--target", "died", "--row-groups", "ward_group", "--agent", "mixture")
+    assert call(capsys, "train", *given, *rules, "-o", tmp_path / "model")[0] == 0
+    table.drop(columns=["scan", "ward", "died"]).to_csv(tmp_path / "open.csv", index=False)
+    code, printed, error = call(capsys, "predict", tmp_path / "model", tmp_path / "open.csv", "--next")
+    assert (code, len(printed.splitlines())) == (0, 401)
+    assert "lacks 'scan', 'ward': not acquired yet in any row" in error
+
+
 def test_a_model_is_trained_measured_and_used_by_the_prices_of_the_rows(priced, capsys):
     code, printed, _ = train(capsys, priced, *PRICED)
     assert code == 0

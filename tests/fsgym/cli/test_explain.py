@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from test_cli import call
 
-from agents import load_classifier
+from agents import AdaptiveClassifier, LatticeClassifier, load_classifier
 from fsgym.cli.explain import known_values, path_in_words
 from fsgym.data.reading.reading import Reading
 from fsgym.datasets import load_dataset
@@ -57,6 +58,35 @@ def test_missing_columns(case_model, capsys, tmp_path):
     code, printed, _ = call(capsys, "explain", case_model, tmp_path / "part.csv", "--missing-columns", "unavailable")
     assert (code, "Unavailable: age." in printed) == (0, True)
     assert "A cell without a value counts as one that this case cannot get" in " ".join(printed.split())
+
+
+def test_low_probabilities_have_a_digit_more_where_the_answer_depends_on_them(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    y, costs = np.where(rng.random(300) < 0.02, "yes", "no"), {"yes": {"no": 1}, "no": {"yes": 100}}
+    X = pd.DataFrame({"age": rng.normal(size=300)})
+    LatticeClassifier(lam=1, costs=[2], error_costs=costs, random_state=0).fit(X, y).save(tmp_path / "model")
+    X.to_csv(tmp_path / "new.csv", index=False)
+    code, output, _ = call(capsys, "explain", tmp_path / "model", tmp_path / "new.csv")
+    assert code == 0
+    assert re.search(r"and yes \d\.\d %", output)
+    assert "yes is the answer from a probability of 0.99 % on" in " ".join(output.split())
+
+
+def test_a_model_that_is_not_told_what_is_missing_counts_it_as_unavailable(tmp_path, capsys):
+    """A table without one of the columns that say something by what is missing says nothing of them."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=500)
+    X = pd.DataFrame({"crp": rng.normal(size=500) + y, "age": rng.normal(size=500)})
+    X["crp"] = X["crp"].where(rng.random(500) < np.where(y == 1, 0.95, 0.2))
+    model = AdaptiveClassifier(lam=0.05, random_state=0).fit(X, y)
+    assert model.evidence_ == ("crp",)
+    model.save(tmp_path / "model")
+    X[["age"]].to_csv(tmp_path / "part.csv", index=False)
+    code, output, _ = call(
+        capsys, "explain", tmp_path / "model", tmp_path / "part.csv", "--missing-columns", "unavailable"
+    )
+    assert (code, "Unavailable: crp." in output) == (0, True)
+    assert "A cell without a value counts as one that this case cannot get" in " ".join(output.split())
 
 
 def test_a_row_of_the_training_is_named(capsys, tmp_path):

@@ -10,8 +10,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 
-from agents import DatumWiseClassifier
+from agents import DatumWiseClassifier, MixtureClassifier
 from fsgym.data.columns import Column
 from fsgym.export.page import page_html
 from fsgym.session.values import check_value, value_of_text
@@ -68,6 +69,19 @@ def test_reasons_are_those_of_sessions(agent):
     cases = cases_of(model, asked_table("panel with a needle")[0], 40)
     asked, found = asked_by_model(model, cases), asked_by_javascript(model.policy_json(), cases)
     assert [[step["why"] for step in steps] for steps in found] == [[step["why"] for step in steps] for steps in asked]
+
+
+@needs_node
+def test_a_question_whose_price_alone_is_above_the_cost_of_an_answer_has_no_estimate():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, :8]
+    model = MixtureClassifier(lam=0.01, calibration="temperature", random_state=0).fit(X, y)
+    cases = cases_of(model, X, 60)
+    asked, found = asked_by_model(model, cases), asked_by_javascript(model.policy_json(), cases)
+    assert [[step["why"] for step in steps] for steps in found] == [[step["why"] for step in steps] for steps in asked]
+    reasons = str(asked)
+    assert "what going on costs is not estimated" in reasons
+    assert "not certain enough" not in reasons
 
 
 @needs_node
@@ -165,7 +179,7 @@ def test_money_is_written_in_plain_digits_as_in_sessions(tmp_path):
 @needs_node
 def test_probabilities_and_classes_are_said_as_in_sessions(tmp_path):
     shares = [0.0, 0.0004, 0.004, 0.0196, 0.0999, 0.1, 0.414, 0.9, 0.951, 0.996, 0.9996, 1.0]
-    labels, costs = ["no", "yes", "acs", "1", "No finding"], [[0.0, 25000.0], [500.0, 0.0]]
+    labels, costs = ["no", "yes", "acs", "1", "No finding"], [[0.0, 25000.0], [50.0, 0.0]]
     script = tmp_path / "shares.js"
     script.write_text(
         f"""const words = require({json.dumps(str(SCRIPTS / "words.js"))});
@@ -192,9 +206,8 @@ def test_probabilities_and_classes_are_said_as_in_sessions(tmp_path):
             wanted.append([*map(probability_text, shares), *map(class_name, labels), cutoff])
     assert run_node(script, json.dumps(given)) == wanted
     assert "'appendicitis: yes'" in wanted[1]
-    assert (
-        wanted[1][-1] == "Da Fehler verschieden viel kosten, ist yes ab einer Wahrscheinlichkeit von 2,0 % die Antwort."
-    )
+    said = "Da Fehler verschieden viel kosten, ist yes ab einer Wahrscheinlichkeit von 0,2 % die Antwort."
+    assert [texts[-1] for texts in wanted] == [said, said]
 
 
 @needs_node
