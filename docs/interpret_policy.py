@@ -81,11 +81,15 @@ class Case:
             if advice["action"] < 0 and not certain["certain"]:
                 self.policy.follow_rule(advice, self.policy.can_change(~np.isnan(values), legal, advice))
         j, classes, shares = advice["action"], self.policy.classes, advice["probabilities"]
+        stop_cost = None if advice["stop_cost"] is None else float(np.clip(advice["stop_cost"], *answers))
+        if j >= 0 and stop_cost is not None and advice["expected"][j] <= advice["stop_cost"]:
+            # an estimate by which it pays, although its price alone is more than an answer now costs, is none
+            expected[j] = np.nan if expected[j] > stop_cost else expected[j]
         return {
             "question": None if j < 0 else self.policy.acquisitions[j]["name"],
             "answer": self.policy.answers[advice["answer"]],
             "probabilities": None if shares is None else [[c, float(p)] for c, p in zip(classes, shares, strict=True)],
-            "stop_cost": None if advice["stop_cost"] is None else float(np.clip(advice["stop_cost"], *answers)),
+            "stop_cost": stop_cost,
             "spent": float(self.spent),
             "alternatives": [
                 [self.policy.acquisitions[i]["name"], float(prices[i]), float(expected[i])] for i in ranked
