@@ -43,8 +43,9 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
     y : array-like of shape (n_samples,), optional
         The labels of a table.
     rules : Rules, optional
-        By default those that the classifier was trained with (``rules_``), else those of the environment, else
-        ``Rules.for_dataset``.
+        By default those of the environment, else those that the classifier was trained with (``rules_``), else
+        ``Rules.for_dataset``. They price what it does. A classifier acts by its own rules all the same: ``admissible``
+        is the share of the rows whose acquisitions these allow.
 
     Raises
     ------

@@ -315,13 +315,14 @@ class Evaluation:
 
     def __repr__(self) -> str:
         used = f"{self.n_features:.2f} features"
-        illegal = f", {self.illegal:.1%} ended by an illegal action" if self.illegal > 0 else ""
+        ends = f", {1 - self.admissible:.1%} of the rows break the rules" if self.admissible < 1 else ""
+        ends += f", {self.illegal:.1%} ended by an illegal action" if self.illegal > 0 else ""
         if self.rules.refer_cost is not None:
-            illegal += f", {self.referred:.1%} referred to {self.rules.refer_label}"
+            ends += f", {self.referred:.1%} referred to {self.rules.refer_label}"
         if "loss" in self.headline:
-            more = f"mean price paid {self.spent:.4g}, accuracy {self.accuracy:.3f}{illegal}"
+            more = f"mean price paid {self.spent:.4g}, accuracy {self.accuracy:.3f}{ends}"
             return f"Evaluation({self.headline_text()}, {used}, {more})"
-        more = f"sparsity {self.sparsity:.3f}, loss {self.loss:.4f}{illegal}"
+        more = f"sparsity {self.sparsity:.3f}, loss {self.loss:.4f}{ends}"
         return f"Evaluation({self.headline_text()}, {used}, {more})"
 
     def _repr_html_(self) -> str:

@@ -392,6 +392,18 @@ def test_a_part_without_rows_of_a_class_has_figures(data):
     assert "nan" not in repr(result)
 
 
+def test_rows_that_break_the_rules_are_said():
+    """A model trained without a budget, on an environment with one, is no better than one that keeps it."""
+    test = gym.make("DatumWise-v0", dataset="wine", split="test", lam=0.02, budget=1)
+    data = load_dataset("wine", "train")
+    free = PanelClassifier(lam=0.02, random_state=0).fit(data.to_array(), data.classes[data.y])
+    result = evaluate(free, test)
+    assert result.n_features > 1
+    assert repr(result).endswith("100.0% of the rows break the rules)")
+    assert result.rules.budget == test.unwrapped.rules.budget == 1
+    assert "break the rules" not in repr(evaluate(free, load_dataset("wine")))
+
+
 def test_illegal_actions_are_said():
     env = gym.make("DatumWise-v0", split="test").unwrapped
     result = evaluate(lambda observations, masks: np.zeros(len(observations), np.int64), env)
