@@ -264,7 +264,7 @@ def _show_differences(results: Mapping[str, pd.DataFrame], own: Iterable[str], f
 
     from fsgym.comparison.answer import difference_text
     from fsgym.comparison.ranking import differences_of, method_titles, rank_methods
-    from fsgym.support.writing import write_whole
+    from fsgym.support.writing import write_or_remove
 
     out, written = console(markup=True), []
     for method in own:
@@ -291,24 +291,19 @@ def _show_differences(results: Mapping[str, pd.DataFrame], own: Iterable[str], f
             "methods. differences.csv has them at every lambda, with intervals.",
             style="dim",
         )
-    if written:
-        table = pd.concat(written).set_index("dataset")
-        write_whole(folder / "differences.csv", table.to_csv())
-    else:
-        (folder / "differences.csv").unlink(missing_ok=True)  # of the own methods of an earlier command
+    table = pd.concat(written).set_index("dataset").to_csv() if written else None
+    write_or_remove(folder / "differences.csv", table)
 
 
 def _write_latex(results: Mapping[str, pd.DataFrame], folder: Path) -> None:
-    """Write the losses as ``losses.tex``; without any, no table of an earlier command is left."""
+    """Write the losses of these data sets, if there are any, as ``losses.tex``."""
     from fsgym.comparison.latex import losses_latex
-    from fsgym.support.writing import write_whole
+    from fsgym.support.writing import write_or_remove
 
     path = folder / "losses.tex"
-    if not results:
-        path.unlink(missing_ok=True)
-        return
-    write_whole(path, losses_latex(results))
-    show(f"LaTeX: {path}")
+    write_or_remove(path, losses_latex(results) if results else None)
+    if results:
+        show(f"LaTeX: {path}")
 
 
 def _failures(results: pd.DataFrame) -> str:

@@ -179,7 +179,7 @@ def _table_of(described: pd.DataFrame) -> Any:
     table.add_column("", no_wrap=True)
     for row in described.to_dict("records"):
         bounds = range_text(row["low"], row["high"]) if row["low"] == row["low"] else ""
-        cells = [row["column"], row["type"], row["levels"] or bounds, share_text(row["missing"])]
+        cells = [row["column"], row["type"], row["levels"] or bounds, whole_per_cent(row["missing"])]
         for name in shown:
             value = row[name]
             cells.append(value if isinstance(value, str) else f"{value:g}" if value == value else "")
@@ -187,10 +187,10 @@ def _table_of(described: pd.DataFrame) -> Any:
     return table
 
 
-def share_text(share: float) -> str:
+def whole_per_cent(share: float) -> str:
     """A share in whole per cent; "" for none.
 
-    >>> share_text(0.004), share_text(0.25), share_text(0.999), share_text(0.0)
+    >>> whole_per_cent(0.004), whole_per_cent(0.25), whole_per_cent(0.999), whole_per_cent(0.0)
     ('<1%', '25%', '>99%', '')
     """
     if 0 < share < 0.01:

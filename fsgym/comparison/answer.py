@@ -65,7 +65,7 @@ def interval_text(ranking: Ranking, standing: RankedMethod, between: str = " to 
     return "" if math.isnan(low + high) else f"{cost_text(ranking, low)}{between}{cost_text(ranking, high)}"
 
 
-def share_text(share: float) -> str:
+def share_of_cases(share: float) -> str:
     """A share of the cases: "all cases", "93 % of the cases"."""
     if share >= 0.995:
         return "all cases"
@@ -305,7 +305,7 @@ def _first_acquisition(best: RankedMethod) -> list[str]:
         (name, share), *_ = first.items()
         if not paid or name in paid:
             return [f"{best.title} acquires {_most_frequent(first)}."]
-        free = f"{best.title} first acquires {name}, which is free, for {share_text(share)}"
+        free = f"{best.title} first acquires {name}, which is free, for {share_of_cases(share)}"
         return [f"{free}; of what is not free, it acquires {_most_frequent(paid)}."]
     usage = best.shares["usage"]
     if not usage:
@@ -314,13 +314,13 @@ def _first_acquisition(best: RankedMethod) -> list[str]:
         every = [name for name, share in usage.items() if share >= 0.5]
         return [f"{best.title} acquires the same for every case: {_names_of(every or list(usage))}."]
     name, share = next(iter(usage.items()))
-    return [f"{best.title} uses {name} most often, for {share_text(share)}."]
+    return [f"{best.title} uses {name} most often, for {share_of_cases(share)}."]
 
 
 def _most_frequent(shares: Mapping[str, float]) -> str:
     """The two most frequent first acquisitions, the second one only where the first is not that of nearly all cases."""
     (name, share), *others = shares.items()
-    text = f"{name} first for {share_text(share)}"
+    text = f"{name} first for {share_of_cases(share)}"
     if others and share < 0.9 and others[0][1] >= 0.05:
         text += f", {others[0][0]} for {100 * others[0][1]:.0f} %"
     return text

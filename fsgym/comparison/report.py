@@ -54,7 +54,7 @@ from fsgym.evaluation.result import RELIABILITY_HEADING
 from fsgym.methods import METHODS
 from fsgym.metrics import CALIBRATION_BINS
 from fsgym.rules import Rules
-from fsgym.support.writing import write_whole
+from fsgym.support.writing import write_or_remove, write_whole
 from fsgym.text.messages import in_script, listing, visible
 from fsgym.text.sentences import belief_text, beliefs_in_words, price_text, probability_text, values_text
 
@@ -426,15 +426,12 @@ def write_picture(picture: Picture, folder: Path) -> None:
 
     Raises OSError if a file cannot be written.
     """
-    write_whole(folder / f"{picture.stem}.png", picture.png)
-    as_pdf = folder / f"{picture.stem}.pdf"
-    if not _AS_PDF.get():
-        as_pdf.unlink(missing_ok=True)
-        return
     buffer = io.BytesIO()
-    with matplotlib.rc_context({"pdf.fonttype": 42}):  # fonts that journals take
-        picture.figure.savefig(buffer, format="pdf", metadata={"CreationDate": None})
-    write_whole(as_pdf, buffer.getvalue())
+    if _AS_PDF.get():
+        with matplotlib.rc_context({"pdf.fonttype": 42}):  # fonts that journals take
+            picture.figure.savefig(buffer, format="pdf", metadata={"CreationDate": None})
+    write_whole(folder / f"{picture.stem}.png", picture.png)
+    write_or_remove(folder / f"{picture.stem}.pdf", buffer.getvalue() or None)
 
 
 def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:

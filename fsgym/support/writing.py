@@ -76,6 +76,14 @@ def write_whole(path: str | os.PathLike, content: str | bytes) -> None:
         file.write(content)
 
 
+def write_or_remove(path: Path, content: str | bytes | None) -> None:
+    """``write_whole``; None removes what an earlier command wrote, which would be taken for a result of this one."""
+    if content is None:
+        path.unlink(missing_ok=True)
+    else:
+        write_whole(path, content)
+
+
 def writable_folder(out: str | os.PathLike) -> Path:
     """The folder as a path, created if it does not exist; OSError if it is not writable."""
     folder = Path(out)

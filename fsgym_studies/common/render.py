@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, drawn, provenance, template_environment, write_picture
 from fsgym.data.reading.files import read_text
-from fsgym.support.writing import write_whole
+from fsgym.support.writing import write_or_remove, write_whole
 from fsgym.text.messages import duration_text
 from fsgym_studies import STUDIES
 from fsgym_studies.common.claims import CAUSES, DASH, AssessedClaim
@@ -332,10 +332,7 @@ def write_study(
     cells = table.loc[:, ~table.map(lambda value: isinstance(value, list)).any()]
     csv = {t.stem: t.frame for t in (*claims, *shown)} | {"cells": cells, "timings": timings}
     for name, latex in conclusion.latex.items():
-        if latex:
-            write_whole(folder / f"{name}.tex", latex)
-        else:
-            (folder / f"{name}.tex").unlink(missing_ok=True)  # of an earlier command
+        write_or_remove(folder / f"{name}.tex", latex)
     for stem, frame in (csv | dict(conclusion.files)).items():
         write_whole(folder / f"{stem}.csv", frame.to_csv(index=False))
     text = "\n".join(f"## {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}" for t in (*claims, *conclusion.tables))

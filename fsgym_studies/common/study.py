@@ -51,7 +51,7 @@ class Conclusion:
     # mapping stem -> DataFrame, further tables for programs, written as CSV files and not shown
     files: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     verdict: Sequence[str] = ()  # the sentences at the top of a page whose details are closed; the first notes, too
-    latex: Mapping[str, str] = field(default_factory=dict)  # mapping stem -> text of a .tex file; "" for none
+    latex: Mapping[str, str | None] = field(default_factory=dict)  # mapping stem -> text of a .tex file, None for none
 
     def summary(self) -> str:
         """How many claims are reproduced, or confirmed if no claim is a paper's, and why others are not, in words.

@@ -333,7 +333,7 @@ def conclusion_of(
     named = {labels.get(title, title): name for title, name in methods.names_by_title.items()}
     pictures = pictures_of(suite, scores, named, paired)
     stems = [x.stem for x in (*tables, *pictures)]
-    tex = {main: main_latex(suite, scores, table, main, ranks, unranked) if latex and len(ranks) else ""}
+    tex = {main: main_latex(suite, scores, table, main, ranks, unranked) if latex and len(ranks) else None}
     top = [*verdict, suite.development] if verdict else []
     return Conclusion(protocol, [], tables, pictures, notes, stems, files, top, tex)
 
