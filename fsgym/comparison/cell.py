@@ -6,7 +6,7 @@ import inspect
 import json
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 
 from fsgym.comparison.examples import explanation_of, finite_or_none, first_columns
+from fsgym.comparison.protocol import LOSS_DIGITS, preferred_settings
 from fsgym.comparison.splits import OfficialSplit, Split, SplitParts
 from fsgym.data.checks import is_frame
 from fsgym.data.dataset import Dataset, RowOrigin
@@ -36,7 +37,7 @@ PROMISE_FIGURES = ("n_acquisitions", "spent")  # a promise costs them
 
 NAMED_OPTIONS = ("groups", "costs", "unrelated_costs", "related", "prerequisites")  # may name columns
 SHARE_FIGURES = ("accuracy", "sparsity", "admissible", "illegal")  # of the figures of an evaluation, those from 0 to 1
-LOSS_PARTS, LOSS_DIGITS = ("error_cost", "spent"), 12  # losses that differ by less are equal
+CHOICE_FIGURES = ("error_cost", "spent", "n_features")  # by which a setting is chosen on validation rows
 FIGURE_CHECKS = {name: optional(share if name in SHARE_FIGURES else number) for name in Evaluation.FIGURES}
 VALIDATION_CHECKS = {f"validation_{name}": check for name, check in FIGURE_CHECKS.items()}
 TEST_CHECKS = {**FIGURE_CHECKS, "n_train": count, "n_test": count}
@@ -402,7 +403,7 @@ def evaluate_at_prices(
     rules : sequence of Rules, one for each price, which differ in ``lam``
     seed : int
     held_out : sequence of pairs (rows to fit on, validation rows), optional
-        At each price the setting with the lowest loss on all validation rows is fitted again; of equal ones, the first.
+        At each price the first of ``preferred_settings`` by the loss on all validation rows is fitted again.
 
     Returns
     -------
@@ -413,21 +414,50 @@ def evaluate_at_prices(
     if held_out is None:
         models = fit_settings(train, candidates, rules[0], seed, lams)
     else:
-        best = [0] * len(lams)
-        if len(candidates) > 1:
-            shares = np.array([validation.n_samples for _, validation in held_out], float)
-            shares /= shares.sum()
-            tried = [
-                [evaluate(m, validation, rules=rules[0]) for m in fit_settings(fit, candidates, rules[0], seed)]
-                for fit, validation in held_out
-            ]
-            errors, spent = (shares @ [[getattr(r, name) for r in part] for part in tried] for name in LOSS_PARTS)
-            best = [int((errors + lam * spent).round(LOSS_DIGITS).argmin()) for lam in lams]
-        chosen = sorted(set(best))
-        fitted = dict(zip(chosen, fit_settings(train, [candidates[k] for k in chosen], rules[0], seed)))
-        models = [fitted[k] for k in best]
+        models = _fit_the_best(candidates, train, rules[0], lams, seed, held_out)
     seconds = time.process_time() - start
     return models, [evaluate(m, test, rules=r) for m, r in zip(models, rules, strict=True)], seconds
+
+
+def _fit_the_best(
+    candidates: Sequence[Any],
+    train: Dataset,
+    rules: Rules,
+    lams: Sequence[float],
+    seed: int,
+    held_out: Sequence[tuple[Dataset, Dataset]],
+) -> list[Any]:
+    """The models of ``evaluate_at_prices`` that are chosen on validation rows."""
+    if len(candidates) == 1:
+        return [*fit_settings(train, candidates, rules, seed)] * len(lams)
+    shares = np.array([validation.n_samples for _, validation in held_out], float)
+    shares /= shares.sum()
+    fitted: dict[int, Any] = {}  # on all training rows
+
+    def fit(settings: NDArray[np.intp]) -> None:
+        new = sorted({*settings.tolist()} - {*fitted})
+        fitted.update(zip(new, fit_settings(train, [candidates[k] for k in new], rules, seed), strict=True))
+
+    def figures(fits: Iterable[Sequence[Any]]) -> NDArray[np.float64]:
+        """Of the models for each pair of ``held_out``: parts of the loss, and number of features, (3, n_models)."""
+        played = [
+            [evaluate(model, validation, rules=rules) for model in models]
+            for models, (_, validation) in zip(fits, held_out, strict=True)
+        ]
+        return np.array([shares @ [[getattr(r, name) for r in part] for part in played] for name in CHOICE_FIGURES])
+
+    errors, spent, used = figures(fit_settings(part, candidates, rules, seed) for part, _ in held_out)
+    chosen = []
+    for lam in lams:
+        loss = errors + lam * spent
+        best, keys = preferred_settings(loss, used)[0], np.round([loss, used], LOSS_DIGITS).T
+        equal = np.flatnonzero((keys == keys[best]).all(axis=1))
+        fit(equal)
+        if len(equal) > 1:
+            again = figures([[fitted[k] for k in equal]] * len(held_out))[-1]
+            equal = equal[preferred_settings(loss[equal], used[equal], again)]
+        chosen.append(fitted[int(equal[0])])
+    return chosen
 
 
 def with_seed(candidate: Any, seed: int) -> Any:

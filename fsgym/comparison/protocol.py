@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Self, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsgym.comparison.splits import OfficialSplit, Split, SplitParts, random_splits
 from fsgym.data.dataset import Dataset
@@ -26,6 +27,7 @@ PAPER_REPORTED = (0.01, 0.05, 0.1)  # those of them at which the loss is reporte
 UNIT_PRICES = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # where costs and errors have one unit: around 1, on a log scale
 TARGETS = ("target_cost", "target_features")  # parameters of methods that find lambda for a target
 MAX_NUMBERS = 1000  # values of lambda, or targets
+LOSS_DIGITS = 12  # losses of settings that differ by less are equal
 
 
 @dataclass(frozen=True)
@@ -150,3 +152,23 @@ def _numbers(given: Any, what: str) -> tuple[float, ...]:
     if not np.isfinite(values).all() or values[0] < 0:
         raise ValueError(f"{what} must be finite and not negative, got {brief(given)}")
     return tuple(values)
+
+
+def preferred_settings(criterion: NDArray, used: NDArray, used_again: NDArray | None = None) -> NDArray[np.intp]:
+    """The settings of a method, the best first.
+
+    Parameters
+    ----------
+    criterion : float (n_settings,), what is to be low on validation rows
+    used : float (n_settings,), mean number of features or acquisitions on these rows
+    used_again : float (n_settings,), optional
+        The same of the models that are fitted again on all training rows.
+
+    Returns
+    -------
+    int (n_settings,)
+        Of equal settings those of the fewest features come first, then those that lose the fewest when they are fitted
+        again, since such a model, as the most pruned of equal trees, may no longer be as good; then the first.
+    """
+    lost = np.zeros(len(used)) if used_again is None else np.clip(used - used_again, 0, None)
+    return np.lexsort([np.round(key, LOSS_DIGITS) for key in (lost, used, criterion)])

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from fsgym.comparison.noise import MIN_PAIRS, paired_t, rank_table
-from fsgym.comparison.protocol import PAPER_REPORTED
+from fsgym.comparison.protocol import PAPER_REPORTED, preferred_settings
 from fsgym.methods import REFERENCES
 from fsgym.metrics import FIGURE_LABELS
 from fsgym.text.html import HtmlTable, html_block
@@ -292,16 +292,12 @@ def means_with_stds(cells: pd.DataFrame, keys: Sequence[str], figures: Sequence[
 
 
 def best_per_split(rows: pd.DataFrame, criterion: pd.Series, counted: str = "n_features") -> pd.DataFrame:
-    """The row with the smallest criterion in each split; ties go to the fewest features, then to the first setting.
-
-    Before the first setting, a tie goes to the one that loses the fewest features when it is fitted again on the whole
-    training part: it may no longer be the model that was as good as the others, such as the most pruned of equal trees.
-    """
-    uses = rows[f"validation_{counted}"]
-    lost = (uses - rows.get(f"refit_{counted}", uses)).clip(lower=0).round(DIGITS_OF_BEST)
-    keys = rows["setting"], lost, uses, criterion.round(12), rows["split"]
-    ranked = np.lexsort([key.to_numpy() for key in keys])
-    return rows.iloc[ranked[~rows["split"].iloc[ranked].duplicated().to_numpy()]]
+    """The first of ``preferred_settings`` by the smallest criterion in each split."""
+    used = rows[f"validation_{counted}"]
+    by_setting = np.argsort(rows["setting"].to_numpy(), kind="stable")
+    keys = [key.to_numpy(float)[by_setting] for key in (criterion, used, rows.get(f"refit_{counted}", used))]
+    ranked = rows.iloc[by_setting[preferred_settings(*keys)]]
+    return ranked.drop_duplicates("split").sort_values("split", kind="stable")
 
 
 def mean_text(row: dict[str, Any], name: str, digits: int = 3, short: bool = False) -> str:

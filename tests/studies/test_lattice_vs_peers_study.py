@@ -84,7 +84,7 @@ def models_at(method, data, prices, seed):
 
 
 def test_the_candidate_with_the_least_loss_at_a_price_is_chosen():
-    """Losses are those on the same inner folds; of equal candidates the first is chosen."""
+    """Losses are those on the same inner folds."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 3))
     y = (X[:, 0] + 0.4 * X[:, 1] + 0.3 * rng.normal(size=150) > 0).astype(int)
@@ -99,6 +99,24 @@ def test_the_candidate_with_the_least_loss_at_a_price_is_chosen():
     assert dear.get_params()["max_depth"] == 1
     assert dearest.features_used(X).sum() == 0
     np.testing.assert_array_equal(dear.predict(X), trees[0].fit(X, y).predict(X))
+
+
+class Forgetful(CARTClassifier):
+    """A tree that is pruned to its root on 90 rows or more."""
+
+    def fit(self, X, y):
+        self.ccp_alpha = 1.0 if len(X) >= 90 else 0.0
+        return super().fit(X, y)
+
+
+def test_of_equal_candidates_the_one_that_stays_when_it_is_fitted_again_is_chosen():
+    data = one_informative_feature()
+    rows = np.arange(len(data.y))
+    folds = [(data.rows(rows[rows % 4 != k]), data.rows(rows[rows % 4 == k])) for k in range(4)]
+    equal = [Forgetful(max_depth=1, random_state=0), CARTClassifier(max_depth=1, random_state=0)]
+    (chosen,), _, _ = evaluate_at_prices(equal, data, data, [Rules.for_dataset(data, lam=0.01)], 0, folds)
+    assert type(chosen) is CARTClassifier
+    assert chosen.features_used(data.X)[:, 0].all()
 
 
 def test_the_static_selection_is_logistic_regression_on_the_same_features_for_all_rows():
