@@ -266,6 +266,7 @@ WITHOUT_FIRST_EFFORT = {5000: 0.4, np.inf: 0.25}
 N_WITHOUT = 6  # acquisitions on most paths for which subsets without them are added; by hand
 N_FIRST_WITHOUT = 24  # single acquisitions that are added, so that a row with few available ones still acquires
 FIRST_WITHOUT_SHARE = 0.4  # of the operations for alternatives, for single acquisitions; by hand
+N_LOCKED = 8  # acquisitions that are added without their prerequisites, from which a case may start; by hand
 WITHOUT_CANDIDATES = 2  # candidates of each step without an acquisition; by hand
 WITHOUT_PATIENCE = 2  # steps without a lower loss after which such a chain stops; by hand
 WITHOUT_SHARE = 0.6  # of the operations that are left, for these chains; by hand

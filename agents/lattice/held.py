@@ -297,9 +297,11 @@ def add_alternatives(policy: SweepPolicy, unknown: float) -> None:
     for k, (j, z) in enumerate(most_used):
         rest = start + extra - lattice.spent_operations
         limit = lattice.spent_operations + const.WITHOUT_SHARE * rest / (len(most_used) - k)
-        _add_chain_without(lattice, policy, z, j, _share(lattice, limit))
+        _add_chain(lattice, z, policy.arrivals[z] + const.REGRESSION_BASE_WEIGHT, _share(lattice, limit), without=j)
     policy.choose_at_new_subsets()
     _add_children_of_masked(BackupPolicy(policy, unknown), _share(lattice, start + extra))
+    policy.choose_at_new_subsets()
+    _add_locked(lattice, part)
     policy.choose_at_new_subsets()
 
 
@@ -339,11 +341,35 @@ def _share(lattice: Lattice, operations: float) -> float:
 
 def _add_singles(lattice: Lattice, share: float) -> None:
     """Add the best single acquisitions, for rows that can obtain few others."""
+    order = _ranked_at_start(lattice, lattice.moves.at(())[0])
+    lattice.add_acquisitions((), order[: const.N_FIRST_WITHOUT], share)
+
+
+def _ranked_at_start(lattice: Lattice, wanted: NDArray[np.bool_]) -> list[int]:
+    """The acquisitions ``wanted``, bool (J,), by their score statistic and price at the empty subset."""
     data, rules, proba = lattice.data, lattice.rules, lattice.nodes[()].cross_fit.proba  # type: ignore[union-attr]
     statistic = growth.score_statistics(data, rules, proba, data.weighted(np.ones(len(data.y))))
-    legal, prices = lattice.moves.at(())
-    order = growth.rank_acquisitions(statistic, prices, legal)
-    lattice.add_acquisitions((), order[: const.N_FIRST_WITHOUT], share)
+    return growth.rank_acquisitions(statistic, lattice.moves.at(())[1], wanted)
+
+
+def _add_locked(lattice: Lattice, part: float) -> None:
+    """Add acquisitions without their prerequisites, and chains from there on, for rows that know their values.
+
+    No row of the policy itself makes them; a case may bring the result of a test without that of the one before it.
+    The limits grow by this ``part`` of what they are.
+    """
+    order = _ranked_at_start(lattice, lattice.moves.allowed & ~lattice.moves.at(())[0])
+    locked = [j for j in order if j not in lattice.base][: const.N_LOCKED]
+    extra, start = part * lattice.limits.n_operations, lattice.spent_operations
+    lattice.limits = lattice.limits._replace(
+        n_subsets=lattice.limits.n_subsets + int(np.ceil(part * lattice.limits.n_subsets))
+    )
+    lattice.add_subsets([(j,) for j in locked], _share(lattice, start + extra))
+    everywhere = np.ones(len(lattice.data.y))
+    for k, j in enumerate(locked):
+        share = _share(lattice, start + (k + 1) / len(locked) * extra)
+        if (j,) in lattice.nodes:
+            _add_chain(lattice, (j,), everywhere, share)
 
 
 def most_used_acquisitions(policy: SweepPolicy) -> list[tuple[int, Subset]]:
@@ -360,10 +386,11 @@ def most_used_acquisitions(policy: SweepPolicy) -> list[tuple[int, Subset]]:
     return [(j, best[j][1]) for j in sorted(share, key=lambda j: (-share[j], j))]
 
 
-def _add_chain_without(lattice: Lattice, policy: SweepPolicy, z: Subset, j: int, share: float) -> None:
-    """Add a forward selection from subset z on that leaves acquisition j out."""
+def _add_chain(
+    lattice: Lattice, z: Subset, arrived: NDArray[np.float64], share: float, without: int | None = None
+) -> None:
+    """Add a forward selection from subset z on, for rows of these weights, that leaves an acquisition out."""
     data = lattice.data
-    arrived = policy.arrivals[z] + const.REGRESSION_BASE_WEIGHT
     if lattice.nodes[z].cross_fit is None:
         return
     best, n_failed = data.mean(lattice.nodes[z].answer_cost), 0  # type: ignore[arg-type]
@@ -372,7 +399,7 @@ def _add_chain_without(lattice: Lattice, policy: SweepPolicy, z: Subset, j: int,
         node = lattice.nodes[z]
         weight = const.CHAIN_BASE_WEIGHT + const.CHAIN_COST_WEIGHT * np.maximum(node.answer_cost, 0.0)  # type: ignore[operator]
         paths = {k: lattice.moves.path(z, k) for k in rank_next(lattice, node, data.weighted(weight * arrived))}
-        order = [k for k, path in paths.items() if path is not None and j not in path[0]]
+        order = [k for k, path in paths.items() if path is not None and without not in path[0]]
         prices = lattice.moves.at(z)[1]
         if not order or lattice.weighted_price(z) - paid + min(prices[k] for k in order) >= best:
             return
