@@ -213,6 +213,8 @@ def print_evaluations(
     """
     title, last = list(results.items())[-1]
     show(f"{sentence_case(title)}: {headline_sentence(last)}")
+    if text := last.unseen_costs_text():
+        show(f"  {sentence_case(text)}")
     for name, words in REFERENCE_WORDS.items():
         if not references:
             break

@@ -282,6 +282,34 @@ class Evaluation:
         figures = {name: getattr(self, name) for name in self.headline}
         return metrics.headline_in_words(figures, self.cost_per_case)
 
+    def unseen_costs_text(self) -> str:
+        """The error whose cost the interval cannot allow for, as too few rows show it, in words; "" without one.
+
+        The one that would raise ``cost_per_case`` most, were it as frequent as the rows of its class leave possible
+        (upper limit of 95 %, Clopper and Pearson, 1934), if that is above the interval.
+        """
+        from fsgym.evaluation.risk_control import binomial_upper_bound
+
+        dataset, n_classes = self.dataset, self.dataset.n_classes
+        if "loss" not in self.headline or dataset.bins is not None or dataset.row_groups is not None:
+            return ""
+        wrong, n = self.confusion[:, :n_classes], self.confusion.sum(axis=1, keepdims=True)
+        possible = np.where(n > 0, binomial_upper_bound(wrong, n, 0.05), 0.0)
+        costs = self.rules.answer_costs[:n_classes].T
+        more = costs * (possible * n - wrong) / dataset.n_samples
+        k, a = np.unravel_index(more.argmax(), more.shape)
+        mean, _, high = self.cost_per_case
+        if not more[k, a] > high - mean:
+            return ""
+        labels = [one_line(str(label), 40) for label in dataset.classes]
+        count = f"{wrong[k, a]:,}" if wrong[k, a] else "none"
+        return (
+            f"the interval cannot allow for errors that these rows hardly show: of {n[k, 0]:,} rows of {labels[k]} "
+            f"{count} {'is' if wrong[k, a] < 2 else 'are'} answered {labels[a]}, which costs {costs[k, a]:g}; "
+            f"up to {100 * possible[k, a]:.0f} % of such cases may be, which would cost "
+            f"{metrics.short_number(more[k, a])} more per case"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """All figures as JSON values, with None where one is not defined.
 
@@ -333,6 +361,8 @@ class Evaluation:
         parts: list[str | HtmlTable] = [f"{sentence_case(self.headline_text())}."]
         if "loss" in self.headline:
             parts.append(f"Per 1,000 cases: {self.cost_per_1000}.")
+        if text := self.unseen_costs_text():
+            parts.append(f"{sentence_case(text)}.")
         parts.append(HtmlTable((), rows, len(rows)))
         table = self.by_class
         lines = [list(_without_nan(line).values()) for line in table.to_dict("records")]

@@ -408,3 +408,33 @@ def test_illegal_actions_are_said():
     env = gym.make("DatumWise-v0", split="test").unwrapped
     result = evaluate(lambda observations, masks: np.zeros(len(observations), np.int64), env)
     assert repr(result).endswith("100.0% ended by an illegal action)")
+
+
+@pytest.mark.parametrize(("n_ill", "missed", "said"), [(12, 0, True), (200, 20, False)])
+def test_a_dear_error_that_too_few_rows_show_is_said_beside_the_interval(n_ill, missed, said):
+    """The figure: of 12 rows without an error up to 22 % may be wrong (95 %), which is 0.05 to the 1/12 below 1."""
+    n = 400
+    y = np.repeat(["ill", "well"], [n_ill, n - n_ill])
+    answers = np.where(np.arange(n) < missed, "well", y)
+    answers[-40:] = "ill"
+    X = np.zeros((n, 1))
+    data = Dataset(X, y)
+    rules = Rules(1, 2, lam=1.0, error_costs=[[0, 30], [1000, 0]])
+
+    class Fixed:
+        classes_ = data.classes
+
+        def features_used(self, X):
+            return np.zeros(X.shape, bool)
+
+        def predict(self, X):
+            return answers
+
+    text = fsgym.evaluate(Fixed(), data, rules).unseen_costs_text()
+    share = 1 - 0.05 ** (1 / 12)
+    expected = (
+        "the interval cannot allow for errors that these rows hardly show: of 12 rows of ill none is answered well, "
+        f"which costs 1000; up to {100 * share:.0f} % of such cases may be, which would cost "
+        f"{share * 12 / n * 1000:.4g} more per case"
+    )
+    assert text == (expected if said else "")
