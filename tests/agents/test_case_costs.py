@@ -340,6 +340,7 @@ def test_own_agents_take_the_prices_of_the_data_in_compare():
 
 
 @pytest.mark.parametrize("kind", ["prices", "prices by case", "numbers"])
+@pytest.mark.one_in(3)
 def test_prices_passed_to_compare_are_those_of_the_methods(kind):
     data = two_equal_features(200, 0)
     data = data if kind == "prices by case" else data.replace(costs=[1, 30, 1, 1])

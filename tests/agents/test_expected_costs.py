@@ -76,6 +76,7 @@ def test_going_on_costs_at_least_its_price_and_an_answer(agent, task):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.one_in(3)
 def test_what_is_asked_is_never_said_to_cost_more_than_an_answer(agent, task):
     """Such a question was said to be asked as the answer was not certain enough, which only a promise asks for."""
     model, (acquired, values) = fitted(agent, task), random_states()
@@ -133,6 +134,7 @@ def with_blanks(n, seed):
 
 @pytest.mark.parametrize("known", [[0, 1], None], ids=["known", "free"])
 @pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network", "adaptive"])
+@pytest.mark.one_in(2)
 def test_to_obtain_a_blank_cell_is_not_expected_to_save_what_it_does_not_save(agent, known):
     options = {"lam": 1, "costs": [0, 0, 8, 5, 12], "error_costs": [[0, 100], [30, 0]], "missing": "unavailable"}
     model = AGENTS[agent](random_state=0, known=known, **options).fit(*with_blanks(400, seed=0))

@@ -101,6 +101,7 @@ def test_a_declared_case_is_asked_and_answered_as_its_row(model, new):
     np.testing.assert_allclose(model.probabilities_at(X, done.acquired), proba)
 
 
+@pytest.mark.one_in(3)
 def test_only_what_is_declared_is_evidence(model, new):
     silent = model.session()
     shares = pd.Series(cases(400, 0)[1]).value_counts(normalize=True).to_dict()

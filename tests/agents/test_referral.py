@@ -66,6 +66,7 @@ def test_each_learner_learns_when_to_refer(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.one_in(2)
 def test_predictions_scores_and_trajectories(name):
     model = fitted(name)
     predicted, result = model.predict(X), evaluate(model, X, Y)
@@ -211,6 +212,7 @@ def session_on(model, row):
 
 
 @pytest.mark.parametrize("name", NAMED)
+@pytest.mark.one_in(3)
 def test_sessions_refer_the_rows_that_predict_refers(name):
     model = named(name)
     wanted = model.predict(TABLE[:60])

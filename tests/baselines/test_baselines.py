@@ -143,6 +143,7 @@ def test_lasso_is_optimal_on_dependent_columns_for_which_lars_fails():
 
 
 @every_table
+@pytest.mark.one_in(2)
 def test_lasso_respects_max_features_and_shrinks_as_little_as_possible(table):
     X, y = TABLES[table]
     used = [LassoPathClassifier(0.0, max_features=k).fit(X, y).features_used(X[:1]).sum() for k in range(9)]

@@ -212,6 +212,7 @@ def test_a_path_equals_separate_fits_and_leaves_the_estimator_unchanged(name):
 
 
 @every_path
+@pytest.mark.one_in(2)
 def test_the_default_path_is_the_sparsity_grid(name):
     X, y = wine(2)
     X = X.iloc[:, :5]

@@ -230,6 +230,7 @@ def wine_cells(points, **others):
 
 
 @pytest.mark.parametrize(("higher", "met"), [([(0.82, 0.9)], True), ([(0.84, 0.6)], False)])
+@pytest.mark.slow
 def test_the_cause_on_wine_says_where_the_curve_ends(higher, met):
     table = wine_cells([(0.3, 0.95), (0.7, 0.85)], WITH_HIGHER=higher, LOGISTIC=[(0.8, 0.93)], AS_PRINTED=[(0.8, 0.7)])
     cause = by_text(dwsm_multiclass.claims(table), "Wine: DWSM's accuracy").cause

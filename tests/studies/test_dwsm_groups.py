@@ -38,6 +38,7 @@ def cells_in_groups():
     return pd.DataFrame(rows)
 
 
+@pytest.mark.slow
 def test_no_claim_on_groups_holds_for_random_results():
     assert always_met(lambda table: claims_of(dwsm_groups, table), cells_in_groups()) == set()
 
@@ -94,6 +95,7 @@ def test_sets_without_cells_in_groups_are_not_assessed():
 
 
 @pytest.mark.parametrize(("below", "kind"), [(0.03, "protocol: "), (0.01, "not known: ")])
+@pytest.mark.slow
 def test_the_cause_on_sonar_says_at_which_share_the_criterion_is_met(below, kind):
     rows = []
     for k in range(3):

@@ -47,6 +47,7 @@ def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
     assert (quick["split"].nunique(), quick["share"].nunique()) == (5, 1)
 
 
+@pytest.mark.slow
 def test_other_readings_have_fewer_splits_in_the_full_binary_study(monkeypatch):
     monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setattr(dwsm_binary, "NINE_SETS", dwsm.BINARY_SETS[:1])
@@ -163,6 +164,7 @@ def test_a_count_is_not_assessed_while_data_sets_are_missing():
 
 
 @pytest.mark.parametrize(("dwsm_at", "svm_at", "reproduced"), [(0.9, 0.8, (True, True)), (0.85, 0.82, (False, False))])
+@pytest.mark.slow
 def test_multiclass_claims(dwsm_at, svm_at, reproduced):
     rows = []
     for dataset in ("segment", "vehicle", "vowel", "wine"):
@@ -178,6 +180,7 @@ def test_multiclass_claims(dwsm_at, svm_at, reproduced):
 
 
 @pytest.mark.parametrize(("below", "reproduced"), [(["vehicle"], True), (["vehicle", "wine"], False)])
+@pytest.mark.slow
 def test_the_same_behaviour_has_at_most_one_exception(below, reproduced):
     """As on binary data in the paper."""
     rows = []
@@ -321,6 +324,7 @@ def binary_rows(table):
 
 
 @pytest.mark.parametrize(("learning", "inference"), [(10.0, 1.0), (100.0, 5.0), (2.0, 0.1)])
+@pytest.mark.slow
 def test_training_is_an_order_of_magnitude_slower_and_inference_as_fast(learning, inference):
     """By the median over the data sets of the times of DWSM over those of the slowest baseline."""
     timed = timed_cells(["heart", "sonar"], BASELINE_SECONDS | {DWSM: learning}, BASELINE_SECONDS | {DWSM: inference})
@@ -367,6 +371,7 @@ def test_a_budget_makes_learning_and_inference_many_times_faster(ratio):
     assert all(formula in c.cause for c in claims if not c.reproduced)  # all acquire five
 
 
+@pytest.mark.slow
 def test_methods_are_timed_in_one_cell():
     """Each has a time of learning and one of inference."""
     rng = np.random.default_rng(0)

@@ -46,6 +46,7 @@ def test_nodes_of_few_rows_are_leaves():
     assert options["counts"] == [30]
 
 
+@pytest.mark.slow
 def test_methods_are_timed_in_one_process():
     """Each on the training part; in which a forest of more trees takes longer."""
     forests = {f"{n} trees": ("forest", {"params": {"n_estimators": n}, "counts": [3]}) for n in (2, 60)}
@@ -113,6 +114,7 @@ WHERE = "these errors at those of these numbers of features that it comes to"
         (0.02, 0.015, "not known: we have the 10 %"),
     ],
 )
+@pytest.mark.slow
 def test_larger_leaves_are_the_cause_where_they_decide_on_all_rows_too(larger, on_all, source):
     """GBFS as printed has .02, and on all rows .2 to .06; the other settings stand beside."""
     rows = kdd_cells()

@@ -197,6 +197,7 @@ def test_the_protocol_describes_the_plan(monkeypatch, full):
     assert ("all training rows" in text) is full
 
 
+@pytest.mark.slow
 def test_results_of_cells_appear_in_the_tables():
     """Run and conclude a plan of two methods on a small set."""
     data = Dataset(BREAST.X, BREAST.y, name="adult")
@@ -303,6 +304,7 @@ def simulated(gain=0.1, colon=(0.1, 0.3), bags=1.0, selected=(1, 2), times=TIMES
     return pd.DataFrame(rows)
 
 
+@pytest.mark.slow
 def test_claims_that_are_reproduced():
     claims = gbfs_claims.claims(simulated())
     assert all_assessed(claims, 20)
@@ -322,6 +324,7 @@ def test_claims_that_are_reproduced():
     assert all(c.reproduced is True for c in claims if c.text.startswith(("colon", "Synthetic")))
 
 
+@pytest.mark.slow
 def test_claims_that_are_not_reproduced():
     claims = gbfs_claims.claims(simulated(gain=-0.1, colon=(0.3, 0.1), bags=4.0, selected=(1, 2, 3)))
     for start in (
@@ -362,6 +365,7 @@ def test_claims_that_are_not_reproduced():
         ("GBFS", 11.0, ["Section 5.5: mRMR and HSIC Lasso", "Section 5.5: GBFS is significantly faster"]),
     ],
 )
+@pytest.mark.slow
 def test_training_times_are_judged_by_their_ratios(method, seconds, fails):
     claims = gbfs_claims.claims(pd.DataFrame(timed({**TIMES, method: seconds})).assign(error=None))[16:]
     assert [c.text.partition(" (")[0] for c in claims if not c.reproduced] == [
@@ -386,6 +390,7 @@ def test_trees_and_rows_are_the_causes_on_times_where_they_decide(trees, rows):
     assert f"on all 4,000 of its 10 % file they take GBFS {rows:.1f} times, RFFS {rows:.1f} times as long" in of_rows
 
 
+@pytest.mark.slow
 def test_no_training_time_is_judged_where_one_is_missing():
     rows = timed(TIMES)
     claims = gbfs_claims.claims(pd.DataFrame(rows[:3]))[16:]
@@ -395,6 +400,7 @@ def test_no_training_time_is_judged_where_one_is_missing():
     assert hour.ours == "GBFS 9.0 times, RFFS 9.8 times"
 
 
+@pytest.mark.slow
 def test_smaller_trees_on_colon_are_named_where_they_were_run():
     table = simulated(colon=(0.3, 0.1))
     stumps = cell("colon", gbfs_tables.STUMPS, [0.25, 0.4, 0.5], bags=[1.0, 1.0, 2.0])
@@ -403,6 +409,7 @@ def test_smaller_trees_on_colon_are_named_where_they_were_run():
     assert " 0.300 with them and 0.100 without, and 0.250 with them and trees of one split; " in cause
 
 
+@pytest.mark.slow
 def test_no_larger_number_of_features_is_named_where_there_is_none():
     claims = gbfs_claims.claims(simulated())
     cause = by_text(claims, "uspst, with the same", "L1LR slightly").cause
@@ -410,6 +417,7 @@ def test_no_larger_number_of_features_is_named_where_there_is_none():
     assert "more features" not in cause
 
 
+@pytest.mark.slow
 def test_no_claim_is_assessed_when_its_data_set_is_missing():
     table = simulated()
     claims = gbfs_claims.claims(table[~table["dataset"].isin(["adult", "colon"])])

@@ -65,6 +65,7 @@ def test_a_cell_of_disjunctions(method):
 
 
 @pytest.mark.parametrize(("method", "n_settings"), [(hkl_cell.HKL, 2), (hkl_cell.ZERO_NORM, 3)])
+@pytest.mark.slow
 def test_an_approach_at_each_setting_has_the_results_of_single_settings(method, n_settings):
     features = {"literals": {}, "names": {}}
     search = {"grid": {"C": [1.0, 100.0], "beta": [4.0], "p": [1.1]}, "max_active": 50, "shares": [0.2, 0.5, 1.0]}
@@ -165,6 +166,7 @@ def disjunctions(lead, n_rules=2):
 
 
 @pytest.mark.parametrize(("near", "kind"), [(True, "protocol"), (False, "not known")])
+@pytest.mark.slow
 def test_arms_of_other_designs_are_checks_and_decide_causes(near, kind):
     """L1-SVM at LIBLINEAR's defaults, and folds in which each of the 62 rows of colon is tested once."""
     table = disjunctions(-5.0)
@@ -191,6 +193,7 @@ def test_arms_of_other_designs_are_checks_and_decide_causes(near, kind):
 
 @pytest.mark.parametrize(("lead", "n_rules", "reproduced"), [(-0.5, 2, True), (-30.0, 300, False)])
 @pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_claims_of_disjunctions(lead, n_rules, reproduced):
     table = disjunctions(lead, n_rules)
     claims = hkl_claims.claims(table, cells_with(table, "accuracies"))
@@ -246,6 +249,7 @@ def test_a_lead_on_newsgroups_of_the_printed_size_is_no_more_than_noise():
 
 
 @pytest.mark.parametrize(("accuracy", "size", "kinds"), [(85.0, 280, "protocol"), (99.0, 4, "not known")])
+@pytest.mark.slow
 def test_settings_decide_where_one_of_ours_gives_what_is_printed(accuracy, size, kinds):
     """On ionosphere 280 of 400 Boolean features are a share of .7, and 88.6 % is printed."""
     table = disjunctions(8.0, 4)
@@ -292,6 +296,7 @@ def test_the_designs_decide_where_the_disjunctions_are_comparable_in_those_of_th
 
 
 @needs_folder
+@pytest.mark.slow
 def test_header_lines_of_posts_are_counted_right():
     entry = next(e for e in hkl.STUDY_DATASETS if e.source.title == hkl_printed.NEWSGROUPS)
     counts = []

@@ -58,6 +58,7 @@ def test_merits_are_the_definitions(name, seed):
 
 
 @every_evaluator
+@pytest.mark.slow
 def test_best_first_search_finds_the_best_of_all_subsets(name, monkeypatch):
     monkeypatch.setattr(cell, "MAX_STALE", 2**7)
     X, y = boolean_table()

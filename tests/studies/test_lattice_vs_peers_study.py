@@ -45,6 +45,7 @@ def one_informative_feature(n=90, d=4, seed=0):
 
 @pytest.mark.parametrize("method", ["lattice", "rcpi", "rcpi_printed", "cart", "cegb", "static", "forest"])
 @pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_a_cell_has_the_figures_of_every_price(monkeypatch, method):
     """At price .01 the informative feature is acquired; at price .6 nothing is."""
     monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
@@ -119,6 +120,7 @@ def test_of_equal_candidates_the_one_that_stays_when_it_is_fitted_again_is_chose
     assert chosen.features_used(data.X)[:, 0].all()
 
 
+@pytest.mark.slow
 def test_the_static_selection_is_logistic_regression_on_the_same_features_for_all_rows():
     data = one_informative_feature()
     (model,) = models_at("static", data, [0.01], 0)
@@ -126,6 +128,7 @@ def test_the_static_selection_is_logistic_regression_on_the_same_features_for_al
     assert isinstance(model.classifier_[-1], LogisticRegression)
 
 
+@pytest.mark.slow
 def test_the_forest_uses_the_most_important_features_for_all_rows(monkeypatch):
     monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
     data = one_informative_feature()
@@ -148,6 +151,7 @@ def planned(monkeypatch, full):
     return lattice_vs_peers.plan(full, None)
 
 
+@pytest.mark.slow
 def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
     full, quick = ({p.key for p in planned(monkeypatch, f)} for f in (True, False))
     assert quick < full
@@ -350,6 +354,7 @@ def test_large_sets_have_tables_of_their_own():
 @pytest.mark.parametrize(
     ("lead", "reproduced"), [((0.02, 0.02, -0.01), True), ((0.02, 0.0, 0.02), True), ((0.02, 0.0, 0.0), False)]
 )
+@pytest.mark.slow
 def test_the_best_peer_is_chosen_for_each_data_set_and_price(lead, reproduced):
     """Two of three data sets are 67 %, above the required 65 %; an equal loss does not count as less."""
     claims = claims_of(invented_cells(lead=lead))
@@ -375,6 +380,7 @@ def test_pairs_are_complete():
     assert [best["ours"], best["best"]] == pytest.approx(both.loc["one"].iloc[0].tolist())
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_of_the_pairs_and_of_the_data_sets():
     losses = lattice_tables.losses_by_price(invented_cells(lead=(0.0, 0.02, 0.04)))
     pair = lattice_tables.loss_difference(losses, "CART")

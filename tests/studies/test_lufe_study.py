@@ -248,6 +248,7 @@ def test_the_criterion_of_a_feature_is_that_of_the_selection(selector):
     assert (found >= 0).all()
 
 
+@pytest.mark.slow
 def test_the_lufe_study_follows_the_paper(monkeypatch, tmp_path):
     """Ten times ten folds, RFE and ANOVA, 300 and 500; sets of TechTC-300 are used if they are in the folder."""
     assert len(lufe.REPEATS_AND_FOLDS[True]) == 100
@@ -464,6 +465,7 @@ def test_the_text_and_the_table_of_the_paper_disagree():
     assert "RFE over ALL is +2.5 points with 31 wins in the text, +1.81 and 33 in the table" in note
 
 
+@pytest.mark.slow
 def test_lufe_claims_that_are_not_reproduced():
     table = lufe_table(selection=-0.02, identity=0.0, augmented=0.03, least=0.02)
     claims = lufe_claims.claims(table)
@@ -513,6 +515,7 @@ def test_lufe_claims_that_are_not_reproduced():
     assert "There is no improvement to explain" in worse[0]
 
 
+@pytest.mark.slow
 def test_controls_that_the_paper_does_not_have_are_not_counted():
     claims = lufe_claims.claims(lufe_table(selection=-0.02, identity=0.0))
     own = [c for c in claims if not c.paper and "control" in c.text]

@@ -73,6 +73,7 @@ def stand_in(source, data_dir=None):
 
 
 @three_sets_or_all
+@pytest.mark.slow
 def test_quick_cells_are_cells_of_the_full_study(skip, monkeypatch):
     monkeypatch.setattr(Source, "load", stand_in)
     assert len(uncertain_sgl.TEST_FOLDS) == 10

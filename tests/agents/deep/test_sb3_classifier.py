@@ -113,6 +113,7 @@ def test_trainings_in_threads_do_not_disturb_each_other():
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.one_in(2)
 def test_a_loaded_classifier_is_the_saved_one(algorithm, tmp_path, monkeypatch):
     import pandas as pd
 

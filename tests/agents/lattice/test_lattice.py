@@ -176,6 +176,7 @@ def test_the_mean_probability_of_the_answer_is_the_accuracy():
 
 
 @pytest.mark.parametrize("variant", ["base", "everything", "costs"])
+@pytest.mark.one_in(3)
 def test_a_loaded_model_is_the_saved_one(variant, tmp_path):
     dataset, _ = problem(variant, True, n=60)
     X, y = dataset.X, np.array(["low", "mid", "top"])[dataset.y]

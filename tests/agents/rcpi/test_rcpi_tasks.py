@@ -141,6 +141,7 @@ TINY = {"Relational": {"n_iterations": 3, "states_per_sample": 2}}
 
 
 @pytest.mark.parametrize("name", ["", "Budget", "Cost", "Group", "Relational"])
+@pytest.mark.one_in(2)
 def test_every_registered_task_is_solved_better_than_without_acquisitions(name):
     train, test = (gym.make(f"DatumWise{name}-v0", split=part, disable_env_checker=True) for part in ("train", "test"))
     agent = RCPI(train, mixture="trajectory", random_state=1, **TINY.get(name, {})).learn()

@@ -208,6 +208,7 @@ NAMES = {
 @pytest.mark.parametrize("names", NAMES)
 @pytest.mark.parametrize("which", ["costs", "curves", "usage", "histogram"])
 @pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.one_in(3)
 def test_names_of_any_length_leave_room_for_the_plot(names, which):
     methods = NAMES[names]
     rows = [row_of(name, error=20.0 + k, spent=9.1, lam=1.0, accuracy=0.9) for k, name in enumerate(methods)]

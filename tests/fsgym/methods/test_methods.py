@@ -198,6 +198,7 @@ def test_names_come_from_pandas_and_must_return(name):
 
 
 @pytest.mark.parametrize("name", or_slow([*METHODS]))
+@pytest.mark.one_in(2)
 def test_a_seed_fixes_everything(name):
     (X, y), first = wine(), fitted_on_wine(name)
     second = make_estimator(name).fit(X, y)

@@ -21,6 +21,7 @@ SUBSETS = [[name for k, name in enumerate(NAMES) if number >> k & 1] for number 
 
 
 @pytest.mark.parametrize("agent", ["lattice", "linear", "dqn", "mixture", "any_network"])
+@pytest.mark.one_in(2)
 def test_what_is_not_used_yet_has_no_effect(agent):
     model, table = asked_model(agent, "panel with a needle"), asked_table("panel with a needle")[0].dropna()
     found = 0
