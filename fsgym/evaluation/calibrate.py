@@ -242,12 +242,12 @@ def choose_limit(
         failed = [one for one, p in zip(tested, p_values[:, start], strict=True) if p > delta]
         could = joined(_could(one, start, delta, of_means, rows) for one in failed)
         where = (
-            f"at the certainty that a fifth of these rows chose, the others could promise {could}"
+            f"answered from the certainty on that a fifth of these rows chose, the others could promise {could}"
             if refers
             else f"with everything acquired these rows could promise at best {could}"
         )
         wanted = joined(str(one.risk) + where_text(rows.by, one.group) for one in failed)
-        raise ValueError(f"{wanted} cannot be promised at confidence {confidence:g}: {where}")
+        raise ValueError(f"{wanted} cannot be promised at confidence {confidence:g}: {where}; more rows may show more, else aim lower")
     place = start + passed
     return place, tuple(
         RiskTest(one.risk, one.group, int(one.counts()[place]), float(one.sums()[place]), float(p))
