@@ -187,7 +187,7 @@ def test_refusals_leave_the_model_as_it_was(rows, tmp_path):
     model = fitted("lattice")
     before = bytes_of(model, tmp_path)
     joint = {"target_error": 0.02, "max_referred": 0.2}
-    with pytest.raises(ValueError, match=r"cannot be promised at confidence 0.9: at the certainty that a fifth of"):
+    with pytest.raises(ValueError, match=r"cannot be promised at confidence 0.9: answered from the certainty on"):
         model.calibrate(X, y, **joint)
     with pytest.raises(ValueError, match=r"needs at least 230 rows that are answered for the calibration, besides the"):
         model.calibrate(X[:200], y[:200], target_error=0.01)

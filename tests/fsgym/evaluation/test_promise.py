@@ -193,7 +193,7 @@ def test_what_a_refusal_says_could_be_promised_can_be_promised(kind):
     targets = {"error": (0.1, None, None), "recall": (None, {"sick": 0.9}, None), "cost": (None, None, 0.6)}
     given = targets.get(kind, targets["error"])
     text = refused("could promise", record, rows, promised_risks(*given, None, ["well", "sick"], costs), costs)
-    best = float(re.findall(r"of ([0-9.]+)$", text)[0])
+    best = float(re.findall(r"of ([0-9.]+); more rows", text)[0])
     again = {"recall": (None, {"sick": best}, None), "cost": (None, None, best)}.get(kind, (best, None, None))
     place, _ = choose_limit(record, rows, promised_risks(*again, None, ["well", "sick"], costs), costs)
     assert place >= 0
