@@ -247,7 +247,9 @@ def choose_limit(
             else f"with everything acquired these rows could promise at best {could}"
         )
         wanted = joined(str(one.risk) + where_text(rows.by, one.group) for one in failed)
-        raise ValueError(f"{wanted} cannot be promised at confidence {confidence:g}: {where}; more rows may show more, else aim lower")
+        raise ValueError(
+            f"{wanted} cannot be promised at confidence {confidence:g}: {where}; more rows may show more, else aim lower"
+        )
     place = start + passed
     return place, tuple(
         RiskTest(one.risk, one.group, int(one.counts()[place]), float(one.sums()[place]), float(p))

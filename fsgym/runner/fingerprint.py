@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import cloudpickle
 import numpy as np
 
-from fsgym.runner.local_code import VERSIONED_PACKAGES, local_code
+from fsgym.runner.local_code import VERSIONED_PACKAGES, code_of_method, local_code
 from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.text.messages import one_line
 
@@ -74,6 +74,8 @@ def _class_form(cls: type) -> dict[str, str]:
             form["source"] = hashlib.sha256(cloudpickle.dumps(cls)).hexdigest()
         if modules := local_code(cls):
             form["modules"] = modules
+    elif modules := code_of_method(sys.modules[cls.__module__].__file__ or ""):
+        form["modules"] = modules
     return form
 
 

@@ -56,6 +56,8 @@ def progress_bar(total: int, done: int, name: str, progress: bool, left: TimeLef
     if not progress:
         yield lambda: None
         return
+    if done:
+        print(f"{name}: {done} of {total} are of an earlier run", file=sys.stderr, flush=True)
     if not sys.stderr.isatty() and not in_notebook():
         yield _MinuteLines(total, done, name, left).advance
         return
@@ -84,8 +86,6 @@ class _MinuteLines:
     def __init__(self, total: int, done: int, name: str, left: TimeLeft) -> None:
         self.total, self.done, self.name, self.left = total, done, name, left
         self.shown = time.monotonic()
-        if 0 < done < total:
-            print(f"{name}: {done} of {total} are of an earlier run", file=sys.stderr, flush=True)
 
     def advance(self) -> None:
         self.done += 1

@@ -2,6 +2,7 @@
 
 import importlib
 import pickle
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -193,3 +194,31 @@ def test_a_key_that_is_made_leaves_what_other_threads_send(write):
     assert own in WhileKeyIsMade.sent_by_value
     cloudpickle.unregister_pickle_by_value(module)
     assert fingerprint([module.train, module.Tree, partial(module.train, module), WhileKeyIsMade()]) == by_value
+
+
+def test_in_a_clone_a_method_counts_with_the_files_that_it_imports(monkeypatch, tmp_path):
+    """Files of before a change are compared: those of a copy of the two packages."""
+    folder = tmp_path / "clone"
+    for package in code_of.METHOD_PACKAGES:
+        shutil.copytree(code_of.ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(code_of, "ROOT", folder)
+
+    def digests():
+        code_of.code_of_method.cache_clear()
+        return [
+            code_of.code_of_method(str(folder / file)) for file in ("baselines/cart.py", "agents/lattice/policy.py")
+        ]
+
+    before = digests()
+    assert all(before)
+    with (folder / "agents" / "lattice" / "constants.py").open("a") as file:
+        file.write("MORE = 1\n")
+    assert [a == b for a, b in zip(before, digests())] == [True, False]
+    with (folder / "agents" / "__init__.py").open("a") as file:
+        file.write("MORE = 1\n")
+    with (folder / "baselines" / "cart.py").open("a") as file:
+        file.write("MORE = 1\n")
+    changed = digests()
+    assert changed[0] != before[0]
+    monkeypatch.setattr(code_of, "_is_installed", lambda file: True)
+    assert digests() == ["", ""]
