@@ -41,7 +41,7 @@ OPTIMISM_OF_FIRST = 0.5
 MIN_ROWS_OF_NETWORK = (5_000, 20_000)
 
 # A learner whose training takes long is left where it loses on some rows by more than so many standard errors.
-GIVEN_UP = 5.0
+GIVEN_UP = 3.0
 
 MakeLearner = Callable[[TrainingTask], Any]  # a context manager that yields a ``Learner``
 

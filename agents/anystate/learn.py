@@ -22,7 +22,7 @@ from fsgym.rules import Rules
 MAX_ROLLED_ROWS = 6000  # rows that are rolled out; by hand
 # Where rows times acquisitions are more than this, some rows are rolled out first: a learner that loses clearly on them
 # is left, and the roll-outs of all rows, each step of which looks at all acquisitions, are saved.
-MAX_CELLS_AT_ONCE, N_TRIAL_ROWS = 500_000, 500
+MAX_CELLS_AT_ONCE, N_TRIAL_ROWS = 1_000_000, 1000
 N_FOLDS_BY_ROWS = {1000: 5, np.inf: 3}
 
 

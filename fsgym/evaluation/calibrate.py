@@ -248,7 +248,8 @@ def choose_limit(
         )
         wanted = joined(str(one.risk) + where_text(rows.by, one.group) for one in failed)
         raise ValueError(
-            f"{wanted} cannot be promised at confidence {confidence:g}: {where}; more rows may show more, else aim lower"
+            f"{wanted} cannot be promised at confidence {confidence:g}: {where}; more rows may show more, else aim "
+            "lower"
         )
     place = start + passed
     return place, tuple(

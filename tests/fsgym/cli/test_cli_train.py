@@ -14,6 +14,7 @@ import fsgym
 from agents import DatumWiseClassifier, LatticeClassifier, SB3Classifier, load_classifier, model_file
 from fsgym.cli.describe import _training_text
 from fsgym.cli.model_data import DataOrigin
+from fsgym.cli.options import agent_names
 from fsgym.datasets import load_costs
 
 FIGURE = r"^  (\S+(?: \S+)*)  .*?(\d\S*)(?:   of .* rows?)?$"
@@ -169,8 +170,8 @@ def test_errors_are_one_sentence(capsys, tmp_path):
         (("train", "wine", "-o", path, "--agent", "dqm"), "did you mean 'dqn'"),
         (
             ("train", "wine", "-o", path, "--agent", "cart"),
-            "one of adaptive, lattice, mixture, network, rcpi, rcpi_printed, maskable_ppo, dqn, gdfs, dime, got "
-            "'cart': train cart in Python, by baselines.cart.CARTClassifier, and store it with joblib.dump",
+            f"one of {', '.join(agent_names())}, got 'cart': train cart in Python, by baselines.cart.CARTClassifier, "
+            "and store it with joblib.dump",
         ),
         (
             ("train", "wine", "-o", path, "--agent", "lattice", "--steps", 9),
