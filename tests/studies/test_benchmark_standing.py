@@ -262,3 +262,17 @@ def test_whom_a_page_calls_not_distinguishable_is_so_by_its_own_figures(name):
     close = next(clique for clique in test.cliques if test.mean_ranks.index[0] in clique)
     said = line.partition("; ")[2].partition(" are not distinguishable")[0]
     assert [line.partition(" has the best")[0], *said.split(", ")] == close
+
+
+def test_the_guide_to_the_choice_has_the_losses_of_the_pages_of_suites():
+    """The first cell of its table links to the page, or is empty, as that of the line above."""
+    guide, page = (PAGES.parent / "guide" / "choose_a_method.md").read_text(encoding="utf-8"), ""
+    rows = re.findall(
+        r"^\| (?:\[[^\]]*\]\(../benchmarks/([a-z-]+)\.md\))? *\| `(\w+)` \| (.*) \|$", guide, re.MULTILINE
+    )
+    assert len(rows) == 4
+    for name, method, figures in rows:
+        page = name or page
+        shown = tables_of(page_of(page))["Loss"].loc[find_method(method).title].drop("mean rank")
+        losses = [float(cell.partition(" ± ")[0]) for cell in shown]
+        assert [float(figure) for figure in figures.split(" | ")] == pytest.approx(losses, rel=0, abs=5.01e-4)
