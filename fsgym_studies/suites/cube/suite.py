@@ -1,4 +1,4 @@
-"""The cubes of AFABench: uniform prices, prices that differ, and a context that a greedy policy does not acquire."""
+"""The cubes of AFABench: uniform prices, prices that differ, and a context with which no greedy policy begins."""
 
 from __future__ import annotations
 
