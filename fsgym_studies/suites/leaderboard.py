@@ -96,13 +96,14 @@ def _published(suite: Suite, score: str, columns: Sequence[str]) -> tuple[pd.Dat
     if not suite.published:
         return pd.DataFrame(), ""
     printed = printed_numbers(suite.published, "published")
-    printed = printed[printed["score"] == score].astype({"column": str})
+    printed = printed.astype({"column": str})
+    printed = printed[(printed["score"] == score) & printed["column"].isin([*columns])]
     words = [
         f" {', '.join(own['method'].unique())} as reported: {source}; uncertain: {uncertain}."
         for (source, uncertain), own in printed.groupby(["source", "uncertain"], sort=False)
     ]
     figures = printed.pivot(index="method", columns="column", values="value")
-    figures = figures.reindex(index=printed["method"].unique(), columns=columns).dropna(how="all")
+    figures = figures.reindex(index=printed["method"].unique(), columns=columns)
     return figures.rename("{} (as reported)".format), "".join(words)
 
 
@@ -141,6 +142,7 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
     return Table("seconds", "Training time", caption, frame)
 
 
+OF_MORE_ROWS = "Figures as reported are of more rows than those of a quick run: do not compare the two."
 UNKNOWN_LEAD = f"but whether this is more than noise is not known, which takes {MIN_PAIRS} runs or the rows of one"
 
 
@@ -317,6 +319,7 @@ def conclusion_of(
         ]
         verdict = [verdict[0], *(text.replace(f", {UNKNOWN_LEAD}", "") for text in verdict[1:])]  # it is said once
         verdict += [text] if len(verdict) < 2 and (text := gap_to_reference(suite, means, best, shown)) else []
+        verdict += [OF_MORE_ROWS] if quick and suite.published else []
     notes = [
         *verdict,
         *(
@@ -479,7 +482,8 @@ def picture_of_suite(
         figure.legend(labels.values(), labels, loc="outside right upper", fontsize=8.5)
 
     several = f", mean over {len(places)} data sets" if len(panels) < len(places) else ""
-    return draw_picture("curve", heading, f"{heading}{several}.", draw, (8.2, 3.6))
+    dotted = " Dotted: as reported." if published else ""
+    return draw_picture("curve", heading, f"{heading}{several}.{dotted}", draw, (8.2, 3.6))
 
 
 def _draw_panel(

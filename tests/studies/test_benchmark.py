@@ -24,11 +24,11 @@ from fsgym_studies.common.plan import cells_table
 from fsgym_studies.suites import cell as suite_cells
 from fsgym_studies.suites import scores as scoring
 from fsgym_studies.suites.command import study_of
-from fsgym_studies.suites.leaderboard import conclusion_of
+from fsgym_studies.suites.leaderboard import conclusion_of, score_table
 from fsgym_studies.suites.methods import BENCHMARK_METHODS, SLOW_METHODS, SuiteMethods, chosen_methods, has_prices
 from fsgym_studies.suites.oracle import ORACLE_TITLE
 from fsgym_studies.suites.scores import SCORES, mean_ranks, version_of_rows
-from fsgym_studies.suites.suite import RowSplit
+from fsgym_studies.suites.suite import RowSplit, TableOf
 from fsgym_studies.suites.syn.suite import syn_problems
 from fsgym_studies.suites.turney.suite import price_options
 from support.pages import read
@@ -93,6 +93,23 @@ def test_published_figures_stand_beside_ours_with_their_source(folder):
     text = (folder / "doc.md").read_text()
     assert "PAPER as reported: Nobody (2026), Table 1; uncertain: everything." in text
     assert "PAPER" not in table(folder, "budget_accuracy_by_at").index
+
+
+def test_a_quick_report_warns_of_published_figures_and_names_none_that_it_lacks(folder):
+    """Those of the tiny suite are of its loss at 0.05."""
+    warning = "Figures as reported are of more rows than those of a quick run: do not compare the two."
+    conclusions = {
+        quick: conclusion_of(tiny.TINY_SUITE, SuiteMethods(("rcpi", "cart"), {}, {}), cells_of(folder), quick=quick)
+        for quick in (True, False)
+    }
+    assert {quick: warning in conclusion.verdict for quick, conclusion in conclusions.items()} == {
+        True: True,
+        False: False,
+    }
+    captions = {t.stem: t.caption for t in conclusions[True].tables}
+    assert [stem for stem, caption in captions.items() if "as reported" in caption] == ["loss_by_at"]
+    shown = score_table(tiny.TINY_SUITE, TableOf("loss", "dataset"), scoring.scores_of(cells_of(folder)), {}, (), ())
+    assert "as reported" not in shown.caption
 
 
 def test_a_score_that_does_not_fit_a_method_is_not_available_with_the_reason(folder):

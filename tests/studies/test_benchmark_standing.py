@@ -15,7 +15,7 @@ from fsgym.datasets import CubeNM
 from fsgym.evaluation.reference_policies import accuracies_within
 from fsgym.methods import find_method
 from fsgym_studies.suites import SUITES, find_suite
-from fsgym_studies.suites.leaderboard import score_table, standing
+from fsgym_studies.suites.leaderboard import OF_MORE_ROWS, score_table, standing
 from fsgym_studies.suites.methods import BENCHMARK_METHODS
 from fsgym_studies.suites.scores import SCORES, Paired, paired_scores, spreads
 from fsgym_studies.suites.suite import TableOf
@@ -242,6 +242,17 @@ def test_a_page_says_how_long_a_deep_agent_was_trained_and_which_defaults_rcpi_h
     assert (re.search(r"^\| RCPI", page, re.MULTILINE) is not None) == (
         "* RCPI (datum-wise): the defaults of fsgym " in page
     )
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_names_published_figures_where_it_has_them_and_warns_of_them_beside_quick_ones(name):
+    page = page_of(name)
+    for heading, shown in tables_of(page).items():
+        caption = page.partition(f"<summary>{heading}</summary>")[2].partition("\n| method")[0]
+        assert not heading or (" as reported: " in caption) == shown.index.str.endswith("(as reported)").any()
+    quick = page.splitlines()[3].startswith("These are the rows of a quick run")
+    assert (OF_MORE_ROWS in page.splitlines()[3]) == bool(quick and find_suite(name).published)
+    assert ("Dotted: as reported." in page) == bool(find_suite(name).published and "Accuracy within a budget" in page)
 
 
 @pytest.mark.parametrize("name", list(SUITES))
