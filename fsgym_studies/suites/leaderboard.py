@@ -437,7 +437,8 @@ METHODS_IN_WORDS = (
     "final fits are on the training and the validation rows together. Methods are ranked in each column of the means "
     f"over the runs, rounded to a multiple of {scoring.SAME_SCORE:g}, and mean ranks are over all data sets and "
     "columns, from five data sets on over data sets. Constant answer and All features are reference points and have no "
-    "rank. scores.csv has the figures of each run. A score is n/a where it does not fit a method."
+    "rank. The command writes the figures of each run to scores.csv in its folder of results. A score is n/a where it "
+    "does not fit a method."
 )
 
 

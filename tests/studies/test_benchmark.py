@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -479,7 +480,14 @@ def test_the_page_begins_with_its_verdict_and_its_details_are_closed(folder):
     page = "\n".join(rest)
     assert page.index("<details>") > page.index("(noise)")
     assert page.count("<details>") == page.count("</details>") > 5
-    assert page.index("by hand") > page.rindex("<details>")
+    made = page[page.rindex("<details>") :].partition("</details>")[0]
+    assert "by hand" in made
+    assert "folder of results is not kept with the page" in made
+    assert "writes the figures of each run to scores.csv in its folder of results" in page
+    stored = [
+        path.read_text(encoding="utf-8") for path in (Path(__file__).parents[2] / "docs" / "benchmarks").glob("*.md")
+    ]
+    assert all(made in text and "scores.csv has" not in text for text in stored)
 
 
 def test_the_oracle_can_be_left_out():
