@@ -142,6 +142,7 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
     return Table("seconds", "Training time", caption, frame)
 
 
+NOT_BY_RANKS = "not separated by ranks"
 OF_MORE_ROWS = "Figures as reported are of more rows than those of a quick run: do not compare the two."
 UNKNOWN_LEAD = f"but whether this is more than noise is not known, which takes {MIN_PAIRS} runs or the rows of one"
 
@@ -168,16 +169,17 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -
     if others.empty:
         return f"{focus} is the only method that has a rank."
     title, among, test = scoring.SCORES[score].title, counted(len(ranks), "method"), paired.words
-    title = title if title.isupper() else title.lower()
+    title, by_ranks = title if title.isupper() else title.lower(), paired.ranks is not None
     verdicts = paired.verdicts(focus).reindex(ranks.index, fill_value="unknown")
     place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
     if place > 1:
         first = others.idxmin()
+        within = "not separated from it" if by_ranks else "ahead of it by no more than noise"
         by = {"lower": f"ahead of it by more than noise ({test})", "unknown": UNKNOWN_LEAD}
         ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10 if place % 100 not in (11, 12, 13) else 0, "th")
         return (
             f"{focus} is {place}{ending} of {among} by {title} (mean rank {ranks[focus]:.2f}); the first is "
-            f"{first} ({others.min():.2f}), {by.get(verdicts[first], f'ahead of it by no more than noise ({test})')}."
+            f"{first} ({others.min():.2f}), {by.get(verdicts[first], f'{within} ({test})')}."
         )
     level = [m for m in others.index if others[m] < ranks[focus] + 1e-9]
     close = [m for m in others.index if verdicts[m] != "higher" or m in level]
@@ -193,7 +195,8 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -
         following = f"; the next is {further.idxmin()} ({further.min():.2f})" if len(further) else ""
         return f"{best}{following}, {UNKNOWN_LEAD}."
     of = focus if level else "it"
-    return f"{best}; {listing(close)} {'is' if len(close) == 1 else 'are'} not distinguishable from {of} ({test})."
+    apart = "separated" if by_ranks else "distinguishable"
+    return f"{best}; {listing(close)} {'is' if len(close) == 1 else 'are'} not {apart} from {of} ({test})."
 
 
 def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score) -> str:
@@ -239,9 +242,9 @@ def standings_table(
     if paired is not None and paired.words and len(ranks) > 1:
         found, sign = paired.differences(first), -1 if shown.more_is_better else 1
         text = {m: _difference_text(found.loc[m], sign, shown.digits) for m in found.index if m != first}
-        verdicts = paired.verdicts(first)
-        mark = "noise" if paired.ranks is None else "noise by ranks"
-        text |= {m: f"{text[m]} ({mark})" for m in text if verdicts.get(m) == "noise"}
+        verdicts, alone = paired.verdicts(first), found["verdict"]
+        marks = {m: "noise" if alone[m] == "noise" else NOT_BY_RANKS for m in text if verdicts.get(m) == "noise"}
+        text |= {m: f"{text[m]} ({mark})" for m, mark in marks.items()}
         frame.insert(1, "minus the first [95 %]", pd.Series(text).reindex(order))
     if len(ranks):
         frame["mean rank"] = [format_number(rank, 2) for rank in ranks.reindex(order)]
@@ -272,11 +275,18 @@ def _standings_caption(shown: scoring.Score, n_runs: int, paired: scoring.Paired
         parts.append(f"± is the standard deviation over {n_runs} runs.")
     elif n_runs == 1:
         parts.append("± is the standard error over the test rows of the one run.")
-    if paired is not None and paired.words:
-        intervals = "" if paired.ranks is None else "; the intervals are of t tests over the data sets"
+    if paired is not None and paired.words and paired.ranks is None:
+        parts.append(f"Differences from {first}: {paired.words}; noise marks those that are not significant.")
+    elif paired is not None and paired.ranks is not None:
         parts.append(
-            f"Differences from {first}: {paired.words}{intervals}; noise marks those that are not significant."
+            f"Differences from {first}, with intervals of t tests over the data sets, each by itself. {paired.words}, "
+            "does not separate the marked ones from it; noise marks those whose interval contains 0, too."
         )
+        if np.isfinite(paired.ranks.difference):
+            parts.append(
+                f"The test separates mean ranks that are {paired.ranks.difference:.2f} apart, of "
+                f"{len(paired.ranks.mean_ranks) - 1} at most."
+            )
     parts.append("CPU s: processor seconds of the training for all prices, a data set and run. Version: that of fsgym.")
     return " ".join(parts)
 

@@ -15,7 +15,7 @@ from fsgym.datasets import CubeNM
 from fsgym.evaluation.reference_policies import accuracies_within
 from fsgym.methods import find_method
 from fsgym_studies.suites import SUITES, find_suite
-from fsgym_studies.suites.leaderboard import OF_MORE_ROWS, score_table, standing
+from fsgym_studies.suites.leaderboard import OF_MORE_ROWS, score_table, standing, standings_table
 from fsgym_studies.suites.methods import BENCHMARK_METHODS
 from fsgym_studies.suites.scores import SCORES, Paired, paired_scores, spreads
 from fsgym_studies.suites.suite import TableOf
@@ -126,6 +126,22 @@ def test_from_five_data_sets_on_mean_ranks_over_them_are_tested():
     assert paired_of(4, GAINS, "splits").ranks is None
 
 
+def test_a_rank_test_calls_noise_only_what_the_interval_calls_so_too():
+    """Of five data sets, on all of which ``other`` is worse, ranks separate nothing, and the interval excludes 0."""
+    for gains, mark, apart in (
+        (GAINS, "not separated by ranks", "[0.0300, 0.0300]"),
+        ((0.0,), "noise", "[0.0000, 0.0000]"),
+    ):
+        scores, cells = scores_with(5, gains)
+        paired = paired_scores(scores, cells, "loss", "splits", METHODS)
+        versions = dict.fromkeys(METHODS, "1")
+        shown = standings_table(scores, cells, "loss", paired.ranks.mean_ranks, (), paired, versions)
+        assert shown.frame.set_index("method").loc["other", "minus the first [95 %]"].endswith(f"{apart} ({mark})")
+        assert "5 data sets, 95 %, does not separate the marked ones from it" in shown.caption
+    sentence = standing(paired.ranks.mean_ranks, "mine", "loss", paired)
+    assert sentence.endswith("other is not separated from mine (Nemenyi's test over 5 data sets, 95 %).")
+
+
 def test_more_may_be_better():
     paired = paired_of(1, (-0.02, -0.03, -0.031), "realisations", score="budget_accuracy")
     assert paired.verdicts("mine")["other"] == "higher"
@@ -200,7 +216,7 @@ def test_a_page_begins_with_the_first_and_whether_its_lead_is_noise(name):
     first = verdict.removeprefix("These are the rows of a quick run, for a first look. ").partition(". ")[0]
     ranks = pd.to_numeric(tables_of(page_of(name))[""]["mean rank"], errors="coerce")
     assert first.startswith(ranks.idxmin())
-    assert "noise" in first or "not distinguishable" in first
+    assert re.search("noise|not distinguishable|not separated", first)
     assert (" 1st of " in verdict) <= ("ahead of each other by more than noise" in verdict)
     assert (PAGES / f"{name}_curve.png").exists()
 
@@ -262,7 +278,7 @@ def test_each_row_of_a_page_has_its_version(name):
     assert all(re.fullmatch(r"0\.2\.0|\d+\.\d+\.\d+ \([0-9a-f]{7,}\+?\)", version) for version in versions)
 
 
-@pytest.mark.parametrize("name", ["turney"])
+@pytest.mark.parametrize("name", ["small", "turney"])
 def test_whom_a_page_calls_not_distinguishable_is_so_by_its_own_figures(name):
     """By the means by data set that it prints."""
     page, suite = page_of(name), find_suite(name)
@@ -271,8 +287,16 @@ def test_whom_a_page_calls_not_distinguishable_is_so_by_its_own_figures(name):
     figures = table[table["mean rank"] != "–"].drop(columns="mean rank")
     test = rank_test(figures.map(lambda cell: float(cell.partition(" ± ")[0])).T)
     close = next(clique for clique in test.cliques if test.mean_ranks.index[0] in clique)
-    said = line.partition("; ")[2].partition(" are not distinguishable")[0]
+    said = line.partition("; ")[2].partition(" are not separated")[0]
     assert [line.partition(" has the best")[0], *said.split(", ")] == close
+    top = tables_of(page)[""]
+    assert f"The test separates mean ranks that are {test.difference:.2f} apart, of {len(top) - 4} at most." in page
+    for method, text in top.loc[close[1:], r"minus the first \[95 %\]"].items():
+        low, high = map(float, re.search(r"\[(\S+), (\S+)\\]", text).groups())
+        assert text.endswith("(noise)" if low <= 0 <= high else "(not separated by ranks)"), method
+    assert (
+        not top.loc[[m for m in figures.index if m not in close], r"minus the first \[95 %\]"].str.contains(r"\(").any()
+    )
 
 
 def test_the_guide_to_the_choice_has_the_losses_of_the_pages_of_suites():
