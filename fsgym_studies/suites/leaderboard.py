@@ -111,21 +111,52 @@ def wins_of_focus(means: pd.DataFrame, focus: str, shown: scoring.Score, unranke
     """How often a method is better, equal and worse than each other one; None if there is nothing to compare."""
     if focus not in means.index:
         return None
-    sign, rows = (1.0 if shown.more_is_better else -1.0), []
+    rows = []
     for other in means.index:
-        gain = (sign * (means.loc[focus] - means.loc[other])).dropna()
-        if other not in (focus, *unranked) and len(gain):
-            better, worse = int((gain >= scoring.SAME_SCORE).sum()), int((gain <= -scoring.SAME_SCORE).sum())
-            row = {"other method": other, "better": better, "equal": len(gain) - better - worse, "worse": worse}
-            rows.append(row | {"mean difference": f"{sign * gain.mean():+.4f}"})
+        difference = (means.loc[focus] - means.loc[other]).dropna()
+        if other not in (focus, *unranked) and len(difference):
+            better, worse = better_and_worse(means, focus, other, shown)
+            row = {"other method": other, "better": better, "equal": len(difference) - better - worse, "worse": worse}
+            rows.append(row | {"mean difference": f"{difference.mean():+.4f}"})
     if not rows:
         return None
     caption = (
         f"{focus} compared with each other ranked method by {shown.title.lower()}, over data sets and columns: where "
-        f"its mean over the runs is better, equal (to within {scoring.SAME_SCORE:g}) and worse; and its mean minus the "
-        "other's."
+        f"its mean over the runs, rounded to a multiple of {scoring.SAME_SCORE:g}, is better, equal and worse; and its "
+        "mean minus the other's."
     )
     return Table("wins", f"Wins and losses of {focus}", caption, pd.DataFrame(rows))
+
+
+def better_and_worse(means: pd.DataFrame, focus: str, other: str, shown: scoring.Score) -> tuple[int, int]:
+    """At how many places a method is better than another one, and at how many worse, by the rule of ``mean_ranks``.
+
+    >>> means = pd.DataFrame({"a": [0.1, 0.1002], "b": [0.2, 0.3]}, index=["x", "y"])
+    >>> better_and_worse(means, "x", "y", scoring.SCORES["loss"])
+    (1, 0)
+    """
+    gain = scoring.on_grid(means.loc[focus]) - scoring.on_grid(means.loc[other])
+    gain = gain if shown.more_is_better else -gain
+    return int((gain > 0).sum()), int((gain < 0).sum())
+
+
+def lowest_mean(means: pd.DataFrame, ranks: pd.Series, shown: scoring.Score) -> str:
+    """Whose mean is best, in a sentence, where it is not that of the first by mean rank; else ""."""
+    overall, first = means.loc[list(ranks.index)].mean(axis=1), str(ranks.index[0])
+    best = str(overall.idxmax() if shown.more_is_better else overall.idxmin())
+    if scoring.on_grid(overall[best]) == scoring.on_grid(overall[first]):
+        return ""
+    (better, worse), n = better_and_worse(means, best, first, shown), means.shape[1]
+    own, other = (f"{overall[name]:.{shown.digits}f}" for name in (best, first))
+    return (
+        f"{best} has the {'highest' if shown.more_is_better else 'lowest'} mean {_in_sentence(shown)} ({own}, {first} "
+        f"{other}), and is better than {first} in {better} and worse in {worse} of {n} columns, each a price on a data "
+        "set."
+    )
+
+
+def _in_sentence(shown: scoring.Score) -> str:
+    return shown.title if shown.title.isupper() else shown.title.lower()
 
 
 def seconds_table(table: pd.DataFrame) -> Table | None:
@@ -168,8 +199,8 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -
     others = ranks.drop(index=focus)
     if others.empty:
         return f"{focus} is the only method that has a rank."
-    title, among, test = scoring.SCORES[score].title, counted(len(ranks), "method"), paired.words
-    title, by_ranks = title if title.isupper() else title.lower(), paired.ranks is not None
+    title, among, test = _in_sentence(scoring.SCORES[score]), counted(len(ranks), "method"), paired.words
+    by_ranks = paired.ranks is not None
     verdicts = paired.verdicts(focus).reindex(ranks.index, fill_value="unknown")
     place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
     if place > 1:
@@ -328,6 +359,7 @@ def conclusion_of(
             standing(ranks, title, main, paired) for title in dict.fromkeys([best, *(methods.own or [methods.focus])])
         ]
         verdict = [verdict[0], *(text.replace(f", {UNKNOWN_LEAD}", "") for text in verdict[1:])]  # it is said once
+        verdict += [text] if (text := lowest_mean(means, ranks, shown)) else []
         verdict += [text] if len(verdict) < 2 and (text := gap_to_reference(suite, means, best, shown)) else []
         verdict += [OF_MORE_ROWS] if quick and suite.published else []
     notes = [

@@ -15,7 +15,14 @@ from fsgym.datasets import CubeNM
 from fsgym.evaluation.reference_policies import accuracies_within
 from fsgym.methods import find_method
 from fsgym_studies.suites import SUITES, find_suite
-from fsgym_studies.suites.leaderboard import OF_MORE_ROWS, score_table, standing, standings_table
+from fsgym_studies.suites.leaderboard import (
+    OF_MORE_ROWS,
+    lowest_mean,
+    score_table,
+    standing,
+    standings_table,
+    wins_of_focus,
+)
 from fsgym_studies.suites.methods import BENCHMARK_METHODS
 from fsgym_studies.suites.scores import SCORES, Paired, paired_scores, spreads
 from fsgym_studies.suites.suite import TableOf
@@ -269,6 +276,45 @@ def test_a_page_names_published_figures_where_it_has_them_and_warns_of_them_besi
     quick = page.splitlines()[3].startswith("These are the rows of a quick run")
     assert (OF_MORE_ROWS in page.splitlines()[3]) == bool(quick and find_suite(name).published)
     assert ("Dotted: as reported." in page) == bool(find_suite(name).published and "Accuracy within a budget" in page)
+
+
+def figures_of(table):
+    """The figures of the ranked methods of a table, without their ±; a column for each price of a data set."""
+    figures = (
+        table[table["mean rank"] != "–"].drop(columns="mean rank").map(lambda cell: float(cell.partition(" ± ")[0]))
+    )
+    return figures.set_axis(pd.MultiIndex.from_product([["set"], figures], names=["dataset", "at"]), axis=1)
+
+
+@pytest.mark.parametrize("name", ["cube", "cube-nuc", "cube-nm", "spam", "syn"])
+def test_wins_and_losses_of_a_page_are_those_by_which_it_ranks(name):
+    """Where they can be counted from the table of losses: it has each price of each data set."""
+    page, losses = page_of(name), figures_of(tables_of(page_of(name))["Loss"])
+    expected = wins_of_focus(losses, "Adaptive agent", SCORES["loss"], ())
+    rows = re.findall(r"^\| ([^|]*) \| (\d+) \| (\d+) \| (\d+) \| \S+ \|$", page, re.MULTILINE)
+    counts = expected.frame.set_index("other method")[["better", "equal", "worse"]]
+    assert {method: [int(n) for n in row] for method, *row in rows} == dict(
+        zip(counts.index, counts.to_numpy().tolist())
+    )
+    assert f"\n{expected.caption}\n" in page
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_says_on_top_whose_mean_is_the_best_where_the_first_by_rank_has_another(name):
+    top, verdict = tables_of(page_of(name))[""], page_of(name).splitlines()[3]
+    shown = top.loc[top["mean rank"].str.contains(r"\d")].iloc[:, 0].map(lambda cell: float(cell.partition(" ± ")[0]))
+    assert (f"{shown.idxmin()} has the lowest mean " in verdict) == (shown.idxmin() != shown.index[0])
+
+
+def test_the_best_mean_is_said_beside_the_best_mean_rank():
+    at = pd.MultiIndex.from_product([["d"], ["1", "2", "3"]], names=["dataset", "at"])
+    means = pd.DataFrame([[0.1, 0.2, 0.8], [0.2, 0.3, 0.31]], ["first", "other"], at)
+    ranks = pd.Series({"first": 1.33, "other": 1.67})
+    assert lowest_mean(means, ranks, SCORES["loss"]) == (
+        "other has the lowest mean loss (0.2700, first 0.3667), and is better than first in 1 and worse in 2 of 3 "
+        "columns, each a price on a data set."
+    )
+    assert lowest_mean(means, ranks, SCORES["price_accuracy"]) == ""
 
 
 @pytest.mark.parametrize("name", list(SUITES))
