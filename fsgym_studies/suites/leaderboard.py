@@ -230,14 +230,56 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -
     return f"{best}; {listing(close)} {'is' if len(close) == 1 else 'are'} not {apart} from {of} ({test})."
 
 
-def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score) -> str:
-    """How far the first is from the reference that knows the distribution, else from the constant answer; or ""."""
-    for title in (suite.reference_title, find_method(CONSTANT).title):
+def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score, alone: bool) -> str:
+    """How far the first is from the reference that knows the distribution, else from the constant answer; or "".
+
+    ``alone`` says that the sentence on the first has no other beside it: else the constant answer is left out.
+    """
+    for title in (suite.reference_title, *([find_method(CONSTANT).title] if alone else [])):
         if {title, first} <= set(means.index):
             own, other = (float(means.loc[name].mean()) for name in (first, title))
-            name, digits = f"{title[:1].lower()}{title[1:]}", shown.digits
-            return f"The {shown.title.lower()} of {first} is {own:.{digits}f}, that of the {name} {other:.{digits}f}."
+            own_text, other_text = (f"{value:.{shown.digits}f}" for value in (own, other))
+            return f"The {_in_sentence(shown)} of {first} is {own_text}, that of the {_named(title)} {other_text}."
     return ""
+
+
+def ahead_within_budget(suite: Suite, scores: pd.DataFrame, first: str) -> str:
+    """The budget within which the reference is furthest ahead of the first, in a sentence; else "".
+
+    Only where its accuracy is higher by more than two standard deviations over the runs (or standard errors) of the
+    first.
+    """
+    means = scoring.means_by_place(scores, "budget_accuracy")
+    if not {suite.reference_title, first} <= set(means.index):
+        return ""
+    spread = scoring.spreads(scores, "budget_accuracy", "both")[0].loc[first]
+    lead = (means.loc[suite.reference_title] - means.loc[first]).dropna()
+    clear = lead[[gap > 2 * spread[f"{dataset} {at}".strip()] for (dataset, at), gap in lead.items()]]
+    if clear.empty:
+        return ""
+    place, reference = clear.idxmax(), suite.reference_title
+    own, other = (f"{means.loc[name, place]:.3f}" for name in (first, reference))
+    return f"Within a budget of {place[1]} the {_named(reference)} has an accuracy of {other}, {first} of {own}."
+
+
+def better_search(means: pd.DataFrame, first: str, shown: scoring.Score, quick: bool) -> str:
+    """Whether the search without a rank has a better mean than the first, in a sentence; else ""."""
+    if ORACLE_TITLE not in means.index:
+        return ""
+    own, other = (float(means.loc[name].mean(skipna=False)) for name in (first, ORACLE_TITLE))
+    gain = scoring.on_grid(other) - scoring.on_grid(own)
+    if not (gain > 0 if shown.more_is_better else gain < 0):
+        return ""
+    better, _ = better_and_worse(means, ORACLE_TITLE, first, shown)
+    return (
+        f"The {ORACLE_TITLE}, which has no rank, is better than {first} in {better} of {means.shape[1]} columns (mean "
+        f"{other:.{shown.digits}f}, on at most {ORACLE_TEST_ROWS[quick]} test rows of a run)."
+    )
+
+
+def _named(title: str) -> str:
+    """A title within a sentence: "the constant answer"."""
+    return f"{title[:1].lower()}{title[1:]}"
 
 
 def standings_table(
@@ -359,9 +401,14 @@ def conclusion_of(
             standing(ranks, title, main, paired) for title in dict.fromkeys([best, *(methods.own or [methods.focus])])
         ]
         verdict = [verdict[0], *(text.replace(f", {UNKNOWN_LEAD}", "") for text in verdict[1:])]  # it is said once
-        verdict += [text] if (text := lowest_mean(means, ranks, shown)) else []
-        verdict += [text] if len(verdict) < 2 and (text := gap_to_reference(suite, means, best, shown)) else []
-        verdict += [OF_MORE_ROWS] if quick and suite.published else []
+        beside = [
+            lowest_mean(means, ranks, shown),
+            gap_to_reference(suite, means, best, shown, alone=len(verdict) < 2),
+            ahead_within_budget(suite, scores, best),
+            better_search(means, best, shown, quick),
+            OF_MORE_ROWS if quick and suite.published else "",
+        ]
+        verdict += [text for text in beside if text]
     notes = [
         *verdict,
         *(

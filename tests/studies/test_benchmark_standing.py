@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from fsgym.methods import find_method
 from fsgym_studies.suites import SUITES, find_suite
 from fsgym_studies.suites.leaderboard import (
     OF_MORE_ROWS,
+    ahead_within_budget,
+    better_search,
     lowest_mean,
     score_table,
     standing,
@@ -24,6 +27,7 @@ from fsgym_studies.suites.leaderboard import (
     wins_of_focus,
 )
 from fsgym_studies.suites.methods import BENCHMARK_METHODS
+from fsgym_studies.suites.oracle import ORACLE_TITLE
 from fsgym_studies.suites.scores import SCORES, Paired, paired_scores, spreads
 from fsgym_studies.suites.suite import TableOf
 
@@ -304,6 +308,48 @@ def test_a_page_says_on_top_whose_mean_is_the_best_where_the_first_by_rank_has_a
     top, verdict = tables_of(page_of(name))[""], page_of(name).splitlines()[3]
     shown = top.loc[top["mean rank"].str.contains(r"\d")].iloc[:, 0].map(lambda cell: float(cell.partition(" ± ")[0]))
     assert (f"{shown.idxmin()} has the lowest mean " in verdict) == (shown.idxmin() != shown.index[0])
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_says_on_top_what_is_better_than_its_first_without_a_rank(name):
+    """The reference within a budget, by more than two standard deviations, and the search by its mean."""
+    tables, verdict = tables_of(page_of(name)), page_of(name).splitlines()[3]
+    mean, within = tables[""].iloc[:, 0], tables.get("Accuracy within a budget", pd.DataFrame())
+    means = {m: float(mean[m].partition(" ± ")[0]) for m in (mean.index[0], ORACLE_TITLE) if m in mean.index}
+    ahead = means.get(ORACLE_TITLE, np.inf) < means[mean.index[0]]
+    assert (f"The {ORACLE_TITLE}, which has no rank, is better than {mean.index[0]} in " in verdict) == ahead
+    reference = find_suite(name).reference_title
+    leads = []
+    if reference in within.index:
+        assert f"that of the {reference} {mean[reference]}." in verdict
+        for own, other in zip(within.loc[mean.index[0]][:-1], within.loc[reference][:-1]):
+            value, spread = map(float, own.split(" ± "))
+            leads.append(
+                (float(other) - value, float(other) - value > 2 * spread, f"{other}, {mean.index[0]} of {value:.3f}.")
+            )
+    clear = [lead for lead in leads if lead[1]]
+    assert ("Within a budget of " in verdict) == bool(clear)
+    assert not clear or max(clear)[2] in verdict
+
+
+def test_what_is_clearly_ahead_of_the_first_without_a_rank_is_said():
+    suite = replace(find_suite("cube"), reference_title="greedy reference")
+    rows = [
+        ("d", run, method, "budget_accuracy", at, value, 0.01)
+        for run, wobble in ((0, -0.01), (1, 0.01))
+        for method, *values in (("first", 0.5 + wobble, 0.8 + wobble), ("greedy reference", 0.51, 0.86))
+        for at, value in zip(("2", "4"), values)
+    ]
+    scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value", "error"])
+    sentence = "Within a budget of 4 the greedy reference has an accuracy of 0.860, first of 0.800."
+    assert ahead_within_budget(suite, scores, "first") == sentence
+    assert ahead_within_budget(suite, scores[scores["at"] == "2"], "first") == ""
+    means = pd.DataFrame({"1": [0.2, 0.1, 0.3], "2": [0.3, 0.3, 0.1]}, ["first", ORACLE_TITLE, "other"])
+    assert better_search(means, "first", SCORES["loss"], True) == (
+        "The AACO-like search, which has no rank, is better than first in 1 of 2 columns (mean 0.2000, on at most 50 "
+        "test rows of a run)."
+    )
+    assert better_search(means, "other", SCORES["loss"], True) == ""
 
 
 def test_the_best_mean_is_said_beside_the_best_mean_rank():
