@@ -178,8 +178,10 @@ OF_MORE_ROWS = "Figures as reported are of more rows than those of a quick run: 
 UNKNOWN_LEAD = f"but whether this is more than noise is not known, which takes {MIN_PAIRS} runs or the rows of one"
 
 
-def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -> str:
+def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired, n_methods: int | None = None) -> str:
     """Where a method stands among those that have all scores, and whether the lead is more than noise, in a sentence.
+
+    ``n_methods`` is the number of methods that were to be ranked, by default of those that are.
 
     >>> from fsgym.comparison.noise import paired_t
     >>> losses = pd.DataFrame({"CART": [0.1, 0.2, 0.3], "mine": [0.2, 0.4, 0.3]})
@@ -194,13 +196,11 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -
     'CART and mine have the best mean rank of 2 methods by loss (1.50); mine is not distinguishable from CART \
 (paired t tests over 3 realisations, 95 %).'
     """
-    if focus not in ranks.index:
-        return f"{focus} has no place: its scores are not complete."
     others = ranks.drop(index=focus)
     if others.empty:
         return f"{focus} is the only method that has a rank."
-    title, among, test = _in_sentence(scoring.SCORES[score]), counted(len(ranks), "method"), paired.words
-    by_ranks = paired.ranks is not None
+    title, test, by_ranks = _in_sentence(scoring.SCORES[score]), paired.words, paired.ranks is not None
+    among = f"{len(ranks)} of {n_methods} methods" if (n_methods or 0) > len(ranks) else counted(len(ranks), "method")
     verdicts = paired.verdicts(focus).reindex(ranks.index, fill_value="unknown")
     place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
     if place > 1:
@@ -228,6 +228,17 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -
     of = focus if level else "it"
     apart = "separated" if by_ranks else "distinguishable"
     return f"{best}; {listing(close)} {'is' if len(close) == 1 else 'are'} not {apart} from {of} ({test})."
+
+
+def without_place(lacking: Sequence[str]) -> str:
+    """Which methods were not ranked since they lack a score, in a sentence; "" for none.
+
+    >>> without_place(["GDFS", "DIME"])
+    'GDFS and DIME have no place: their scores are not complete.'
+    """
+    if len(lacking) < 2:
+        return "".join(f"{name} has no place: its scores are not complete." for name in lacking)
+    return f"{listing(lacking[:-1])} and {lacking[-1]} have no place: their scores are not complete."
 
 
 def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score, alone: bool) -> str:
@@ -397,11 +408,12 @@ def conclusion_of(
     verdict = []
     if paired is not None:
         best = ranks.index[0]
-        verdict = [
-            standing(ranks, title, main, paired) for title in dict.fromkeys([best, *(methods.own or [methods.focus])])
-        ]
+        lacking = [m for m in methods.names_by_title if m not in (*ranks.index, *first_run)]
+        places = dict.fromkeys([best, *(m for m in methods.own or [methods.focus] if m in ranks.index)])
+        verdict = [standing(ranks, title, main, paired, len(ranks) + len(lacking)) for title in places]
         verdict = [verdict[0], *(text.replace(f", {UNKNOWN_LEAD}", "") for text in verdict[1:])]  # it is said once
         beside = [
+            without_place(lacking),
             lowest_mean(means, ranks, shown),
             gap_to_reference(suite, means, best, shown, alone=len(verdict) < 2),
             ahead_within_budget(suite, scores, best),

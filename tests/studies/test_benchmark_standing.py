@@ -25,6 +25,7 @@ from fsgym_studies.suites.leaderboard import (
     standing,
     standings_table,
     wins_of_focus,
+    without_place,
 )
 from fsgym_studies.suites.methods import BENCHMARK_METHODS
 from fsgym_studies.suites.oracle import ORACLE_TITLE
@@ -68,8 +69,12 @@ def test_the_lead_of_the_first_over_another_is_tested_too():
 
 
 def test_a_method_without_a_rank_or_a_rival_has_no_place():
-    assert words([0.1], [0.2], focus="third") == "third has no place: its scores are not complete."
+    assert without_place(["third"]) == "third has no place: its scores are not complete."
+    assert without_place([]) == ""
     alone = Paired(pd.DataFrame({"mine": [0.1]}), paired_t, "")
+    two = pd.Series({"mine": 1.0, "other": 2.0})
+    level = Paired(pd.DataFrame(NOISE, columns=two.index), paired_t, "t tests")
+    assert standing(two, "mine", "loss", level, 3).startswith("mine has the best mean rank of 2 of 3 methods by loss")
     assert standing(pd.Series({"mine": 1.0}), "mine", "loss", alone) == "mine is the only method that has a rank."
 
 
@@ -188,6 +193,8 @@ def test_a_score_that_a_method_has_on_some_data_sets_only_has_its_reason_in_the_
 
 
 # --- the pages ---
+
+UNRANKED = ("Constant answer", "All features", ORACLE_TITLE, "reference", "greedy reference")
 
 
 def page_of(name):
@@ -308,6 +315,16 @@ def test_a_page_says_on_top_whose_mean_is_the_best_where_the_first_by_rank_has_a
     top, verdict = tables_of(page_of(name))[""], page_of(name).splitlines()[3]
     shown = top.loc[top["mean rank"].str.contains(r"\d")].iloc[:, 0].map(lambda cell: float(cell.partition(" ± ")[0]))
     assert (f"{shown.idxmin()} has the lowest mean " in verdict) == (shown.idxmin() != shown.index[0])
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_counts_the_methods_and_names_those_without_complete_scores(name):
+    ranks, verdict = tables_of(page_of(name))[""]["mean rank"], page_of(name).splitlines()[3]
+    ranks = ranks[[m for m in ranks.index if m not in UNRANKED and "(first of" not in m]]
+    lacking = ranks.index[~ranks.str.contains(r"\d")]
+    among = f"{len(ranks) - len(lacking)} of {len(ranks)}" if len(lacking) else str(len(ranks))
+    assert f" has the best mean rank of {among} methods" in verdict.replace(" have the", " has the")
+    assert set(lacking) == {m for m in ranks.index if re.search(re.escape(m) + r"[^.]* ha(s|ve) no place:", verdict)}
 
 
 @pytest.mark.parametrize("name", list(SUITES))
