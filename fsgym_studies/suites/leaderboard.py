@@ -241,6 +241,32 @@ def without_place(lacking: Sequence[str]) -> str:
     return f"{listing(lacking[:-1])} and {lacking[-1]} have no place: their scores are not complete."
 
 
+def without_gain(
+    suite: Suite, scores: pd.DataFrame, means: pd.DataFrame, shown: scoring.Score, points: Collection[str]
+) -> list[str]:
+    """Which methods are no better than the constant answer, and which acquire nothing in a column, in sentences.
+
+    ``points`` are titles that are left out.
+    """
+    mean, constant = means.mean(axis=1, skipna=False), find_method(CONSTANT).title
+    worse, idle = list[str](), list[str]()
+    if constant in mean:
+        gain = scoring.on_grid(mean) - scoring.on_grid(mean[constant])
+        gain = gain if shown.more_is_better else -gain
+        worse = [m for m in means.index if m not in points and gain[m] <= 0]
+    for declared in (d for d in suite.tables if d.score == "features"):
+        used = _columns(scoring.means_by_place(scores, "features"), declared.columns)
+        nothing = used.round(scoring.SCORES["features"].digits) == 0
+        idle = [
+            f"{m} at {listing(used.columns[nothing.loc[m]])}"
+            for m in used.index
+            if m not in points and nothing.loc[m].any()
+        ]
+    found = [f"No better than the constant answer: {listing(worse)}."] if worse else []
+    found += [f"Nothing is acquired by {'; '.join(idle)}."] if idle else []
+    return [*found, "Other settings than those under What was run were not tried."] if found else []
+
+
 def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score, alone: bool) -> str:
     """How far the first is from the reference that knows the distribution, else from the constant answer; or "".
 
@@ -302,6 +328,7 @@ def standings_table(
     paired: scoring.Paired | None,
     versions: Mapping[str, str],
     reasons: Mapping[tuple[str, str], str] | None = None,
+    remarks: Sequence[str] = (),
 ) -> Table:
     """The main table: for each method its main score, the difference from the first, AUACC, features, time, version.
 
@@ -311,6 +338,7 @@ def standings_table(
     paired : Paired, or None where no figures by run are known
     versions : mapping title -> version of fsgym that computed the row
     reasons : mapping (title, score) -> why a method does not have it; such methods have a row with n/a
+    remarks : sentences at the end of the caption
     """
     shown, means = scoring.SCORES[score], scoring.means_by_place(scores, score)
     order = [*ranks.index, *(m for m in means.index if m not in ranks.index and m not in unranked)]
@@ -342,9 +370,8 @@ def standings_table(
         frame.loc[method] = "n/a"
         frame.loc[method, "version"] = versions[method]
     n = int(scoring.spreads(scores, score, "")[1].max(axis=None)) if (scores["split"] != "").any() else 0
-    return Table(
-        "standings", "Standings", _standings_caption(shown, n, paired, first), frame.fillna(DASH).reset_index()
-    )
+    caption = " ".join([_standings_caption(shown, n, paired, first), *remarks])
+    return Table("standings", "Standings", caption, frame.fillna(DASH).reset_index())
 
 
 def _difference_text(found: pd.Series, sign: int, digits: int) -> str:
@@ -395,7 +422,11 @@ def conclusion_of(
     ranks = scoring.mean_ranks(means, shown.more_is_better, unranked)
     paired = scoring.paired_scores(scores, table, main, suite.runs_are, list(ranks.index)) if len(ranks) else None
     versions = dict.fromkeys([*means.index, *(title for title, _ in reasons)], scoring.version_of_rows())
-    tables = [standings_table(scores, table, main, ranks, unranked, paired, versions, reasons)]
+    remarks = [f"± of {label}: the standard error over the test rows of its run." for label in labels.values()]
+    if ORACLE_TITLE in means.index:
+        remarks += [f"The {ORACLE_TITLE} is on at most {ORACLE_TEST_ROWS[quick]} test rows of a run."]
+    remarks += without_gain(suite, scores, means, shown, [*methods.reference_points, suite.reference_title])
+    tables = [standings_table(scores, table, main, ranks, unranked, paired, versions, reasons, remarks)]
     wanted = dict.fromkeys([*suite.tables, TableOf("auacc", "dataset")])
     by_score = [(d.score, score_table(suite, d, scores, reasons, unranked, aside)) for d in wanted]
     refused = {score: reason for (_, score), reason in reasons.items()}

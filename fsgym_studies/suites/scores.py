@@ -41,7 +41,7 @@ SCORES = {
         False,
         4,
         "Loss minus that of the reference, which knows the distribution. It can be below 0 by the chance of the test "
-        "rows, or where the reference is not optimal.",
+        "rows, or where the reference is not optimal. Its ± is that of the loss: the reference has one figure.",
     ),
     "cost_share": Score(
         "Cost as a share of the standard cost",

@@ -25,11 +25,12 @@ from fsgym_studies.suites.leaderboard import (
     standing,
     standings_table,
     wins_of_focus,
+    without_gain,
     without_place,
 )
 from fsgym_studies.suites.methods import BENCHMARK_METHODS
 from fsgym_studies.suites.oracle import ORACLE_TITLE
-from fsgym_studies.suites.scores import SCORES, Paired, paired_scores, spreads
+from fsgym_studies.suites.scores import SCORES, Paired, means_by_place, paired_scores, spreads
 from fsgym_studies.suites.suite import TableOf
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "benchmarks"
@@ -315,6 +316,44 @@ def test_a_page_says_on_top_whose_mean_is_the_best_where_the_first_by_rank_has_a
     top, verdict = tables_of(page_of(name))[""], page_of(name).splitlines()[3]
     shown = top.loc[top["mean rank"].str.contains(r"\d")].iloc[:, 0].map(lambda cell: float(cell.partition(" ± ")[0]))
     assert (f"{shown.idxmin()} has the lowest mean " in verdict) == (shown.idxmin() != shown.index[0])
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_says_below_its_first_table_who_acquires_nothing_and_of_what_each_spread_is(name):
+    tables = tables_of(page_of(name))
+    caption = page_of(name).partition("Version: that of fsgym.")[2].partition("\n")[0]
+    mean, used = (
+        t.map(lambda cell: float(re.match(r"-?[\d.]+|", cell)[0] or "nan"))
+        for t in (tables[""].iloc[:, :1], tables["Features used at each price"])
+    )
+    methods = [m for m in used.index if m not in UNRANKED or m == ORACLE_TITLE]
+    idle = [f"{m} at {', '.join(used.columns[used.loc[m] == 0])}" for m in methods if (used.loc[m] == 0).any()]
+    assert (f"Nothing is acquired by {'; '.join(idle)}." in caption) == bool(idle)
+    worse = [m for m in methods if mean.iloc[:, 0][m] >= mean.iloc[:, 0]["Constant answer"]]
+    assert (f"No better than the constant answer: {', '.join(worse)}." in caption) == bool(worse)
+    assert ("Other settings than those under What was run were not tried." in caption) == bool(idle or worse)
+    assert (f"The {ORACLE_TITLE} is on at most 200 test rows of a run." in caption) == (ORACLE_TITLE in mean.index)
+    first = [m for m in mean.index if "(first of " in m]
+    assert all(f"± of {m}: the standard error over the test rows of its run." in caption for m in first)
+
+
+def test_who_acquires_nothing_and_who_is_no_better_than_the_constant_answer_is_said():
+    used = {"busy": (2.0, 1.0), "idle": (1.0, 0.001), "Constant answer": (0.0, 0.0)}
+    loss = {"busy": (0.1, 0.2), "idle": (0.3, 0.5001), "Constant answer": (0.4, 0.4)}
+    rows = [
+        ("d", 0, method, score, at, value)
+        for score, figures in (("features", used), ("loss", loss))
+        for method, values in figures.items()
+        for at, value in zip(("0.01", "0.03"), values)
+    ]
+    scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value"])
+    suite, means = find_suite("cube"), means_by_place(scores, "loss")
+    assert without_gain(suite, scores, means, SCORES["loss"], ["Constant answer"]) == [
+        "No better than the constant answer: idle.",
+        "Nothing is acquired by idle at 0.03.",
+        "Other settings than those under What was run were not tried.",
+    ]
+    assert without_gain(suite, scores, means, SCORES["loss"], ["Constant answer", "idle"]) == []
 
 
 @pytest.mark.parametrize("name", list(SUITES))
