@@ -240,6 +240,15 @@ def test_a_page_begins_with_the_first_and_whether_its_lead_is_noise(name):
     assert (PAGES / f"{name}_curve.png").exists()
 
 
+def test_pages_say_whom_their_data_favour():
+    """Generators of the form of a method, and rows that are test rows here and were seen in development."""
+    for name in ("cube", "cube-nuc", "cube-nm"):
+        assert "independent normals, the form that Mixture policy, and so Adaptive agent, fits." in page_of(name)
+    for name in ("small", "turney", "spam"):
+        assert "rows that are test rows here" in page_of(name).splitlines()[3]
+    assert "whose test images are those of pixels and patches here" in page_of("mnist").splitlines()[3]
+
+
 def test_the_list_of_suites_names_the_pages_whose_leader_may_be_noise():
     text = PAGES.with_suffix(".md").read_text(encoding="utf-8")
     (listed,) = re.findall(r"It is not known for ([^:]*):", text)

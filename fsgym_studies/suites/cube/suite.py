@@ -54,7 +54,9 @@ def cube_suite(name: str, title: str, generator: NormalComponents, data: str, or
         partial(cube_problems, generator),
         partial(cube_protocol, data, order),
         (TableOf("loss"), TableOf("headroom"), TableOf("budget_accuracy"), TableOf("features")),
-        "The generators were used while the agents of this package were developed, with other rows.",
+        "The generators were used while the agents of this package were developed, with other rows. Given the class "
+        "(and the context) the features are independent normals, the form that Mixture policy, and so Adaptive agent, "
+        "fits.",
         reference=bibtex(__file__),
         runs_are="realisations",
         reference_title="greedy reference",
