@@ -23,6 +23,7 @@ from PIL import Image
 from typer.main import get_command
 
 from agents import LatticeClassifier
+from agents.adaptive.classifier import OPTIMISM_OF_FIRST
 from fsgym.cli import app
 from fsgym.cli.main import main
 from fsgym.comparison.leaderboard import read_stored_rows
@@ -325,6 +326,14 @@ def test_the_tutorial_prints_what_it_shows_and_draws_the_card(capsys):
 @pytest.mark.parametrize("page", ["budget", "relations", "cube"])
 def test_a_lesson_prints_what_it_shows(page, capsys):
     run_page((DOCS / "lessons" / f"{page}.md").read_text(), capsys, relative=0.2)
+
+
+def test_pages_on_the_default_agent_say_by_how_much_the_lattice_is_handicapped():
+    assert OPTIMISM_OF_FIRST == 0.5
+    for page in ("agents.md", "methods/notes/adaptive.md"):
+        text = " ".join((DOCS / page).read_text().split())
+        assert "the lattice counts as half a standard error higher" in text
+        assert "one standard error" not in text
 
 
 def test_the_bibtex_entry_is_that_of_the_citation_file():

@@ -307,7 +307,7 @@ class CubeNM(NormalComponents):
 
     The first acquisition is the context: one column per context, 1 for the one of the row and 0 for the others, plus
     normal noise. The block of that context is drawn as the first ten features of ``Cube``, all others are N(0.5, 0.3).
-    The context alone does not change the class probabilities, so that a greedy policy does not acquire it.
+    The context alone does not change the class probabilities, so that a greedy policy does not begin with it.
 
     Parameters
     ----------

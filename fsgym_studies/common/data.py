@@ -79,4 +79,4 @@ def skipped_datasets(
 
 def skipped_note(skip: Collection[str]) -> str:
     """The note of a report on the data sets that were left out."""
-    return f"Skipped, because the data are missing: {', '.join(skip)}. The claims are assessed without them."
+    return f"Skipped, because the data are missing: {', '.join(skip)}. The results are without them."

@@ -17,6 +17,7 @@ from fsgym.comparison.ranking import folder_name
 from fsgym.comparison.report import Picture, provenance
 from fsgym.methods import CONSTANT, find_method
 from fsgym.text.messages import listing
+from fsgym_studies.common.curves import cells_with
 from fsgym_studies.common.render import DASH, draw_picture, format_number, picture_of, with_std
 from fsgym_studies.common.study import Conclusion, Table, printed_numbers
 from fsgym_studies.suites import scores as scoring
@@ -57,6 +58,8 @@ def score_table(
     better = {True: "More is better. ", False: "Less is better. ", None: ""}[shown.more_is_better]
     columns = {"at": at, "dataset": "data set", "both": f"data set and a {at}"}[declared.columns]
     caption = f"{shown.caption} {better}A column is a {columns}."
+    if len(ranks) and declared.columns == "at" and means.columns.get_level_values(0).nunique() >= scoring.NEMENYI_FROM:
+        caption += " The mean rank is over the data sets, not over these columns."
     for reason in dict.fromkeys(reasons[m, declared.score] for m in without):
         own = [m for m in without if reasons[m, declared.score] == reason]
         caption += f" n/a for {', '.join(own)}: {reason}."
@@ -96,13 +99,14 @@ def _published(suite: Suite, score: str, columns: Sequence[str]) -> tuple[pd.Dat
     if not suite.published:
         return pd.DataFrame(), ""
     printed = printed_numbers(suite.published, "published")
-    printed = printed[printed["score"] == score].astype({"column": str})
+    printed = printed.astype({"column": str})
+    printed = printed[(printed["score"] == score) & printed["column"].isin([*columns])]
     words = [
         f" {', '.join(own['method'].unique())} as reported: {source}; uncertain: {uncertain}."
         for (source, uncertain), own in printed.groupby(["source", "uncertain"], sort=False)
     ]
     figures = printed.pivot(index="method", columns="column", values="value")
-    figures = figures.reindex(index=printed["method"].unique(), columns=columns).dropna(how="all")
+    figures = figures.reindex(index=printed["method"].unique(), columns=columns)
     return figures.rename("{} (as reported)".format), "".join(words)
 
 
@@ -110,21 +114,77 @@ def wins_of_focus(means: pd.DataFrame, focus: str, shown: scoring.Score, unranke
     """How often a method is better, equal and worse than each other one; None if there is nothing to compare."""
     if focus not in means.index:
         return None
-    sign, rows = (1.0 if shown.more_is_better else -1.0), []
+    rows = []
     for other in means.index:
-        gain = (sign * (means.loc[focus] - means.loc[other])).dropna()
-        if other not in (focus, *unranked) and len(gain):
-            better, worse = int((gain >= scoring.SAME_SCORE).sum()), int((gain <= -scoring.SAME_SCORE).sum())
-            row = {"other method": other, "better": better, "equal": len(gain) - better - worse, "worse": worse}
-            rows.append(row | {"mean difference": f"{sign * gain.mean():+.4f}"})
+        difference = (means.loc[focus] - means.loc[other]).dropna()
+        if other not in (focus, *unranked) and len(difference):
+            better, worse = better_and_worse(means, focus, other, shown)
+            row = {"other method": other, "better": better, "equal": len(difference) - better - worse, "worse": worse}
+            rows.append(row | {"mean difference": f"{difference.mean():+.4f}"})
     if not rows:
         return None
     caption = (
         f"{focus} compared with each other ranked method by {shown.title.lower()}, over data sets and columns: where "
-        f"its mean over the runs is better, equal (to within {scoring.SAME_SCORE:g}) and worse; and its mean minus the "
-        "other's."
+        f"its mean over the runs, rounded to a multiple of {scoring.SAME_SCORE:g}, is better, equal and worse; and its "
+        "mean minus the other's."
     )
     return Table("wins", f"Wins and losses of {focus}", caption, pd.DataFrame(rows))
+
+
+def better_and_worse(means: pd.DataFrame, focus: str, other: str, shown: scoring.Score) -> tuple[int, int]:
+    """At how many places a method is better than another one, and at how many worse, by the rule of ``mean_ranks``.
+
+    >>> means = pd.DataFrame({"a": [0.1, 0.1002], "b": [0.2, 0.3]}, index=["x", "y"])
+    >>> better_and_worse(means, "x", "y", scoring.SCORES["loss"])
+    (1, 0)
+    """
+    gain = scoring.on_grid(means.loc[focus]) - scoring.on_grid(means.loc[other])
+    gain = gain if shown.more_is_better else -gain
+    return int((gain > 0).sum()), int((gain < 0).sum())
+
+
+def lowest_mean(means: pd.DataFrame, ranks: pd.Series, shown: scoring.Score) -> str:
+    """Whose mean is best, in a sentence, where it is not that of the first by mean rank; else ""."""
+    overall, first = means.loc[list(ranks.index)].mean(axis=1), str(ranks.index[0])
+    best = str(overall.idxmax() if shown.more_is_better else overall.idxmin())
+    if scoring.on_grid(overall[best]) == scoring.on_grid(overall[first]):
+        return ""
+    (better, worse), n = better_and_worse(means, best, first, shown), means.shape[1]
+    own, other = (f"{overall[name]:.{shown.digits}f}" for name in (best, first))
+    return (
+        f"{best} has the {'highest' if shown.more_is_better else 'lowest'} mean {_in_sentence(shown)} ({own}, {first} "
+        f"{other}), and is better than {first} in {better} and worse in {worse} of {n} columns, each a price on a data "
+        "set."
+    )
+
+
+def _in_sentence(shown: scoring.Score) -> str:
+    return shown.title if shown.title.isupper() else shown.title.lower()
+
+
+def methods_table(methods: SuiteMethods) -> Table | None:
+    """The names, papers and features of the methods by name; None if there is none."""
+    rows = [
+        (method.title, name, method.uses, method.reference)
+        for name, method in ((name, find_method(name)) for name in methods.all_names)
+    ]
+    if not rows:
+        return None
+    frame = pd.DataFrame(rows, columns=["method", "name", "uses", "paper"]).replace("", DASH)
+    return Table("methods", "Methods", "The name is that for --methods.", frame)
+
+
+def rows_table(table: pd.DataFrame) -> Table | None:
+    """The numbers of rows of a run by data set; None if no cell has figures by test row."""
+    cells = cells_with(table, "row_scores")
+    cells = cells[cells["row_scores"].map(len) > 0].groupby("dataset", sort=False).first()
+    if cells.empty:
+        return None
+    n_test = cells["row_scores"].map(len)
+    n_train = (n_test / cells["test_share"].astype(float)).round().astype(int)
+    frame = pd.DataFrame({"data set": cells.index, "training and validation": n_train, "test": n_test})
+    frame = frame.map(lambda value: value if isinstance(value, str) else f"{value:,}")
+    return Table("rows", "Rows of a run", "", frame)
 
 
 def seconds_table(table: pd.DataFrame) -> Table | None:
@@ -141,11 +201,15 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
     return Table("seconds", "Training time", caption, frame)
 
 
+NOT_BY_RANKS = "not separated by ranks"
+OF_MORE_ROWS = "Figures as reported are of more rows than those of a quick run: do not compare the two."
 UNKNOWN_LEAD = f"but whether this is more than noise is not known, which takes {MIN_PAIRS} runs or the rows of one"
 
 
-def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -> str:
+def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired, n_methods: int | None = None) -> str:
     """Where a method stands among those that have all scores, and whether the lead is more than noise, in a sentence.
+
+    ``n_methods`` is the number of methods that were to be ranked, by default of those that are.
 
     >>> from fsgym.comparison.noise import paired_t
     >>> losses = pd.DataFrame({"CART": [0.1, 0.2, 0.3], "mine": [0.2, 0.4, 0.3]})
@@ -160,22 +224,21 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -
     'CART and mine have the best mean rank of 2 methods by loss (1.50); mine is not distinguishable from CART \
 (paired t tests over 3 realisations, 95 %).'
     """
-    if focus not in ranks.index:
-        return f"{focus} has no place: its scores are not complete."
     others = ranks.drop(index=focus)
     if others.empty:
         return f"{focus} is the only method that has a rank."
-    title, among, test = scoring.SCORES[score].title, counted(len(ranks), "method"), paired.words
-    title = title if title.isupper() else title.lower()
+    title, test, by_ranks = _in_sentence(scoring.SCORES[score]), paired.words, paired.ranks is not None
+    among = f"{len(ranks)} of {n_methods} methods" if (n_methods or 0) > len(ranks) else counted(len(ranks), "method")
     verdicts = paired.verdicts(focus).reindex(ranks.index, fill_value="unknown")
     place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
     if place > 1:
         first = others.idxmin()
+        within = "not separated from it" if by_ranks else "ahead of it by no more than noise"
         by = {"lower": f"ahead of it by more than noise ({test})", "unknown": UNKNOWN_LEAD}
         ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10 if place % 100 not in (11, 12, 13) else 0, "th")
         return (
             f"{focus} is {place}{ending} of {among} by {title} (mean rank {ranks[focus]:.2f}); the first is "
-            f"{first} ({others.min():.2f}), {by.get(verdicts[first], f'ahead of it by no more than noise ({test})')}."
+            f"{first} ({others.min():.2f}), {by.get(verdicts[first], f'{within} ({test})')}."
         )
     level = [m for m in others.index if others[m] < ranks[focus] + 1e-9]
     close = [m for m in others.index if verdicts[m] != "higher" or m in level]
@@ -191,17 +254,97 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired) -
         following = f"; the next is {further.idxmin()} ({further.min():.2f})" if len(further) else ""
         return f"{best}{following}, {UNKNOWN_LEAD}."
     of = focus if level else "it"
-    return f"{best}; {listing(close)} {'is' if len(close) == 1 else 'are'} not distinguishable from {of} ({test})."
+    apart = "separated" if by_ranks else "distinguishable"
+    return f"{best}; {listing(close)} {'is' if len(close) == 1 else 'are'} not {apart} from {of} ({test})."
 
 
-def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score) -> str:
-    """How far the first is from the reference that knows the distribution, else from the constant answer; or ""."""
-    for title in (suite.reference_title, find_method(CONSTANT).title):
+def without_place(lacking: Sequence[str]) -> str:
+    """Which methods were not ranked since they lack a score, in a sentence; "" for none.
+
+    >>> without_place(["GDFS", "DIME"])
+    'GDFS and DIME have no place: their scores are not complete.'
+    """
+    if len(lacking) < 2:
+        return "".join(f"{name} has no place: its scores are not complete." for name in lacking)
+    return f"{listing(lacking[:-1])} and {lacking[-1]} have no place: their scores are not complete."
+
+
+def without_gain(
+    suite: Suite, scores: pd.DataFrame, means: pd.DataFrame, shown: scoring.Score, points: Collection[str]
+) -> list[str]:
+    """Which methods are no better than the constant answer, and which acquire nothing in a column, in sentences.
+
+    ``points`` are titles that are left out.
+    """
+    mean, constant = means.mean(axis=1, skipna=False), find_method(CONSTANT).title
+    worse, idle = list[str](), list[str]()
+    if constant in mean:
+        gain = scoring.on_grid(mean) - scoring.on_grid(mean[constant])
+        gain = gain if shown.more_is_better else -gain
+        worse = [m for m in means.index if m not in points and gain[m] <= 0]
+    for declared in (d for d in suite.tables if d.score == "features"):
+        used = _columns(scoring.means_by_place(scores, "features"), declared.columns)
+        nothing = used.round(scoring.SCORES["features"].digits) == 0
+        idle = [
+            f"{m} at {listing(used.columns[nothing.loc[m]])}"
+            for m in used.index
+            if m not in points and nothing.loc[m].any()
+        ]
+    found = [f"No better than the constant answer: {listing(worse)}."] if worse else []
+    found += [f"Nothing is acquired by {'; '.join(idle)}."] if idle else []
+    return [*found, "Other settings than those under What was run were not tried."] if found else []
+
+
+def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score, alone: bool) -> str:
+    """How far the first is from the reference that knows the distribution, else from the constant answer; or "".
+
+    ``alone`` says that the sentence on the first has no other beside it: else the constant answer is left out.
+    """
+    for title in (suite.reference_title, *([find_method(CONSTANT).title] if alone else [])):
         if {title, first} <= set(means.index):
             own, other = (float(means.loc[name].mean()) for name in (first, title))
-            name, digits = f"{title[:1].lower()}{title[1:]}", shown.digits
-            return f"The {shown.title.lower()} of {first} is {own:.{digits}f}, that of the {name} {other:.{digits}f}."
+            own_text, other_text = (f"{value:.{shown.digits}f}" for value in (own, other))
+            return f"The {_in_sentence(shown)} of {first} is {own_text}, that of the {_named(title)} {other_text}."
     return ""
+
+
+def ahead_within_budget(suite: Suite, scores: pd.DataFrame, first: str) -> str:
+    """The budget within which the reference is furthest ahead of the first, in a sentence; else "".
+
+    Only where its accuracy is higher by more than two standard deviations over the runs (or standard errors) of the
+    first.
+    """
+    means = scoring.means_by_place(scores, "budget_accuracy")
+    if not {suite.reference_title, first} <= set(means.index):
+        return ""
+    spread = scoring.spreads(scores, "budget_accuracy", "both")[0].loc[first]
+    lead = (means.loc[suite.reference_title] - means.loc[first]).dropna()
+    clear = lead[[gap > 2 * spread[f"{dataset} {at}".strip()] for (dataset, at), gap in lead.items()]]
+    if clear.empty:
+        return ""
+    place, reference = clear.idxmax(), suite.reference_title
+    own, other = (f"{means.loc[name, place]:.3f}" for name in (first, reference))
+    return f"Within a budget of {place[1]} the {_named(reference)} has an accuracy of {other}, {first} of {own}."
+
+
+def better_search(means: pd.DataFrame, first: str, shown: scoring.Score, quick: bool) -> str:
+    """Whether the search without a rank has a better mean than the first, in a sentence; else ""."""
+    if ORACLE_TITLE not in means.index:
+        return ""
+    own, other = (float(means.loc[name].mean(skipna=False)) for name in (first, ORACLE_TITLE))
+    gain = scoring.on_grid(other) - scoring.on_grid(own)
+    if not (gain > 0 if shown.more_is_better else gain < 0):
+        return ""
+    better, _ = better_and_worse(means, ORACLE_TITLE, first, shown)
+    return (
+        f"The {ORACLE_TITLE}, which has no rank, is better than {first} in {better} of {means.shape[1]} columns (mean "
+        f"{other:.{shown.digits}f}, on at most {ORACLE_TEST_ROWS[quick]} test rows of a run)."
+    )
+
+
+def _named(title: str) -> str:
+    """A title within a sentence: "the constant answer"."""
+    return f"{title[:1].lower()}{title[1:]}"
 
 
 def standings_table(
@@ -213,6 +356,7 @@ def standings_table(
     paired: scoring.Paired | None,
     versions: Mapping[str, str],
     reasons: Mapping[tuple[str, str], str] | None = None,
+    remarks: Sequence[str] = (),
 ) -> Table:
     """The main table: for each method its main score, the difference from the first, AUACC, features, time, version.
 
@@ -222,6 +366,7 @@ def standings_table(
     paired : Paired, or None where no figures by run are known
     versions : mapping title -> version of fsgym that computed the row
     reasons : mapping (title, score) -> why a method does not have it; such methods have a row with n/a
+    remarks : sentences at the end of the caption
     """
     shown, means = scoring.SCORES[score], scoring.means_by_place(scores, score)
     order = [*ranks.index, *(m for m in means.index if m not in ranks.index and m not in unranked)]
@@ -237,9 +382,9 @@ def standings_table(
     if paired is not None and paired.words and len(ranks) > 1:
         found, sign = paired.differences(first), -1 if shown.more_is_better else 1
         text = {m: _difference_text(found.loc[m], sign, shown.digits) for m in found.index if m != first}
-        verdicts = paired.verdicts(first)
-        mark = "noise" if paired.ranks is None else "noise by ranks"
-        text |= {m: f"{text[m]} ({mark})" for m in text if verdicts.get(m) == "noise"}
+        verdicts, alone = paired.verdicts(first), found["verdict"]
+        marks = {m: "noise" if alone[m] == "noise" else NOT_BY_RANKS for m in text if verdicts.get(m) == "noise"}
+        text |= {m: f"{text[m]} ({mark})" for m, mark in marks.items()}
         frame.insert(1, "minus the first [95 %]", pd.Series(text).reindex(order))
     if len(ranks):
         frame["mean rank"] = [format_number(rank, 2) for rank in ranks.reindex(order)]
@@ -253,9 +398,8 @@ def standings_table(
         frame.loc[method] = "n/a"
         frame.loc[method, "version"] = versions[method]
     n = int(scoring.spreads(scores, score, "")[1].max(axis=None)) if (scores["split"] != "").any() else 0
-    return Table(
-        "standings", "Standings", _standings_caption(shown, n, paired, first), frame.fillna(DASH).reset_index()
-    )
+    caption = " ".join([_standings_caption(shown, n, paired, first), *remarks])
+    return Table("standings", "Standings", caption, frame.fillna(DASH).reset_index())
 
 
 def _difference_text(found: pd.Series, sign: int, digits: int) -> str:
@@ -270,12 +414,22 @@ def _standings_caption(shown: scoring.Score, n_runs: int, paired: scoring.Paired
         parts.append(f"± is the standard deviation over {n_runs} runs.")
     elif n_runs == 1:
         parts.append("± is the standard error over the test rows of the one run.")
-    if paired is not None and paired.words:
-        intervals = "" if paired.ranks is None else "; the intervals are of t tests over the data sets"
+    if paired is not None and paired.words and paired.ranks is None:
+        parts.append(f"Differences from {first}: {paired.words}; noise marks those that are not significant.")
+    elif paired is not None and paired.ranks is not None:
         parts.append(
-            f"Differences from {first}: {paired.words}{intervals}; noise marks those that are not significant."
+            f"Differences from {first}, with intervals of t tests over the data sets, each by itself. {paired.words}, "
+            "does not separate the marked ones from it; noise marks those whose interval contains 0, too."
         )
-    parts.append("CPU s: processor seconds of the training for all prices, a data set and run. Version: that of fsgym.")
+        if np.isfinite(paired.ranks.difference):
+            parts.append(
+                f"The test separates mean ranks that are {paired.ranks.difference:.2f} apart, of "
+                f"{len(paired.ranks.mean_ranks) - 1} at most."
+            )
+    parts.append(
+        "CPU s: processor seconds of the training for all prices, a data set and run. Version: that of fsgym, with the "
+        "commit of its code."
+    )
     return " ".join(parts)
 
 
@@ -299,24 +453,37 @@ def conclusion_of(
     ranks = scoring.mean_ranks(means, shown.more_is_better, unranked)
     paired = scoring.paired_scores(scores, table, main, suite.runs_are, list(ranks.index)) if len(ranks) else None
     versions = dict.fromkeys([*means.index, *(title for title, _ in reasons)], scoring.version_of_rows())
-    tables = [standings_table(scores, table, main, ranks, unranked, paired, versions, reasons)]
+    remarks = [f"± of {label}: the standard error over the test rows of its run." for label in labels.values()]
+    if ORACLE_TITLE in means.index:
+        remarks += [f"The {ORACLE_TITLE} is on at most {ORACLE_TEST_ROWS[quick]} test rows of a run."]
+    remarks += without_gain(suite, scores, means, shown, [*methods.reference_points, suite.reference_title])
+    tables = [standings_table(scores, table, main, ranks, unranked, paired, versions, reasons, remarks)]
     wanted = dict.fromkeys([*suite.tables, TableOf("auacc", "dataset")])
     by_score = [(d.score, score_table(suite, d, scores, reasons, unranked, aside)) for d in wanted]
     refused = {score: reason for (_, score), reason in reasons.items()}
     absent = [score for score, t in by_score if t is None and score in refused]
-    tables += [t for _, t in by_score if t is not None]
-    tables += [t for t in (wins_of_focus(means, methods.focus, shown, unranked), seconds_table(table)) if t is not None]
+    wins = wins_of_focus(means, methods.focus, shown, unranked)
+    further = [wins, rows_table(table), methods_table(methods), seconds_table(table)]
+    tables += [t for t in (*(t for _, t in by_score), *further) if t is not None]
     first = "run" if n_runs == 1 else f"{n_runs} runs"
     cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]
     protocol = " ".join([suite.protocol(quick), *cut, METHODS_IN_WORDS])
     verdict = []
     if paired is not None:
         best = ranks.index[0]
-        verdict = [
-            standing(ranks, title, main, paired) for title in dict.fromkeys([best, *(methods.own or [methods.focus])])
-        ]
+        lacking = [m for m in methods.names_by_title if m not in (*ranks.index, *first_run)]
+        places = dict.fromkeys([best, *(m for m in methods.own or [methods.focus] if m in ranks.index)])
+        verdict = [standing(ranks, title, main, paired, len(ranks) + len(lacking)) for title in places]
         verdict = [verdict[0], *(text.replace(f", {UNKNOWN_LEAD}", "") for text in verdict[1:])]  # it is said once
-        verdict += [text] if len(verdict) < 2 and (text := gap_to_reference(suite, means, best, shown)) else []
+        beside = [
+            without_place(lacking),
+            lowest_mean(means, ranks, shown),
+            gap_to_reference(suite, means, best, shown, alone=len(verdict) < 2),
+            ahead_within_budget(suite, scores, best),
+            better_search(means, best, shown, quick),
+            OF_MORE_ROWS if quick and suite.published else "",
+        ]
+        verdict += [text for text in beside if text]
     notes = [
         *verdict,
         *(
@@ -429,12 +596,14 @@ def _notes(
 
 
 METHODS_IN_WORDS = (
-    "Methods that know prices have their default settings and are trained at each price. Of the others every setting "
-    "is trained, the one with the lowest loss on the validation rows is chosen at each price, and is fitted again. All "
-    "final fits are on the training and the validation rows together. Methods are ranked in each column of the means "
-    f"over the runs, rounded to a multiple of {scoring.SAME_SCORE:g}, and mean ranks are over all data sets and "
-    "columns, from five data sets on over data sets. Constant answer and All features are reference points and have no "
-    "rank. scores.csv has the figures of each run. A score is n/a where it does not fit a method."
+    "Methods that know prices have their default settings and are trained at each price. Each other method has a list "
+    "of settings: all are trained, the one with the lowest loss on the validation rows is chosen at each price, and is "
+    "fitted again. All final fits are on the training and the validation rows together. Methods are ranked in each "
+    "column, a price or a budget on a data set, of the means over the runs, rounded to a multiple of "
+    f"{scoring.SAME_SCORE:g}, and mean ranks are over all data sets and columns, from five data sets on over data "
+    "sets. Constant answer and All features are reference points and have no rank. The command writes the figures of "
+    "each run to scores.csv in its folder of results. A score is n/a where it does not fit a method. A cell is a "
+    "method on a run of a data set, or a reference."
 )
 
 
@@ -479,7 +648,8 @@ def picture_of_suite(
         figure.legend(labels.values(), labels, loc="outside right upper", fontsize=8.5)
 
     several = f", mean over {len(places)} data sets" if len(panels) < len(places) else ""
-    return draw_picture("curve", heading, f"{heading}{several}.", draw, (8.2, 3.6))
+    dotted = " Dotted: as reported." if published else ""
+    return draw_picture("curve", heading, f"{heading}{several}.{dotted}", draw, (8.2, 3.6))
 
 
 def _draw_panel(

@@ -39,10 +39,11 @@ ORACLE_TEST_ROWS = {True: 50, False: 200}  # of a run, at most: quick, and full
 N_NEIGHBOURS, N_FIRST_NEIGHBOURS = 10, 200  # after an acquisition, and before any: then no row is nearer than another
 N_RANDOM_SETS, LARGEST_SET = 100, 6
 ORACLE_IN_WORDS = (
-    "The AACO-like search is not ranked: at every step it searches the training rows for the acquisitions that would "
-    "have been best on the nearest of them, as the acquisition conditioned oracle (AACO) of Valancius et al. (2024), "
-    "with the loss of the suite. It needs the training rows at every step, as a nearest-neighbour method does, and no "
-    "label of a test row; methods may have a lower loss. It is measured on at most {rows} random test rows of a run."
+    "The AACO-like search is not ranked, as it is measured on at most {rows} random test rows of a run, on which the "
+    "methods may be better or worse than on all. At every step it searches the training rows for the acquisitions that "
+    "would have been best on the nearest of them, as the acquisition conditioned oracle (AACO) of Valancius et al. "
+    "(2024), with the loss of the suite. It needs the training rows at every step, as a nearest-neighbour method does, "
+    "and no label of a test row; methods may have a lower loss."
 )
 
 ClassProbabilities = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.float64]]

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable, Collection
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,7 @@ SCORES = {
         False,
         4,
         "Loss minus that of the reference, which knows the distribution. It can be below 0 by the chance of the test "
-        "rows, or where the reference is not optimal.",
+        "rows, or where the reference is not optimal. Its ± is that of the loss: the reference has one figure.",
     ),
     "cost_share": Score(
         "Cost as a share of the standard cost",
@@ -148,8 +148,13 @@ def mean_ranks(means: pd.DataFrame, more_is_better: bool | None, unranked: Colle
     complete = means.drop(index=list(unranked), errors="ignore").dropna()
     if means.columns.nlevels > 1 and means.columns.get_level_values(0).nunique() >= NEMENYI_FROM:
         complete = complete.T.groupby(level=0, sort=False).mean().T
-    rounded = (complete.T / SAME_SCORE).round()  # differences that are not shown do not count
+    rounded = on_grid(complete.T)
     return noise.mean_ranks(-rounded if more_is_better else rounded)
+
+
+def on_grid(scores: Any) -> Any:
+    """Scores as multiples of ``SAME_SCORE``, rounded: differences that are not shown do not count."""
+    return np.round(scores / SAME_SCORE)
 
 
 CODE = ("fsgym", "agents", "baselines", "fsgym_studies", "pyproject.toml")
@@ -248,8 +253,7 @@ def paired_scores(
     n_sets, n_runs = own["dataset"].nunique(), own["split"].nunique()
     if n_sets >= NEMENYI_FROM:
         losses = _by_unit(own, "dataset")
-        rounded = (losses / SAME_SCORE).round() * SAME_SCORE
-        ranks = noise.rank_test(rounded) if losses.shape[1] > 1 else None
+        ranks = noise.rank_test(on_grid(losses) * SAME_SCORE) if losses.shape[1] > 1 else None
         return Paired(losses, noise.paired_t, f"Nemenyi's test over {n_sets} data sets, 95 %", ranks)
     if runs_are != "seeds" and n_runs >= noise.MIN_PAIRS:
         share = float(pd.to_numeric(table["test_share"]).mean()) if runs_are == "splits" else 0.0

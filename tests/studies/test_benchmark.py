@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,11 +25,11 @@ from fsgym_studies.common.plan import cells_table
 from fsgym_studies.suites import cell as suite_cells
 from fsgym_studies.suites import scores as scoring
 from fsgym_studies.suites.command import study_of
-from fsgym_studies.suites.leaderboard import conclusion_of
+from fsgym_studies.suites.leaderboard import conclusion_of, score_table
 from fsgym_studies.suites.methods import BENCHMARK_METHODS, SLOW_METHODS, SuiteMethods, chosen_methods, has_prices
 from fsgym_studies.suites.oracle import ORACLE_TITLE
 from fsgym_studies.suites.scores import SCORES, mean_ranks, version_of_rows
-from fsgym_studies.suites.suite import RowSplit
+from fsgym_studies.suites.suite import RowSplit, TableOf
 from fsgym_studies.suites.syn.suite import syn_problems
 from fsgym_studies.suites.turney.suite import price_options
 from support.pages import read
@@ -93,6 +94,23 @@ def test_published_figures_stand_beside_ours_with_their_source(folder):
     text = (folder / "doc.md").read_text()
     assert "PAPER as reported: Nobody (2026), Table 1; uncertain: everything." in text
     assert "PAPER" not in table(folder, "budget_accuracy_by_at").index
+
+
+def test_a_quick_report_warns_of_published_figures_and_names_none_that_it_lacks(folder):
+    """Those of the tiny suite are of its loss at 0.05."""
+    warning = "Figures as reported are of more rows than those of a quick run: do not compare the two."
+    conclusions = {
+        quick: conclusion_of(tiny.TINY_SUITE, SuiteMethods(("rcpi", "cart"), {}, {}), cells_of(folder), quick=quick)
+        for quick in (True, False)
+    }
+    assert {quick: warning in conclusion.verdict for quick, conclusion in conclusions.items()} == {
+        True: True,
+        False: False,
+    }
+    captions = {t.stem: t.caption for t in conclusions[True].tables}
+    assert [stem for stem, caption in captions.items() if "as reported" in caption] == ["loss_by_at"]
+    shown = score_table(tiny.TINY_SUITE, TableOf("loss", "dataset"), scoring.scores_of(cells_of(folder)), {}, (), ())
+    assert "as reported" not in shown.caption
 
 
 def test_a_score_that_does_not_fit_a_method_is_not_available_with_the_reason(folder):
@@ -425,6 +443,12 @@ def test_ranks_share_what_is_not_shown_as_different():
     assert mean_ranks(means, True).idxmin() == "y"
 
 
+def test_a_report_has_the_numbers_of_rows_and_the_names_of_the_methods(folder):
+    assert (folder / "rows.csv").read_text() == "data set,training and validation,test\nbits,100,50\n"
+    names = pd.read_csv(folder / "methods.csv", index_col=0)["name"]
+    assert names.to_dict() == {"RCPI (datum-wise)": "rcpi", "CART": "cart"}
+
+
 def test_auacc_is_the_mean_accuracy_of_forced_answers(folder):
     assert float(table(folder, "auacc_by_dataset").loc["RCPI (datum-wise)", "bits"]) == 0.8
     assert table(folder, "standings").loc["CART", "AUACC"] == "–"
@@ -462,7 +486,14 @@ def test_the_page_begins_with_its_verdict_and_its_details_are_closed(folder):
     page = "\n".join(rest)
     assert page.index("<details>") > page.index("(noise)")
     assert page.count("<details>") == page.count("</details>") > 5
-    assert page.index("by hand") > page.rindex("<details>")
+    made = page[page.rindex("<details>") :].partition("</details>")[0]
+    assert "by hand" in made
+    assert "folder of results is not kept with the page" in made
+    assert "writes the figures of each run to scores.csv in its folder of results" in page
+    stored = [
+        path.read_text(encoding="utf-8") for path in (Path(__file__).parents[2] / "docs" / "benchmarks").glob("*.md")
+    ]
+    assert all(made in text and "scores.csv has" not in text for text in stored)
 
 
 def test_the_oracle_can_be_left_out():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,22 @@ from fsgym.datasets import CubeNM
 from fsgym.evaluation.reference_policies import accuracies_within
 from fsgym.methods import find_method
 from fsgym_studies.suites import SUITES, find_suite
-from fsgym_studies.suites.leaderboard import score_table, standing
+from fsgym_studies.suites.leaderboard import (
+    METHODS_IN_WORDS,
+    OF_MORE_ROWS,
+    ahead_within_budget,
+    better_search,
+    lowest_mean,
+    score_table,
+    standing,
+    standings_table,
+    wins_of_focus,
+    without_gain,
+    without_place,
+)
 from fsgym_studies.suites.methods import BENCHMARK_METHODS
-from fsgym_studies.suites.scores import SCORES, Paired, paired_scores, spreads
+from fsgym_studies.suites.oracle import ORACLE_TITLE
+from fsgym_studies.suites.scores import SCORES, Paired, means_by_place, paired_scores, spreads
 from fsgym_studies.suites.suite import TableOf
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "benchmarks"
@@ -57,8 +71,12 @@ def test_the_lead_of_the_first_over_another_is_tested_too():
 
 
 def test_a_method_without_a_rank_or_a_rival_has_no_place():
-    assert words([0.1], [0.2], focus="third") == "third has no place: its scores are not complete."
+    assert without_place(["third"]) == "third has no place: its scores are not complete."
+    assert without_place([]) == ""
     alone = Paired(pd.DataFrame({"mine": [0.1]}), paired_t, "")
+    two = pd.Series({"mine": 1.0, "other": 2.0})
+    level = Paired(pd.DataFrame(NOISE, columns=two.index), paired_t, "t tests")
+    assert standing(two, "mine", "loss", level, 3).startswith("mine has the best mean rank of 2 of 3 methods by loss")
     assert standing(pd.Series({"mine": 1.0}), "mine", "loss", alone) == "mine is the only method that has a rank."
 
 
@@ -126,6 +144,22 @@ def test_from_five_data_sets_on_mean_ranks_over_them_are_tested():
     assert paired_of(4, GAINS, "splits").ranks is None
 
 
+def test_a_rank_test_calls_noise_only_what_the_interval_calls_so_too():
+    """Of five data sets, on all of which ``other`` is worse, ranks separate nothing, and the interval excludes 0."""
+    for gains, mark, apart in (
+        (GAINS, "not separated by ranks", "[0.0300, 0.0300]"),
+        ((0.0,), "noise", "[0.0000, 0.0000]"),
+    ):
+        scores, cells = scores_with(5, gains)
+        paired = paired_scores(scores, cells, "loss", "splits", METHODS)
+        versions = dict.fromkeys(METHODS, "1")
+        shown = standings_table(scores, cells, "loss", paired.ranks.mean_ranks, (), paired, versions)
+        assert shown.frame.set_index("method").loc["other", "minus the first [95 %]"].endswith(f"{apart} ({mark})")
+        assert "5 data sets, 95 %, does not separate the marked ones from it" in shown.caption
+    sentence = standing(paired.ranks.mean_ranks, "mine", "loss", paired)
+    assert sentence.endswith("other is not separated from mine (Nemenyi's test over 5 data sets, 95 %).")
+
+
 def test_more_may_be_better():
     paired = paired_of(1, (-0.02, -0.03, -0.031), "realisations", score="budget_accuracy")
     assert paired.verdicts("mine")["other"] == "higher"
@@ -161,6 +195,8 @@ def test_a_score_that_a_method_has_on_some_data_sets_only_has_its_reason_in_the_
 
 
 # --- the pages ---
+
+UNRANKED = ("Constant answer", "All features", ORACLE_TITLE, "reference", "greedy reference")
 
 
 def page_of(name):
@@ -200,9 +236,18 @@ def test_a_page_begins_with_the_first_and_whether_its_lead_is_noise(name):
     first = verdict.removeprefix("These are the rows of a quick run, for a first look. ").partition(". ")[0]
     ranks = pd.to_numeric(tables_of(page_of(name))[""]["mean rank"], errors="coerce")
     assert first.startswith(ranks.idxmin())
-    assert "noise" in first or "not distinguishable" in first
+    assert re.search("noise|not distinguishable|not separated", first)
     assert (" 1st of " in verdict) <= ("ahead of each other by more than noise" in verdict)
     assert (PAGES / f"{name}_curve.png").exists()
+
+
+def test_pages_say_whom_their_data_favour():
+    """Generators of the form of a method, and rows that are test rows here and were seen in development."""
+    for name in ("cube", "cube-nuc", "cube-nm"):
+        assert "independent normals, the form that Mixture policy, and so Adaptive agent, fits." in page_of(name)
+    for name in ("small", "turney", "spam"):
+        assert "rows that are test rows here" in page_of(name).splitlines()[3]
+    assert "whose test images are those of pixels and patches here" in page_of("mnist").splitlines()[3]
 
 
 def test_the_list_of_suites_names_the_pages_whose_leader_may_be_noise():
@@ -245,13 +290,177 @@ def test_a_page_says_how_long_a_deep_agent_was_trained_and_which_defaults_rcpi_h
 
 
 @pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_names_published_figures_where_it_has_them_and_warns_of_them_beside_quick_ones(name):
+    page = page_of(name)
+    for heading, shown in tables_of(page).items():
+        caption = page.partition(f"<summary>{heading}</summary>")[2].partition("\n| method")[0]
+        assert not heading or (" as reported: " in caption) == shown.index.str.endswith("(as reported)").any()
+    quick = page.splitlines()[3].startswith("These are the rows of a quick run")
+    assert (OF_MORE_ROWS in page.splitlines()[3]) == bool(quick and find_suite(name).published)
+    assert ("Dotted: as reported." in page) == bool(find_suite(name).published and "Accuracy within a budget" in page)
+
+
+def figures_of(table):
+    """The figures of the ranked methods of a table, without their ±; a column for each price of a data set."""
+    figures = (
+        table[table["mean rank"] != "–"].drop(columns="mean rank").map(lambda cell: float(cell.partition(" ± ")[0]))
+    )
+    return figures.set_axis(pd.MultiIndex.from_product([["set"], figures], names=["dataset", "at"]), axis=1)
+
+
+@pytest.mark.parametrize("name", ["cube", "cube-nuc", "cube-nm", "spam", "syn"])
+def test_wins_and_losses_of_a_page_are_those_by_which_it_ranks(name):
+    """Where they can be counted from the table of losses: it has each price of each data set."""
+    page, losses = page_of(name), figures_of(tables_of(page_of(name))["Loss"])
+    expected = wins_of_focus(losses, "Adaptive agent", SCORES["loss"], ())
+    rows = re.findall(r"^\| ([^|]*) \| (\d+) \| (\d+) \| (\d+) \| \S+ \|$", page, re.MULTILINE)
+    counts = expected.frame.set_index("other method")[["better", "equal", "worse"]]
+    assert {method: [int(n) for n in row] for method, *row in rows} == dict(
+        zip(counts.index, counts.to_numpy().tolist())
+    )
+    assert f"\n{expected.caption}\n" in page
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_says_on_top_whose_mean_is_the_best_where_the_first_by_rank_has_another(name):
+    top, verdict = tables_of(page_of(name))[""], page_of(name).splitlines()[3]
+    shown = top.loc[top["mean rank"].str.contains(r"\d")].iloc[:, 0].map(lambda cell: float(cell.partition(" ± ")[0]))
+    assert (f"{shown.idxmin()} has the lowest mean " in verdict) == (shown.idxmin() != shown.index[0])
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_says_below_its_first_table_who_acquires_nothing_and_of_what_each_spread_is(name):
+    tables = tables_of(page_of(name))
+    caption = page_of(name).partition("Version: that of fsgym, with the commit of its code.")[2].partition("\n")[0]
+    mean, used = (
+        t.map(lambda cell: float(re.match(r"-?[\d.]+|", cell)[0] or "nan"))
+        for t in (tables[""].iloc[:, :1], tables["Features used at each price"])
+    )
+    methods = [m for m in used.index if m not in UNRANKED or m == ORACLE_TITLE]
+    idle = [f"{m} at {', '.join(used.columns[used.loc[m] == 0])}" for m in methods if (used.loc[m] == 0).any()]
+    assert (f"Nothing is acquired by {'; '.join(idle)}." in caption) == bool(idle)
+    worse = [m for m in methods if mean.iloc[:, 0][m] >= mean.iloc[:, 0]["Constant answer"]]
+    assert (f"No better than the constant answer: {', '.join(worse)}." in caption) == bool(worse)
+    assert ("Other settings than those under What was run were not tried." in caption) == bool(idle or worse)
+    assert (f"The {ORACLE_TITLE} is on at most 200 test rows of a run." in caption) == (ORACLE_TITLE in mean.index)
+    first = [m for m in mean.index if "(first of " in m]
+    assert all(f"± of {m}: the standard error over the test rows of its run." in caption for m in first)
+
+
+def test_who_acquires_nothing_and_who_is_no_better_than_the_constant_answer_is_said():
+    used = {"busy": (2.0, 1.0), "idle": (1.0, 0.001), "Constant answer": (0.0, 0.0)}
+    loss = {"busy": (0.1, 0.2), "idle": (0.3, 0.5001), "Constant answer": (0.4, 0.4)}
+    rows = [
+        ("d", 0, method, score, at, value)
+        for score, figures in (("features", used), ("loss", loss))
+        for method, values in figures.items()
+        for at, value in zip(("0.01", "0.03"), values)
+    ]
+    scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value"])
+    suite, means = find_suite("cube"), means_by_place(scores, "loss")
+    assert without_gain(suite, scores, means, SCORES["loss"], ["Constant answer"]) == [
+        "No better than the constant answer: idle.",
+        "Nothing is acquired by idle at 0.03.",
+        "Other settings than those under What was run were not tried.",
+    ]
+    assert without_gain(suite, scores, means, SCORES["loss"], ["Constant answer", "idle"]) == []
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_names_its_methods_as_the_command_does_and_says_how_many_rows_there_are(name):
+    page, shown = page_of(name), tables_of(page_of(name))["Methods"]["name"]
+    titles = {m.partition(" (first of")[0] for m in tables_of(page)[""].index if m not in UNRANKED}
+    assert {title: find_method(key).title for title, key in shown.items()} == {title: title for title in titles}
+    _, _, rows = page.partition("<summary>Rows of a run</summary>")
+    n_sets = {"small": 14, "turney": 5, "syn": 3, "mnist": 2}.get(name, 1)
+    assert len(re.findall(r"^\| \S.* \| [\d,]+ \| [\d,]+ \|$", rows.partition("</details>")[0], re.MULTILINE)) == n_sets
+    assert (
+        set(find_suite(name).methods or BENCHMARK_METHODS) | set(shown) == set(shown) | {"stopping"} or name == "mnist"
+    )
+    assert METHODS_IN_WORDS.split("A score is n/a")[1] in page
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_counts_the_methods_and_names_those_without_complete_scores(name):
+    ranks, verdict = tables_of(page_of(name))[""]["mean rank"], page_of(name).splitlines()[3]
+    ranks = ranks[[m for m in ranks.index if m not in UNRANKED and "(first of" not in m]]
+    lacking = ranks.index[~ranks.str.contains(r"\d")]
+    among = f"{len(ranks) - len(lacking)} of {len(ranks)}" if len(lacking) else str(len(ranks))
+    assert f" has the best mean rank of {among} methods" in verdict.replace(" have the", " has the")
+    assert set(lacking) == {m for m in ranks.index if re.search(re.escape(m) + r"[^.]* ha(s|ve) no place:", verdict)}
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_says_on_top_what_is_better_than_its_first_without_a_rank(name):
+    """The reference within a budget, by more than two standard deviations, and the search by its mean."""
+    tables, verdict = tables_of(page_of(name)), page_of(name).splitlines()[3]
+    mean, within = tables[""].iloc[:, 0], tables.get("Accuracy within a budget", pd.DataFrame())
+    means = {m: float(mean[m].partition(" ± ")[0]) for m in (mean.index[0], ORACLE_TITLE) if m in mean.index}
+    ahead = means.get(ORACLE_TITLE, np.inf) < means[mean.index[0]]
+    assert (f"The {ORACLE_TITLE}, which has no rank, is better than {mean.index[0]} in " in verdict) == ahead
+    reference = find_suite(name).reference_title
+    leads = []
+    if reference in within.index:
+        assert f"that of the {reference} {mean[reference]}." in verdict
+        for own, other in zip(within.loc[mean.index[0]][:-1], within.loc[reference][:-1]):
+            value, spread = map(float, own.split(" ± "))
+            leads.append(
+                (float(other) - value, float(other) - value > 2 * spread, f"{other}, {mean.index[0]} of {value:.3f}.")
+            )
+    clear = [lead for lead in leads if lead[1]]
+    assert ("Within a budget of " in verdict) == bool(clear)
+    assert not clear or max(clear)[2] in verdict
+
+
+def test_what_is_clearly_ahead_of_the_first_without_a_rank_is_said():
+    suite = replace(find_suite("cube"), reference_title="greedy reference")
+    rows = [
+        ("d", run, method, "budget_accuracy", at, value, 0.01)
+        for run, wobble in ((0, -0.01), (1, 0.01))
+        for method, *values in (("first", 0.5 + wobble, 0.8 + wobble), ("greedy reference", 0.51, 0.86))
+        for at, value in zip(("2", "4"), values)
+    ]
+    scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value", "error"])
+    sentence = "Within a budget of 4 the greedy reference has an accuracy of 0.860, first of 0.800."
+    assert ahead_within_budget(suite, scores, "first") == sentence
+    assert ahead_within_budget(suite, scores[scores["at"] == "2"], "first") == ""
+    means = pd.DataFrame({"1": [0.2, 0.1, 0.3], "2": [0.3, 0.3, 0.1]}, ["first", ORACLE_TITLE, "other"])
+    assert better_search(means, "first", SCORES["loss"], True) == (
+        "The AACO-like search, which has no rank, is better than first in 1 of 2 columns (mean 0.2000, on at most 50 "
+        "test rows of a run)."
+    )
+    assert better_search(means, "other", SCORES["loss"], True) == ""
+
+
+def test_the_best_mean_is_said_beside_the_best_mean_rank():
+    at = pd.MultiIndex.from_product([["d"], ["1", "2", "3"]], names=["dataset", "at"])
+    means = pd.DataFrame([[0.1, 0.2, 0.8], [0.2, 0.3, 0.31]], ["first", "other"], at)
+    ranks = pd.Series({"first": 1.33, "other": 1.67})
+    assert lowest_mean(means, ranks, SCORES["loss"]) == (
+        "other has the lowest mean loss (0.2700, first 0.3667), and is better than first in 1 and worse in 2 of 3 "
+        "columns, each a price on a data set."
+    )
+    assert lowest_mean(means, ranks, SCORES["price_accuracy"]) == ""
+
+
+def test_mean_ranks_over_data_sets_are_said_to_be_so_in_a_table_by_price():
+    for name, at in (("small", "price lam"), ("turney", "cost of an error in dollars")):
+        said = f"A column is a {at}. The mean rank is over the data sets, not over these columns."
+        assert page_of(name).count(said) == 1
+    for n_sets, found in ((5, True), (4, False)):
+        scores = scores_with(n_sets, GAINS)[0]
+        shown = score_table(find_suite("small"), TableOf("loss", "at"), scores, {}, (), ())
+        assert ("over the data sets, not over these columns" in shown.caption) == found
+
+
+@pytest.mark.parametrize("name", list(SUITES))
 def test_each_row_of_a_page_has_its_version(name):
     versions = tables_of(page_of(name))[""]["version"]
     assert len(versions) > 9
     assert all(re.fullmatch(r"0\.2\.0|\d+\.\d+\.\d+ \([0-9a-f]{7,}\+?\)", version) for version in versions)
 
 
-@pytest.mark.parametrize("name", ["turney"])
+@pytest.mark.parametrize("name", ["small", "turney"])
 def test_whom_a_page_calls_not_distinguishable_is_so_by_its_own_figures(name):
     """By the means by data set that it prints."""
     page, suite = page_of(name), find_suite(name)
@@ -260,5 +469,27 @@ def test_whom_a_page_calls_not_distinguishable_is_so_by_its_own_figures(name):
     figures = table[table["mean rank"] != "–"].drop(columns="mean rank")
     test = rank_test(figures.map(lambda cell: float(cell.partition(" ± ")[0])).T)
     close = next(clique for clique in test.cliques if test.mean_ranks.index[0] in clique)
-    said = line.partition("; ")[2].partition(" are not distinguishable")[0]
+    said = line.partition("; ")[2].partition(" are not separated")[0]
     assert [line.partition(" has the best")[0], *said.split(", ")] == close
+    top = tables_of(page)[""]
+    assert f"The test separates mean ranks that are {test.difference:.2f} apart, of {len(top) - 4} at most." in page
+    for method, text in top.loc[close[1:], r"minus the first \[95 %\]"].items():
+        low, high = map(float, re.search(r"\[(\S+), (\S+)\\]", text).groups())
+        assert text.endswith("(noise)" if low <= 0 <= high else "(not separated by ranks)"), method
+    assert (
+        not top.loc[[m for m in figures.index if m not in close], r"minus the first \[95 %\]"].str.contains(r"\(").any()
+    )
+
+
+def test_the_guide_to_the_choice_has_the_losses_of_the_pages_of_suites():
+    """The first cell of its table links to the page, or is empty, as that of the line above."""
+    guide, page = (PAGES.parent / "guide" / "choose_a_method.md").read_text(encoding="utf-8"), ""
+    rows = re.findall(
+        r"^\| (?:\[[^\]]*\]\(../benchmarks/([a-z-]+)\.md\))? *\| `(\w+)` \| (.*) \|$", guide, re.MULTILINE
+    )
+    assert len(rows) == 4
+    for name, method, figures in rows:
+        page = name or page
+        shown = tables_of(page_of(page))["Loss"].loc[find_method(method).title].drop("mean rank")
+        losses = [float(cell.partition(" ± ")[0]) for cell in shown]
+        assert [float(figure) for figure in figures.split(" | ")] == pytest.approx(losses, rel=0, abs=5.01e-4)

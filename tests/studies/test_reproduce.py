@@ -279,7 +279,7 @@ def test_missing_data_are_left_out_and_named_in_the_report(capsys, tmp_path):
     arguments = ("--skip-missing", "--jobs", 1, "--out", tmp_path, "--doc", tmp_path / "doc.md")
     code, output, error = call(capsys, "reproduce", "partial", *arguments)
     assert code == 0
-    note = "Skipped, because the data are missing: moon_rocks."
+    note = "Skipped, because the data are missing: moon_rocks. The results are without them."
     assert f"fsgym: {note}" in error
     assert note in output
     assert note in read(tmp_path / "report.html")[1]

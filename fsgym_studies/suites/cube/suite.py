@@ -1,4 +1,4 @@
-"""The cubes of AFABench: uniform prices, prices that differ, and a context that a greedy policy does not acquire."""
+"""The cubes of AFABench: uniform prices, prices that differ, and a context with which no greedy policy begins."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def cube_suite(name: str, title: str, generator: NormalComponents, data: str, or
         partial(cube_problems, generator),
         partial(cube_protocol, data, order),
         (TableOf("loss"), TableOf("headroom"), TableOf("budget_accuracy"), TableOf("features")),
-        "The generators were used while the agents of this package were developed, with other rows.",
+        "The generators were used while the agents of this package were developed, with other rows. Given the class "
+        "(and the context) the features are independent normals, the form that Mixture policy, and so Adaptive agent, "
+        "fits.",
         reference=bibtex(__file__),
         runs_are="realisations",
         reference_title="greedy reference",
@@ -80,6 +82,7 @@ CUBE_NM_SUITE = cube_suite(
     "CUBE-NM: a context must be acquired first",
     CubeNM(),
     "As CUBE, but a context, which says nothing of the class by itself, decides in which of five blocks of ten "
-    "features the informative ones are; the context and each feature cost 1.",
+    "features the informative ones are; the context, which is five columns, and each feature cost 1. So 55 columns are "
+    "51 acquisitions: features are counted as columns, budgets by acquisitions.",
     f"acquires the context first, by rule, as a greedy policy by itself never would, and then {MOST_INFORMATIVE}",
 )

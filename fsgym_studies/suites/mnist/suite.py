@@ -113,7 +113,8 @@ MNIST_SUITE = Suite(
         TableOf("auacc", "dataset"),
         TableOf("features", "both"),
     ),
-    "MNIST was used while agents of this package were developed, as the official division and in pairs of digits.",
+    "MNIST was used while agents of this package were developed, as the official division, whose test images are those "
+    "of pixels and patches here, and in pairs of digits.",
     published=__file__,
     reference=bibtex(__file__),
     datasets=("mnist",),

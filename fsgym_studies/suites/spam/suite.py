@@ -52,8 +52,8 @@ SPAM_SUITE = Suite(
         TableOf("price_accuracy"),
         TableOf("features"),
     ),
-    "Spambase was used while the neural methods and the lattice agent of this package were developed, in other "
-    "orders of its rows.",
+    "Spambase was used while the neural methods (GDFS and DIME are among them) and the lattice agent of this package "
+    "were developed, in other orders of its rows, so also with rows that are test rows here.",
     published=__file__,
     reference=bibtex(__file__),
     datasets=(SPAM_SOURCE.name,),
