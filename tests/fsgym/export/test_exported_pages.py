@@ -19,7 +19,7 @@ from fsgym.session.values import check_value, value_of_text
 from fsgym.text.sentences import class_name, cutoff_text, probability_text
 from fsgym.text.speech import Speech, cost_text, money_text, number_text, sentences_of, speaking
 from support.asked_models import asked_model, asked_table
-from support.clinic import clinic_model
+from support.clinic import chest_model, chest_table, clinic_model
 from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_model, cases_of, needs_node, run_node
 
 HOSTILE = ("</script><script>alert(1)</script>", "<!--", "a\u2028b", "'\"&amp;", "<img src=x onerror=alert(1)>")
@@ -60,6 +60,17 @@ TEXTS = (
     "m",
     "25",
 )
+
+
+@needs_node
+def test_the_class_that_makes_an_answer_dear_is_that_of_sessions():
+    model = chest_model()
+    cases = cases_of(model, chest_table()[0], 60)
+    asked, found = asked_by_model(model, cases), asked_by_javascript(model.policy_json(), cases)
+    reasons = [step["why"] for steps in asked for step in steps]
+    assert [step["why"] for steps in found for step in steps] == reasons
+    for sentence in ("the largest part is for embolism", "above all because it may be embolism"):
+        assert any(sentence in why for why in reasons)
 
 
 @needs_node
