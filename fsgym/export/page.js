@@ -233,7 +233,7 @@
     byId("accept").hidden = true;
     byId("question").hidden = asked === null;
     byId("answer").hidden = asked !== null;
-    byId("undo").disabled = events.length === 0 && chosen === null && !stopped;
+    byId("undo").disabled = known.length === 0 && events.length === 0 && chosen === null && !stopped;
     if (asked === null) showAnswer(step);
     else showQuestion(asked, step);
     showBeliefs(step);
@@ -362,7 +362,7 @@
   function showLog(log, early) {
     byId("history").hidden = log.length === 0 && !early && unavailable.length === 0 && !hasPrices;
     noteBeliefs();
-    const rows = log.map(({ event, name, values, kind, price, remark, overrides }) => {
+    const rows = log.map(({ given, event, name, values, kind, price, remark, overrides }) => {
       const texts = values.map(([k, value]) => {
         const column = policy.columns[k], text = words.valueText(column, value);
         return column.name === name ? text : `${column.name} = ${text}`;
@@ -375,8 +375,8 @@
       const cost = kind === "answer" && price ? words.moneyText(price) : said("free");
       const cells = [element("td", { class: "name" }, name), value, element("td", { class: "number" }, cost)];
       const button = element("button", { type: "button", class: "small", "aria-label": said("undo_name", { name }) }, said("undo"));
-      button.addEventListener("click", () => takeBack(event));
-      return element("tr", {}, ...cells, element("td", {}, event && !stopped ? button : ""));
+      button.addEventListener("click", () => takeBack(event ?? given));
+      return element("tr", {}, ...cells, element("td", {}, stopped ? "" : button));
     });
     if (unavailable.length) {
       const names = unavailable.map((k) => policy.columns[k].name).join(", ");
@@ -447,15 +447,17 @@
   }
 
   function undo() {
-    if (chosen === null && !stopped) return takeBack(events.at(-1));
+    if (chosen === null && !stopped) return takeBack(events.at(-1) ?? known.at(-1));
     [chosen, stopped] = [null, false];
     return render();
   }
 
-  function takeBack(event) {
-    if (!event) return;
-    events.slice(events.indexOf(event)).forEach((after) => delete after.belief);
-    events.splice(events.indexOf(event), 1);
+  // Take back an event, or a value known in advance, which is then asked for as any other.
+  function takeBack(one) {
+    if (!one) return;
+    const isEvent = events.includes(one), from = isEvent ? events : known;
+    events.slice(isEvent ? events.indexOf(one) : 0).forEach((after) => delete after.belief);
+    from.splice(from.indexOf(one), 1);
     [chosen, stopped] = [null, false];
     render();
   }

@@ -256,6 +256,27 @@ def test_known_in_advance(open_page, page_file):
         assert float(page.locator("#paid").inner_text()) == 0
 
 
+def test_a_value_known_in_advance_is_undone(open_page, page_file):
+    """A mistyped age of the first form stayed: Undo was disabled, and its row of the log had no button."""
+    model, asked = clinic_model(), clinic_model().session()
+    with open_page(page_file) as page:
+        page.locator("#start-known summary").click()
+        for name, value in (("age", "40"), ("crp", "7")):
+            page.locator("#start-fields").get_by_label(name, exact=False).first.fill(value)
+        page.locator("#begin").click()
+        page.locator("#unknown").click()
+        page.get_by_role("button", name="Undo age").click()
+        asked.answer("crp", 7, paid=False)
+        asked.unknown(model.session(known={"age": 40, "crp": 7}).next().name)
+        same_beliefs(page, asked)
+        assert "age" not in page.locator("#log").inner_text()
+        page.locator("#undo").click()
+        page.locator("#undo").click()
+        assert page.locator("#undo").is_disabled()
+        assert page.locator("#question-title").inner_text() == model.session().next().name
+        same_beliefs(page, model.session())
+
+
 @pytest.mark.parametrize(("levels", "shortcuts"), [(["7", "9"], 0), (["low", "high"], 2)])
 def test_digits_choose_by_place_only_where_no_level_is_a_number(open_page, tmp_path, levels, shortcuts):
     table = pd.DataFrame({"code": pd.Categorical(np.resize(levels, 60))})
