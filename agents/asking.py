@@ -64,6 +64,12 @@ class AskingAgent(AskingMixin):
     def labelled_dataset(self, X: Any, y: Any = None) -> Dataset:
         raise NotImplementedError
 
+    @property
+    def always_known_(self) -> tuple[str, ...]:
+        """The acquisitions that every case brings, by the parameter ``known``."""
+        self._check_fitted()
+        return tuple(self.rules_.names[j] for j in self._always_known)
+
     def _features(self, X: Any) -> NDArray[np.float32]:
         raise NotImplementedError
 
@@ -122,7 +128,8 @@ class AskingAgent(AskingMixin):
             title = titled(self, title) or Path(path).stem
             svg, caveat = self._drawn_chart()
             reliable = reliability_text(self, is_told=False), reliability_text(self, is_told=False, in_case=True)
-            page = page_html(policy, title, svg, reliability=reliable, caveat=caveat)
+            known = self.always_known_
+            page = page_html(policy, title, svg, always_known=known, reliability=reliable, caveat=caveat)
         write_whole(path, page)
 
     def _drawn_chart(self) -> tuple[str, str]:

@@ -6,6 +6,7 @@
   words.speak(JSON.parse(document.getElementById("policy").dataset.speech));
   const plain = JSON.parse(document.getElementById("policy").textContent), hasPrices = FsgymPolicy.hasCasePrices(plain);
   let policy = FsgymPolicy.read(plain); // at the prices of the case, where it has its own
+  const alwaysKnown = JSON.parse(document.getElementById("policy").dataset.alwaysKnown); // names of acquisitions
   const BELIEFS_SHOWN = 8, LEVELS_AS_BUTTONS = 12, COLUMNS_WITHOUT_SEARCH = 12;
   const SVG = "http://www.w3.org/2000/svg";
   const byId = (id) => document.getElementById(id);
@@ -93,7 +94,8 @@
 
   let acceptance = ""; // what the button says that accepts a refused value
 
-  // The values of some fields as [column, value, remark]; null, with the refusal shown, where one is not allowed.
+  // The values of some fields as [column, value, remark]; null, with the refusal shown, where one is not allowed; `refusal`
+  // is the id of its place.
   function readAll(fields, accept, refusal) {
     const values = [];
     show(refusal, "");
@@ -105,6 +107,7 @@
         if (found) values.push([one.k, found.value, found.remark]);
       } catch (error) {
         if (!(error instanceof words.Refusal)) throw error;
+        if (refusal === "start-refusal") placeRefusal(one);
         show(refusal, error.message);
         acceptance = policy.columns[one.k].kind === "number" ? said("accept_as_is") : said("accept_as_unknown");
         byId("accept").textContent = acceptance;
@@ -118,6 +121,13 @@
   }
 
   // --- the start: what is known already
+
+  // A refusal of the first form stands beside its field, as the form may be long.
+  function placeRefusal(one) {
+    one.node.append(byId("start-refusal"));
+    const folded = one.node.closest("details");
+    if (folded) folded.open = true;
+  }
 
   let startFields = [], priceFields = [], startAccepts = false;
 
@@ -144,6 +154,7 @@
       const price = words.priceOf(text);
       if (price === null) {
         const got = words.quoted(text), name = words.quoted(nameOf(one.j)), sentence = said("price_refused", { name, got });
+        placeRefusal(one);
         show("start-refusal", `${sentence[0].toUpperCase()}${sentence.slice(1)}.`);
         one.mark(true);
         one.focus();
@@ -156,6 +167,7 @@
 
   function showStart() {
     [known, unavailable, events, chosen, stopped, told, startAccepts] = [[], [], [], null, false, [], false];
+    byId("start-form").prepend(byId("start-refusal")); // no field is left that it stands beside
     showPrices();
     startFields = policy.columns.map((_, k) => {
       const one = field(k, `known-${k}`, false);
@@ -165,8 +177,13 @@
       one.row = element("li", {}, one.node, label);
       return one;
     });
-    byId("start-fields").replaceChildren(...startFields.map((one) => one.row));
-    byId("find-field").hidden = policy.columns.length <= COLUMNS_WITHOUT_SEARCH;
+    const isBrought = alwaysKnown.flatMap((name) => policy.columnsOf[plain.acquisitions.findIndex((a) => a.name === name)]);
+    const [brought, others] = [true, false].map((is) => startFields.filter((one) => isBrought.includes(one.k) === is));
+    byId("always-fields").replaceChildren(...brought.map((one) => one.row));
+    byId("start-fields").replaceChildren(...others.map((one) => one.row));
+    byId("start-always").hidden = brought.length === 0;
+    byId("start-known").hidden = others.length === 0;
+    byId("find-field").hidden = others.length <= COLUMNS_WITHOUT_SEARCH;
     byId("find").value = "";
     byId("note").value = "";
     byId("start-known").open = false;
@@ -174,13 +191,14 @@
     for (const id of ["question", "answer", "tools", "reasons", "more", "belief", "history", "restart", "print"]) byId(id).hidden = true;
     byId("start").hidden = false;
     markPlace(null, null);
-    byId("begin").firstChild.textContent = `${said("begin")} `;
+    labelBegin("");
     byId("begin").focus({ preventScroll: true });
   }
 
   byId("find").addEventListener("input", () => {
     const wanted = byId("find").value.trim().toLowerCase();
-    for (const one of startFields) one.row.hidden = !policy.columns[one.k].name.toLowerCase().includes(wanted);
+    const listed = startFields.filter((one) => byId("start-fields").contains(one.row));
+    for (const one of listed) one.row.hidden = !policy.columns[one.k].name.toLowerCase().includes(wanted);
   });
 
   byId("start-form").addEventListener("submit", (event) => {
@@ -188,11 +206,12 @@
     const { values, acceptable } = readAll(startFields, startAccepts, "start-refusal");
     if (values === null) {
       startAccepts = acceptable; // pressed again, the button accepts them
-      if (acceptable) byId("begin").firstChild.textContent = `${acceptance} `;
+      if (acceptable) labelBegin(acceptance);
       return;
     }
     const double = values.find(([k]) => startFields[k].closed());
     if (double) {
+      placeRefusal(startFields[double[0]]);
       show("start-refusal", said("known_or_unavailable", { name: words.quoted(policy.columns[double[0]].name) }));
       return;
     }
@@ -213,8 +232,14 @@
 
   byId("start-form").addEventListener("input", () => {
     startAccepts = false;
-    byId("begin").firstChild.textContent = `${said("begin")} `;
+    labelBegin("");
   });
+
+  // What the buttons say that begin a case: what they accept, or "" for their usual words.
+  function labelBegin(accepted) {
+    const usual = [said("begin"), said("begin_with_this")];
+    document.querySelectorAll("button.begin").forEach((button, k) => (button.firstChild.textContent = `${accepted || usual[k]} `));
+  }
 
   // --- the question and the answer
 

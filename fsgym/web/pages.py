@@ -17,10 +17,19 @@ from starlette.routing import Route
 from fsgym.session import LogEntry, Question, Session, Step, words
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.asked_model import AskedModel
+from fsgym.session.case import labels_of
 from fsgym.session.held_out import reliability_text
 from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import one_line, visible
-from fsgym.text.sentences import answer_now_text, belief_text, beliefs_in_words, price_text, probability_text
+from fsgym.text.sentences import (
+    answer_now_text,
+    answers_text,
+    belief_text,
+    beliefs_in_words,
+    is_range,
+    price_text,
+    probability_text,
+)
 from fsgym.text.speech import ENGLISH, Speech, money_text, said, speaking, spoken
 from fsgym.web.cases import (
     CHANGES,
@@ -65,6 +74,9 @@ class CasePages:
         self._acquisitions, self._speech = model.acquisitions_, speech
         with speaking(speech):
             self._chart = ChartPictures(model)
+            labels, answers = labels_of(model, self._acquisitions.rules)
+            refer_label = str(answers[-1]) if len(answers) > len(labels) else None
+            self._answers = answers_text(labels, refer_label, are_ranges=any(map(is_range, labels)))
             self._reliability = [reliability_text(model, is_told=is_told) for is_told in (False, True)]
             self._reliability_in_case = [
                 reliability_text(model, is_told=is_told, in_case=True) for is_told in (False, True)
@@ -232,7 +244,8 @@ class CasePages:
             heading="",
             refusal=refusal,
             saved=saved,
-            acquisitions=start_view(self._acquisitions, entries),
+            answers=self._answers,
+            acquisitions=start_view(self._acquisitions, entries, getattr(self._model, "always_known_", ())),
             barred={j for j in range(len(self._acquisitions.rules.names)) if f"barred{j}" in form},
             charge="charge" in form,
             reliability=self._reliability[False],
@@ -418,14 +431,17 @@ def missing_view(session: Session, evidence: Sequence[str]) -> list[str]:
     return [said(sentence, names=", ".join(names)) for sentence, names in named.items() if names]
 
 
-def start_view(acquisitions: Acquisitions, entries: Sequence[FieldEntry]) -> list[dict[str, Any]]:
-    """The acquisitions with the fields of their columns, for the form of a new case."""
+def start_view(
+    acquisitions: Acquisitions, entries: Sequence[FieldEntry], always_known: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The acquisitions with the fields of their columns, for a new case; ``always``: each case brings it."""
     rules = acquisitions.rules
     return [
         {
             "j": j,
             "name": name,
             "price": price_text(float(rules.costs[j])),
+            "always": name in always_known,
             "entries": [entries[k] for k in acquisitions.columns_of[j]],
         }
         for j, name in enumerate(rules.names)

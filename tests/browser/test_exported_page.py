@@ -15,7 +15,7 @@ from fsgym import Dataset
 from fsgym.session import words
 from fsgym.text.sentences import probability_text
 from fsgym.text.speech import said
-from support.clinic import certain_clinic, clinic_model, clinic_table
+from support.clinic import certain_clinic, chest_model, clinic_model, clinic_table
 from support.hostile import hostile_model
 
 pytestmark = pytest.mark.browser
@@ -254,6 +254,38 @@ def test_known_in_advance(open_page, page_file):
         assert page.locator("#question-title").inner_text() == session.next().name
         same_beliefs(page, session)
         assert float(page.locator("#paid").inner_text()) == 0
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_every_case_brings_is_asked_at_first_sight(open_page, shoot, tmp_path, width):
+    """Age and sex were in the folded list of tests, and on a phone the only button to begin stood far above them."""
+    model = chest_model()
+    model.save_page(tmp_path / "chest.html")
+    with open_page((tmp_path / "chest.html").as_uri(), width) as page:
+        assert "embolism, harmless, pneumonia, or refers the case to a person." in page.locator("#start").inner_text()
+        brought, others = page.locator("#always-fields"), page.locator("#start-fields")
+        assert brought.locator("li").count() == others.locator("li").count() == 2
+        shoot(page, f"exported-start-{width}")
+        brought.get_by_label("age").fill("40")
+        brought.locator("label", has_text="f").first.click()
+        assert not others.is_visible()
+        page.locator("#start-known summary").click()
+        others.get_by_label("crp").fill("9000")
+        page.locator("#start-known summary").click()
+        last = page.locator("#start-known button")
+        page.locator("#begin").click()
+        assert others.locator("#start-refusal").is_visible()  # beside its field, in the opened list
+        assert others.get_by_label("crp").evaluate("field => field === document.activeElement")
+        assert last.inner_text() == "Accept it as it is"
+        others.get_by_label("crp").fill("4")
+        assert last.inner_text() == "Begin with this"
+        last.click()
+        session = model.session({"age": 40, "sex": "f", "crp": 4})
+        same_beliefs(page, session)
+        assert page.locator("#reason").inner_text() == session.why()
+        page.locator("#stop").click()
+        page.locator("#restart").click()
+        assert page.locator("#start-refusal").count() == 1
 
 
 def test_a_value_known_in_advance_is_undone(open_page, page_file):

@@ -89,8 +89,10 @@ def chest_table(n: int = 600, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 @cache
 def chest_model() -> Any:
-    """A lattice that refers a case for 250 where a missed embolism, at 8,000, would cost more; age and sex are free."""
+    """A lattice that refers a case for 250 where a missed embolism costs 8,000; each case brings age and sex."""
     X, y = chest_table()
     data = fsgym.load_dataset(X.assign(state=y), target="state", units={"crp": "mg/l", "age": "years"})
     prices = {"age": 0.0, "sex": 0.0, "crp": 10.0, "blood_sample": 25.0}
-    return LatticeClassifier(lam=1.0, costs=prices, error_costs=CHEST_COSTS, refer_cost=250.0, random_state=0).fit(data)
+    return LatticeClassifier(
+        lam=1.0, costs=prices, error_costs=CHEST_COSTS, refer_cost=250.0, known=["age", "sex"], random_state=0
+    ).fit(data)

@@ -19,7 +19,7 @@ from fsgym.web.cases import Cases
 from fsgym.web.guard import Refused
 from support.asked_models import asked_model
 from support.browsing import Visitor
-from support.clinic import clinic_model
+from support.clinic import chest_model, clinic_model
 from support.hostile import HOSTILE_LEVELS, MANY_LEVELS, TEMPLATE, hostile_model
 
 WARD, CRP, FEVER = "value2", "value4", "value3"  # the columns of the clinic are ct, age, ward, fever, crp, wbc, hgb
@@ -419,3 +419,15 @@ def test_names_have_no_characters_that_a_page_obeys():
     assert len(pages) > 2
     for text in pages:
         assert visible(text) == text
+
+
+def test_what_every_case_brings_is_above_the_button_that_begins():
+    visitor = Visitor(chest_model()).sign_in().go("/")
+    assert "answers with one of embolism, harmless, pneumonia, or refers the case to a person." in visitor.text
+    brought, _, folded = visitor.text.partition("What is known already, and what cannot be obtained")
+    assert "What every case brings" in brought
+    assert [name in brought for name in ("age", "sex", "crp", "blood_sample")] == [True, True, False, False]
+    assert [name in folded for name in ("age", "sex", "crp", "blood_sample")] == [False, False, True, True]
+    assert "What every case brings" not in Visitor(clinic_model()).sign_in().go("/").text
+    visitor.press("Begin n", value0="40")
+    assert "age = 40 years" in visitor.text
