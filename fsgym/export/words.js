@@ -436,12 +436,14 @@ const FsgymWords = (() => {
     return { value, remark: `${said("remark_range", { low, high })}${hint}` };
   }
 
-  // By which factor between two units a value outside the range would be in it; "" if by none, or by many.
+  // By which factor between two units a value outside the range would be in it; "" if by none, or by many. A value that
+  // half of the factor, its square root, would bring there is near the range, and no mistake of units.
   function factorHint(value, column) {
-    const fits = (v) => v !== 0 && isWithin(Math.fround(v - column.offset), column);
+    const isIn = (v) => v !== 0 && isWithin(Math.fround(v - column.offset), column);
+    const fits = (v, half) => isIn(v) && !isIn(half);
     const found = [10, 60, 100, 1000, 3600].flatMap((factor) => [
-      ...(fits(value * factor) ? [said("factor_times", { factor })] : []),
-      ...(fits(value / factor) ? [said("factor_divided", { factor })] : []),
+      ...(fits(value * factor, value * Math.sqrt(factor)) ? [said("factor_times", { factor })] : []),
+      ...(fits(value / factor, value / Math.sqrt(factor)) ? [said("factor_divided", { factor })] : []),
     ]);
     const named = found.length === 1 || found.length === 2;
     return named ? said("factor_hint", { factors: found.join(said("factor_or")) }) : "";
