@@ -312,7 +312,7 @@ class Screen:
         remarks: Sequence[str] = (),
         stop_ends: str = "",
     ) -> None:
-        """Print what is asked, its price, what was paid, what the model believes, odd values, and what stopping ends."""
+        """Print what is asked, its price, what was paid, what the model believes, odd values, what stopping ends."""
         self._console.print()
         self.show(f"{question.name} ({words.price_and_paid(question.price, step.spent)})", "bold")
         for column in columns:

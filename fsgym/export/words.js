@@ -439,14 +439,13 @@ const FsgymWords = (() => {
   // By which factor between two units a value outside the range would be in it; "" if by none, or by many. A value that
   // half of the factor, its square root, would bring there is near the range, and no mistake of units.
   function factorHint(value, column) {
-    const isIn = (v) => v !== 0 && isWithin(Math.fround(v - column.offset), column);
-    const fits = (v, half) => isIn(v) && !isIn(half);
+    const fits = (v) => v !== 0 && isWithin(Math.fround(v - column.offset), column);
     const found = [10, 60, 100, 1000, 3600].flatMap((factor) => [
-      ...(fits(value * factor, value * Math.sqrt(factor)) ? [said("factor_times", { factor })] : []),
-      ...(fits(value / factor, value / Math.sqrt(factor)) ? [said("factor_divided", { factor })] : []),
+      ...(fits(value * factor) ? [[said("factor_times", { factor }), value * Math.sqrt(factor)]] : []),
+      ...(fits(value / factor) ? [[said("factor_divided", { factor }), value / Math.sqrt(factor)]] : []),
     ]);
-    const named = found.length === 1 || found.length === 2;
-    return named ? said("factor_hint", { factors: found.join(said("factor_or")) }) : "";
+    const named = found.filter(([, half]) => !fits(half)).map(([text]) => text);
+    return named.length && found.length <= 2 ? said("factor_hint", { factors: named.join(said("factor_or")) }) : "";
   }
 
   // Whether a feature is in the range of its column, up to one step of float32, in which the range was measured.

@@ -198,15 +198,16 @@ def _factor_hint(value: float, column: Column) -> str:
     A value that half of the factor, its square root, would bring there is near the range, and no mistake of units.
     """
     fits = [
-        said(sentence, factor=f"{f:.0f}")
+        (said(sentence, factor=f"{f:.0f}"), _fits(half, column))
         for f in FACTORS
         for sentence, v, half in (
             ("factor_times", value * f, value * sqrt(f)),
             ("factor_divided", value / f, value / sqrt(f)),
         )
-        if _fits(v, column) and not _fits(half, column)
+        if _fits(v, column)
     ]
-    return said("factor_hint", factors=said("factor_or").join(fits)) if 0 < len(fits) <= MOST_FACTORS else ""
+    named = [text for text, is_near in fits if not is_near]
+    return said("factor_hint", factors=said("factor_or").join(named)) if named and len(fits) <= MOST_FACTORS else ""
 
 
 def _fits(value: float, column: Column) -> bool:
