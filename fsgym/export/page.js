@@ -31,6 +31,12 @@
       "\n\t\u200c\u200d".includes(c) ? c : "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
   }
 
+  // A name in parts, between which a line may be broken: after each "_".
+  function breakable(text) {
+    const [last, ...before] = visible(text).split("_").reverse();
+    return [...before.reverse().flatMap((part) => [`${part}_`, document.createElement("wbr")]), last];
+  }
+
   function show(id, text) {
     byId(id).textContent = visible(text);
     byId(id).hidden = !text;
@@ -54,7 +60,7 @@
     });
     const node = element(
       "div", { class: "field" },
-      element("label", { for: id }, column.unit ? said("column_in", column) : column.name),
+      element("label", { for: id }, ...breakable(column.unit ? said("column_in", column) : column.name)),
       element("div", { class: "entry" }, input),
       element("p", { class: "hint", id: `${id}-hint` }, hint),
     );
@@ -78,7 +84,7 @@
     });
     const node = element(
       "fieldset", { class: "field", role: "radiogroup" },
-      element("legend", {}, column.name), element("div", { class: "choices" }, ...labels),
+      element("legend", {}, ...breakable(column.name)), element("div", { class: "choices" }, ...labels),
     );
     const read = () => {
       const n = inputs.findIndex((input) => input.checked);
@@ -167,6 +173,7 @@
 
   function showStart() {
     [known, unavailable, events, chosen, stopped, told, startAccepts] = [[], [], [], null, false, [], false];
+    byId("spoken").textContent = "";
     byId("start-form").prepend(byId("start-refusal")); // no field is left that it stands beside
     showPrices();
     startFields = policy.columns.map((_, k) => {
@@ -267,7 +274,7 @@
     byId("promised").hidden = policy.rule === null || isOver;
     showStop(step, asked, isOver);
     showWhy(step, asked, early);
-    showAccepted();
+    showAccepted(asked === null ? "answer" : "belief");
     show("unused", words.unusedText(policy, step));
     showAlternatives(step, asked);
     show("other-ends", isOver ? "" : words.otherEndsText(policy));
@@ -295,19 +302,19 @@
     show("cost-unit", words.costUnitText(policy, step));
   }
 
-  // What the case rests on although it is not as in training, beside the answer and the beliefs.
-  function showAccepted() {
+  // What the case rests on although it is not as in training, beside the answer, or before it beside the beliefs.
+  function showAccepted(beside) {
     const ofKnown = known.filter((one) => one.remark).map(({ column, remark }) => `${policy.columns[column].name}: ${remark}`);
     const remarks = [...ofKnown, ...events.flatMap((event) => event.accepted ?? [])].join("; ");
     for (const place of document.querySelectorAll("[data-not-as-trained]")) {
-      place.hidden = !remarks;
+      place.hidden = !remarks || place.closest("section").id !== beside;
       place.textContent = remarks && visible(said("not_as_trained", { remarks }));
     }
   }
 
   function showQuestion(j, step) {
     const price = said("price_and_paid", { price: words.priceText(step.prices[j]), spent: words.moneyText(step.spent) });
-    byId("question-title").textContent = visible(nameOf(j));
+    byId("question-title").replaceChildren(...breakable(nameOf(j)));
     byId("question-price").textContent = price;
     show("free-too", words.freeTooText(policy, step, j));
     if (step.action < 0) show("notice", words.wouldStopText(policy, step.answer));
@@ -358,7 +365,7 @@
         rectangle.setAttribute("height", "10");
         bar.append(rectangle);
       }
-      const label = element("span", { class: "label" }, words.classText(policy, k), k === answer ? element("span", { class: "spoken" }, ` ${said("the_answer_now")}`) : "");
+      const label = element("span", { class: "label" }, ...breakable(words.classText(policy, k)), k === answer ? element("span", { class: "spoken" }, ` ${said("the_answer_now")}`) : "");
       const percent = element("span", { class: "percent" }, words.probabilityText(probabilities[k]));
       return element("li", { class: k === answer ? "now" : null }, label, percent, bar);
     });
@@ -370,7 +377,7 @@
     const items = alternatives.map(({ acquisition, price, expected }) => {
       const cost = Number.isNaN(expected) ? said("not_estimated") : words.costText(expected);
       const about = said("with_expected", { price: words.priceText(price), cost });
-      const text = element("span", {}, element("span", { class: "name" }, nameOf(acquisition)), element("small", {}, about));
+      const text = element("span", {}, element("span", { class: "name" }, ...breakable(nameOf(acquisition))), element("small", {}, about));
       const label = said("acquire_instead", { name: nameOf(acquisition) });
       const button = element("button", { type: "button", class: "small", "aria-label": label }, said("acquire"));
       button.addEventListener("click", () => {
@@ -398,7 +405,7 @@
       if (overrides) value.append(element("small", { class: "quiet" }, ` ${words.overrideText(policy)}`));
       if (event?.belief) value.append(element("small", { class: "quiet" }, ` ${event.belief}`));
       const cost = kind === "answer" && price ? words.moneyText(price) : said("free");
-      const cells = [element("td", { class: "name" }, name), value, element("td", { class: "number" }, cost)];
+      const cells = [element("td", { class: "name" }, ...breakable(name)), value, element("td", { class: "number" }, cost)];
       const button = element("button", { type: "button", class: "small", "aria-label": said("undo_name", { name }) }, said("undo"));
       button.addEventListener("click", () => takeBack(event ?? given));
       return element("tr", {}, ...cells, element("td", {}, stopped ? "" : button));

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 import jinja2
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -91,6 +92,7 @@ class CasePages:
             finalize=lambda value: visible(value) if type(value) is str else value,  # values of fields are Markup
         )
         self._templates.globals["said"] = said
+        self._templates.filters["breakable"] = breakable
         self._static = {
             name: Response(files(package).joinpath(file).read_bytes(), media_type=kind)
             for name, (package, file, kind) in STATIC.items()
@@ -285,6 +287,11 @@ class CasePages:
         values |= {"title": self._title, "proof": self._access.proof, "language": spoken().language}
         text = self._templates.get_template(template).render(values)
         return HTMLResponse(text.encode("utf-8", "replace"), status, headers=dict(HEADERS))
+
+
+def breakable(name: object) -> Markup:
+    """A name as HTML in which a line may be broken after each "_"."""
+    return Markup(str(escape(visible(str(name)))).replace("_", "_<wbr>"))
 
 
 class ChartPictures:

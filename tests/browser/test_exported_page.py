@@ -288,6 +288,44 @@ def test_what_every_case_brings_is_asked_at_first_sight(open_page, shoot, tmp_pa
         assert page.locator("#start-refusal").count() == 1
 
 
+def line_starts(page, place):
+    """The parts of a text that stand on lines of their own."""
+    return page.locator(place).first.evaluate("""place => {
+        const lines = [], range = document.createRange();
+        const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+        for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+            for (let k = 0; k < node.length; k++) {
+                range.setStart(node, k);
+                range.setEnd(node, k + 1);
+                const { top } = range.getBoundingClientRect();
+                if (!lines.length || lines.at(-1)[0] !== top) lines.push([top, ""]);
+                lines.at(-1)[1] += node.data[k];
+            }
+        }
+        return lines.map(([, text]) => text);
+    }""")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_name_is_broken_at_an_underscore_and_a_new_case_says_nothing_of_the_last(open_page, shoot, tmp_path, width):
+    chest_model().save_page(tmp_path / "chest.html")
+    with open_page((tmp_path / "chest.html").as_uri(), width) as page:
+        page.locator("#start-known summary").click()
+        page.locator("#start-fields").get_by_label("blood_sample").fill("9000")
+        page.locator("#begin").click()
+        page.locator("#begin").click()  # accepted
+        assert line_starts(page, "#log tbody td.name") in (["blood_", "sample"], ["blood_sample"])
+        shoot(page, f"exported-names-{width}")
+        assert page.locator(".refused:visible").count() == 1
+        assert page.locator("#belief .refused").is_visible()
+        page.locator("#stop").click()
+        assert page.locator(".refused:visible").count() == 1  # the warning was there twice, on paper too
+        assert page.locator("#answer .refused").is_visible()
+        assert page.locator("#spoken").text_content()
+        page.locator("#restart").click()
+        assert page.locator("#spoken").text_content() == ""
+
+
 def test_a_value_known_in_advance_is_undone(open_page, page_file):
     """A mistyped age of the first form stayed: Undo was disabled, and its row of the log had no button."""
     model, asked = clinic_model(), clinic_model().session()
