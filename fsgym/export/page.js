@@ -566,7 +566,7 @@
     if (box) frame.scrollLeft += box.getBoundingClientRect().left - frame.getBoundingClientRect().left - frame.clientWidth / 8;
   }
 
-  document.querySelector("#chart details")?.addEventListener("toggle", showPlace);
+  document.getElementById("chart")?.addEventListener("toggle", showPlace, true); // also of a chart in another fold
 
   // A record on paper says when it was printed, the note, why, and what is promised.
   let folded = [];

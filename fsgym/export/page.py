@@ -34,6 +34,7 @@ def page_html(
     always_known: Sequence[str] = (),
     reliability: tuple[str, str] = ("", ""),
     caveat: str = "",
+    chart_usable: bool = True,
 ) -> str:
     """The HTML of a page that asks with a policy, in the language that is spoken (``fsgym.text.speech``).
 
@@ -52,6 +53,8 @@ def page_html(
         What is said of how reliable the model is, at first and beside a case.
     caveat : str, optional
         What to know before the chart is read.
+    chart_usable : bool, default True
+        False for a chart that its caveat says not to use: it is not drawn until it is asked for once more.
     """
     script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     style = SHARED_STYLE.read_text(encoding="utf-8") + (HERE / "page.css").read_text(encoding="utf-8")
@@ -84,6 +87,7 @@ def page_html(
         chart=chart,
         reliability=[visible(text) for text in reliability],
         caveat=visible(caveat),
+        chart_usable=chart_usable,
         security_policy="; ".join(f"{name} {allowed}" for name, allowed in rules.items()),
     )
 

@@ -276,7 +276,7 @@ class CasePages:
         view = self._view(case, entries)
         chart, here = self._chart.picture(*view["place"])
         view |= {"heading": said("case_number", number=case.number), "refusal": refusal, "chart": chart, "here": here}
-        view["caveat"] = self._chart.caveat
+        view |= {"caveat": self._chart.caveat, "is_usable": self._chart.is_usable}
         page = self._page("case.html", status, **view)
         if chart:
             styles = inline_sources(styles_of(chart))
@@ -317,6 +317,11 @@ class ChartPictures:
     def caveat(self) -> str:
         """What to know before the chart is read; "" without a chart."""
         return getattr(self._chart, "caveat", "")
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether a person may follow the chart; otherwise it is not drawn at once."""
+        return getattr(self._chart, "is_usable", True)
 
     def picture(self, known: Sequence[str], question: str | None) -> tuple[str, int | None]:
         """The drawing, and the number of the box of a case that knows these acquisitions and is asked this question."""

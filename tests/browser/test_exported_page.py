@@ -398,3 +398,21 @@ def test_hostile_names_are_text_and_nothing_is_fetched(open_page, shoot, tmp_pat
         assert str(session.step.answer) in page.locator("#answer-title").inner_text()
         shoot(page, "exported-hostile")
     assert requests == [path.as_uri()]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_chart_that_is_not_to_be_used_is_drawn_where_it_is_asked_for(open_page, shoot, tmp_path, monkeypatch, width):
+    model = clinic_model()
+    chart = model.chart()
+    monkeypatch.setattr(chart, "is_usable", False)
+    monkeypatch.setattr(type(model), "chart", lambda self: chart)
+    model.save_page(tmp_path / "unusable.html")
+    with open_page((tmp_path / "unusable.html").as_uri(), width) as page:
+        page.locator("#begin").click()
+        page.get_by_text("The model as a chart").click()
+        assert page.get_by_text(chart.caveat).is_visible()
+        assert not page.locator("#chart svg").is_visible()
+        shoot(page, f"exported-unusable-{width}")
+        page.get_by_text("Show it all the same").click()
+        assert page.locator("#chart .box.here").is_visible()
+        shoot(page, f"exported-shown-{width}")

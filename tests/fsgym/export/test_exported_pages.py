@@ -290,7 +290,7 @@ def test_hostile_names_stay_text(tmp_path):
 
 def test_chart_of_the_model(tmp_path, monkeypatch):
     class Chart:
-        caveat = "Percentages in the chart are of 3 cases."
+        caveat, is_usable = "Percentages in the chart are of 3 cases.", True
 
         def to_svg(self, here=None, dark=False):
             return CHART
@@ -302,6 +302,12 @@ def test_chart_of_the_model(tmp_path, monkeypatch):
     monkeypatch.setattr(type(model), "chart", lambda self: Chart(), raising=False)
     model.save_page(tmp_path / "page.html")
     assert CHART in (tmp_path / "page.html").read_text()
+    assert "Show it all the same" not in (tmp_path / "page.html").read_text()
+    Chart.is_usable = False
+    model.save_page(tmp_path / "page.html")
+    told, _, folded = (tmp_path / "page.html").read_text().partition("<summary>Show it all the same</summary>")
+    assert Chart.caveat in told
+    assert CHART in folded
     monkeypatch.setattr(type(model), "chart", no_chart, raising=False)
     model.save_page(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()

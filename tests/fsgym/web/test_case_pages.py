@@ -354,6 +354,9 @@ def test_many_levels_are_suggested_and_checked():
 class ChartDouble:
     """A chart as the chart of a model is asked."""
 
+    caveat = "Do not use this chart."
+    is_usable = True
+
     def place(self, known, question):
         return len(list(known))
 
@@ -369,6 +372,17 @@ def test_the_chart_has_the_place_of_the_case(monkeypatch):
     visitor.press("Answer", value2="2")
     assert 'id="box-1"' in visitor.reply.text
     assert re.search(r"style-src 'self' 'sha256-[\w+/]{43}='", visitor.reply.headers["content-security-policy"])
+
+
+def test_a_chart_that_is_not_to_be_used_is_not_drawn_at_once(monkeypatch):
+    monkeypatch.setattr(type(clinic_model()), "chart", lambda self: ChartDouble(), raising=False)
+    assert "Show it all the same" not in Visitor(clinic_model()).sign_in().begin().reply.text
+    monkeypatch.setattr(ChartDouble, "is_usable", False)
+    told, _, folded = (
+        Visitor(clinic_model()).sign_in().begin().reply.text.partition("<summary>Show it all the same</summary>")
+    )
+    assert "Do not use this chart." in told
+    assert ('id="box-0"' in told, 'id="box-0"' in folded) == (False, True)
 
 
 def test_a_model_without_a_chart(monkeypatch):
