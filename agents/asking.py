@@ -64,6 +64,12 @@ class AskingAgent(AskingMixin):
     def labelled_dataset(self, X: Any, y: Any = None) -> Dataset:
         raise NotImplementedError
 
+    @property
+    def always_known_(self) -> tuple[str, ...]:
+        """The acquisitions that every case brings, by the parameter ``known``."""
+        self._check_fitted()
+        return tuple(self.rules_.names[j] for j in self._always_known)
+
     def _features(self, X: Any) -> NDArray[np.float32]:
         raise NotImplementedError
 
@@ -120,26 +126,24 @@ class AskingAgent(AskingMixin):
         with speaking(speech_of(self, language, currency)):
             policy = json.loads(self.policy_json())
             title = titled(self, title) or Path(path).stem
-            svg, caveat = self._drawn_chart()
+            chart, known = self._drawn_chart(), self.always_known_
             reliable = reliability_text(self, is_told=False), reliability_text(self, is_told=False, in_case=True)
-            page = page_html(policy, title, svg, reliability=reliable, caveat=caveat)
+            page = page_html(policy, title, always_known=known, reliability=reliable, **chart)
         write_whole(path, page)
 
-    def _drawn_chart(self) -> tuple[str, str]:
-        """The chart of the model as an SVG element, with enough boxes to pay, and what to know before it is read.
-
-        Both are "" where it has none.
-        """
+    def _drawn_chart(self) -> dict[str, Any]:
+        """The chart of the model for ``page_html``, with enough boxes to pay; nothing where it has none."""
         chart = getattr(self, "chart", None)
         if chart is None:
-            return "", ""
+            return {}
         try:
             drawn = chart()
             enough = getattr(drawn, "n_boxes_enough", None)
             drawn = drawn if enough is None else chart(max_boxes=enough)
-            return drawn.to_svg(dark=True), drawn.caveat
+            usable = getattr(drawn, "is_usable", True)
+            return {"chart": drawn.to_svg(dark=True), "caveat": drawn.caveat, "chart_usable": usable}
         except ValueError:
-            return "", ""
+            return {}
 
     def _check_fitted(self) -> None:
         """NotFittedError before ``fit``; scikit-learn's own check is too slow for each step of a case."""

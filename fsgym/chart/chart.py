@@ -45,6 +45,8 @@ class Chart:
     n_boxes_enough : int or None
         Where the chart costs more than asking nothing, which its headline says, how many boxes cost less; None
         elsewhere, and where no number of boxes does.
+    is_usable : bool
+        Whether a person may follow the chart: False where its headline says not to use it, as it loses too much.
 
     See Also
     --------
@@ -78,6 +80,7 @@ class Chart:
         self.loss, self.policy_loss = figures.loss, figures.policy_loss
         self.paid, self.policy_paid, self.fidelity = figures.paid, figures.policy_paid, figures.same
         self.n_boxes_enough: int | None = None
+        self.is_usable = True
         self._caution = self._warning(structure, ways)
 
     def __repr__(self) -> str:
@@ -137,11 +140,13 @@ class Chart:
             saved = nothing - self.policy_loss
             if self.fidelity >= HIGH_FIDELITY or self.loss - self.policy_loss <= MOST_LOST * saved:
                 return unlike
+            self.is_usable = False
             lost = probability_text((self.loss - self.policy_loss) / saved)
             larger = range(n_boxes + 1, self.n_boxes_in_all + 1)
             most = self.policy_loss + MOST_LOST * saved
             enough = next((n for n in larger if figures_of(structure, rules, ways, n).loss <= most), None)
             return f" {said('chart_loses', boxes=boxes, lost=lost, remedy=self._remedy(enough, 'chart_smaller'))}"
+        self.is_usable = False
         answer = self._terms.answers[int(costs.argmin())]
         others = [*range(n_boxes + 1, self.n_boxes_in_all + 1), *range(n_boxes - 1, 0, -1)]
         enough = next((n for n in others if figures_of(structure, rules, ways, n).loss < nothing), None)

@@ -95,7 +95,8 @@ class Dialog:
         """Read a line where a column is asked for; False to quit."""
         columns = [self._columns[column.name] for column in question.columns]
         if not self._shown:
-            self._screen.show_question(question, self.session.step, columns, self.session.stop_ends)
+            session = self.session
+            self._screen.show_question(question, session.step, columns, session.remarks, session.stop_ends)
             self._shown = True
         column = next(column for column in columns if column.name not in self._values)
         unit = f" in {column.unit}" if column.unit else ""
@@ -303,8 +304,15 @@ class Screen:
         text = printable(text)
         return f"{text}> " if len(text) < self._console.width // 2 else "> "
 
-    def show_question(self, question: Question, step: Step, columns: Sequence[Column], stop_ends: str = "") -> None:
-        """Print what is asked, its price, the price paid so far, what the model believes, and what stopping ends."""
+    def show_question(
+        self,
+        question: Question,
+        step: Step,
+        columns: Sequence[Column],
+        remarks: Sequence[str] = (),
+        stop_ends: str = "",
+    ) -> None:
+        """Print what is asked, its price, what was paid, what the model believes, odd values, what stopping ends."""
         self._console.print()
         self.show(f"{question.name} ({words.price_and_paid(question.price, step.spent)})", "bold")
         for column in columns:
@@ -314,6 +322,7 @@ class Screen:
         if words.free_too_text(question, step):
             self.show(words.free_too_text(question, step), "dim", 2)
         self.show_beliefs(step)
+        self.show_remarks(remarks)
         if stop_ends:
             is_quiet = step.certainty is not None and step.certainty.enough
             self.show(stop_ends, "dim" if is_quiet else "bold", 2)
@@ -331,6 +340,11 @@ class Screen:
         levels = [level for column in columns for level in map(str.strip, column.levels) if level in KEYS]
         quotes = f"; the level {levels[0]} is written '{levels[0]}'" if levels else ""
         self.show(f"{listed}{quotes}", "dim")
+
+    def show_remarks(self, remarks: Sequence[str]) -> None:
+        """Print what the case rests on although it is not as in training."""
+        if remarks:
+            self.show(words.not_as_trained_text(remarks), "yellow", 2)
 
     def show_beliefs(self, step: Step) -> None:
         """Print a bar for the probability of each class, the likeliest classes first if there are many.
@@ -370,8 +384,7 @@ class Screen:
         """Print the answer, odd values, what the model believes and how reliable it is; then what comes next."""
         self._console.print()
         self.show(words.answer_text(step), "bold")
-        if remarks:
-            self.show(words.not_as_trained_text(remarks), "yellow", 2)
+        self.show_remarks(remarks)
         self.show_beliefs(step)
         if words.free_left_text(step):
             self.show(words.free_left_text(step), indent=2)

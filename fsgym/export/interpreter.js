@@ -944,9 +944,10 @@ const FsgymPolicy = (() => {
     const one = new Case(policy), later = new Set(), log = [];
     let overridden = false;
     unavailable.forEach((k) => one.close(k));
-    for (const { column, value, remark } of known) {
+    for (const given of known) {
+      const { column, value, remark } = given;
       one.know(column, value);
-      log.push({ name: policy.columns[column].name, values: [[column, value]], kind: "known", price: 0, remark });
+      log.push({ given, name: policy.columns[column].name, values: [[column, value]], kind: "known", price: 0, remark });
     }
     for (const event of events) {
       const { kind, j, values, remark, chosen } = event, price = one.legalAndPrices().prices[j];

@@ -6,6 +6,7 @@
   words.speak(JSON.parse(document.getElementById("policy").dataset.speech));
   const plain = JSON.parse(document.getElementById("policy").textContent), hasPrices = FsgymPolicy.hasCasePrices(plain);
   let policy = FsgymPolicy.read(plain); // at the prices of the case, where it has its own
+  const alwaysKnown = JSON.parse(document.getElementById("policy").dataset.alwaysKnown); // names of acquisitions
   const BELIEFS_SHOWN = 8, LEVELS_AS_BUTTONS = 12, COLUMNS_WITHOUT_SEARCH = 12;
   const SVG = "http://www.w3.org/2000/svg";
   const byId = (id) => document.getElementById(id);
@@ -28,6 +29,12 @@
   function visible(text) {
     return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (c) =>
       "\n\t\u200c\u200d".includes(c) ? c : "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
+  }
+
+  // A name in parts, between which a line may be broken: after each "_".
+  function breakable(text) {
+    const [last, ...before] = visible(text).split("_").reverse();
+    return [...before.reverse().flatMap((part) => [`${part}_`, document.createElement("wbr")]), last];
   }
 
   function show(id, text) {
@@ -53,7 +60,7 @@
     });
     const node = element(
       "div", { class: "field" },
-      element("label", { for: id }, column.unit ? said("column_in", column) : column.name),
+      element("label", { for: id }, ...breakable(column.unit ? said("column_in", column) : column.name)),
       element("div", { class: "entry" }, input),
       element("p", { class: "hint", id: `${id}-hint` }, hint),
     );
@@ -77,7 +84,7 @@
     });
     const node = element(
       "fieldset", { class: "field", role: "radiogroup" },
-      element("legend", {}, column.name), element("div", { class: "choices" }, ...labels),
+      element("legend", {}, ...breakable(column.name)), element("div", { class: "choices" }, ...labels),
     );
     const read = () => {
       const n = inputs.findIndex((input) => input.checked);
@@ -93,7 +100,8 @@
 
   let acceptance = ""; // what the button says that accepts a refused value
 
-  // The values of some fields as [column, value, remark]; null, with the refusal shown, where one is not allowed.
+  // The values of some fields as [column, value, remark]; null, with the refusal shown, where one is not allowed; `refusal`
+  // is the id of its place.
   function readAll(fields, accept, refusal) {
     const values = [];
     show(refusal, "");
@@ -105,6 +113,7 @@
         if (found) values.push([one.k, found.value, found.remark]);
       } catch (error) {
         if (!(error instanceof words.Refusal)) throw error;
+        if (refusal === "start-refusal") placeRefusal(one);
         show(refusal, error.message);
         acceptance = policy.columns[one.k].kind === "number" ? said("accept_as_is") : said("accept_as_unknown");
         byId("accept").textContent = acceptance;
@@ -118,6 +127,13 @@
   }
 
   // --- the start: what is known already
+
+  // A refusal of the first form stands beside its field, as the form may be long.
+  function placeRefusal(one) {
+    one.node.append(byId("start-refusal"));
+    const folded = one.node.closest("details");
+    if (folded) folded.open = true;
+  }
 
   let startFields = [], priceFields = [], startAccepts = false;
 
@@ -144,6 +160,7 @@
       const price = words.priceOf(text);
       if (price === null) {
         const got = words.quoted(text), name = words.quoted(nameOf(one.j)), sentence = said("price_refused", { name, got });
+        placeRefusal(one);
         show("start-refusal", `${sentence[0].toUpperCase()}${sentence.slice(1)}.`);
         one.mark(true);
         one.focus();
@@ -156,6 +173,8 @@
 
   function showStart() {
     [known, unavailable, events, chosen, stopped, told, startAccepts] = [[], [], [], null, false, [], false];
+    byId("spoken").textContent = "";
+    byId("start-form").prepend(byId("start-refusal")); // no field is left that it stands beside
     showPrices();
     startFields = policy.columns.map((_, k) => {
       const one = field(k, `known-${k}`, false);
@@ -165,8 +184,13 @@
       one.row = element("li", {}, one.node, label);
       return one;
     });
-    byId("start-fields").replaceChildren(...startFields.map((one) => one.row));
-    byId("find-field").hidden = policy.columns.length <= COLUMNS_WITHOUT_SEARCH;
+    const isBrought = alwaysKnown.flatMap((name) => policy.columnsOf[plain.acquisitions.findIndex((a) => a.name === name)]);
+    const [brought, others] = [true, false].map((is) => startFields.filter((one) => isBrought.includes(one.k) === is));
+    byId("always-fields").replaceChildren(...brought.map((one) => one.row));
+    byId("start-fields").replaceChildren(...others.map((one) => one.row));
+    byId("start-always").hidden = brought.length === 0;
+    byId("start-known").hidden = others.length === 0;
+    byId("find-field").hidden = others.length <= COLUMNS_WITHOUT_SEARCH;
     byId("find").value = "";
     byId("note").value = "";
     byId("start-known").open = false;
@@ -174,13 +198,14 @@
     for (const id of ["question", "answer", "tools", "reasons", "more", "belief", "history", "restart", "print"]) byId(id).hidden = true;
     byId("start").hidden = false;
     markPlace(null, null);
-    byId("begin").firstChild.textContent = `${said("begin")} `;
+    labelBegin("");
     byId("begin").focus({ preventScroll: true });
   }
 
   byId("find").addEventListener("input", () => {
     const wanted = byId("find").value.trim().toLowerCase();
-    for (const one of startFields) one.row.hidden = !policy.columns[one.k].name.toLowerCase().includes(wanted);
+    const listed = startFields.filter((one) => byId("start-fields").contains(one.row));
+    for (const one of listed) one.row.hidden = !policy.columns[one.k].name.toLowerCase().includes(wanted);
   });
 
   byId("start-form").addEventListener("submit", (event) => {
@@ -188,11 +213,12 @@
     const { values, acceptable } = readAll(startFields, startAccepts, "start-refusal");
     if (values === null) {
       startAccepts = acceptable; // pressed again, the button accepts them
-      if (acceptable) byId("begin").firstChild.textContent = `${acceptance} `;
+      if (acceptable) labelBegin(acceptance);
       return;
     }
     const double = values.find(([k]) => startFields[k].closed());
     if (double) {
+      placeRefusal(startFields[double[0]]);
       show("start-refusal", said("known_or_unavailable", { name: words.quoted(policy.columns[double[0]].name) }));
       return;
     }
@@ -213,8 +239,14 @@
 
   byId("start-form").addEventListener("input", () => {
     startAccepts = false;
-    byId("begin").firstChild.textContent = `${said("begin")} `;
+    labelBegin("");
   });
+
+  // What the buttons say that begin a case: what they accept, or "" for their usual words.
+  function labelBegin(accepted) {
+    const usual = [said("begin"), said("begin_with_this")];
+    document.querySelectorAll("button.begin").forEach((button, k) => (button.firstChild.textContent = `${accepted || usual[k]} `));
+  }
 
   // --- the question and the answer
 
@@ -233,7 +265,7 @@
     byId("accept").hidden = true;
     byId("question").hidden = asked === null;
     byId("answer").hidden = asked !== null;
-    byId("undo").disabled = events.length === 0 && chosen === null && !stopped;
+    byId("undo").disabled = known.length === 0 && events.length === 0 && chosen === null && !stopped;
     if (asked === null) showAnswer(step);
     else showQuestion(asked, step);
     showBeliefs(step);
@@ -242,7 +274,7 @@
     byId("promised").hidden = policy.rule === null || isOver;
     showStop(step, asked, isOver);
     showWhy(step, asked, early);
-    showAccepted();
+    showAccepted(asked === null ? "answer" : "belief");
     show("unused", words.unusedText(policy, step));
     showAlternatives(step, asked);
     show("other-ends", isOver ? "" : words.otherEndsText(policy));
@@ -270,19 +302,19 @@
     show("cost-unit", words.costUnitText(policy, step));
   }
 
-  // What the case rests on although it is not as in training, beside the answer and the beliefs.
-  function showAccepted() {
+  // What the case rests on although it is not as in training, beside the answer, or before it beside the beliefs.
+  function showAccepted(beside) {
     const ofKnown = known.filter((one) => one.remark).map(({ column, remark }) => `${policy.columns[column].name}: ${remark}`);
     const remarks = [...ofKnown, ...events.flatMap((event) => event.accepted ?? [])].join("; ");
     for (const place of document.querySelectorAll("[data-not-as-trained]")) {
-      place.hidden = !remarks;
+      place.hidden = !remarks || place.closest("section").id !== beside;
       place.textContent = remarks && visible(said("not_as_trained", { remarks }));
     }
   }
 
   function showQuestion(j, step) {
     const price = said("price_and_paid", { price: words.priceText(step.prices[j]), spent: words.moneyText(step.spent) });
-    byId("question-title").textContent = visible(nameOf(j));
+    byId("question-title").replaceChildren(...breakable(nameOf(j)));
     byId("question-price").textContent = price;
     show("free-too", words.freeTooText(policy, step, j));
     if (step.action < 0) show("notice", words.wouldStopText(policy, step.answer));
@@ -333,7 +365,7 @@
         rectangle.setAttribute("height", "10");
         bar.append(rectangle);
       }
-      const label = element("span", { class: "label" }, words.classText(policy, k), k === answer ? element("span", { class: "spoken" }, ` ${said("the_answer_now")}`) : "");
+      const label = element("span", { class: "label" }, ...breakable(words.classText(policy, k)), k === answer ? element("span", { class: "spoken" }, ` ${said("the_answer_now")}`) : "");
       const percent = element("span", { class: "percent" }, words.probabilityText(probabilities[k]));
       return element("li", { class: k === answer ? "now" : null }, label, percent, bar);
     });
@@ -345,7 +377,7 @@
     const items = alternatives.map(({ acquisition, price, expected }) => {
       const cost = Number.isNaN(expected) ? said("not_estimated") : words.costText(expected);
       const about = said("with_expected", { price: words.priceText(price), cost });
-      const text = element("span", {}, element("span", { class: "name" }, nameOf(acquisition)), element("small", {}, about));
+      const text = element("span", {}, element("span", { class: "name" }, ...breakable(nameOf(acquisition))), element("small", {}, about));
       const label = said("acquire_instead", { name: nameOf(acquisition) });
       const button = element("button", { type: "button", class: "small", "aria-label": label }, said("acquire"));
       button.addEventListener("click", () => {
@@ -362,7 +394,7 @@
   function showLog(log, early) {
     byId("history").hidden = log.length === 0 && !early && unavailable.length === 0 && !hasPrices;
     noteBeliefs();
-    const rows = log.map(({ event, name, values, kind, price, remark, overrides }) => {
+    const rows = log.map(({ given, event, name, values, kind, price, remark, overrides }) => {
       const texts = values.map(([k, value]) => {
         const column = policy.columns[k], text = words.valueText(column, value);
         return column.name === name ? text : `${column.name} = ${text}`;
@@ -373,10 +405,10 @@
       if (overrides) value.append(element("small", { class: "quiet" }, ` ${words.overrideText(policy)}`));
       if (event?.belief) value.append(element("small", { class: "quiet" }, ` ${event.belief}`));
       const cost = kind === "answer" && price ? words.moneyText(price) : said("free");
-      const cells = [element("td", { class: "name" }, name), value, element("td", { class: "number" }, cost)];
+      const cells = [element("td", { class: "name" }, ...breakable(name)), value, element("td", { class: "number" }, cost)];
       const button = element("button", { type: "button", class: "small", "aria-label": said("undo_name", { name }) }, said("undo"));
-      button.addEventListener("click", () => takeBack(event));
-      return element("tr", {}, ...cells, element("td", {}, event && !stopped ? button : ""));
+      button.addEventListener("click", () => takeBack(event ?? given));
+      return element("tr", {}, ...cells, element("td", {}, stopped ? "" : button));
     });
     if (unavailable.length) {
       const names = unavailable.map((k) => policy.columns[k].name).join(", ");
@@ -447,15 +479,17 @@
   }
 
   function undo() {
-    if (chosen === null && !stopped) return takeBack(events.at(-1));
+    if (chosen === null && !stopped) return takeBack(events.at(-1) ?? known.at(-1));
     [chosen, stopped] = [null, false];
     return render();
   }
 
-  function takeBack(event) {
-    if (!event) return;
-    events.slice(events.indexOf(event)).forEach((after) => delete after.belief);
-    events.splice(events.indexOf(event), 1);
+  // Take back an event, or a value known in advance, which is then asked for as any other.
+  function takeBack(one) {
+    if (!one) return;
+    const isEvent = events.includes(one), from = isEvent ? events : known;
+    events.slice(isEvent ? events.indexOf(one) : 0).forEach((after) => delete after.belief);
+    from.splice(from.indexOf(one), 1);
     [chosen, stopped] = [null, false];
     render();
   }
@@ -532,7 +566,7 @@
     if (box) frame.scrollLeft += box.getBoundingClientRect().left - frame.getBoundingClientRect().left - frame.clientWidth / 8;
   }
 
-  document.querySelector("#chart details")?.addEventListener("toggle", showPlace);
+  document.getElementById("chart")?.addEventListener("toggle", showPlace, true); // also of a chart in another fold
 
   // A record on paper says when it was printed, the note, why, and what is promised.
   let folded = [];

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,26 +10,31 @@ import jinja2
 
 from fsgym.support.arrays import canonical_json
 from fsgym.text.html import inline_sources, styles_of
-from fsgym.text.messages import in_script, listing, visible
-from fsgym.text.sentences import parted
+from fsgym.text.messages import in_script, visible
+from fsgym.text.sentences import answers_text
 from fsgym.text.speech import said, sentences_of, spoken
 
 HERE = Path(__file__).parent
 SHARED_STYLE = HERE.parent / "text" / "style.css"
-RANGES_NAMED = 12  # of a numeric target; by hand
 SCRIPTS = ("interpreter.js", "words.js", "page.js")
 
 
 def _question(policy: dict[str, Any]) -> str:
     """What the page is about."""
-    if "words" in policy:
-        ranges = policy["words"]["ranges"]
-        return said("which_number", ranges=parted([*ranges[:RANGES_NAMED], *["..."] * (len(ranges) > RANGES_NAMED)]))
-    return said("which_class", classes=listing(policy["classes"]))
+    labels = policy["words"]["ranges"] if "words" in policy else policy["classes"]
+    answers = answers_text(labels, policy["rules"].get("refer_label"), are_ranges="words" in policy)
+    return f"{answers} {said('leave_rest')}"
 
 
 def page_html(
-    policy: dict[str, Any], title: str, chart: str = "", *, reliability: tuple[str, str] = ("", ""), caveat: str = ""
+    policy: dict[str, Any],
+    title: str,
+    chart: str = "",
+    *,
+    always_known: Sequence[str] = (),
+    reliability: tuple[str, str] = ("", ""),
+    caveat: str = "",
+    chart_usable: bool = True,
 ) -> str:
     """The HTML of a page that asks with a policy, in the language that is spoken (``fsgym.text.speech``).
 
@@ -41,10 +47,14 @@ def page_html(
     title : str
     chart : str, optional
         An SVG element, taken as it is; its elements of class "box" have ``data-known`` and ``data-question``.
+    always_known : sequence of str, optional
+        The acquisitions that every case brings.
     reliability : tuple of two str, optional
         What is said of how reliable the model is, at first and beside a case.
     caveat : str, optional
         What to know before the chart is read.
+    chart_usable : bool, default True
+        False for a chart that its caveat says not to use: it is not drawn until it is asked for once more.
     """
     script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     style = SHARED_STYLE.read_text(encoding="utf-8") + (HERE / "page.css").read_text(encoding="utf-8")
@@ -71,11 +81,13 @@ def page_html(
         question=_question(policy),
         digest=policy["digest"],
         policy=in_script(canonical_json(policy)),
+        always_known=canonical_json(list(always_known)),
         style=style,
         script=script,
         chart=chart,
         reliability=[visible(text) for text in reliability],
         caveat=visible(caveat),
+        chart_usable=chart_usable,
         security_policy="; ".join(f"{name} {allowed}" for name, allowed in rules.items()),
     )
 

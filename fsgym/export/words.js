@@ -13,6 +13,7 @@ const FsgymWords = (() => {
   const LISTED = 12; // values in a message
   const ALTERNATIVES_NAMED = 6;
   const RUNNERS_UP = 2; // other acquisitions that are mentioned
+  const TIE = 1e-9; // of parts of a cost that differ by less than this share, that of the likelier class is named
   const SMALLEST_DOUBT = 1e-6; // that is said in figures
 
   const trimmed = (digits) => (digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits);
@@ -120,8 +121,8 @@ const FsgymWords = (() => {
 
   // What a step rests on, in sentences.
   function explain(policy, step) {
-    const unused = unusedText(policy, step), cutoff = cutoffText(policy, step), cutoffs = cutoff ? [cutoff] : [];
-    return [...belief(policy, step), ...cutoffs, ...decision(policy, step), ...others(policy, step), unused].join(" ").trimEnd();
+    const reasons = [...belief(policy, step), ...costsOfErrors(policy, step), ...decision(policy, step)];
+    return [...reasons, ...others(policy, step), unusedText(policy, step)].join(" ").trimEnd();
   }
 
   // Which known values have no effect yet.
@@ -181,8 +182,7 @@ const FsgymWords = (() => {
     const { action, answer, probabilities, stopCost, goOn, prices } = step;
     const asked = { answer: answerText(policy, answer), name: policy.acquisitions[action].name, price: priceText(prices[action]) };
     const texts = [said(answer < policy.classes.length ? "stopped_answer" : "stopped_referred", asked)];
-    if (probabilities !== null) texts.push(said("believed", { shown: beliefs(policy, step).shown }));
-    if (cutoffText(policy, step)) texts.push(cutoffText(policy, step));
+    if (probabilities !== null) texts.push(said("believed", { shown: beliefs(policy, step).shown }), ...costsOfErrors(policy, step));
     const isKnown = !Number.isNaN(stopCost) && !Number.isNaN(goOn);
     if (isKnown) texts.push(said("stopped_costs", { stop: costText(stopCost), on: costText(goOn) }));
     return texts.join(" ");
@@ -197,14 +197,45 @@ const FsgymWords = (() => {
     return [said(isLikeliest ? "believes" : why, { shown, answer: label })];
   }
 
-  // The two likeliest classes and the answer with their probabilities, and whether the answer is the likeliest.
-  function beliefs(policy, { probabilities, answer }) {
-    const ranked = probabilities.map((_, k) => k).sort((i, j) => probabilities[j] - probabilities[i]);
-    const shares = probabilities.map(probabilityText), isLikeliest = shares[answer] === shares[ranked[0]];
-    const labels = ranked.filter((k, place) => place < 2 || (k === answer && !isLikeliest));
+  // The two likeliest classes, the answer and the class that makes it dear, with their probabilities; and whether the
+  // answer is the likeliest.
+  function beliefs(policy, step) {
+    const { probabilities, answer } = step, order = ranked(probabilities), risk = largestRisk(policy, step);
+    const shares = probabilities.map(probabilityText), isLikeliest = shares[answer] === shares[order[0]];
+    const labels = order.filter((k, place) => place < 2 || (k === answer && !isLikeliest));
+    const named = risk === null ? [] : answer === policy.classes.length ? [risk.best, risk.k] : [risk.k];
+    for (const k of named) if (!labels.includes(k)) labels.push(k);
     const texts = labels.map((k) => shareText(policy, k, probabilities[k]));
     const last = texts.pop();
     return { shown: said("and", { first: parted(texts), last }), isLikeliest };
+  }
+
+  // The classes, the likeliest first.
+  const ranked = (probabilities) => probabilities.map((_, k) => k).sort((i, j) => probabilities[j] - probabilities[i]);
+
+  // What makes an answer dear: the answer (where the case is referred, the best class), its expected cost, and the class
+  // with the largest part of that; null where no error costs anything, and for a number.
+  function largestRisk(policy, { probabilities, answer }) {
+    if (policy.words) return null;
+    const parts = policy.errorCosts.map((costs) => costs.map((cost, k) => cost * probabilities[k]));
+    const costs = parts.map((row) => row.reduce((a, b) => a + b, 0));
+    const best = answer < policy.classes.length ? answer : costs.indexOf(Math.min(...costs)), most = Math.max(...parts[best]);
+    if (most <= 0) return null;
+    return { best, cost: costs[best], k: ranked(probabilities).find((k) => parts[best][k] >= (1 - TIE) * most) };
+  }
+
+  // From which probability on an answer is given, and the class that makes an answer dear, or a case be referred.
+  function costsOfErrors(policy, step) {
+    const { probabilities, answer } = step;
+    if (probabilities === null) return [];
+    const cutoff = cutoffText(policy, step), risk = largestRisk(policy, step), texts = cutoff ? [cutoff] : [];
+    if (risk === null) return texts;
+    const names = { answer: answerText(policy, risk.best), name: className(policy.classes[risk.k]) };
+    if (answer === policy.classes.length) {
+      const costs = { refer: costText(policy.answerCosts[answer][0]), cost: costText(risk.cost) };
+      return [...texts, said("refers_for", { ...names, ...costs })];
+    }
+    return ranked(probabilities).slice(0, 2).includes(risk.k) ? texts : [...texts, said("costs_for", names)];
   }
 
   // The unit of the costs that are shown, or that those with a currency are no bill; "" where there are none.
@@ -405,15 +436,16 @@ const FsgymWords = (() => {
     return { value, remark: `${said("remark_range", { low, high })}${hint}` };
   }
 
-  // By which factor between two units a value outside the range would be in it; "" if by none, or by many.
+  // By which factor between two units a value outside the range would be in it; "" if by none, or by many. A value that
+  // half of the factor, its square root, would bring there is near the range, and no mistake of units.
   function factorHint(value, column) {
     const fits = (v) => v !== 0 && isWithin(Math.fround(v - column.offset), column);
     const found = [10, 60, 100, 1000, 3600].flatMap((factor) => [
-      ...(fits(value * factor) ? [said("factor_times", { factor })] : []),
-      ...(fits(value / factor) ? [said("factor_divided", { factor })] : []),
+      ...(fits(value * factor) ? [[said("factor_times", { factor }), value * Math.sqrt(factor)]] : []),
+      ...(fits(value / factor) ? [[said("factor_divided", { factor }), value / Math.sqrt(factor)]] : []),
     ]);
-    const named = found.length === 1 || found.length === 2;
-    return named ? said("factor_hint", { factors: found.join(said("factor_or")) }) : "";
+    const named = found.filter(([, half]) => !fits(half)).map(([text]) => text);
+    return named.length && found.length <= 2 ? said("factor_hint", { factors: named.join(said("factor_or")) }) : "";
   }
 
   // Whether a feature is in the range of its column, up to one step of float32, in which the range was measured.

@@ -2,61 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from fsgym.data.targets import NumberInWords
+from fsgym.rules import Rules
+from fsgym.rules.rules import cheapest_answers
 from fsgym.session.step import Alternative, Step
-from fsgym.text.sentences import answer_now_text, parted, price_text, probability_text, share_text, unused_text
+from fsgym.text.sentences import (
+    answer_now_text,
+    class_name,
+    cutoff_text,
+    is_range,
+    parted,
+    price_text,
+    probability_text,
+    share_text,
+    unused_text,
+)
 from fsgym.text.speech import cost_text, said
 
 RUNNERS_UP = 2  # other acquisitions that are mentioned
+TIE = 1e-9  # by hand: of parts of a cost that differ by less than this share, that of the likelier class is named
 
 
-def explain_step(step: Step, lam: float, cutoff: str = "") -> str:
-    """What a step rests on: beliefs, expected costs, and the next best acquisitions.
-
-    ``lam`` is the value of one unit of ``costs``, in units of the error costs; ``cutoff`` the sentence of
-    ``cutoff_text``.
-    """
+def explain_step(step: Step, rules: Rules) -> str:
+    """What a step rests on: beliefs, expected costs, and the next best acquisitions."""
     unused = [unused_text(step.unused)] if step.unused else []
-    cutoffs = [cutoff] if cutoff else []
-    return " ".join([*_belief(step), *cutoffs, *_decision(step, lam), *_others(step), *unused])
+    reasons = [*_belief(step, rules), *_costs_of_errors(step, rules), *_decision(step, rules.lam)]
+    return " ".join([*reasons, *_others(step), *unused])
 
 
-def explain_stop(step: Step, cutoff: str = "") -> str:
+def explain_stop(step: Step, rules: Rules) -> str:
     """What a person stopped with where the model would have asked its question: beliefs and expected costs then."""
     assert step.question is not None
     asked = {"name": step.question.name, "price": price_text(step.question.price)}
     sentences = [said("stopped_referred" if step.refers else "stopped_answer", answer=step.answer, **asked)]
     if step.probabilities is not None:
-        sentences.append(said("believed", shown=_beliefs(step.probabilities, step)[0]))
-        sentences += [cutoff] if cutoff else []
+        sentences.append(said("believed", shown=_beliefs(step, rules)[0]))
+        sentences += _costs_of_errors(step, rules)
     stop, go_on = step.expected_cost
     if stop is not None and go_on is not None:
         sentences.append(said("stopped_costs", stop=cost_text(stop), on=cost_text(go_on)))
     return " ".join(sentences)
 
 
-def _belief(step: Step) -> list[str]:
+def _belief(step: Step, rules: Rules) -> list[str]:
     if step.probabilities is None:
         return [answer_now_text(step.answer, step.refers)]
-    shown, is_likeliest = _beliefs(step.probabilities, step)
+    shown, is_likeliest = _beliefs(step, rules)
     why = "believes_error" if isinstance(step.answer, NumberInWords) else "believes_costs"
     sentence = "believes_refers" if step.refers else "believes" if is_likeliest else why
     return [said(sentence, shown=shown, answer=step.answer)]
 
 
-def _beliefs(probabilities: Mapping[Any, float], step: Step) -> tuple[str, bool]:
-    """The two likeliest classes and the answer with their probabilities, and whether the answer is the likeliest."""
-    ranked = sorted(probabilities.items(), key=lambda pair: -pair[1])
-    shares = {label: probability_text(share) for label, share in ranked}
+def _beliefs(step: Step, rules: Rules) -> tuple[str, bool]:
+    """The classes that a step rests on with their probabilities, and whether the answer is the likeliest.
+
+    These are the two likeliest ones, the answer (where the case is referred, the best class), and the class that makes
+    it dear.
+    """
+    assert step.probabilities is not None
+    shares = {label: probability_text(share) for label, share in _ranked(step)}
     labels = list(shares)[:2]
     is_likeliest = not step.refers and shares[step.answer] == shares[labels[0]]
     if not (step.refers or is_likeliest) and step.answer not in labels:
         labels.append(next(label for label in shares if label == step.answer))  # of a number: its range
-    texts = [share_text(label, probabilities[label]) for label in labels]
+    risk = _largest_risk(step, rules)
+    if risk is not None:
+        named = [risk.answer, risk.label] if step.refers else [risk.label]
+        labels += [label for label in dict.fromkeys(named) if label not in labels]
+    texts = [share_text(label, step.probabilities[label]) for label in labels]
     return said("and", first=parted(texts[:-1]), last=texts[-1]), is_likeliest
+
+
+def _ranked(step: Step) -> list[tuple[Any, float]]:
+    """The classes with their probabilities, the likeliest first."""
+    return sorted((step.probabilities or {}).items(), key=lambda pair: -pair[1])
+
+
+class _Risk(NamedTuple):
+    """What makes an answer dear: the answer, its expected cost, and the class with the largest part of that."""
+
+    answer: Any
+    cost: float
+    label: Any
+
+
+def _largest_risk(step: Step, rules: Rules) -> _Risk | None:
+    """Of the answer, or where the case is referred of the best class as the answer; None where no error costs anything.
+
+    None also for a number: which of its ranges costs most says more of the bins than of the case.
+    """
+    labels = list(step.probabilities or {})
+    if not labels or any(map(is_range, labels)):
+        return None
+    shares = np.array(list((step.probabilities or {}).values()))
+    best = int(cheapest_answers(shares[None], rules.error_costs)[0]) if step.refers else labels.index(step.answer)
+    parts = dict(zip(labels, (rules.error_costs[best] * shares).tolist(), strict=True))
+    most = max(parts.values())
+    if most <= 0:
+        return None
+    label = next(label for label, _ in _ranked(step) if parts[label] >= (1 - TIE) * most)
+    return _Risk(labels[best], sum(parts.values()), label)
+
+
+def _costs_of_errors(step: Step, rules: Rules) -> list[str]:
+    """From which probability on an answer is given, and the class that makes an answer dear, or a case be referred."""
+    if step.probabilities is None:
+        return []
+    cutoff, risk = cutoff_text(list(step.probabilities), rules.answer_costs), _largest_risk(step, rules)
+    sentences = [cutoff] if cutoff else []
+    if risk is None:
+        return sentences
+    if step.refers and rules.refer_cost is not None:
+        costs = {"refer": cost_text(rules.refer_cost), "cost": cost_text(risk.cost)}
+        return [*sentences, said("refers_for", answer=risk.answer, name=class_name(risk.label), **costs)]
+    if risk.label not in [label for label, _ in _ranked(step)[:2]]:
+        sentences.append(said("costs_for", answer=risk.answer, name=class_name(risk.label)))
+    return sentences
 
 
 def _decision(step: Step, lam: float) -> list[str]:

@@ -377,8 +377,8 @@ class Session:
     def why(self) -> str:
         """Why the model asks its question, or stops, in sentences."""
         if self._stopped and not self.step.should_stop:
-            return explain_stop(self.step, self.cutoff)
-        return explain_step(self.step, self._acquisitions.rules.lam, self.cutoff)
+            return explain_stop(self.step, self._acquisitions.rules)
+        return explain_step(self.step, self._acquisitions.rules)
 
     @property
     def cutoff(self) -> str:

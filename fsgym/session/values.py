@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -192,14 +193,21 @@ def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
 
 
 def _factor_hint(value: float, column: Column) -> str:
-    """By which factor between two units a value outside the range would be in it; "" if by none, or by many."""
+    """By which factor between two units a value outside the range would be in it; "" if by none, or by many.
+
+    A value that half of the factor, its square root, would bring there is near the range, and no mistake of units.
+    """
     fits = [
-        said(sentence, factor=f"{f:.0f}")
+        (said(sentence, factor=f"{f:.0f}"), _fits(half, column))
         for f in FACTORS
-        for sentence, v in (("factor_times", value * f), ("factor_divided", value / f))
+        for sentence, v, half in (
+            ("factor_times", value * f, value * sqrt(f)),
+            ("factor_divided", value / f, value / sqrt(f)),
+        )
         if _fits(v, column)
     ]
-    return said("factor_hint", factors=said("factor_or").join(fits)) if 0 < len(fits) <= MOST_FACTORS else ""
+    named = [text for text, is_near in fits if not is_near]
+    return said("factor_hint", factors=said("factor_or").join(named)) if named and len(fits) <= MOST_FACTORS else ""
 
 
 def _fits(value: float, column: Column) -> bool:

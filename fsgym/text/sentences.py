@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from fsgym.text.messages import listing
 from fsgym.text.speech import money_text, number_text, said, spoken
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 VALUES_SHOWN = 3  # of the columns of one acquisition
+RANGES_NAMED = 12  # of a numeric target; by hand
 NO_NOUN = re.compile(r"(yes|no|true|false|y|n|ja|nein|[-+.,\d].*)", re.IGNORECASE)  # classes; by hand
 
 
@@ -46,6 +48,19 @@ def unused_text(columns: Sequence[str]) -> str:
     'Known, but not used yet: ct, crp.'
     """
     return said("unused", names=", ".join(columns))
+
+
+def answers_text(labels: Sequence[Any], refer_label: str | None = None, *, are_ranges: bool = False) -> str:
+    """With which answers a model answers; ``refer_label``: to whom it may refer a case.
+
+    >>> answers_text(["harmless", "embolism"], "a person")
+    'The model answers with one of harmless, embolism, or refers the case to a person.'
+    """
+    refers = "" if refer_label is None else said("or_refers", answer=refer_label)
+    if not are_ranges:
+        return said("which_class", classes=listing(labels), refers=refers)
+    ranges = parted([*map(str, labels[:RANGES_NAMED]), *["..."] * (len(labels) > RANGES_NAMED)])
+    return said("which_number", ranges=ranges, refers=refers)
 
 
 def answer_now_text(answer: Any, refers: bool = False) -> str:

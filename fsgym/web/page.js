@@ -101,7 +101,7 @@ document.addEventListener("submit", (event) => {
 });
 
 // The chart is closed at first; a case is in sight once it is opened. That event is not seen from outside but on its way in.
-document.addEventListener("toggle", (event) => event.target.id === "chart" && showPlace(), true);
+document.addEventListener("toggle", (event) => event.target.id.startsWith("chart") && showPlace(), true);
 
 // Whoever types another value means it.
 document.addEventListener("input", (event) => {

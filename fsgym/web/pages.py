@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 import jinja2
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -17,10 +18,19 @@ from starlette.routing import Route
 from fsgym.session import LogEntry, Question, Session, Step, words
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.asked_model import AskedModel
+from fsgym.session.case import labels_of
 from fsgym.session.held_out import reliability_text
 from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import one_line, visible
-from fsgym.text.sentences import answer_now_text, belief_text, beliefs_in_words, price_text, probability_text
+from fsgym.text.sentences import (
+    answer_now_text,
+    answers_text,
+    belief_text,
+    beliefs_in_words,
+    is_range,
+    price_text,
+    probability_text,
+)
 from fsgym.text.speech import ENGLISH, Speech, money_text, said, speaking, spoken
 from fsgym.web.cases import (
     CHANGES,
@@ -65,6 +75,9 @@ class CasePages:
         self._acquisitions, self._speech = model.acquisitions_, speech
         with speaking(speech):
             self._chart = ChartPictures(model)
+            labels, answers = labels_of(model, self._acquisitions.rules)
+            refer_label = str(answers[-1]) if len(answers) > len(labels) else None
+            self._answers = answers_text(labels, refer_label, are_ranges=any(map(is_range, labels)))
             self._reliability = [reliability_text(model, is_told=is_told) for is_told in (False, True)]
             self._reliability_in_case = [
                 reliability_text(model, is_told=is_told, in_case=True) for is_told in (False, True)
@@ -79,6 +92,7 @@ class CasePages:
             finalize=lambda value: visible(value) if type(value) is str else value,  # values of fields are Markup
         )
         self._templates.globals["said"] = said
+        self._templates.filters["breakable"] = breakable
         self._static = {
             name: Response(files(package).joinpath(file).read_bytes(), media_type=kind)
             for name, (package, file, kind) in STATIC.items()
@@ -232,7 +246,8 @@ class CasePages:
             heading="",
             refusal=refusal,
             saved=saved,
-            acquisitions=start_view(self._acquisitions, entries),
+            answers=self._answers,
+            acquisitions=start_view(self._acquisitions, entries, getattr(self._model, "always_known_", ())),
             barred={j for j in range(len(self._acquisitions.rules.names)) if f"barred{j}" in form},
             charge="charge" in form,
             reliability=self._reliability[False],
@@ -261,7 +276,7 @@ class CasePages:
         view = self._view(case, entries)
         chart, here = self._chart.picture(*view["place"])
         view |= {"heading": said("case_number", number=case.number), "refusal": refusal, "chart": chart, "here": here}
-        view["caveat"] = self._chart.caveat
+        view |= {"caveat": self._chart.caveat, "is_usable": self._chart.is_usable}
         page = self._page("case.html", status, **view)
         if chart:
             styles = inline_sources(styles_of(chart))
@@ -272,6 +287,11 @@ class CasePages:
         values |= {"title": self._title, "proof": self._access.proof, "language": spoken().language}
         text = self._templates.get_template(template).render(values)
         return HTMLResponse(text.encode("utf-8", "replace"), status, headers=dict(HEADERS))
+
+
+def breakable(name: object) -> Markup:
+    """A name as HTML in which a line may be broken after each "_"."""
+    return Markup(str(escape(visible(str(name)))).replace("_", "_<wbr>"))
 
 
 class ChartPictures:
@@ -297,6 +317,11 @@ class ChartPictures:
     def caveat(self) -> str:
         """What to know before the chart is read; "" without a chart."""
         return getattr(self._chart, "caveat", "")
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether a person may follow the chart; otherwise it is not drawn at once."""
+        return getattr(self._chart, "is_usable", True)
 
     def picture(self, known: Sequence[str], question: str | None) -> tuple[str, int | None]:
         """The drawing, and the number of the box of a case that knows these acquisitions and is asked this question."""
@@ -418,14 +443,17 @@ def missing_view(session: Session, evidence: Sequence[str]) -> list[str]:
     return [said(sentence, names=", ".join(names)) for sentence, names in named.items() if names]
 
 
-def start_view(acquisitions: Acquisitions, entries: Sequence[FieldEntry]) -> list[dict[str, Any]]:
-    """The acquisitions with the fields of their columns, for the form of a new case."""
+def start_view(
+    acquisitions: Acquisitions, entries: Sequence[FieldEntry], always_known: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The acquisitions with the fields of their columns, for a new case; ``always``: each case brings it."""
     rules = acquisitions.rules
     return [
         {
             "j": j,
             "name": name,
             "price": price_text(float(rules.costs[j])),
+            "always": name in always_known,
             "entries": [entries[k] for k in acquisitions.columns_of[j]],
         }
         for j, name in enumerate(rules.names)

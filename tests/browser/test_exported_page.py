@@ -15,7 +15,7 @@ from fsgym import Dataset
 from fsgym.session import words
 from fsgym.text.sentences import probability_text
 from fsgym.text.speech import said
-from support.clinic import certain_clinic, clinic_model, clinic_table
+from support.clinic import certain_clinic, chest_model, clinic_model, clinic_table
 from support.hostile import hostile_model
 
 pytestmark = pytest.mark.browser
@@ -256,6 +256,97 @@ def test_known_in_advance(open_page, page_file):
         assert float(page.locator("#paid").inner_text()) == 0
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_every_case_brings_is_asked_at_first_sight(open_page, shoot, tmp_path, width):
+    """Age and sex were in the folded list of tests, and on a phone the only button to begin stood far above them."""
+    model = chest_model()
+    model.save_page(tmp_path / "chest.html")
+    with open_page((tmp_path / "chest.html").as_uri(), width) as page:
+        assert "embolism, harmless, pneumonia, or refers the case to a person." in page.locator("#start").inner_text()
+        brought, others = page.locator("#always-fields"), page.locator("#start-fields")
+        assert brought.locator("li").count() == others.locator("li").count() == 2
+        shoot(page, f"exported-start-{width}")
+        brought.get_by_label("age").fill("40")
+        brought.locator("label", has_text="f").first.click()
+        assert not others.is_visible()
+        page.locator("#start-known summary").click()
+        others.get_by_label("crp").fill("9000")
+        page.locator("#start-known summary").click()
+        last = page.locator("#start-known button")
+        page.locator("#begin").click()
+        assert others.locator("#start-refusal").is_visible()  # beside its field, in the opened list
+        assert others.get_by_label("crp").evaluate("field => field === document.activeElement")
+        assert last.inner_text() == "Accept it as it is"
+        others.get_by_label("crp").fill("4")
+        assert last.inner_text() == "Begin with this"
+        last.click()
+        session = model.session({"age": 40, "sex": "f", "crp": 4})
+        same_beliefs(page, session)
+        assert page.locator("#reason").inner_text() == session.why()
+        page.locator("#stop").click()
+        page.locator("#restart").click()
+        assert page.locator("#start-refusal").count() == 1
+
+
+def line_starts(page, place):
+    """The parts of a text that stand on lines of their own."""
+    return page.locator(place).first.evaluate("""place => {
+        const lines = [], range = document.createRange();
+        const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+        for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+            for (let k = 0; k < node.length; k++) {
+                range.setStart(node, k);
+                range.setEnd(node, k + 1);
+                const { top } = range.getBoundingClientRect();
+                if (!lines.length || lines.at(-1)[0] !== top) lines.push([top, ""]);
+                lines.at(-1)[1] += node.data[k];
+            }
+        }
+        return lines.map(([, text]) => text);
+    }""")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_name_is_broken_at_an_underscore_and_a_new_case_says_nothing_of_the_last(open_page, shoot, tmp_path, width):
+    chest_model().save_page(tmp_path / "chest.html")
+    with open_page((tmp_path / "chest.html").as_uri(), width) as page:
+        page.locator("#start-known summary").click()
+        page.locator("#start-fields").get_by_label("blood_sample").fill("9000")
+        page.locator("#begin").click()
+        page.locator("#begin").click()  # accepted
+        assert line_starts(page, "#log tbody td.name") in (["blood_", "sample"], ["blood_sample"])
+        shoot(page, f"exported-names-{width}")
+        assert page.locator(".refused:visible").count() == 1
+        assert page.locator("#belief .refused").is_visible()
+        page.locator("#stop").click()
+        assert page.locator(".refused:visible").count() == 1  # the warning was there twice, on paper too
+        assert page.locator("#answer .refused").is_visible()
+        assert page.locator("#spoken").text_content()
+        page.locator("#restart").click()
+        assert page.locator("#spoken").text_content() == ""
+
+
+def test_a_value_known_in_advance_is_undone(open_page, page_file):
+    """A mistyped age of the first form stayed: Undo was disabled, and its row of the log had no button."""
+    model, asked = clinic_model(), clinic_model().session()
+    with open_page(page_file) as page:
+        page.locator("#start-known summary").click()
+        for name, value in (("age", "40"), ("crp", "7")):
+            page.locator("#start-fields").get_by_label(name, exact=False).first.fill(value)
+        page.locator("#begin").click()
+        page.locator("#unknown").click()
+        page.get_by_role("button", name="Undo age").click()
+        asked.answer("crp", 7, paid=False)
+        asked.unknown(model.session(known={"age": 40, "crp": 7}).next().name)
+        same_beliefs(page, asked)
+        assert "age" not in page.locator("#log").inner_text()
+        page.locator("#undo").click()
+        page.locator("#undo").click()
+        assert page.locator("#undo").is_disabled()
+        assert page.locator("#question-title").inner_text() == model.session().next().name
+        same_beliefs(page, model.session())
+
+
 @pytest.mark.parametrize(("levels", "shortcuts"), [(["7", "9"], 0), (["low", "high"], 2)])
 def test_digits_choose_by_place_only_where_no_level_is_a_number(open_page, tmp_path, levels, shortcuts):
     table = pd.DataFrame({"code": pd.Categorical(np.resize(levels, 60))})
@@ -307,3 +398,21 @@ def test_hostile_names_are_text_and_nothing_is_fetched(open_page, shoot, tmp_pat
         assert str(session.step.answer) in page.locator("#answer-title").inner_text()
         shoot(page, "exported-hostile")
     assert requests == [path.as_uri()]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_chart_that_is_not_to_be_used_is_drawn_where_it_is_asked_for(open_page, shoot, tmp_path, monkeypatch, width):
+    model = clinic_model()
+    chart = model.chart()
+    monkeypatch.setattr(chart, "is_usable", False)
+    monkeypatch.setattr(type(model), "chart", lambda self: chart)
+    model.save_page(tmp_path / "unusable.html")
+    with open_page((tmp_path / "unusable.html").as_uri(), width) as page:
+        page.locator("#begin").click()
+        page.get_by_text("The model as a chart").click()
+        assert page.get_by_text(chart.caveat).is_visible()
+        assert not page.locator("#chart svg").is_visible()
+        shoot(page, f"exported-unusable-{width}")
+        page.get_by_text("Show it all the same").click()
+        assert page.locator("#chart .box.here").is_visible()
+        shoot(page, f"exported-shown-{width}")

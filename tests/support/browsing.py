@@ -28,12 +28,14 @@ class PageForms(HTMLParser):
         self.tags: list[Any] = []
         self._texts: list[str] = []
         self._button: list[Any] | None = None
+        self._goes_on = False  # whether a text goes on after a place where its line may be broken
         self.feed(text)
         self.text = " ".join(" ".join(self._texts).split())
 
     def handle_starttag(self, tag, attrs):
         found = dict(attrs)
         self.tags.append((tag, found))
+        self._goes_on = tag == "wbr"
         if tag == "form":
             self.forms.append((found["action"], {}, []))
         elif tag == "button" and self.forms:
@@ -44,12 +46,17 @@ class PageForms(HTMLParser):
                 self.forms[-1][1][found["name"]] = found.get("value", "")
 
     def handle_endtag(self, tag):
+        self._goes_on = False
         if tag == "button" and self._button is not None:
             self.forms[-1][2].append((" ".join(self._button[0].split()), *self._button[1:]))
             self._button = None
 
     def handle_data(self, data):
-        self._texts.append(data)
+        if self._goes_on:
+            self._texts[-1] += data
+        else:
+            self._texts.append(data)
+        self._goes_on = False
         if self._button is not None:
             self._button[0] += data
 

@@ -62,3 +62,37 @@ def certain_clinic(**targets: Any) -> Any:
     X, y = clinic_table(800, 1)
     model = copy(clinic_model(lam=0.03))
     return model.calibrate(X, y, **(targets or {"target_error": 0.06, "confidence": 0.8}))
+
+
+CHEST_COSTS = {  # by answer, then by true class
+    "harmless": {"pneumonia": 600.0, "embolism": 8000.0},
+    "pneumonia": {"harmless": 300.0, "embolism": 8000.0},
+    "embolism": {"harmless": 1000.0, "pneumonia": 1000.0},
+}
+
+
+@cache
+def chest_table(n: int = 600, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Patients with chest pain, of whom few have an embolism, and many what costs little to miss."""
+    rng = np.random.default_rng(seed)
+    state = rng.choice(["harmless", "pneumonia", "embolism"], n, p=[0.72, 0.22, 0.06])
+    table = pd.DataFrame(
+        {
+            "age": (rng.normal(55, 15, n) + 8 * (state == "embolism")).round().clip(18, 95).astype(int),
+            "sex": rng.choice(["f", "m"], n),
+            "crp": rng.lognormal(1 + 2 * (state == "pneumonia") + (state == "embolism"), 0.7).round(1),
+            "blood_sample": rng.lognormal(5 + 1.2 * (state == "embolism"), 0.5).round(),
+        }
+    )
+    return table, state
+
+
+@cache
+def chest_model() -> Any:
+    """A lattice that refers a case for 250 where a missed embolism costs 8,000; each case brings age and sex."""
+    X, y = chest_table()
+    data = fsgym.load_dataset(X.assign(state=y), target="state", units={"crp": "mg/l", "age": "years"})
+    prices = {"age": 0.0, "sex": 0.0, "crp": 10.0, "blood_sample": 25.0}
+    return LatticeClassifier(
+        lam=1.0, costs=prices, error_costs=CHEST_COSTS, refer_cost=250.0, known=["age", "sex"], random_state=0
+    ).fit(data)

@@ -184,6 +184,7 @@ def test_a_chart_that_costs_more_than_asking_nothing_says_so():
     counts = np.bincount(y)
     nothing = 1 - counts.max() / counts.sum()
     assert cut.loss > nothing
+    assert (cut.is_usable, whole.is_usable) == (False, True)
     answer = f"the answer always {counts.argmax()} has a loss of {nothing:.4g}"
     assert f"with 1 box it costs more than asking nothing, as {answer}" in cut.headline
     enough = cut.n_boxes_enough
@@ -206,6 +207,7 @@ def test_a_chart_that_loses_much_of_what_the_policy_saves_says_so(name):
     for chart, share in zip(charts, lost):
         warns = share > 0.25 and chart.fidelity < 0.95
         assert ("of what the policy saves against asking nothing" in chart.headline) == warns
+        assert chart.is_usable == ("Do not use" not in chart.headline)
         assert not warns or f"boxes it loses {100 * share:.0f} %" in chart.headline.replace("1 box ", "1 boxes ")
 
 

@@ -141,10 +141,13 @@ def test_what_is_lost_of_a_group_when_the_case_is_stopped_is_said(model, capsys)
     assert "is not complete" not in capsys.readouterr().out
 
 
-def test_the_answer_warns_of_accepted_values_in_the_words_of_the_page(model, capsys):
+def test_questions_and_answer_warn_of_accepted_values_in_the_words_of_the_page(model, capsys):
     session = model.session({"age": 900}, accept=True)
+    talk(model, ["q"], session)
+    warning = not_as_trained_text(session.remarks)
+    assert warning in " ".join(capsys.readouterr().out.split())
     talk(model, ["x"], session)
-    assert not_as_trained_text(session.remarks) in " ".join(capsys.readouterr().out.split())
+    assert " ".join(capsys.readouterr().out.split()).count(warning) == 2
 
 
 def test_an_alternative_without_an_estimate_says_so():

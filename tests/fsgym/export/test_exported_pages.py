@@ -19,7 +19,7 @@ from fsgym.session.values import check_value, value_of_text
 from fsgym.text.sentences import class_name, cutoff_text, probability_text
 from fsgym.text.speech import Speech, cost_text, money_text, number_text, sentences_of, speaking
 from support.asked_models import asked_model, asked_table
-from support.clinic import clinic_model
+from support.clinic import chest_model, chest_table, clinic_model
 from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_model, cases_of, needs_node, run_node
 
 HOSTILE = ("</script><script>alert(1)</script>", "<!--", "a\u2028b", "'\"&amp;", "<img src=x onerror=alert(1)>")
@@ -60,6 +60,17 @@ TEXTS = (
     "m",
     "25",
 )
+
+
+@needs_node
+def test_the_class_that_makes_an_answer_dear_is_that_of_sessions():
+    model = chest_model()
+    cases = cases_of(model, chest_table()[0], 60)
+    asked, found = asked_by_model(model, cases), asked_by_javascript(model.policy_json(), cases)
+    reasons = [step["why"] for steps in asked for step in steps]
+    assert [step["why"] for steps in found for step in steps] == reasons
+    for sentence in ("the largest part is for embolism", "above all because it may be embolism"):
+        assert any(sentence in why for why in reasons)
 
 
 @needs_node
@@ -279,7 +290,7 @@ def test_hostile_names_stay_text(tmp_path):
 
 def test_chart_of_the_model(tmp_path, monkeypatch):
     class Chart:
-        caveat = "Percentages in the chart are of 3 cases."
+        caveat, is_usable = "Percentages in the chart are of 3 cases.", True
 
         def to_svg(self, here=None, dark=False):
             return CHART
@@ -291,6 +302,12 @@ def test_chart_of_the_model(tmp_path, monkeypatch):
     monkeypatch.setattr(type(model), "chart", lambda self: Chart(), raising=False)
     model.save_page(tmp_path / "page.html")
     assert CHART in (tmp_path / "page.html").read_text()
+    assert "Show it all the same" not in (tmp_path / "page.html").read_text()
+    Chart.is_usable = False
+    model.save_page(tmp_path / "page.html")
+    told, _, folded = (tmp_path / "page.html").read_text().partition("<summary>Show it all the same</summary>")
+    assert Chart.caveat in told
+    assert CHART in folded
     monkeypatch.setattr(type(model), "chart", no_chart, raising=False)
     model.save_page(tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()

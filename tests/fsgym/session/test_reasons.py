@@ -72,6 +72,7 @@ def test_a_reason_gives_the_probability_of_the_class_that_error_costs_chose():
 
 
 ASKED = Question("age", (), 0.0)
+EQUAL = Rules(2, 2, lam=1.0)
 
 
 def step_of(question, stop, on, *alternatives):
@@ -84,17 +85,17 @@ def step_of(question, stop, on, *alternatives):
 def test_a_free_question_is_asked_because_it_is_free_where_another_is_expected_to_cost_less():
     """The reason was an expected cost that is above that of another question on the same page."""
     others = ("temperature", 1.0, 331.0), ("crp", 12.0, 341.0)
-    why = explain_step(step_of(ASKED, 354.0, 335.0, ("age", 0.0, 335.0), *others), 1.0)
+    why = explain_step(step_of(ASKED, 354.0, 335.0, ("age", 0.0, 335.0), *others), EQUAL)
     assert "It acquires age first because it costs nothing. Next in its order are temperature" in why
     assert "is then expected to cost" not in why
-    why = explain_step(step_of(ASKED, 354.0, 320.0, ("age", 0.0, 320.0), *others), 1.0)
+    why = explain_step(step_of(ASKED, 354.0, 320.0, ("age", 0.0, 320.0), *others), EQUAL)
     assert "It acquires age (free) because the case is then expected to cost 320" in why
 
 
 def test_nothing_is_said_of_expected_costs_where_there_are_none():
     question = Question("temperature", (), 1.0)
     step = step_of(question, 332.0, None, ("temperature", 1.0, None), ("crp", 12.0, None))
-    assert "what going on costs is not estimated for the values known now" in explain_step(step, 1.0)
+    assert "what going on costs is not estimated for the values known now" in explain_step(step, EQUAL)
     rules = Rules(2, 2, lam=1.0, error_costs=[[0, 25000], [500, 0]])
     with speaking(Speech(currency="EUR", same_unit=True)):
         assert cost_unit_text(step, rules) == ""
@@ -118,3 +119,46 @@ def test_the_probability_from_which_on_an_answer_is_given_stands_beside_it():
     equal = LatticeClassifier(random_state=0).fit(rng.normal(size=(200, 1)), y).session()
     assert equal.cutoff == ""
     assert "from a probability" not in equal.why()
+
+
+LUNG = Rules(
+    2,
+    3,
+    lam=1.0,
+    error_costs=[[0, 300, 8000], [1000, 0, 8000], [4000, 4000, 0]],  # answers harmless, pneumonia, embolism
+    refer_cost=250.0,
+)
+
+
+def lung_step(answer, *shares, refers=False):
+    named = dict(zip(["harmless", "pneumonia", "embolism"], shares, strict=True))
+    alternatives = (Alternative("dimer", 20.0, 300.0, None),)
+    return Step(None, True, answer, named, ExpectedCost(250.0, 300.0), 0.0, alternatives, refers=refers)
+
+
+def test_the_class_that_makes_the_answer_dear_is_named_though_it_is_the_least_likely():
+    """A referral was explained by the two likeliest classes alone, which were not its reason."""
+    why = explain_step(lung_step("a person", 0.77, 0.12, 0.11, refers=True), LUNG)
+    assert why.startswith(
+        "The model believes in harmless 77 %, pneumonia 12 % and embolism 11 %; it would refer the case to a person "
+        "now. Referring costs 250, and the best answer, harmless, is expected to cost 916, above all because it may be "
+        "embolism."
+    )
+    cheaper = Rules(2, 3, error_costs=[[0, 300, 8000], [1000, 0, 8000], [400, 400, 0]], refer_cost=250.0)
+    why = explain_step(lung_step("a person", 0.77, 0.12, 0.11, refers=True), cheaper)
+    assert "in harmless 77 %, pneumonia 12 % and embolism 11 %; it" in why
+    assert "the best answer, embolism, is expected to cost 356, above all because it may be harmless." in why
+    why = explain_step(lung_step("harmless", 0.9, 0.09, 0.01), LUNG)
+    assert why.startswith(
+        "The model believes in harmless 90 %, pneumonia 9 % and embolism 1 %; its answer now would be"
+    )
+    assert "Of the expected cost of the answer harmless, the largest part is for embolism." in why
+
+
+def test_no_further_class_is_named_where_the_two_likeliest_are_the_reason():
+    why = explain_step(lung_step("harmless", 0.7, 0.299, 0.001), LUNG)
+    assert why.startswith(
+        "The model believes in harmless 70 % and pneumonia 30 %; its answer now would be harmless. It"
+    )
+    certain = explain_step(lung_step("harmless", 1.0, 0.0, 0.0), LUNG)
+    assert "and pneumonia 0 %; its answer now would be harmless. It stops" in certain

@@ -355,8 +355,10 @@ def test_odd_values_are_accepted_on_request_and_marked():
     session = clinic_model("lattice").session()
     session.answer("age", 120, accept=True)
     assert session.log()[0].remark.startswith("age: outside the range in training")
-    with pytest.raises(ValueError, match=r"got 6.3 \(times 10 it would be in it\); correct it"):
-        session.answer("age", 6.3)
+    with pytest.raises(ValueError, match=r"got 630 \(divided by 10 it would be in it\); correct it"):
+        session.answer("age", 630)
+    with pytest.raises(ValueError, match="got 7; correct it"):  # a child, not 70 in another unit
+        session.answer("age", 7)
     session.answer("ward", "hospice", accept=True)
     assert "was not in training" in session.log()[1].remark
     assert session.spent == 1.0

@@ -19,7 +19,7 @@ from fsgym.web.cases import Cases
 from fsgym.web.guard import Refused
 from support.asked_models import asked_model
 from support.browsing import Visitor
-from support.clinic import clinic_model
+from support.clinic import chest_model, clinic_model
 from support.hostile import HOSTILE_LEVELS, MANY_LEVELS, TEMPLATE, hostile_model
 
 WARD, CRP, FEVER = "value2", "value4", "value3"  # the columns of the clinic are ct, age, ward, fever, crp, wbc, hgb
@@ -354,6 +354,9 @@ def test_many_levels_are_suggested_and_checked():
 class ChartDouble:
     """A chart as the chart of a model is asked."""
 
+    caveat = "Do not use this chart."
+    is_usable = True
+
     def place(self, known, question):
         return len(list(known))
 
@@ -369,6 +372,17 @@ def test_the_chart_has_the_place_of_the_case(monkeypatch):
     visitor.press("Answer", value2="2")
     assert 'id="box-1"' in visitor.reply.text
     assert re.search(r"style-src 'self' 'sha256-[\w+/]{43}='", visitor.reply.headers["content-security-policy"])
+
+
+def test_a_chart_that_is_not_to_be_used_is_not_drawn_at_once(monkeypatch):
+    monkeypatch.setattr(type(clinic_model()), "chart", lambda self: ChartDouble(), raising=False)
+    assert "Show it all the same" not in Visitor(clinic_model()).sign_in().begin().reply.text
+    monkeypatch.setattr(ChartDouble, "is_usable", False)
+    told, _, folded = (
+        Visitor(clinic_model()).sign_in().begin().reply.text.partition("<summary>Show it all the same</summary>")
+    )
+    assert "Do not use this chart." in told
+    assert ('id="box-0"' in told, 'id="box-0"' in folded) == (False, True)
 
 
 def test_a_model_without_a_chart(monkeypatch):
@@ -419,3 +433,15 @@ def test_names_have_no_characters_that_a_page_obeys():
     assert len(pages) > 2
     for text in pages:
         assert visible(text) == text
+
+
+def test_what_every_case_brings_is_above_the_button_that_begins():
+    visitor = Visitor(chest_model()).sign_in().go("/")
+    assert "answers with one of embolism, harmless, pneumonia, or refers the case to a person." in visitor.text
+    brought, _, folded = visitor.text.partition("What is known already, and what cannot be obtained")
+    assert "What every case brings" in brought
+    assert [name in brought for name in ("age", "sex", "crp", "blood_sample")] == [True, True, False, False]
+    assert [name in folded for name in ("age", "sex", "crp", "blood_sample")] == [False, False, True, True]
+    assert "What every case brings" not in Visitor(clinic_model()).sign_in().go("/").text
+    visitor.press("Begin n", value0="40")
+    assert "age = 40 years" in visitor.text
