@@ -102,6 +102,18 @@ def test_monitor_and_describe_speak_of_numbers(folder, model, capsys):
     assert "Classes:" not in output
 
 
+def test_monitor_finds_larger_errors(folder, model, capsys, tmp_path):
+    sold = pd.read_csv(folder / "sold.csv")
+    assert json.loads(call(capsys, "monitor", model, folder / "sold.csv", "--target", "price", "--json")[1])[
+        "comparison"
+    ]["errors_tested"]
+    sold.assign(price=np.random.default_rng(0).permutation(sold["price"])).to_csv(tmp_path / "mixed.csv", index=False)
+    code, output, _ = call(capsys, "monitor", model, tmp_path / "mixed.csv", "--target", "price")
+    assert code == 3
+    assert "  errors: the absolute error is above " in output
+    assert "of 90 held out (p < " in output
+
+
 def test_predict_and_explain_give_numbers(folder, model, capsys):
     code, output, error = call(capsys, "predict", model, folder / "sold.csv")
     assert (code, error) == (0, "")
