@@ -12,6 +12,7 @@ import pytest
 from test_cli import call
 
 from agents import load_classifier
+from fsgym.cli.evaluate import _cells
 from fsgym.cli.model_data import ModelData, read_labelled
 
 
@@ -81,6 +82,20 @@ def test_a_model_trained_on_a_german_table_is_the_same(folder, model, capsys):
     options = (*NUMERIC, "--drop", "Unnamed: 0", "--bins", "4", "-o", path)
     assert call(capsys, "train", folder / "de.csv", *options)[0] == 0
     assert load_classifier(path).bins_.to_json() == load_classifier(model).bins_.to_json()
+
+
+def test_columns_of_large_errors_stand_apart_in_one_notation(folder, capsys, tmp_path):
+    """315275 of the training and 1.2306e+06 of the rows held out stood as one number."""
+    sold = pd.read_csv(folder / "sold.csv")
+    sold.assign(price=800 * sold["price"] ** 2).round().to_csv(tmp_path / "dear.csv", index=False)
+    code, output, _ = call(capsys, "train", tmp_path / "dear.csv", *NUMERIC, "-o", tmp_path / "model")
+    assert code == 0
+    (line,) = [line for line in output.splitlines() if line.startswith("  mean squared error")]
+    training, held_out = line.removeprefix("  mean squared error").split()
+    assert min(float(cell.replace(",", "")) for cell in (training, held_out)) > 1e6
+    assert _cells([315275.4, 1230600.5]) == ["315,275.4", "1,230,600.5"]
+    assert _cells([0.5, float("nan")]) == ["0.5000", "-"]
+    assert _cells([2e12, 3e15]) == ["2.0000e+12", "3.0000e+15"]
 
 
 def test_monitor_and_describe_speak_of_numbers(folder, model, capsys):
