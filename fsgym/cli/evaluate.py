@@ -41,6 +41,7 @@ REFERENCE_WORDS = {
     "constant": "The best constant, with nothing acquired",
     "forest": "A regression forest with all features",
 }
+TRAINING_ROWS, SAME_ROWS = "the training rows", "these rows themselves, five-fold"  # what they are fitted to
 RELIABILITY_LINES = (
     ("certainty", "probability of the answer", "{:.2f}"),
     ("correct", "share of right answers", "{:.2f}"),
@@ -135,7 +136,7 @@ def evaluate(
     print_rules(opened.classifier, "")
     if opened.classifier.rules_.costs_by_case:
         show(opened.prices_in_words)
-    print_evaluations({f"{result.dataset.n_samples:,} rows": result}, references)
+    print_evaluations({f"{result.dataset.n_samples:,} rows": result}, references, known is not None)
     for sentence in promised:
         show(sentence)
     show(remark)
@@ -206,19 +207,20 @@ def print_json(values: Mapping[str, Any]) -> None:
 
 
 def print_evaluations(
-    results: Mapping[str, Evaluation], references: Mapping[str, Mapping[str, float]] | None = None
+    results: Mapping[str, Evaluation], references: Mapping[str, Mapping[str, float]], of_training: bool
 ) -> None:
     """Print the figures to decide by, those of the last evaluation, then all figures, a column for each evaluation.
 
-    For a numeric target also the errors of the ``references`` for the rows of the last evaluation.
+    For a numeric target also the errors of the ``references`` for the rows of the last evaluation, which were fitted to
+    the training rows, or else to the other rows of this evaluation.
     """
     title, last = list(results.items())[-1]
     show(f"{sentence_case(title)}: {headline_sentence(last)}")
     for name, words in REFERENCE_WORDS.items():
-        if not references:
+        if not references:  # of classes
             break
         errors = ", ".join(f"{ALL_LABELS[f]} {value:.4g}" for f, value in references[name].items())
-        show(f"  {words}: {errors}")
+        show(f"  {words}, fitted to {TRAINING_ROWS if of_training else SAME_ROWS}: {errors}")
     lines = [("", [*results], "")] if len(results) > 1 else []
     lines.append(("rows", [f"{result.dataset.n_samples:,}" for result in results.values()], ""))
     undefined = []

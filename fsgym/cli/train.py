@@ -164,7 +164,7 @@ def train(
         show(f"Of several learners, {model.report_}")
         show("Out of fold: each row is judged by models trained without it. Left: trained, too, but not taken.")
     print_rules(model, "target_cost" if target_cost is not None else "target_features")
-    print_evaluations(results, references)
+    print_evaluations(results, references, "held out" in results)
     _print_held_out(results, split)
     if asked is not None:
         _print_asked(model, results["held out"], asked, has_costs)

@@ -47,8 +47,8 @@ def test_evaluate_prints_errors_beside_references(folder, model, capsys):
     for text in (
         "The target is a number, answered by the medians of 4 bins: absolute error",
         "90 rows: mean absolute error 0.",
-        "The best constant, with nothing acquired: mean absolute error 2.",
-        "A regression forest with all features: mean absolute error 0.",
+        "The best constant, with nothing acquired, fitted to the training rows: mean absolute error 2.",
+        "A regression forest with all features, fitted to the training rows: mean absolute error 0.",
         "None of these rows were used in training.",
     ):
         assert text in output
@@ -82,6 +82,13 @@ def test_a_model_trained_on_a_german_table_is_the_same(folder, model, capsys):
     options = (*NUMERIC, "--drop", "Unnamed: 0", "--bins", "4", "-o", path)
     assert call(capsys, "train", folder / "de.csv", *options)[0] == 0
     assert load_classifier(path).bins_.to_json() == load_classifier(model).bins_.to_json()
+
+
+def test_on_other_rows_references_are_said_to_be_fitted_to_these(folder, model, capsys, tmp_path):
+    pd.read_csv(folder / "sold.csv")[:100].to_csv(tmp_path / "new.csv", index=False)
+    code, output, _ = call(capsys, "evaluate", model, tmp_path / "new.csv")
+    assert code == 0
+    assert "all features, fitted to these rows themselves, five-fold: mean absolute error" in " ".join(output.split())
 
 
 def test_columns_of_large_errors_stand_apart_in_one_notation(folder, capsys, tmp_path):
