@@ -288,6 +288,10 @@ class ModelData:
                 )
         elif compared.differences:
             sentence = compared.sentence(data)
+            if compared.emptied:
+                sentence += (
+                    "; empty cells count as values that cannot be had (as not acquired yet: fsgym predict --next)"
+                )
             if strict:
                 raise ValueError(f"{sentence}; --strict refuses them")
             say(f"{sentence}; fsgym monitor says more")

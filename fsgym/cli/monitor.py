@@ -13,7 +13,7 @@ from fsgym.cli.evaluate import CALIBRATED_ON, JsonOption, print_json
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
 from fsgym.cli.terminal import show
 from fsgym.data.row_groups import encode_row_groups
-from fsgym.text.messages import one_line
+from fsgym.text.messages import listing, one_line
 
 if TYPE_CHECKING:
     from fsgym.data.training_summary import Comparison, TrainingSummary
@@ -132,6 +132,11 @@ def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary,
         p_value = difference.p_value
         exact = f"p = {p_value:.2g}" if p_value >= LEAST_P else f"p < {LEAST_P:g}"
         show(f"  {difference.column or f'{names[difference.kinds[0]]}:'} {difference.text} ({exact})")
+    if compared.emptied:
+        show(
+            f"Of {listing(compared.emptied, 5)}: empty cells count as values that cannot be had; of a list of "
+            "fsgym predict --next, monitor the completed table."
+        )
     if any("errors" in difference.kinds for difference in compared.differences):
         show("fsgym evaluate shows what the errors cost.")
     if min(difference.p_value for difference in compared.differences) > SURE_P:

@@ -195,7 +195,7 @@ def _next_steps(
     compared = opened.compare(rows_of(table), table.columns)
     if compared is not None:
         of_cells = [d for d in compared.differences if d.factor is not None or KINDS_OF_CELLS & {*d.kinds}]
-        compared = replace(compared, differences=tuple(of_cells))
+        compared = replace(compared, differences=tuple(of_cells), emptied=())
     opened.warn_of_differences(compared, data, strict)
     return writer, ((cases(part), part.loc[:, list(copied)]) for part in tables)
 

@@ -69,6 +69,7 @@ class Comparison:
     n_tests: int
     differences: tuple[Difference, ...]  # columns first that the model acquires most often; none where nothing differs
     errors_tested: bool = False  # whether the errors of the model were among the tests
+    emptied: tuple[str, ...] = ()  # the columns of the differences in which more values are missing than in training
 
     def sentence(self, what: str) -> str:
         """What differs, on one line; "" if nothing does. ``what`` names the rows, as the file."""
@@ -211,7 +212,15 @@ class TrainingSummary:
             what = "target is" if isinstance(names[0], NumberInWords) else "class"
             text = f"the {what} {_shares_in_words(self.classes, by_class, names)}"
             differences.append(Difference("", ("classes",), found["classes"][0].p_value, len(X), None, text))
-        return Comparison(len(X), len(compared), len(tests), tuple(differences), errors is not None)
+        empty = [
+            s.name
+            for s in compared
+            if any(
+                test.kind == "missing" and test.n_rows * self.n_rows > s.n_missing * len(X)
+                for test in found.get(s.name, ())
+            )
+        ]
+        return Comparison(len(X), len(compared), len(tests), tuple(differences), errors is not None, tuple(empty))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""

@@ -177,3 +177,17 @@ def test_a_model_that_errs_more_than_on_the_rows_held_out_is_found(files, capsys
     code, out, _ = call(capsys, "monitor", untold, shuffled, "--target", "ill")  # trained in Python
     assert code == 0
     assert "is not tested: its file has no counts of errors on rows held out in training" in " ".join(out.split())
+
+
+def test_an_emptied_column_says_what_empty_cells_count_as(files, capsys, tmp_path):
+    model, same, _ = files
+    table, labels = cases(300, 5)
+    later = tmp_path / "list.csv"
+    table.assign(ill=labels, crp=table["crp"].where(table.index % 3 == 0)).to_csv(later, index=False)
+    counts = "empty cells count as values that cannot be had"
+    code, out, _ = call(capsys, "monitor", model, later)
+    assert code == 3
+    assert f"Of crp: {counts}; of a list of fsgym predict --next, monitor the completed table." in " ".join(out.split())
+    assert counts in call(capsys, "evaluate", model, later, "--target", "ill")[2]
+    assert counts not in call(capsys, "predict", model, later, "--next")[2]
+    assert counts not in call(capsys, "monitor", model, same)[1]
