@@ -18,7 +18,7 @@ from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, r
 from fsgym.cli.terminal import opened_output, say, show, write_utf8
 from fsgym.support.extras import require
 from fsgym.support.writing import opened_whole, writable_folder
-from fsgym.text.messages import brief, closest, listing, visible
+from fsgym.text.messages import brief, listing, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,6 +161,7 @@ def _next_steps(
 ) -> tuple[Writer, Parts]:
     """The writer of next steps, and the cases; says what is lacking, and which cells training did not have."""
     from fsgym.data.dataset import Dataset
+    from fsgym.data.reading.model_tables import renaming_text
     from fsgym.session.row_steps import RowCases
 
     table, tables = read
@@ -175,12 +176,11 @@ def _next_steps(
     if (trained := opened.trained_on) is not None:
         left_out |= {*trained.drop, trained.target, trained.row_groups}
     others = [str(name) for name in table.columns if name not in columns.names and name not in left_out]
-    for name in lacking:
-        if close := closest(name, others):
-            raise ValueError(
-                f"{data} lacks {name!r}, and has {close!r}, which the model does not use: if that is what the "
-                f"model calls {name!r}, rename it; if not, add an empty column {name!r}"
-            )
+    if renamed := renaming_text(lacking, others):
+        raise ValueError(
+            f"{data} lacks columns of the model, and has others of similar names that it does not use: {renamed}; for "
+            "one that is another, add an empty column of the name in the model"
+        )
     if lacking:
         say(f"{data} lacks {listing(map(repr, lacking), 5)}: not acquired yet in any row")
 
