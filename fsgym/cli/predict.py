@@ -161,12 +161,34 @@ def _next_steps(
 ) -> tuple[Writer, Parts]:
     """The writer of next steps, and the cases; says what is lacking, and which cells training did not have."""
     from fsgym.data.dataset import Dataset
-    from fsgym.data.reading.model_tables import renaming_text
     from fsgym.session.row_steps import RowCases
 
     table, tables = read
-    model, columns = opened.classifier, opened.columns
+    model = opened.classifier
     writer = NextWriter(model, copied)
+    lacking = columns_not_acquired(opened, data, table, copied)
+
+    def rows_of(part: pd.DataFrame) -> pd.DataFrame:
+        return opened.rows_of(part.assign(**dict.fromkeys(lacking, np.nan)), data, "error")
+
+    def cases(part: pd.DataFrame) -> RowCases:
+        rows = rows_of(part)
+        priced = opened.with_prices(rows, part, data)
+        return RowCases.of(model, rows, priced.case_costs if isinstance(priced, Dataset) else None)
+
+    compared = opened.compare(rows_of(table), table.columns)
+    if compared is not None:
+        of_cells = [d for d in compared.differences if d.factor is not None or KINDS_OF_CELLS & {*d.kinds}]
+        compared = replace(compared, differences=tuple(of_cells), emptied=())
+    opened.warn_of_differences(compared, data, strict)
+    return writer, ((cases(part), part.loc[:, list(copied)]) for part in tables)
+
+
+def columns_not_acquired(opened: ModelData, data: str, table: pd.DataFrame, copied: tuple[str, ...] = ()) -> list[str]:
+    """The columns of the model that a table for ``--next`` lacks, which it says; ValueError for columns renamed."""
+    from fsgym.data.reading.model_tables import renaming_text
+
+    columns = opened.columns
     lacking = [name for name in columns.names if name not in table.columns]
     if len(lacking) == len(columns):
         raise ValueError(
@@ -183,21 +205,7 @@ def _next_steps(
         )
     if lacking:
         say(f"{data} lacks {listing(map(repr, lacking), 5)}: not acquired yet in any row")
-
-    def rows_of(part: pd.DataFrame) -> pd.DataFrame:
-        return opened.rows_of(part.assign(**dict.fromkeys(lacking, np.nan)), data, "error")
-
-    def cases(part: pd.DataFrame) -> RowCases:
-        rows = rows_of(part)
-        priced = opened.with_prices(rows, part, data)
-        return RowCases.of(model, rows, priced.case_costs if isinstance(priced, Dataset) else None)
-
-    compared = opened.compare(rows_of(table), table.columns)
-    if compared is not None:
-        of_cells = [d for d in compared.differences if d.factor is not None or KINDS_OF_CELLS & {*d.kinds}]
-        compared = replace(compared, differences=tuple(of_cells), emptied=())
-    opened.warn_of_differences(compared, data, strict)
-    return writer, ((cases(part), part.loc[:, list(copied)]) for part in tables)
+    return lacking
 
 
 class Writer:
