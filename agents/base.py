@@ -29,7 +29,7 @@ from fsgym.data.checks import check_groups, default_names, is_frame, refuse_miss
 from fsgym.data.columns import MISSING_COLUMNS, Columns, MissingColumns
 from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.targets import Bins, mean_loss
-from fsgym.data.training_summary import Comparison, TrainingSummary, unmatched_cells
+from fsgym.data.training_summary import Comparison, Difference, TrainingSummary, unmatched_cells
 from fsgym.envs.trajectories import EpisodeTable, Trajectories
 from fsgym.evaluation.asked import asked_one_by_one
 from fsgym.evaluation.calibrate import (
@@ -46,7 +46,7 @@ from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.checks import describe_error_costs
 from fsgym.rules.options import OPTIONS, set_rule_options
-from fsgym.session.held_out import HeldOut
+from fsgym.session.held_out import HeldOut, held_out_of
 from fsgym.support.checks import check_choice
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
 from fsgym.text.messages import listing, warn_caller
@@ -771,7 +771,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         def counted(model: Self, given: NDArray[np.int64]) -> HeldOut:
             counts = np.zeros((self.rules_.n_classes, len(self.rules_.answer_costs)), np.int64)
             np.add.at(counts, (y, given), 1)
-            return HeldOut.of(counts, np.nan, model.policy_digest())
+            return HeldOut.of(counts, None, model.policy_digest())
 
         self.held_out_, self.held_out_asked_ = counted(self, answers), None
         if self.evidence_:
@@ -819,7 +819,12 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         return self.rules_.n_classes + (self.rules_.refer_cost is not None)
 
     def compare_with_training(
-        self, X: Any, y: ArrayLike | None = None, *, missing_columns: MissingColumns = "error"
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        missing_columns: MissingColumns = "error",
+        answers: NDArray[np.int64] | None = None,
     ) -> Comparison:
         """How rows differ from those that trained the model: a unit, a level, a mean, the share of missing values.
 
@@ -835,6 +840,10 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             always are.
         missing_columns : {"error", "unavailable"}
             As in ``predict``. A column that the table lacks is not compared.
+        answers : int64 (n_samples,), optional
+            The codes of its answers to labelled rows, as ``trajectories(X).answers``: whether more are wrong, or by
+            more, than on the rows held out of which the model keeps counts, as one of ``fsgym train`` and a calibrated
+            one do. ``errors_tested`` of the result says whether it does.
 
         Returns
         -------
@@ -879,7 +888,17 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             unmatched=None if table is None else unmatched_cells(self.columns_, table),
             all_columns=self.promise_ is not None,
             absent=() if table is None else {*self.columns_.names} - {*table.columns},
+            errors=None if rows is None or answers is None else self._errors_compared(rows, answers),
         )
+
+    def _errors_compared(self, rows: Dataset, answers: NDArray[np.int64]) -> Difference | None:
+        """The test of whether it errs more than on the rows held out; None where the model keeps no counts of them."""
+        found, errors = held_out_of(self), None
+        if found is None:
+            return None
+        if self.bins_ is not None:
+            errors = np.abs(np.append(self.bins_.values, np.nan)[answers] - rows.target)
+        return found.compare(answers, rows.y, self.classes_.tolist(), errors)
 
     def estimate_loss(
         self,

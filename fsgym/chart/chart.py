@@ -112,6 +112,11 @@ class Chart:
         return f" {cutoff_text(self._terms.labels, self._terms.rules.answer_costs)}".rstrip()
 
     @property
+    def caution(self) -> str:
+        """A warning where a person who follows the chart loses much, or does mostly something else; "" elsewhere."""
+        return self._caution.strip()
+
+    @property
     def caveat(self) -> str:
         """What to know before the chart is read: of which cases its percentages are, and a warning if there is one."""
         cases = said("chart_percentages", n=self._n, cases=self._cases) if self.n_cases else ""

@@ -36,10 +36,12 @@ SHOWN_FIGURES = (*FIGURE_LABELS, "loss_low", "loss_high", *PROBABILITY_FIGURES)
 CALIBRATED_ON = "These are the rows that it was calibrated on: others are needed to check it."
 CLASSES_PRINTED = 8  # of more than two, with recall and precision; --json has all
 LABEL_WIDTH, CELL_WIDTH = 28, 10
+WIDE, VERY_WIDE = 1e4, 1e12  # figures in other notations
 REFERENCE_WORDS = {
     "constant": "The best constant, with nothing acquired",
     "forest": "A regression forest with all features",
 }
+TRAINING_ROWS, SAME_ROWS = "the training rows", "these rows themselves, five-fold"  # what they are fitted to
 RELIABILITY_LINES = (
     ("certainty", "probability of the answer", "{:.2f}"),
     ("correct", "share of right answers", "{:.2f}"),
@@ -134,7 +136,7 @@ def evaluate(
     print_rules(opened.classifier, "")
     if opened.classifier.rules_.costs_by_case:
         show(opened.prices_in_words)
-    print_evaluations({f"{result.dataset.n_samples:,} rows": result}, references)
+    print_evaluations({f"{result.dataset.n_samples:,} rows": result}, references, known is not None)
     for sentence in promised:
         show(sentence)
     show(remark)
@@ -205,30 +207,33 @@ def print_json(values: Mapping[str, Any]) -> None:
 
 
 def print_evaluations(
-    results: Mapping[str, Evaluation], references: Mapping[str, Mapping[str, float]] | None = None
+    results: Mapping[str, Evaluation], references: Mapping[str, Mapping[str, float]], of_training: bool
 ) -> None:
     """Print the figures to decide by, those of the last evaluation, then all figures, a column for each evaluation.
 
-    For a numeric target also the errors of the ``references`` for the rows of the last evaluation.
+    For a numeric target also the errors of the ``references`` for the rows of the last evaluation, which were fitted to
+    the training rows, or else to the other rows of this evaluation.
     """
     title, last = list(results.items())[-1]
     show(f"{sentence_case(title)}: {headline_sentence(last)}")
     if text := last.unseen_costs_text():
         show(f"  {sentence_case(text)}")
     for name, words in REFERENCE_WORDS.items():
-        if not references:
+        if not references:  # of classes
             break
         errors = ", ".join(f"{ALL_LABELS[f]} {value:.4g}" for f, value in references[name].items())
-        show(f"  {words}: {errors}")
-    _print_row("", [*results] if len(results) > 1 else [])
-    _print_row("rows", [f"{result.dataset.n_samples:,}" for result in results.values()])
+        show(f"  {words}, fitted to {TRAINING_ROWS if of_training else SAME_ROWS}: {errors}")
+    lines = [("", [*results], "")] if len(results) > 1 else []
+    lines.append(("rows", [f"{result.dataset.n_samples:,}" for result in results.values()], ""))
     undefined = []
     for label, values, rows in _lines([*results.values()]):
         if any(value == value for value in values):
-            behind = f"   {of_rows(*rows)}" if rows else ""
-            _print_row(label, [_cell(value) for value in values], behind)
+            lines.append((label, _cells(values), f"   {of_rows(*rows)}" if rows else ""))
         else:
             undefined.append(label)
+    width = max(CELL_WIDTH, *(len(cell) + 2 for _, cells, _ in lines for cell in cells))
+    for label, cells, behind in lines:
+        show(f"  {label:<{LABEL_WIDTH}}" + "".join(f"{cell:>{width}}" for cell in cells) + behind)
     if last.predicted is None:
         show(f"  What the rows were answered{f' ({title})' if len(results) > 1 else ''}:")
         for line in last.confusion_in_words(max(2, CLASSES_PRINTED)):
@@ -301,13 +306,8 @@ def _lines(results: Sequence[Evaluation]) -> Iterator[tuple[str, list[float], li
             yield f"{name} of {one_line(str(label), 14)}", values, [int(n[k]) for n in counts]
 
 
-def _cell(value: float) -> str:
-    """A figure with four decimals, or with six digits where it is too wide; errors of numbers have their unit."""
-    text = f"{value:.4f}" if value == value else "-"
-    return text if len(text) < CELL_WIDTH else f"{value:.6g}"
-
-
-def _print_row(label: str, cells: Sequence[str], behind: str = "") -> None:
-    line = f"  {label:<{LABEL_WIDTH}}" + "".join(f"{cell:>{CELL_WIDTH}}" for cell in cells) + behind
-    if line.strip():
-        show(line.rstrip())
+def _cells(values: Sequence[float]) -> list[str]:
+    """The figures of a line in one notation: with four decimals, or with one where one of them is wide."""
+    largest = max(abs(value) for value in values if value == value)
+    form = ".4f" if largest < WIDE else ",.1f" if largest < VERY_WIDE else ".4e"
+    return [f"{value:{form}}" if value == value else "-" for value in values]

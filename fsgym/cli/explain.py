@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
@@ -27,6 +29,14 @@ def explain(
     model: options.ModelArgument,
     data: options.RowsArgument,
     row: Annotated[int, typer.Option(help="Number of the row, from 0: the first one below the names.")] = 0,
+    next_step: Annotated[
+        bool,
+        typer.Option(
+            "--next",
+            help="Explain what `fsgym predict --next` says of the row: its filled cells are known, and empty ones "
+            "are not acquired yet.",
+        ),
+    ] = False,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,
     data_dir: options.DataDirOption = None,
@@ -34,18 +44,26 @@ def explain(
 ) -> None:
     """Explain the answer for one row of a file: what was acquired, why, what it cost, and what the model believed.
 
+    The model begins with nothing and acquires cells of the row, in its order; others it leaves unused, filled or not.
+    With --next it begins with all filled cells.
+
     Example: fsgym explain model.safetensors new.csv --row 3
     """
     check_model(model)
     check_data(data, data_dir)
     check_missing_columns(missing_columns)
+    if next_step and missing_columns != "error":
+        raise ValueError("--next takes what the file lacks as not acquired yet; leave --missing-columns out")
     from fsgym.cli.ask_dialog import Screen
     from fsgym.cli.model_data import ModelData
+    from fsgym.cli.predict import columns_not_acquired
     from fsgym.session.held_out import terminal_speech
 
     opened = ModelData.open(model, {"numeric": numeric, **signs})
     with options.warnings_printed():
         table, loaded = opened.read(data, data_dir)
+        if next_step:
+            table = table.assign(**dict.fromkeys(columns_not_acquired(opened, data, table), np.nan))
         rows = opened.rows_of(table, data, missing_columns)
         if not 0 <= row < len(rows):
             allowed = f"from 0 to {len(rows) - 1}" if len(rows) else "that of a row, and there are none"
@@ -56,14 +74,22 @@ def explain(
     screen.show(f"Row {row} of {data}", "bold")
     if trained:
         screen.show("The model was trained on this row, so its answer here says little of its answers for new cases.")
-    classifier = opened.classifier_for(table.columns)
-    if None in values.values() and not getattr(classifier, "evidence_", ()):
+    classifier = opened.classifier if next_step else opened.classifier_for(table.columns)
+    if next_step:
+        screen.show("All filled cells are known, and empty ones are not acquired yet.")
+    elif None in values.values() and not getattr(classifier, "evidence_", ()):
         screen.show(
-            "A cell without a value counts as one that this case cannot get; fsgym predict --next counts it as not "
-            "acquired yet."
+            "A cell without a value counts as one that this case cannot get, and a filled one is used only if the "
+            "model acquires it. With --next, as in fsgym predict --next, all filled cells are known, and empty ones "
+            "are not acquired yet."
         )
     with speaking(terminal_speech(classifier)):
-        paragraphs = path_in_words(classifier, values)
+        if next_step:
+            says_nothing = [name for name in rows if rows[name].notna().iloc[row] and values[str(name)] is None]
+            priced = opened.with_prices(rows.iloc[[row]], table.iloc[[row]], data)
+            paragraphs = next_in_words(classifier, values, says_nothing, getattr(priced, "case_costs", None))
+        else:
+            paragraphs = path_in_words(classifier, values)
     for text in paragraphs:
         screen.show(text.lstrip(), indent=len(text) - len(text.lstrip()))
 
@@ -87,6 +113,28 @@ def known_values(row: pd.DataFrame, columns: Columns) -> dict[str, Any]:
 
     named = row.set_axis(list(columns.names), axis=1)
     return cells_by_name(columns.encode(named)[0], range(columns.n_features), columns)
+
+
+def next_in_words(
+    model: Any, values: dict[str, Any], unavailable: Sequence[str], case_costs: NDArray[np.float64] | None
+) -> list[str]:
+    """What to acquire next of a case, or its answer, and why.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    values : dict column -> value, None where it is not known yet
+    unavailable : names of columns that cannot be obtained
+    case_costs : float64 (1, n_acquisitions), the prices of this case, or None
+    """
+    known = {name: value for name, value in values.items() if value is not None}
+    prices = None if case_costs is None else dict(zip(model.rules_.names, case_costs[0].tolist(), strict=True))
+    session = model.session(known, unavailable, accept=True, prices=prices)
+    question, answers = session.next(), "Refer to" if session.step.refers else "Answer:"
+    decided = f"{answers} {session.step.answer}."
+    if question is not None:
+        decided = f"Next: {question.name} ({price_text(question.price)})."
+    return [f"Known: {', '.join(known) or 'nothing'}.", f"{decided} {session.why()}"]
 
 
 def path_in_words(model: Any, values: dict[str, Any]) -> list[str]:

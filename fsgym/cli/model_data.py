@@ -264,15 +264,20 @@ class ModelData:
             return chosen.set_axis(range(chosen.shape[1]), axis=1)
         return chosen
 
-    def compare(self, rows: pd.DataFrame, columns: Collection[str], labels: Any = None) -> Comparison | None:
-        """How rows of a table with these columns, as from ``rows_of``, differ from the training; None if unknown."""
-        model = self.classifier
+    def compare(
+        self, rows: pd.DataFrame, columns: Collection[str], labels: Any = None, answers: NDArray | None = None
+    ) -> Comparison | None:
+        """How rows of a table with these columns, as from ``rows_of``, differ from the training; None if unknown.
+
+        ``answers``, the codes of those of ``classifier_for(columns)``, compare its errors.
+        """
+        model = self.classifier_for(columns)
         if model.training_summary_ is None:
             return None
         if hasattr(model, "feature_names_in_"):
             rows = rows[[name for name in rows.columns if name in columns]]
-            return model.compare_with_training(rows, labels, missing_columns="unavailable")
-        return model.compare_with_training(rows, labels)
+            return model.compare_with_training(rows, labels, missing_columns="unavailable", answers=answers)
+        return model.compare_with_training(rows, labels, answers=answers)
 
     def warn_of_differences(self, compared: Comparison | None, data: str, strict: bool) -> None:
         """Say in a line how rows differ from the training; ValueError if ``strict``."""
@@ -283,6 +288,10 @@ class ModelData:
                 )
         elif compared.differences:
             sentence = compared.sentence(data)
+            if compared.emptied:
+                sentence += (
+                    "; empty cells count as values that cannot be had (as not acquired yet: fsgym predict --next)"
+                )
             if strict:
                 raise ValueError(f"{sentence}; --strict refuses them")
             say(f"{sentence}; fsgym monitor says more")

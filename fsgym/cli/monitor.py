@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from fsgym.cli.evaluate import CALIBRATED_ON, JsonOption, print_json
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
 from fsgym.cli.terminal import show
 from fsgym.data.row_groups import encode_row_groups
-from fsgym.text.messages import one_line
+from fsgym.text.messages import listing, one_line
 
 if TYPE_CHECKING:
     from fsgym.data.training_summary import Comparison, TrainingSummary
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 DIFFERS = 3  # exit status
 LABEL_LENGTH, ANSWERS_SHOWN = 40, 12
 LEAST_P = 1e-9  # that is shown
+NO_LABELS = "that needs --target"
+NOT_COUNTED = "its file has no counts of errors on rows held out in training; fsgym evaluate shows those on these rows"
 SURE_P = 0.01  # at which a difference is said without reserve; by hand
 
 
@@ -30,8 +33,8 @@ def monitor(
     target: Annotated[
         str | None,
         typer.Option(
-            help="Column with the true classes: their shares are compared, too (of numbers, by range), and what a "
-            "calibrated model promises is tested."
+            help="Column with the true classes: their shares are compared, too (of numbers, by range), and the errors "
+            "with those on the rows held out in training; what a calibrated model promises is tested."
         ),
     ] = None,
     missing_columns: options.MissingColumnsOption = "error",
@@ -42,15 +45,19 @@ def monitor(
 ) -> None:
     """Say whether new rows differ from those that trained a model: a unit, a level, a mean, missing values, classes.
 
-    The columns that the model acquires are tested, and the tests are corrected together: of batches that do not
+    With --target, also whether more of them are answered wrongly, or numbers by more, than of the rows held out in
+    training.
+
+    The columns that the model acquires are tested, and all tests are corrected together: of batches that do not
     differ, at most 5 % are said to. The shares of the answers are shown without a test.
 
     Exit status: 0 if nothing differs and no promise is broken, 3 if something does, 2 if the rows cannot be read or the
     model file has no summary of its training (it is of fsgym 0.2.0; train the model again).
 
-    With --json, one object: model, data, rows, differs, comparison (rows, columns, tests, and differences: column, ""
-    for the classes, kinds, p_value, n_rows, factor, text), answers (by label: share, share_in_training) and promise
-    (risk, n, loss, p_value, power, is_broken; empty without labels), and remark: whether rows were used in training.
+    With --json, one object: model, data, rows, differs, comparison (rows, columns, tests, errors_tested, and
+    differences: column, "" for the classes and the errors, kinds, p_value, n_rows, factor, text), answers (by label:
+    share, share_in_training) and promise (risk, n, loss, p_value, power, is_broken; empty without labels), and remark:
+    why errors are not tested, and whether rows were used in training.
 
     Example: fsgym monitor model.safetensors new.csv --target died
     """
@@ -75,9 +82,12 @@ def monitor(
             labels = labelled.loaded.dataset.target
             remarks += [said] if (said := labelled.caution(np.arange(len(rows)))) else []
         classifier = opened.classifier_for(table.columns)
-        answers = classifier.trajectories(rows).answers
-    compared = opened.compare(rows, table.columns, labels)
+        answers = classifier.trajectories(rows if codes is None else labelled.loaded.dataset).answers
+    compared = opened.compare(rows, table.columns, labels, answers)
     assert compared is not None
+    if not compared.errors_tested:
+        why = NO_LABELS if codes is None else NOT_COUNTED
+        remarks.insert(0, f"Whether the model errs more than before is not tested: {why}.")
     promise = classifier.promise_
     watched = []
     if codes is not None and promise is not None and promise.promises:
@@ -95,7 +105,8 @@ def monitor(
     else:
         for risk in sorted(watched, key=lambda risk: not risk.is_broken):
             show(f"{'Broken: ' if risk.is_broken else ''}{risk.sentence()}")
-        _print_comparison(compared, data, summary, "classes:" if classifier.bins_ is None else "numbers:")
+        of_target = "classes" if classifier.bins_ is None else "numbers"
+        _print_comparison(compared, data, summary, {"classes": of_target, "errors": "errors"})
         _print_answers(shares)
         if promise is not None and promise.risks and not promise.promises:
             show(promise.sentences()[0])
@@ -110,7 +121,7 @@ def monitor(
         raise typer.Exit(DIFFERS)
 
 
-def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary, of_target: str) -> None:
+def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary, names: Mapping[str, str]) -> None:
     counts = f"{compared.n_rows:,} rows of {data}, {summary.n_rows:,} of the training; {compared.n_columns} columns"
     if not compared.differences:
         show(f"No difference is found ({counts}, {compared.n_tests} tests).")
@@ -120,7 +131,14 @@ def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary,
     for difference in compared.differences:
         p_value = difference.p_value
         exact = f"p = {p_value:.2g}" if p_value >= LEAST_P else f"p < {LEAST_P:g}"
-        show(f"  {difference.column or of_target} {difference.text} ({exact})")
+        show(f"  {difference.column or f'{names[difference.kinds[0]]}:'} {difference.text} ({exact})")
+    if compared.emptied:
+        show(
+            f"Of {listing(compared.emptied, 5)}: empty cells count as values that cannot be had; of a list of "
+            "fsgym predict --next, monitor the completed table."
+        )
+    if any("errors" in difference.kinds for difference in compared.differences):
+        show("fsgym evaluate shows what the errors cost.")
     if min(difference.p_value for difference in compared.differences) > SURE_P:
         show(
             f"None is sure (each p is above {SURE_P:g}; of 20 sets of rows that do not differ, one shows as much): "

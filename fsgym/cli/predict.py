@@ -18,7 +18,7 @@ from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, r
 from fsgym.cli.terminal import opened_output, say, show, write_utf8
 from fsgym.support.extras import require
 from fsgym.support.writing import opened_whole, writable_folder
-from fsgym.text.messages import brief, closest, listing, visible
+from fsgym.text.messages import brief, listing, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,25 +164,9 @@ def _next_steps(
     from fsgym.session.row_steps import RowCases
 
     table, tables = read
-    model, columns = opened.classifier, opened.columns
+    model = opened.classifier
     writer = NextWriter(model, copied)
-    lacking = [name for name in columns.names if name not in table.columns]
-    if len(lacking) == len(columns):
-        raise ValueError(
-            f"{data} must have at least one of the columns {listing(columns.names, 5)}, got {listing(table.columns, 5)}"
-        )
-    left_out = {*copied, *opened.case_price.values()}
-    if (trained := opened.trained_on) is not None:
-        left_out |= {*trained.drop, trained.target, trained.row_groups}
-    others = [str(name) for name in table.columns if name not in columns.names and name not in left_out]
-    for name in lacking:
-        if close := closest(name, others):
-            raise ValueError(
-                f"{data} lacks {name!r}, and has {close!r}, which the model does not use: if that is what the "
-                f"model calls {name!r}, rename it; if not, add an empty column {name!r}"
-            )
-    if lacking:
-        say(f"{data} lacks {listing(map(repr, lacking), 5)}: not acquired yet in any row")
+    lacking = columns_not_acquired(opened, data, table, copied)
 
     def rows_of(part: pd.DataFrame) -> pd.DataFrame:
         return opened.rows_of(part.assign(**dict.fromkeys(lacking, np.nan)), data, "error")
@@ -195,9 +179,33 @@ def _next_steps(
     compared = opened.compare(rows_of(table), table.columns)
     if compared is not None:
         of_cells = [d for d in compared.differences if d.factor is not None or KINDS_OF_CELLS & {*d.kinds}]
-        compared = replace(compared, differences=tuple(of_cells))
+        compared = replace(compared, differences=tuple(of_cells), emptied=())
     opened.warn_of_differences(compared, data, strict)
     return writer, ((cases(part), part.loc[:, list(copied)]) for part in tables)
+
+
+def columns_not_acquired(opened: ModelData, data: str, table: pd.DataFrame, copied: tuple[str, ...] = ()) -> list[str]:
+    """The columns of the model that a table for ``--next`` lacks, which it says; ValueError for columns renamed."""
+    from fsgym.data.reading.model_tables import renaming_text
+
+    columns = opened.columns
+    lacking = [name for name in columns.names if name not in table.columns]
+    if len(lacking) == len(columns):
+        raise ValueError(
+            f"{data} must have at least one of the columns {listing(columns.names, 5)}, got {listing(table.columns, 5)}"
+        )
+    left_out = {*copied, *opened.case_price.values()}
+    if (trained := opened.trained_on) is not None:
+        left_out |= {*trained.drop, trained.target, trained.row_groups}
+    others = [str(name) for name in table.columns if name not in columns.names and name not in left_out]
+    if renamed := renaming_text(lacking, others):
+        raise ValueError(
+            f"{data} lacks columns of the model, and has others of similar names that it does not use: {renamed}; for "
+            "one that is another, add an empty column of the name in the model"
+        )
+    if lacking:
+        say(f"{data} lacks {listing(map(repr, lacking), 5)}: not acquired yet in any row")
+    return lacking
 
 
 class Writer:

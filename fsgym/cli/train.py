@@ -140,10 +140,10 @@ def train(
     results, asked = _evaluate_parts(model, loaded, split, row_groups), None
     if "held out" in results:
         found = results["held out"]
-        model.held_out_ = HeldOut.of(found.confusion, found.absolute_error, model.policy_digest())
+        model.held_out_ = HeldOut.of(found.confusion, found.absolute_errors, model.policy_digest())
         if asked := _evaluate_asked(model, found):
             digest = model.without_evidence().policy_digest()
-            model.held_out_asked_ = HeldOut.of(asked.confusion, asked.absolute_error, digest)
+            model.held_out_asked_ = HeldOut.of(asked.confusion, asked.absolute_errors, digest)
         model.save(output)  # again, as it is there already if the evaluation fails
     shown = results[list(results)[-1]]
     references = references_of(shown, loaded.dataset.rows(rows) if "held out" in results else None)
@@ -164,7 +164,7 @@ def train(
         show(f"Of several learners, {model.report_}")
         show("Out of fold: each row is judged by models trained without it. Left: trained, too, but not taken.")
     print_rules(model, "target_cost" if target_cost is not None else "target_features")
-    print_evaluations(results, references)
+    print_evaluations(results, references, "held out" in results)
     _print_held_out(results, split)
     if asked is not None:
         _print_asked(model, results["held out"], asked, has_costs)

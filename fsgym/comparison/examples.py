@@ -19,12 +19,14 @@ from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import price_orders, price_steps, revealed_values
 from fsgym.evaluation.evaluate import Evaluation
 from fsgym.rules import Rules
+from fsgym.text.messages import as_command
 
 N_EXAMPLES = 6  # test rows that the report shows of each method, apart from those of classes and errors
 FEW_CLASSES = 3  # of each of which a correctly classified row is shown
 ROWS_PLAYED = 50  # test rows of each setting
 MAX_PROBABILITIES = 50_000  # of one setting in a file of results, about half a megabyte
-BOXES_DRAWN = 12  # of a chart in a report
+BOXES_DRAWN = 12  # of a chart in a report, if so many are enough
+OF_CHART = "after fsgym train: fsgym chart MODEL"  # the command that has the options of a chart; a comparison has none
 
 
 def finite_or_none(figures: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,7 +167,7 @@ def explanation_of(result: Evaluation, model: Any, test: Dataset, charted: bool)
         return {
             "examples": examples_of_rows(result, test, model),
             "played": played_rows(result, model),
-            "chart": chart_drawn(with_names(model, result, test), test) if charted else None,
+            **(chart_drawn(with_names(model, result, test), test) if charted else {}),
         }
 
 
@@ -196,21 +198,27 @@ def played_rows(result: Evaluation, model: Any) -> dict[str, list] | None:
     return played if played["rows"] else None
 
 
-def chart_drawn(model: Any, test: Dataset) -> str | None:
-    """The chart of a policy as SVG, with shares and figures of the test rows; None for a model without a chart.
+def chart_drawn(model: Any, test: Dataset) -> dict[str, str]:
+    """The ``chart`` of a policy as SVG, with shares and figures of the test rows; none for a model without a chart.
 
-    ``chart(X, y, max_boxes=...)`` returns an object with ``to_svg()``; an agent takes the labels from its data set.
+    ``chart(X, y, max_boxes=...)`` returns an object with ``to_svg()``; an agent takes the labels from its data set. It
+    has enough boxes to pay. ``chart_caution`` is its warning, "" if there is none.
     """
     chart = getattr(model, "chart", None)
     if not callable(chart):
-        return None
+        return {}
     labelled = callable(getattr(model, "labelled_dataset", None))  # takes columns by name
     rows = (test,) if labelled else (test.to_array(), test.classes[test.y])
-    try:
-        drawn: Any = chart(*rows, max_boxes=BOXES_DRAWN)
-    except ValueError:  # a model that was loaded from a file without a chart
-        return None
-    return str(drawn.to_svg()) if callable(getattr(drawn, "to_svg", None)) else None
+    with as_command(OF_CHART):
+        try:
+            drawn: Any = chart(*rows, max_boxes=BOXES_DRAWN)
+            enough = getattr(drawn, "n_boxes_enough", None)
+            drawn = drawn if enough is None else chart(*rows, max_boxes=enough)
+        except ValueError:  # a model that was loaded from a file without a chart
+            return {}
+        if not callable(getattr(drawn, "to_svg", None)):
+            return {}
+        return {"chart": str(drawn.to_svg()), "chart_caution": str(getattr(drawn, "caution", ""))}
 
 
 def with_names(model: Any, result: Evaluation, test: Dataset) -> Any:

@@ -214,12 +214,12 @@ def played_of(comparison: Comparison, ranking: Ranking) -> ReplayedCase | None:
     return None
 
 
-def chart_of(comparison: Comparison, ranking: Ranking) -> tuple[RankedMethod, str] | None:
-    """The chart of the best method that has one, as SVG, at its chosen setting in the first split."""
+def chart_of(comparison: Comparison, ranking: Ranking) -> tuple[RankedMethod, str, str] | None:
+    """The chart of the best method that has one, as SVG, at its chosen setting in the first split; and its warning."""
     for standing in ranking.standings:
         outcome = comparison.chosen(standing).get(0)
         if outcome is not None and outcome.get("chart"):
-            return standing, outcome["chart"]
+            return standing, outcome["chart"], outcome.get("chart_caution", "")
     return None
 
 

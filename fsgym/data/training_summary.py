@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEVEL = 0.05  # of all tests of a batch together
-SHARE_OF_CLASSES = 0.2  # of this level, for the one test of the classes beside the many of columns; by hand
+SHARES = {"classes": 0.2, "errors": 0.2}  # of this level, for one test beside the many of columns; by hand
 MAX_COLUMNS = 100  # in a summary, those first that are acquired most often; by hand, for some 50 KB
 MAX_CUTS = 50  # of a column; the Kolmogorov-Smirnov distance at 50 quantiles is at most .02 below the true one
 MAX_LEVELS = 200  # of a column; one with more is compared by its missing values alone
@@ -47,14 +47,14 @@ class ColumnSummary(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How one column of other rows differs from the training rows, or their classes."""
+    """How one column of other rows differs from the training rows, or their classes, or the errors of the model."""
 
-    column: str  # "" for the classes
+    column: str  # "" for the classes and the errors
     # "values" (their distribution), "range" (values outside it), "levels" (their shares), "new level", "missing",
-    # "classes"
+    # "classes", "errors" (more, or larger ones, than on rows held out)
     kinds: tuple[str, ...]
     p_value: float  # the lowest of the tests of this column, corrected for all tests of the batch
-    n_rows: int  # the rows that show it: outside the range, of a new level, without a value; else all
+    n_rows: int  # the rows that show it: outside the range, of a new level, without a value, wrong; else all
     factor: float | None  # by which the values were multiplied, as it looks
     text: str  # what differs in words
 
@@ -68,6 +68,8 @@ class Comparison:
     n_columns: int
     n_tests: int
     differences: tuple[Difference, ...]  # columns first that the model acquires most often; none where nothing differs
+    errors_tested: bool = False  # whether the errors of the model were among the tests
+    emptied: tuple[str, ...] = ()  # the columns of the differences in which more values are missing than in training
 
     def sentence(self, what: str) -> str:
         """What differs, on one line; "" if nothing does. ``what`` names the rows, as the file."""
@@ -75,7 +77,7 @@ class Comparison:
             return ""
         named = [d for d in self.differences if d.column]
         said = [f"{d.column} {d.text}" if d.column else d.text for d in self.differences[:COLUMNS_SAID]]
-        others = [d.column or "the classes" for d in self.differences[COLUMNS_SAID:]]
+        others = [d.column or f"the {d.kinds[0]}" for d in self.differences[COLUMNS_SAID:]]
         where = f" in {len(named)} of {self.n_columns} columns" if named else ""
         more = f"; and {listing(others, 6)}" if others else ""
         return f"{what} differs from the training rows{where}: {'; '.join(said)}{more}"
@@ -83,7 +85,8 @@ class Comparison:
     def as_json(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
         listed = [d._asdict() | {"kinds": list(d.kinds)} for d in self.differences]
-        return {"rows": self.n_rows, "columns": self.n_columns, "tests": self.n_tests, "differences": listed}
+        counts = {"rows": self.n_rows, "columns": self.n_columns, "tests": self.n_tests}
+        return counts | {"errors_tested": self.errors_tested, "differences": listed}
 
 
 class _Test(NamedTuple):
@@ -162,6 +165,7 @@ class TrainingSummary:
         unmatched: Mapping[str, UnmatchedCells] | None = None,
         all_columns: bool = False,
         absent: Collection[str] = (),
+        errors: Difference | None = None,
     ) -> Comparison:
         """How other rows differ.
 
@@ -178,6 +182,7 @@ class TrainingSummary:
         unmatched : mapping name -> UnmatchedCells, the cells of levels that training did not have
         all_columns : bool, whether columns count that the model does not acquire for the rows of its training
         absent : names of columns that are not compared, since the table lacks them
+        errors : Difference, the test of the errors, of which the p-value is not corrected yet
         """
         features = dict(zip(columns.names, zip(columns, columns.features, strict=True), strict=True))
         compared = [s for s in self.columns if (s.n_acquired or all_columns) and s.name not in absent]
@@ -189,21 +194,33 @@ class TrainingSummary:
         by_class = None if y is None else np.bincount(y, minlength=len(self.classes))
         if by_class is not None:
             tests.append(_Test("", "classes", _least_p(self.classes, by_class, self.n_rows, len(X)), len(X)))
+        if errors is not None:
+            tests.append(_Test("", "errors", errors.p_value, errors.n_rows))
         found: dict[str, list[_Test]] = {}
         for test, p_value in zip(tests, _corrected(tests)):
             if p_value <= LEVEL:
-                found.setdefault(test.column, []).append(test._replace(p_value=p_value))
+                found.setdefault(test.column or test.kind, []).append(test._replace(p_value=p_value))
         differences = []
         for summary in sorted((s for s in compared if s.name in found), key=lambda s: -s.n_acquired):
             column, places = features[summary.name]
             new = None if unmatched is None else unmatched.get(summary.name)
             differences.append(_difference(found[summary.name], summary, column, X[:, places], new, self.n_rows))
-        if by_class is not None and "" in found:
+        if errors is not None and "errors" in found:
+            differences.append(errors._replace(p_value=found["errors"][0].p_value))
+        if by_class is not None and "classes" in found:
             names = classes or range(len(by_class))
             what = "target is" if isinstance(names[0], NumberInWords) else "class"
             text = f"the {what} {_shares_in_words(self.classes, by_class, names)}"
-            differences.append(Difference("", ("classes",), found[""][0].p_value, len(X), None, text))
-        return Comparison(len(X), len(compared), len(tests), tuple(differences))
+            differences.append(Difference("", ("classes",), found["classes"][0].p_value, len(X), None, text))
+        empty = [
+            s.name
+            for s in compared
+            if any(
+                test.kind == "missing" and test.n_rows * self.n_rows > s.n_missing * len(X)
+                for test in found.get(s.name, ())
+            )
+        ]
+        return Comparison(len(X), len(compared), len(tests), tuple(differences), errors is not None, tuple(empty))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -243,15 +260,20 @@ def _read_column(plain: Any, known: Mapping[str, Column], n_rows: int) -> Column
     counts, cuts, column = _counts(plain["counts"], n_rows), plain["cuts"], known[plain["name"]]
     given = n_rows - n_missing
     if column.kind == "number":
-        numbers = np.array(cuts, np.float64) if isinstance(cuts, list) and all(_is_number(v) for v in cuts) else None
-        if numbers is None or not np.isfinite(numbers).all() or (np.diff(numbers) <= 0).any():
-            raise ValueError("the summary of the training must have cuts in rising order")
-        if len(cuts) != len(counts) or list(counts) != sorted(counts) or (counts[-1] if counts else 0) != given:
-            raise ValueError("the summary of the training must have the rows at most each cut")
-        return ColumnSummary(column.name, n_acquired, n_missing, tuple(map(float, cuts)), counts)
+        return ColumnSummary(column.name, n_acquired, n_missing, *read_cuts(cuts, counts, given))
     if cuts != [] or (counts and (len(counts) != _n_levels(column) or sum(counts) != given)):
         raise ValueError("the summary of the training must have the rows of each level")
     return ColumnSummary(column.name, n_acquired, n_missing, (), counts)
+
+
+def read_cuts(cuts: Any, counts: Sequence[int], n: int) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """What ``cuts_and_counts`` gave of n values, read from JSON; ValueError where the cuts are damaged."""
+    numbers = np.array(cuts, np.float64) if isinstance(cuts, list) and all(_is_number(v) for v in cuts) else None
+    if numbers is None or not np.isfinite(numbers).all() or (np.diff(numbers) <= 0).any():
+        raise ValueError("the summary of the training must have cuts in rising order")
+    if len(cuts) != len(counts) or list(counts) != sorted(counts) or (counts[-1] if counts else 0) != n:
+        raise ValueError("the summary of the training must have the rows at most each cut")
+    return tuple(map(float, cuts)), tuple(counts)
 
 
 def _is_number(value: Any) -> bool:
@@ -290,12 +312,21 @@ def _summary_of(column: Column, x: NDArray[np.float32], n_acquired: int) -> Colu
     if column.kind != "number":
         counts = _level_counts(column, x).tolist() if _n_levels(column) <= MAX_LEVELS else ()
         return ColumnSummary(column.name, n_acquired, n_missing, (), tuple(counts))
-    given = np.sort(x[:, 0])[: len(x) - n_missing] + np.float32(0)  # without -0
+    return ColumnSummary(column.name, n_acquired, n_missing, *cuts_and_counts(x[:, 0]))
+
+
+def cuts_and_counts(x: NDArray[np.float32]) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """Some of the values in rising order, from the lowest to the highest, and how many are at most each; without NaN.
+
+    >>> cuts_and_counts(np.float32([3, 1, np.nan, 1]))
+    ((1.0, 3.0), (2, 3))
+    """
+    given = np.sort(x[~np.isnan(x)]) + np.float32(0)  # without -0
     cuts = np.unique(given)
     if len(cuts) > MAX_CUTS:
         cuts = np.unique(given[np.linspace(0, len(given) - 1, MAX_CUTS).round().astype(np.int64)])
     counts = np.searchsorted(given, cuts, side="right")
-    return ColumnSummary(column.name, n_acquired, n_missing, tuple(float(str(v)) for v in cuts), tuple(counts.tolist()))
+    return tuple(float(str(v)) for v in cuts), tuple(counts.tolist())
 
 
 # The tests.
@@ -315,12 +346,11 @@ def holm(p_values: Sequence[float]) -> NDArray[np.float64]:
 
 
 def _corrected(tests: Sequence[_Test]) -> list[float]:
-    """P-values corrected together; the classes, the last test if there are labels, have a part of the level."""
-    p_values = [test.p_value for test in tests]
-    if not tests or tests[-1].kind != "classes":
-        return holm(p_values).tolist()
-    columns = holm(p_values[:-1]) / (1 - SHARE_OF_CLASSES)
-    return [*columns.clip(max=1.0).tolist(), min(p_values[-1] / SHARE_OF_CLASSES, 1.0)]
+    """P-values corrected together; the classes and the errors, the last tests, each have a part of the level."""
+    of_rows = [test for test in tests if test.kind in SHARES]
+    columns = [test.p_value for test in tests[: len(tests) - len(of_rows)]]
+    of_columns = holm(columns) / (1 - sum(SHARES[test.kind] for test in of_rows))
+    return [*of_columns.clip(max=1.0).tolist(), *(min(test.p_value / SHARES[test.kind], 1.0) for test in of_rows)]
 
 
 def share_p_values(k: Any, n: Any, new: Any, m: Any) -> NDArray[np.float64]:
@@ -333,8 +363,15 @@ def share_p_values(k: Any, n: Any, new: Any, m: Any) -> NDArray[np.float64]:
 
     k, new = np.asarray(k), np.asarray(new)
     at_most = hypergeom.cdf(new, n + m, k + new, m)
-    at_least = hypergeom.sf(new - 1, n + m, k + new, m)
-    return np.minimum(2 * np.minimum(at_most, at_least), 1.0)
+    return np.minimum(2 * np.minimum(at_most, higher_share_p_values(k, n, new, m)), 1.0)
+
+
+def higher_share_p_values(k: Any, n: Any, new: Any, m: Any) -> NDArray[np.float64]:
+    """As ``share_p_values``, that the share of the others is not higher: one-sided."""
+    from scipy.stats import hypergeom
+
+    k, new = np.asarray(k), np.asarray(new)
+    return hypergeom.sf(new - 1, n + m, k + new, m)
 
 
 def _least_p(k: Any, new: Any, n: int, m: int) -> float:
@@ -342,7 +379,7 @@ def _least_p(k: Any, new: Any, n: int, m: int) -> float:
     return float(min(share_p_values(k, n, new, m).min() * np.size(k), 1.0)) if n and m else 1.0
 
 
-def _at_most(cuts: NDArray[np.float32], x: NDArray[np.float32]) -> NDArray[np.int64]:
+def count_at_most(cuts: NDArray[np.float32], x: NDArray[np.float32]) -> NDArray[np.int64]:
     """How many values are at most each cut, int64 (n_cuts,)."""
     return np.bincount(np.searchsorted(cuts, x), minlength=len(cuts) + 1)[: len(cuts)].cumsum()
 
@@ -356,7 +393,7 @@ def _number_p_values(summary: ColumnSummary, x: NDArray[np.float32]) -> tuple[fl
     from scipy.special import gammaln, kolmogorov
 
     cuts, n, m = np.array(summary.cuts, np.float32), summary.counts[-1], len(x)
-    at_most = _at_most(cuts, x)
+    at_most = count_at_most(cuts, x)
     distance = np.abs(at_most / m - np.array(summary.counts) / n).max()
     outside = np.array([(x < cuts[0]).sum(), m - at_most[-1]])
     log_p = gammaln(m + 1) - gammaln(m - outside + 1) - gammaln(n + m + 1) + gammaln(n + m - outside + 1)
@@ -409,8 +446,8 @@ def _difference(
     m, given, parts = len(x), x[~np.isnan(x[:, 0])], []
     if "missing" in kinds:
         n_missing = m - len(given) - (0 if new is None else new.n_cells)
-        rows = "any row" if n_missing == m else f"{_percent(n_missing / m)} of the rows"
-        parts.append(f"has no value in {rows}, {_percent(summary.n_missing / n_rows)} in training")
+        rows = "any row" if n_missing == m else f"{percent_text(n_missing / m)} of the rows"
+        parts.append(f"has no value in {rows}, {percent_text(summary.n_missing / n_rows)} in training")
     if "new level" in kinds and new is not None:
         first = brief(new.texts[0])
         parts.append(f"has a level that training did not in {new.n_cells:,} of {m:,} rows, such as {first}")
@@ -436,7 +473,7 @@ def _gone_in_words(summary: ColumnSummary, column: Column, x: NDArray[np.float32
     if _least_p(counts[most], 0, sum(summary.counts), len(x)) > LEVEL:
         return []
     names, share = column.levels or ("False", "True"), counts[most] / sum(summary.counts)
-    return [f"and none with {brief(names[most])}, {_percent(share)} in training"]
+    return [f"and none with {brief(names[most])}, {percent_text(share)} in training"]
 
 
 def _values_in_words(summary: ColumnSummary, column: Column, x: NDArray[np.float32], factor: float | None) -> str:
@@ -484,7 +521,7 @@ def _factor(summary: ColumnSummary, column: Column, x: NDArray[np.float32]) -> f
     return None
 
 
-def _percent(share: float) -> str:
+def percent_text(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
@@ -493,4 +530,4 @@ def _shares_in_words(counts: Sequence[int], new: NDArray[np.int64], names: Seque
     before, after = np.array(counts) / max(sum(counts), 1), new / max(new.sum(), 1)
     k = int(np.abs(after - before).argmax())
     name = str(names[k]) if isinstance(names[k], NumberInWords) else brief(str(names[k]))
-    return f"{name} in {_percent(after[k])} of the rows, {_percent(before[k])} in training"
+    return f"{name} in {percent_text(after[k])} of the rows, {percent_text(before[k])} in training"

@@ -128,12 +128,17 @@ class Evaluation:
         return {name: getattr(self, name) for name in names}
 
     @property
+    def absolute_errors(self) -> NDArray[np.float64] | None:
+        """Those of each row, float64 (n_samples,), NaN for a row that is referred; None for classes."""
+        return None if self.predicted is None else np.abs(self.predicted - self.dataset.target)
+
+    @property
     def absolute_error(self) -> float:
-        return np.nan if self.predicted is None else metrics.mean_power(self.predicted - self.dataset.target, 1)
+        return np.nan if self.absolute_errors is None else metrics.mean_power(self.absolute_errors, 1)
 
     @property
     def squared_error(self) -> float:
-        return np.nan if self.predicted is None else metrics.mean_power(self.predicted - self.dataset.target, 2)
+        return np.nan if self.absolute_errors is None else metrics.mean_power(self.absolute_errors, 2)
 
     @cached_property
     def auc(self) -> float:

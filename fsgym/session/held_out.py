@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.training_summary import (
+    Difference,
+    count_at_most,
+    cuts_and_counts,
+    higher_share_p_values,
+    percent_text,
+    read_cuts,
+)
+from fsgym.metrics import mean_power
 from fsgym.session.asked_model import AskedModel, as_told
 from fsgym.session.step import CertaintyRule
 from fsgym.support.checks import is_integer
+from fsgym.text.messages import brief
 from fsgym.text.sentences import class_name, cutoff_of
 from fsgym.text.speech import Speech, check_speech, number_text, said
 
@@ -29,20 +40,28 @@ class HeldOut(NamedTuple):
     missed: tuple[int, ...]  # of these, those that were answered as another class
     referred: int  # to a person
     absolute_error: float | None  # the mean of a numeric target
+    cuts: tuple[float, ...] = ()  # of these absolute errors, see ``cuts_and_counts``; none in files of before
+    counts: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, confusion: NDArray[np.int64], absolute_error: float, policy: str) -> Self:
-        """Counted from the rows by class and answer, int64 (n_classes, n_answers); NaN: no numeric target."""
+    def of(cls, confusion: NDArray[np.int64], errors: NDArray[np.float64] | None, policy: str) -> Self:
+        """Counted from the rows by class and answer, int64 (n_classes, n_answers).
+
+        ``errors`` are the absolute errors of a numeric target, NaN for a row that is referred.
+        """
         n = len(confusion)
         rows, missed = confusion.sum(axis=1), confusion[:, :n].sum(axis=1) - confusion[:, :n].diagonal()
-        error = None if np.isnan(absolute_error) else float(absolute_error)
-        return cls(policy, tuple(rows.tolist()), tuple(missed.tolist()), int(confusion[:, n:].sum()), error)
+        counted = tuple(rows.tolist()), tuple(missed.tolist()), int(confusion[:, n:].sum())
+        if errors is None or np.isnan(errors).all():
+            return cls(policy, *counted, None)
+        return cls(policy, *counted, mean_power(errors, 1), *cuts_and_counts(errors.astype(np.float32)))
 
     @classmethod
     def from_json(cls, plain: Any, n_classes: int) -> Self:
         """The record of ``_asdict``, read from JSON; ValueError, TypeError or KeyError where it is damaged."""
         rows, missed, error = tuple(plain["rows"]), tuple(plain["missed"]), plain["absolute_error"]
-        counts = [*rows, *missed, plain["referred"]]
+        at_most = plain.get("counts", [])
+        counts = [*rows, *missed, plain["referred"], *at_most]
         if (
             len(rows) != n_classes
             or len(missed) != n_classes
@@ -53,7 +72,67 @@ class HeldOut(NamedTuple):
             raise ValueError("the rows held out were answered by no policy")
         if not (error is None or (type(error) in (int, float) and 0 <= error < np.inf)):
             raise ValueError("the mean error on rows held out is damaged")
-        return cls(plain["policy"], rows, missed, plain["referred"], error)
+        cuts = read_cuts(plain.get("cuts", []), at_most, sum(rows) - plain["referred"]) if at_most else ((), ())
+        return cls(plain["policy"], rows, missed, plain["referred"], error, *cuts)
+
+    def compare(
+        self,
+        answers: NDArray[np.int64],
+        y: NDArray[np.int64],
+        labels: Sequence[Any],
+        errors: NDArray[np.float64] | None = None,
+    ) -> Difference | None:
+        """Whether more of other rows are answered wrongly, of all or of one class, or with larger errors.
+
+        Wrong answers are tested by Fisher's exact test, corrected for the number of classes (Bonferroni); absolute
+        errors by that of Kolmogorov and Smirnov at the cuts. Both are one-sided.
+
+        Parameters
+        ----------
+        answers : int64 (n,), class codes; n_classes for a row that is referred
+        y : int64 (n,), class codes
+        labels : those of the classes
+        errors : float64 (n,), the absolute errors of a numeric target, NaN for a row that is referred
+
+        Returns
+        -------
+        Difference
+            What differs most, of which the p-value is not corrected for other tests; None where nothing can be tested.
+        """
+        if errors is not None:
+            return self._larger_errors(errors[~np.isnan(errors)].astype(np.float32))
+        wrong = (answers != y) & (answers < len(labels))
+        n_classes = len(labels)
+        k, n = (np.array([sum(counts), *counts]) for counts in (self.missed, self.rows))
+        new, m = (np.bincount(y[counted], minlength=n_classes) for counted in (wrong, np.ones(len(y), bool)))
+        new, m = np.append(new.sum(), new), np.append(m.sum(), m)
+        tested = np.flatnonzero((n > 0) & (m > 0))
+        if not len(tested):
+            return None
+        p_values = higher_share_p_values(k[tested], n[tested], new[tested], m[tested])
+        first = int(tested[p_values.argmin()])
+        of_class = f" of {brief(str(labels[first - 1]))}" if first else ""
+        text = (
+            f"{percent_text(new[first] / m[first])} of {m[first]:,} rows{of_class} are answered wrongly, "
+            f"{percent_text(k[first] / n[first])} of {n[first]:,} held out"
+        )
+        p_value = min(float(p_values.min()) * len(tested), 1.0)
+        return Difference("", ("errors",), p_value, int(new[first]), None, text)
+
+    def _larger_errors(self, errors: NDArray[np.float32]) -> Difference | None:
+        if not self.cuts or not len(errors):
+            return None
+        n, m = self.counts[-1], len(errors)
+        at_most = count_at_most(np.array(self.cuts, np.float32), errors)
+        more = np.array(self.counts) / n - at_most / m  # of the errors are above each cut
+        at = int(more.argmax())
+        above = m - int(at_most[at])
+        text = (
+            f"the absolute error is above {number_text(self.cuts[at])} in {percent_text(above / m)} of {m:,} rows, in "
+            f"{percent_text(1 - self.counts[at] / n)} of {n:,} held out"
+        )
+        p_value = float(np.exp(-2 * max(more[at], 0.0) ** 2 * n * m / (n + m)))
+        return Difference("", ("errors",), p_value, above, None, text)
 
     def sentence(self, labels: list[Any], rows: str) -> str:
         """How many answers to these ``rows``, in words, were wrong, by class if there are few classes."""
@@ -96,7 +175,7 @@ def reliability_text(model: AskedModel, *, is_told: bool = True, in_case: bool =
 def held_out_text(model: AskedModel, is_told: bool) -> str:
     """How a model answered rows that it was not trained on, told which values are missing or not."""
     labels, names = model.classes_.tolist(), ", ".join(getattr(model, "evidence_", ()))
-    found, measured = _held_out_of(as_told(model, is_told)), _held_out_of(model)
+    found, measured = held_out_of(as_told(model, is_told)), held_out_of(model)
     if found is not None:
         rows = "held_out_rows" if not names else "held_out_rows_told" if is_told else "held_out_rows_asked"
         return found.sentence(labels, said(rows, n=sum(found.rows), names=names))
@@ -106,7 +185,7 @@ def held_out_text(model: AskedModel, is_told: bool) -> str:
     return f"{measured.sentence(labels, rows)} {said('held_out_untold', names=names)}"
 
 
-def _held_out_of(model: AskedModel) -> HeldOut | None:
+def held_out_of(model: AskedModel) -> HeldOut | None:
     """How the model did on rows that it was not trained on; None where that is not known of this policy."""
     found: HeldOut | None = getattr(model, "held_out_", None)
     return found if found is not None and found.policy == model.policy_digest() else None

@@ -181,13 +181,14 @@ def duration_text(seconds: float) -> str:
 
 # Options, which are parameters in Python and begin with -- in a command.
 
-_in_command: ContextVar[bool] = ContextVar("in_command", default=False)
+# What stands before an option; None in Python.
+_in_command: ContextVar[str | None] = ContextVar("in_command", default=None)
 
 
 @contextmanager
-def as_command() -> Iterator[None]:
-    """Name options as the command line has them, in this thread or task."""
-    token = _in_command.set(True)
+def as_command(other: str = "") -> Iterator[None]:
+    """Name options as the command line has them, in this thread or task; behind the ``other`` command that has them."""
+    token = _in_command.set(f"{other} ".lstrip())
     try:
         yield
     finally:
@@ -208,13 +209,17 @@ def option_text(name: str, value: Any = ..., command: str | None = None) -> str:
     >>> with as_command():
     ...     option_text("drop", ["pid"]), option_text("bins", 16, "--numeric-target"), option_text("header_row")
     ('--drop pid', '--numeric-target', '--header-row')
+    >>> with as_command("fsgym chart MODEL"):
+    ...     option_text("max_boxes", 9)
+    'fsgym chart MODEL --max-boxes 9'
     """
-    if not _in_command.get():
+    before = _in_command.get()
+    if before is None:
         return name if value is ... else f"{name}={value!r}"
     flag = "--" + name.replace("_", "-")
     if command is not None or value is ...:
-        return command or flag
-    return f"{flag} {shlex.quote(','.join(value) if isinstance(value, list | tuple) else str(value))}"
+        return f"{before}{command or flag}"
+    return f"{before}{flag} {shlex.quote(','.join(value) if isinstance(value, list | tuple) else str(value))}"
 
 
 # Warnings that point at the user's code.

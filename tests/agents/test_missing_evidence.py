@@ -270,9 +270,9 @@ def counted(new):
     """A lattice with its figures of other rows, as ``train`` stores them, and the evaluation where nothing is said."""
     model, (X, y) = AdaptiveClassifier(lam=0.03, learner="lattice", random_state=0).fit(*cases(400, 0)), new
     told, asked = evaluate(model, X, y), evaluate_asked(model, model.labelled_dataset(X, y))
-    model.held_out_ = HeldOut.of(told.confusion, np.nan, model.policy_digest())
+    model.held_out_ = HeldOut.of(told.confusion, None, model.policy_digest())
     digest = model.without_evidence().policy_digest()
-    model.held_out_asked_ = HeldOut.of(asked.confusion, np.nan, digest)
+    model.held_out_asked_ = HeldOut.of(asked.confusion, None, digest)
     return model, asked
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -137,15 +137,32 @@ def select_columns(
     absent = [name for name in columns.names if name not in table.columns]
     if absent and missing_columns == "error":
         others = [str(name) for name in table.columns if name not in columns.names]
-        close = closest(absent[0], others)
+        renamed = renaming_text(absent, others)
         raise ValueError(
             f"{what} lacks the column{'s' * (len(absent) > 1)} {listing(map(repr, absent), 5)} of the model, "
             f"its columns are {listing(table.columns, 5)}; "
-            + (f"is {close!r} what the model calls {absent[0]!r}? Otherwise " if close else "")
+            + (f"{renamed}; otherwise " if renamed else "")
             + "add what is missing, or pass "
             + option_text("missing_columns", "unavailable")
         )
     return table.reindex(columns=list(columns.names))
+
+
+def renaming_text(absent: Sequence[str], others: Sequence[str]) -> str:
+    """Which columns may be those that a table lacks, by their names; "" if none may.
+
+    >>> renaming_text(["age", "crp", "ward"], ["Ward name", "Age", "pid"])
+    "rename 'Age' to 'age', 'Ward name' to 'ward' if they are the same"
+    """
+    partners, left = dict[str, str](), list(others)
+    of_case = {other.casefold(): other for other in left}
+    for find in (lambda name: of_case.get(name.casefold()), lambda name: closest(name, left)):
+        for name in absent:
+            if name not in partners and (close := find(name)) is not None and close in left:
+                partners[name] = close
+                left.remove(close)
+    pairs = [f"{partners[name]!r} to {name!r}" for name in absent if name in partners]
+    return f"rename {listing(pairs, len(pairs))} if they are the same" if pairs else ""
 
 
 def labels_for(cells: pd.Series, classes: NDArray, what: str) -> NDArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from scipy.stats import binom
 from test_cli import call
@@ -144,5 +145,49 @@ def test_differences_that_chance_may_explain_say_what_to_do(capsys):
     summary = TrainingSummary(400, (200, 200), (200, 200), ())
     for p_value, unsure in ((0.03, True), (0.001, False)):
         found = Difference("pulse", ("values",), p_value, 9, None, "has the median 70, in training 66")
-        _print_comparison(Comparison(300, 4, 8, (found,)), "new.csv", summary, "classes:")
+        _print_comparison(Comparison(300, 4, 8, (found,)), "new.csv", summary, {})
         assert ("run monitor on the next rows" in capsys.readouterr().out) == unsure
+
+
+def test_a_model_that_errs_more_than_on_the_rows_held_out_is_found(files, capsys, tmp_path):
+    """Answers that have nothing to do with the columns any more left all shares as they were, and were not noticed."""
+    untold, same, _ = files
+    table, labels = cases(400, 7)
+    table.assign(ill=labels).to_csv(tmp_path / "rows.csv", index=False)
+    model = tmp_path / "model"
+    options = ("--target", "ill", "--agent", "mixture", "--lam", "0.02", "-o", model)
+    assert call(capsys, "train", tmp_path / "rows.csv", *options)[0] == 0
+    code, out, _ = call(capsys, "monitor", model, same, "--target", "ill", "--json")
+    compared = json.loads(out)["comparison"]
+    assert (code, compared["errors_tested"], compared["differences"]) == (0, True, [])
+    table, labels = cases(300, 5)
+    shuffled = tmp_path / "shuffled.csv"
+    table.assign(ill=np.random.default_rng(0).permutation(labels)).to_csv(shuffled, index=False)
+    code, out, _ = call(capsys, "monitor", model, shuffled, "--target", "ill")
+    assert code == 3
+    assert "  errors: " in out
+    assert "are answered wrongly, " in out
+    assert "fsgym evaluate shows what the errors cost." in out
+    code, out, _ = call(capsys, "monitor", model, shuffled, "--target", "ill", "--json")
+    (found,) = json.loads(out)["comparison"]["differences"]
+    assert (code, found["column"], found["kinds"]) == (3, "", ["errors"])
+    code, out, _ = call(capsys, "monitor", model, shuffled)
+    assert code == 0
+    assert "Whether the model errs more than before is not tested: that needs --target." in out
+    code, out, _ = call(capsys, "monitor", untold, shuffled, "--target", "ill")  # trained in Python
+    assert code == 0
+    assert "is not tested: its file has no counts of errors on rows held out in training" in " ".join(out.split())
+
+
+def test_an_emptied_column_says_what_empty_cells_count_as(files, capsys, tmp_path):
+    model, same, _ = files
+    table, labels = cases(300, 5)
+    later = tmp_path / "list.csv"
+    table.assign(ill=labels, crp=table["crp"].where(table.index % 3 == 0)).to_csv(later, index=False)
+    counts = "empty cells count as values that cannot be had"
+    code, out, _ = call(capsys, "monitor", model, later)
+    assert code == 3
+    assert f"Of crp: {counts}; of a list of fsgym predict --next, monitor the completed table." in " ".join(out.split())
+    assert counts in call(capsys, "evaluate", model, later, "--target", "ill")[2]
+    assert counts not in call(capsys, "predict", model, later, "--next")[2]
+    assert counts not in call(capsys, "monitor", model, same)[1]

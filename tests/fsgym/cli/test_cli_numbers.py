@@ -12,6 +12,7 @@ import pytest
 from test_cli import call
 
 from agents import load_classifier
+from fsgym.cli.evaluate import _cells
 from fsgym.cli.model_data import ModelData, read_labelled
 
 
@@ -46,8 +47,8 @@ def test_evaluate_prints_errors_beside_references(folder, model, capsys):
     for text in (
         "The target is a number, answered by the medians of 4 bins: absolute error",
         "90 rows: mean absolute error 0.",
-        "The best constant, with nothing acquired: mean absolute error 2.",
-        "A regression forest with all features: mean absolute error 0.",
+        "The best constant, with nothing acquired, fitted to the training rows: mean absolute error 2.",
+        "A regression forest with all features, fitted to the training rows: mean absolute error 0.",
         "None of these rows were used in training.",
     ):
         assert text in output
@@ -83,6 +84,27 @@ def test_a_model_trained_on_a_german_table_is_the_same(folder, model, capsys):
     assert load_classifier(path).bins_.to_json() == load_classifier(model).bins_.to_json()
 
 
+def test_on_other_rows_references_are_said_to_be_fitted_to_these(folder, model, capsys, tmp_path):
+    pd.read_csv(folder / "sold.csv")[:100].to_csv(tmp_path / "new.csv", index=False)
+    code, output, _ = call(capsys, "evaluate", model, tmp_path / "new.csv")
+    assert code == 0
+    assert "all features, fitted to these rows themselves, five-fold: mean absolute error" in " ".join(output.split())
+
+
+def test_columns_of_large_errors_stand_apart_in_one_notation(folder, capsys, tmp_path):
+    """315275 of the training and 1.2306e+06 of the rows held out stood as one number."""
+    sold = pd.read_csv(folder / "sold.csv")
+    sold.assign(price=800 * sold["price"] ** 2).round().to_csv(tmp_path / "dear.csv", index=False)
+    code, output, _ = call(capsys, "train", tmp_path / "dear.csv", *NUMERIC, "-o", tmp_path / "model")
+    assert code == 0
+    (line,) = [line for line in output.splitlines() if line.startswith("  mean squared error")]
+    training, held_out = line.removeprefix("  mean squared error").split()
+    assert min(float(cell.replace(",", "")) for cell in (training, held_out)) > 1e6
+    assert _cells([315275.4, 1230600.5]) == ["315,275.4", "1,230,600.5"]
+    assert _cells([0.5, float("nan")]) == ["0.5000", "-"]
+    assert _cells([2e12, 3e15]) == ["2.0000e+12", "3.0000e+15"]
+
+
 def test_monitor_and_describe_speak_of_numbers(folder, model, capsys):
     code, output, error = call(capsys, "monitor", model, folder / "sold.csv")
     assert (code, error) == (0, "")
@@ -100,6 +122,18 @@ def test_monitor_and_describe_speak_of_numbers(folder, model, capsys):
     assert code == 0
     assert "Target: a number, answered by the medians of 4 bins" in " ".join(output.split())
     assert "Classes:" not in output
+
+
+def test_monitor_finds_larger_errors(folder, model, capsys, tmp_path):
+    sold = pd.read_csv(folder / "sold.csv")
+    assert json.loads(call(capsys, "monitor", model, folder / "sold.csv", "--target", "price", "--json")[1])[
+        "comparison"
+    ]["errors_tested"]
+    sold.assign(price=np.random.default_rng(0).permutation(sold["price"])).to_csv(tmp_path / "mixed.csv", index=False)
+    code, output, _ = call(capsys, "monitor", model, tmp_path / "mixed.csv", "--target", "price")
+    assert code == 3
+    assert "  errors: the absolute error is above " in output
+    assert "of 90 held out (p < " in output
 
 
 def test_predict_and_explain_give_numbers(folder, model, capsys):

@@ -323,12 +323,13 @@ def test_answers_in_a_workbook_are_those_of_the_csv_file_and_no_text_is_a_formul
 
 def test_next_asks_whether_a_column_has_another_name(capsys, folder):
     new = patients().head(12)
-    new.rename(columns={"ward": "Ward name"}).to_csv("renamed.csv", index=False)
+    new.rename(columns={"ward": "Ward name", "age": "Age"}).to_csv("renamed.csv", index=False)
     code, printed, error = call(capsys, "predict", MODEL, "renamed.csv", "--next")
     assert (code, printed) == (2, "")
-    assert "lacks 'ward', and has 'Ward name', which the model does not use: if that is what the model calls" in error
-    assert "rename it; if not, add an empty column 'ward'" in error
-    assert call(capsys, "predict", MODEL, "renamed.csv", "--next", "--keep", "Ward name")[0] == 0
+    both = "rename 'Age' to 'age', 'Ward name' to 'ward' if they are the same"  # not one after the other
+    assert f"has others of similar names that it does not use: {both}; for one that is another, add an empty" in error
+    assert call(capsys, "predict", MODEL, "renamed.csv", "--next", "--keep", "Ward name,Age")[0] == 0
+    assert f"; {both}; otherwise add what is missing" in call(capsys, "predict", MODEL, "renamed.csv")[2]
 
 
 def test_next_says_for_each_row_what_a_person_would_be_asked(capsys, folder):

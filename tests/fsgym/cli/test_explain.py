@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import numpy as np
@@ -103,3 +104,27 @@ def test_a_row_of_the_training_is_named(capsys, tmp_path):
         code, output, error = call(capsys, "explain", tmp_path / "model", tmp_path / f"{file}.csv", "--row", row)
         assert (code, error) == (0, "")
         assert ("The model was trained on this row" in output) == named
+
+
+def test_next_explains_the_line_of_predict_next(case_model, capsys, tmp_path):
+    """Plain explain leaves filled cells unused, and takes empty ones for such as cannot be got."""
+    table = pd.read_csv(case_model.parent / "new.csv").head(12).drop(columns="smoker")
+    table.loc[4:, "crp"] = np.nan
+    table.loc[8:, ["wbc", "ward"]] = np.nan
+    table.loc[11, "ward"] = "new"
+    table.to_csv(tmp_path / "list.csv", index=False)
+    printed = call(capsys, "predict", case_model, tmp_path / "list.csv", "--next")[1]
+    lines = pd.read_csv(io.StringIO(printed), keep_default_na=False)
+    for row, line in lines.iterrows():
+        code, output, _ = call(capsys, "explain", case_model, tmp_path / "list.csv", "--row", row, "--next")
+        said = " ".join(output.split())
+        assert code == 0
+        assert (f" Next: {line['next']} (" if line["next"] else f" Answer: {line['answer']}.") in said
+        assert "All filled cells are known, and empty ones are not acquired yet. Known: age" in said
+    assert (lines["next"] == "").nunique() == 2
+    code, output, _ = call(capsys, "explain", case_model, tmp_path / "list.csv", "--missing-columns", "unavailable")
+    assert "a filled one is used only if the model acquires it. With --next, as in" in " ".join(output.split())
+    code, _, error = call(
+        capsys, "explain", case_model, tmp_path / "list.csv", "--missing-columns", "unavailable", "--next"
+    )
+    assert (code, "leave --missing-columns out" in error) == (2, True)

@@ -22,6 +22,7 @@ from fsgym.comparison.report import BAR_LENGTHS
 from fsgym.data.columns import Column, Columns
 from fsgym.runner import store
 from fsgym.support.arrays import canonical_json
+from fsgym.text.messages import option_text
 from fsgym.text.sentences import beliefs_in_words, probability_text, values_text
 from support.asking_in_order import AskingInOrder, Charted, DrawnChart
 from support.clinic import OPTIONS, clinic_model, clinic_table
@@ -173,6 +174,30 @@ def test_the_chart_is_that_of_the_chosen_setting_on_test_rows(nasty):
         cells = [c for (text,) in base.execute("SELECT result FROM results") for c in json.loads(text)["cells"]]
     base.close()
     assert sum(bool(cell.get("chart")) for cell in cells) == 1  # no other is shown
+
+
+class WarnedChart(DrawnChart):
+    """A chart of fewer than 15 boxes does not pay; one of 15 warns, too."""
+
+    def __init__(self, text, max_boxes):
+        super().__init__(text)
+        self.n_boxes_enough = 15 if max_boxes < 15 else None
+        self.caution = f"Do not use this chart ({option_text('max_boxes', 30)})."
+
+
+class Warned(Charted):
+    def chart(self, X=None, y=None, *, max_boxes=30):
+        return WarnedChart(super().chart(X, y, max_boxes=max_boxes).text, max_boxes)
+
+
+def test_a_chart_that_is_not_to_be_used_is_folded_and_has_enough_boxes(tmp_path):
+    """A report showed it large, and advised an option that ``compare`` does not have."""
+    fsgym.compare(nasty_data(), {"mine": Warned(0.05)}, splits=1, lam=[0.05], out=tmp_path)
+    html = (tmp_path / "report.html").read_text("utf-8")
+    warning = "Do not use this chart (after fsgym train: fsgym chart MODEL --max-boxes 30)."
+    before, folded = html.split(f"<details><summary>{warning}</summary>")
+    assert "60 rows, 15 boxes." in folded[: folded.index("</details>")]
+    assert "15 boxes" not in before
 
 
 class NamedLattice(LatticeClassifier):

@@ -24,7 +24,7 @@ def measured():
     """A model whose file says how it did on other rows, and the evaluation by them."""
     model, (X, y) = copy(clinic_model()), clinic_table(200, 1)
     found = evaluate(model, X, y)
-    model.held_out_ = HeldOut.of(found.confusion, found.absolute_error, model.policy_digest())
+    model.held_out_ = HeldOut.of(found.confusion, found.absolute_errors, model.policy_digest())
     return model, found
 
 
@@ -34,7 +34,7 @@ def _limit(missed, n):
 
 
 def test_none_of_few_rows_has_an_upper_limit():
-    record = HeldOut.of(np.array([[55, 30], [0, 35]]), np.nan, "0" * 64)
+    record = HeldOut.of(np.array([[55, 30], [0, 35]]), None, "0" * 64)
     with speaking(Speech(target="appendicitis")):
         sentence = record.sentence(["no", "yes"], "On 120 rows")
     assert "30 of 85 'appendicitis: no' (up to 45 %) and 0 of 35 'appendicitis: yes' (up to 8.2 %)." in sentence
@@ -107,28 +107,58 @@ def test_pages_are_called_as_the_training_data(measured):
 
 
 @pytest.mark.parametrize(
-    ("confusion", "error", "text"),
+    ("confusion", "errors", "text"),
     [
         (
             [[3, 1, 2], [0, 4, 0]],
-            np.nan,
+            None,
             "On 10 rows, it answered wrongly: 1 of 6 a (up to 58 %) and 0 of 4 b (up to 53 %).",
         ),
-        ([[9, 1], [0, 0]], np.nan, "On 10 rows, it answered 1 wrongly."),
-        ([[9, 1], [0, 5]], 0.25, "its answers were 0.25 away from the true numbers on average."),
+        ([[9, 1], [0, 0]], None, "On 10 rows, it answered 1 wrongly."),
+        ([[9, 1], [0, 5]], np.repeat(0.25, 15), "its answers were 0.25 away from the true numbers on average."),
     ],
 )
-def test_counts_in_words(confusion, error, text):
-    record = HeldOut.of(np.array(confusion), error, "0" * 64)
+def test_counts_in_words(confusion, errors, text):
+    record = HeldOut.of(np.array(confusion), errors, "0" * 64)
     sentence = record.sentence(["a", "b"], "On 10 rows")
     assert text in sentence
     assert sentence.endswith("It referred 2 of them.") == (len(confusion[0]) == 3)
     assert HeldOut.from_json(json.loads(json.dumps(record._asdict())), 2) == record
 
 
+@pytest.mark.parametrize("share", [0.3, 0.004])  # of wrong answers; rare ones may cost most
+@pytest.mark.parametrize(("held_out", "new"), [(270, 200), (60, 1000), (2000, 50)])
+def test_errors_as_before_are_rarely_said_to_be_more(share, held_out, new):
+    """At most as often as the level says, however rare the errors are."""
+    rng, found, larger = np.random.default_rng(0), 0, 0
+
+    def draw(n):
+        y = rng.integers(2, size=n)
+        return y, np.where(rng.random(n) < share, 1 - y, y), rng.lognormal(0, 2, n)
+
+    for _ in range(300):
+        y, answers, errors = draw(held_out)
+        confusion = np.zeros((2, 2), np.int64)
+        np.add.at(confusion, (y, answers), 1)
+        y, answers, others = draw(new)
+        for of_numbers in (None, errors):
+            record = HeldOut.of(confusion, of_numbers, "0" * 64)
+            test = record.compare(answers, y, ["a", "b"], None if of_numbers is None else others)
+            assert test is not None
+            if of_numbers is None:
+                found += test.p_value <= 0.05
+            else:
+                larger += test.p_value <= 0.05
+    assert max(found, larger) <= 25  # of 300; 15 are expected at most, and 25 in one of a hundred
+
+
 @pytest.mark.parametrize(
     "change",
-    [{"rows": [1]}, {"missed": [1, -1]}, {"referred": "2"}, {"policy": 3}, {"absolute_error": np.nan}, {"rows": 5}],
+    [
+        *({"rows": [1]}, {"missed": [1, -1]}, {"referred": "2"}, {"policy": 3}, {"absolute_error": np.nan}),
+        {"rows": 5},
+        *({"cuts": [2.0, 1.0], "counts": [100, 200]}, {"cuts": [1.0], "counts": [3]}, {"counts": 5}),
+    ],
 )
 def test_damaged_counts_are_refused(measured, change):
     plain = measured[0].held_out_._asdict()

@@ -36,7 +36,7 @@ def test_absent_columns(tmp_path):
     table = read_table_for(COLUMNS, tmp_path / "new.tsv", missing_columns="unavailable")
     np.testing.assert_array_equal(COLUMNS.encode(table), [[1, *[np.nan] * 4]])
     (tmp_path / "typo.tsv").write_text("age\twhrd\tsick\n1\ta\t2\n")
-    with pytest.raises(ValueError, match="is 'whrd' what the model calls 'ward'"):
+    with pytest.raises(ValueError, match="; rename 'whrd' to 'ward' if they are the same; otherwise add"):
         read_table_for(COLUMNS, tmp_path / "typo.tsv")
     with pytest.raises(ValueError, match="missing_columns must be"):
         read_table_for(COLUMNS, tmp_path / "new.tsv", missing_columns="no")
