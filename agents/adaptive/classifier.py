@@ -117,7 +117,8 @@ class ChoosingLearner(Learner):
                 left = f"not trained: under {least:,} rows" + ("" if limited else ", and the lattice met no limit")
                 trials.append(LearnerTrial(name, np.nan, 0.0, 0.0, None, left=left))
                 continue
-            begun, losses, left = time.perf_counter(), None, ""
+            begun, left = time.perf_counter(), ""
+            losses: NDArray[np.float64] | None = None
             if name not in results:
                 learner = self._learner(name)
                 losses = learner.trial_losses(rules) if name != first else None
@@ -125,7 +126,7 @@ class ChoosingLearner(Learner):
                     left = f"left after a trial on {np.isfinite(losses).sum():,} rows"
                 else:
                     results[name] = learner.learn_at(rules)
-            if not left:
+            if losses is None or not left:
                 losses = results[name].row_losses(rules)
             loss, error = self._mean(losses, rules)
             difference = (0.0, 0.0)

@@ -387,7 +387,7 @@ def most_used_acquisitions(policy: SweepPolicy) -> list[tuple[int, Subset]]:
 
 
 def _add_chain(
-    lattice: Lattice, z: Subset, arrived: NDArray[np.float64], share: float, without: int | None = None
+    lattice: Lattice, z: Subset, arrived: NDArray[np.floating], share: float, without: int | None = None
 ) -> None:
     """Add a forward selection from subset z on, for rows of these weights, that leaves an acquisition out."""
     data = lattice.data

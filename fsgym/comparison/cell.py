@@ -454,7 +454,7 @@ def _fit_the_best(
         equal = np.flatnonzero((keys == keys[best]).all(axis=1))
         fit(equal)
         if len(equal) > 1:
-            again = figures([[fitted[k] for k in equal]] * len(held_out))[-1]
+            again = figures([[fitted[k] for k in equal.tolist()]] * len(held_out))[-1]
             equal = equal[preferred_settings(loss[equal], used[equal], again)]
         chosen.append(fitted[int(equal[0])])
     return chosen
