@@ -82,7 +82,8 @@ def predict(
     class, acquired, and paid.
 
     acquired has the names in order, separated by semicolons; in JSONL it is a list with values and prices. A workbook
-    (.xlsx) shows numbers with the decimal sign of the computer that opens it.
+    (.xlsx) has the heading "row (from 0)" there, as a sheet counts its own rows from 1, and shows numbers with the
+    decimal sign of the computer that opens it.
 
     With --next it has row, the columns of --keep, next (the acquisition to make now; empty where the model stops),
     price, answer (if given now), the probability of each class, expected_cost_stop and expected_cost_go_on (of the

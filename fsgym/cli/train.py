@@ -168,7 +168,7 @@ def train(
     _print_held_out(results, split)
     if asked is not None:
         _print_asked(model, results["held out"], asked, has_costs)
-    if has_costs:
+    if has_costs and model.bins_ is None:
         show("Errors have costs of their own: the model makes more of the cheap ones, so accuracy alone says little.")
     place = [] if data_dir is None else ["--data-dir", str(data_dir)]
     show(f"Model: {output}")

@@ -294,7 +294,9 @@ def _savings(ranking: Ranking, best: RankedMethod) -> list[str]:
         standing = ranking.standing_of(name)
         other = math.nan if standing is None else standing.figures["loss"]
         if other > max(own, 0):
-            saved.append(f"{cost_text(ranking, other - own)} per case ({100 * (1 - own / other):.0f} %) against {what}")
+            share = f"{100 * (1 - own / other):.0f} %"
+            share += "" if standing is None or standing.verdict != "noise" else ", within noise"
+            saved.append(f"{cost_text(ranking, other - own)} per case ({share}) against {what}")
     return [f"{best.title} saves {' and '.join(saved)}."] if saved else []
 
 

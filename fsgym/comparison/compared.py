@@ -312,8 +312,8 @@ def _reference(name: str, protocol: Protocol) -> ComparedMethod:
     data = protocol.dataset
     shares = np.bincount(data.y, minlength=data.n_classes)[None] / data.n_samples
     code = cheapest_answers(shares, protocol.rules.error_costs)[0]
-    answer = data.classes[code] if data.bins is None else f"{data.bins.values[code]:.4g}"
-    return replace(method, title=f'answer "{answer}" without acquiring')
+    answer = f'"{data.classes[code]}"' if data.bins is None else f"{data.bins.values[code]:.4g}"
+    return replace(method, title=f"answer {answer} without acquiring")
 
 
 def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:

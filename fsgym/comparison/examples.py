@@ -108,9 +108,14 @@ def _evenly_spaced(rows: list[int], n: int) -> list[int]:
     return [rows[k] for k in dict.fromkeys(np.linspace(0, len(rows) - 1, n).astype(int).tolist())]
 
 
+def class_names(dataset: Dataset) -> list[str]:
+    """The classes in words; of a numeric target the ranges of its bins."""
+    return [str(label) for label in (dataset.classes if dataset.bins is None else dataset.bins.ranges())]
+
+
 def case_of(rules: Rules, dataset: Dataset, i: int, order: NDArray[np.int32], answer: int) -> dict[str, Any]:
     """Row ``i``: its acquisitions in their order, with values and prices; its answer, a class code, and its costs."""
-    row, names = dataset.X[i : i + 1], dataset.feature_names
+    row, names, labels = dataset.X[i : i + 1], dataset.feature_names, class_names(dataset)
     priced = rules, row, order[None], prices_of_rows(dataset, np.array([i]))
     paid, prices = float(price_orders(*priced)[0][0]), price_steps(*priced)[0]
     error_cost = float(rules.error_costs[answer, dataset.y[i]])
@@ -126,8 +131,8 @@ def case_of(rules: Rules, dataset: Dataset, i: int, order: NDArray[np.int32], an
         "paid": paid,
         "error_cost": error_cost,
         "cost": rules.lam * paid + error_cost,
-        "answer": str(dataset.classes[answer]),
-        "true_class": str(dataset.classes[dataset.y[i]]),
+        "answer": labels[answer],
+        "true_class": labels[dataset.y[i]],
         "correct": bool(answer == dataset.y[i]),
     }
 

@@ -34,7 +34,7 @@ from fsgym.comparison.answer import (
     noise_in_words,
     price_caution,
 )
-from fsgym.comparison.examples import case_of, with_units
+from fsgym.comparison.examples import case_of, class_names, with_units
 from fsgym.comparison.figures import draw, method_styles, tradeoff, tradeoff_axes
 from fsgym.comparison.planned import Comparison, Outcome
 from fsgym.comparison.protocol import TARGETS
@@ -50,8 +50,9 @@ from fsgym.comparison.ranking import (
 )
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.data.dataset import Dataset
+from fsgym.data.targets import Bins
 from fsgym.evaluation.result import RELIABILITY_HEADING
-from fsgym.methods import METHODS
+from fsgym.methods import CONSTANT, METHODS, Method
 from fsgym.metrics import CALIBRATION_BINS
 from fsgym.rules import Rules
 from fsgym.support.writing import write_or_remove, write_whole
@@ -90,7 +91,7 @@ def cards_of(comparison: Comparison, ranking: Ranking) -> list[dict[str, Any]]:
 
 def card_of(example: dict[str, Any], comparison: Comparison, ranking: Ranking) -> dict[str, Any]:
     """An example with its values, beliefs and costs as text."""
-    labels = [str(label) for label in comparison.protocol.dataset.classes]
+    labels = class_names(comparison.protocol.dataset)
     beliefs = example["beliefs"]
     changes = [""] * len(example["steps"]) if beliefs is None else beliefs_in_words(beliefs, labels)
     steps = [
@@ -192,7 +193,7 @@ class ReplayedCase:
 
         settings = [s | {"cases": [_compact_case(case, place) for case in s["cases"][:n]]} for s in self.settings]
         return {
-            "classes": [str(label) for label in protocol.dataset.classes],
+            "classes": class_names(protocol.dataset),
             "shares": list(BAR_LENGTHS.items()),
             "questions": list(protocol.rules.names),
             "texts": list(places),
@@ -499,6 +500,7 @@ def _described(
     if without is not None:
         few &= within["accuracy"].round(3) >= round(without.figures["accuracy"], 3)
     lams, rules = sorted(summary.losses["lam"].unique()), comparison.protocol.rules
+    bins = comparison.protocol.dataset.bins
     return dict(
         comparison=comparison,
         error_costs=results.attrs["error_costs"],
@@ -525,9 +527,9 @@ def _described(
         failures=results.loc[results["error"].notna(), ["method", "params", "split", "error"]].to_dict("records"),
         warned=results.loc[results["warning"].notna(), ["method", "params", "split", "warning"]].to_dict("records"),
         described=[
-            (m.title, "; ".join(filter(None, (METHODS[m.name].uses, METHODS[m.name].reference))))
+            (m.title, "; ".join(filter(None, (own.uses, own.reference, _of_bins(own, bins)))))
             for m in comparison.methods
-            if m.name in METHODS and METHODS[m.name].uses
+            if (own := METHODS.get(m.name)) is not None and own.uses
         ],
         class_shares=_class_shares(comparison.protocol.dataset),
         prices=list(zip(rules.names, rules.costs.tolist())) if (rules.costs != 1).any() else [],
@@ -537,12 +539,17 @@ def _described(
     )
 
 
+def _of_bins(method: Method, bins: Bins | None) -> str:
+    """What a method makes of a numeric target that it does not predict as a number; "" elsewhere."""
+    return "" if bins is None or method.regressor or method is METHODS[CONSTANT] else "the bins are its classes"
+
+
 def _class_shares(dataset: Dataset) -> str:
     """Such as "acs 9 %, other 91 %"; "" for many classes."""
     if dataset.n_classes > MAX_CLASSES_LISTED:
         return ""
     shares = np.bincount(dataset.y, minlength=dataset.n_classes) / dataset.n_samples
-    return ", ".join(f"{label} {100 * share:.3g} %" for label, share in zip(dataset.classes, shares))
+    return ", ".join(f"{label} {100 * share:.3g} %" for label, share in zip(class_names(dataset), shares))
 
 
 def _prerequisites(rules: Rules) -> list[str]:

@@ -107,7 +107,10 @@ def prices_for(
             raise ValueError(f"{path} prices {unknown[0]!r}, which is none of the acquisitions {listing(known)}{hint}")
         missing = [k for k in known if k not in prices]
         if missing:
-            raise ValueError(f"{path} has no price for {missing[0]!r}; every acquisition of {wanted!r} needs one")
+            raise ValueError(
+                f"{path} has no price for {missing[0]!r}; every acquisition of {wanted!r} needs one, or is left out: "
+                + option_text("drop", [str(missing[0])])
+            )
         prices = {k: prices[k] for k in known}
     return {str(k): _check_price(v, str(k), path) for k, v in prices.items()}
 

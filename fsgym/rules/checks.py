@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.data.cells import plain_number
 from fsgym.data.checks import is_frame
 from fsgym.rules.options import REFER_LABEL
 from fsgym.support.checks import check_number, check_prices, is_integer
 from fsgym.text.messages import brief, explain_unknown, listing
 from fsgym.text.sentences import class_name
+
+LONG_NUMBER = 12  # characters of one that float noise may have made
 
 
 def check_sizes(n_features: Any, n_classes: Any) -> tuple[int, int]:
@@ -289,6 +292,12 @@ def _flag(value: Any, what: str) -> bool:
     return bool(value)
 
 
+def _short_number(label: str) -> str:
+    """A label that is a number with many decimals, as of a bin, in 10 digits; another one as it is."""
+    number = plain_number(label) if len(label) > LONG_NUMBER and "." in label else None
+    return label if number is None else f"{number:.10g}"
+
+
 def describe_error_costs(error_costs: NDArray[np.float64], classes: Sequence[Any], most: int = 8) -> str:
     """Error costs in words; "" for the default, 1 for each wrong answer.
 
@@ -303,6 +312,8 @@ def describe_error_costs(error_costs: NDArray[np.float64], classes: Sequence[Any
     >>> import numpy as np
     >>> describe_error_costs(np.array([[0.0, 40.0], [1000.0, 0.0]]), ["acs", "other"])
     'a missed acs costs 1000, a false acs costs 40'
+    >>> describe_error_costs(np.array([[0, 9, 1], [2, 0, 3], [4, 5, 0]]), ["48.989999999999995", "114.9", "430.8"], 1)
+    'answering 48.99 for a true 114.9 costs 9, ...'
     """
     n = len(classes)
     if (error_costs == 1.0 - np.eye(n)).all():
@@ -318,5 +329,6 @@ def describe_error_costs(error_costs: NDArray[np.float64], classes: Sequence[Any
     else:
         pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
         pairs.sort(key=lambda pair: -error_costs[pair])
-        wrong = [f"answering {classes[i]} for a true {classes[j]} costs {error_costs[i, j]:g}" for i, j in pairs]
+        names = [_short_number(str(label)) for label in classes]
+        wrong = [f"answering {names[i]} for a true {names[j]} costs {error_costs[i, j]:g}" for i, j in pairs]
     return listing(wrong + parts, most)

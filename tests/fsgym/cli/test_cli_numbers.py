@@ -98,6 +98,7 @@ def test_columns_of_large_errors_stand_apart_in_one_notation(folder, capsys, tmp
     code, output, _ = call(capsys, "train", tmp_path / "dear.csv", *NUMERIC, "-o", tmp_path / "model")
     assert code == 0
     (line,) = [line for line in output.splitlines() if line.startswith("  mean squared error")]
+    assert "accuracy alone says little" not in output
     training, held_out = line.removeprefix("  mean squared error").split()
     assert min(float(cell.replace(",", "")) for cell in (training, held_out)) > 1e6
     assert _cells([315275.4, 1230600.5]) == ["315,275.4", "1,230,600.5"]

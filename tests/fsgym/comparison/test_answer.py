@@ -113,6 +113,13 @@ def test_money_with_error_costs():
     assert "interval" not in answer(*patient_rows())
 
 
+def test_what_is_saved_by_less_than_noise_says_so_there():
+    rows = patient_rows(loss_low=26.1, loss_high=33.9)
+    rows[-1] = row_of("everything", error=9.0, spent=21.5, accuracy=0.9, lam=1.0, loss_low=26.5, loss_high=34.0)
+    text = answer(*rows)
+    assert "against acquiring nothing and 0.7 per case (2 %, within noise) against acquiring everything." in text
+
+
 def test_the_bars_of_money_are_prices_and_errors_of_each_method_the_cheapest_first():
     rows = patient_rows()
     ranking = rank_methods(results_of(*rows))

@@ -7,6 +7,7 @@ import re
 import sqlite3
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
@@ -198,6 +199,21 @@ def test_a_chart_that_is_not_to_be_used_is_folded_and_has_enough_boxes(tmp_path)
     before, folded = html.split(f"<details><summary>{warning}</summary>")
     assert "60 rows, 15 boxes." in folded[: folded.index("</details>")]
     assert "15 boxes" not in before
+
+
+def test_the_report_of_a_number_speaks_of_bins_and_not_of_their_codes(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.normal(size=120), "crp": rng.normal(size=120)})
+    data = fsgym.load_dataset(X.assign(hours=10 * X["age"] + rng.normal(size=120)), target="hours", bins=4)
+    fsgym.compare(data, {"mine": AskingInOrder(0.1), "everything": "everything"}, splits=1, lam=[0.1], out=tmp_path)
+    markup, text = read(tmp_path / "report.html")
+    words = " ".join(text.split())
+    assert "a number as the target, in 4 bins; one random split" in words
+    assert '"' not in re.findall(r"answer ([^ ]+) without acquiring", words)[0]
+    assert "logistic regression; random forest, Breiman (2001); the bins are its classes" in words
+    assert any(f"answer {label!s} ," in words for label in data.bins.ranges())
+    assert embedded(tmp_path / "report.html")["classes"] == [str(label) for label in data.bins.ranges()]
+    assert markup.links
 
 
 class NamedLattice(LatticeClassifier):
