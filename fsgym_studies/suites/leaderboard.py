@@ -17,6 +17,7 @@ from fsgym.comparison.ranking import folder_name
 from fsgym.comparison.report import Picture, provenance
 from fsgym.methods import CONSTANT, find_method
 from fsgym.text.messages import listing
+from fsgym_studies.common.curves import cells_with
 from fsgym_studies.common.render import DASH, draw_picture, format_number, picture_of, with_std
 from fsgym_studies.common.study import Conclusion, Table, printed_numbers
 from fsgym_studies.suites import scores as scoring
@@ -57,6 +58,8 @@ def score_table(
     better = {True: "More is better. ", False: "Less is better. ", None: ""}[shown.more_is_better]
     columns = {"at": at, "dataset": "data set", "both": f"data set and a {at}"}[declared.columns]
     caption = f"{shown.caption} {better}A column is a {columns}."
+    if len(ranks) and declared.columns == "at" and means.columns.get_level_values(0).nunique() >= scoring.NEMENYI_FROM:
+        caption += " The mean rank is over the data sets, not over these columns."
     for reason in dict.fromkeys(reasons[m, declared.score] for m in without):
         own = [m for m in without if reasons[m, declared.score] == reason]
         caption += f" n/a for {', '.join(own)}: {reason}."
@@ -157,6 +160,31 @@ def lowest_mean(means: pd.DataFrame, ranks: pd.Series, shown: scoring.Score) -> 
 
 def _in_sentence(shown: scoring.Score) -> str:
     return shown.title if shown.title.isupper() else shown.title.lower()
+
+
+def methods_table(methods: SuiteMethods) -> Table | None:
+    """The names, papers and features of the methods by name; None if there is none."""
+    rows = [
+        (method.title, name, method.uses, method.reference)
+        for name, method in ((name, find_method(name)) for name in methods.all_names)
+    ]
+    if not rows:
+        return None
+    frame = pd.DataFrame(rows, columns=["method", "name", "uses", "paper"]).replace("", DASH)
+    return Table("methods", "Methods", "The name is that for --methods.", frame)
+
+
+def rows_table(table: pd.DataFrame) -> Table | None:
+    """The numbers of rows of a run by data set; None if no cell has figures by test row."""
+    cells = cells_with(table, "row_scores")
+    cells = cells[cells["row_scores"].map(len) > 0].groupby("dataset", sort=False).first()
+    if cells.empty:
+        return None
+    n_test = cells["row_scores"].map(len)
+    n_train = (n_test / cells["test_share"].astype(float)).round().astype(int)
+    frame = pd.DataFrame({"data set": cells.index, "training and validation": n_train, "test": n_test})
+    frame = frame.map(lambda value: value if isinstance(value, str) else f"{value:,}")
+    return Table("rows", "Rows of a run", "", frame)
 
 
 def seconds_table(table: pd.DataFrame) -> Table | None:
@@ -398,7 +426,10 @@ def _standings_caption(shown: scoring.Score, n_runs: int, paired: scoring.Paired
                 f"The test separates mean ranks that are {paired.ranks.difference:.2f} apart, of "
                 f"{len(paired.ranks.mean_ranks) - 1} at most."
             )
-    parts.append("CPU s: processor seconds of the training for all prices, a data set and run. Version: that of fsgym.")
+    parts.append(
+        "CPU s: processor seconds of the training for all prices, a data set and run. Version: that of fsgym, with the "
+        "commit of its code."
+    )
     return " ".join(parts)
 
 
@@ -431,8 +462,9 @@ def conclusion_of(
     by_score = [(d.score, score_table(suite, d, scores, reasons, unranked, aside)) for d in wanted]
     refused = {score: reason for (_, score), reason in reasons.items()}
     absent = [score for score, t in by_score if t is None and score in refused]
-    tables += [t for _, t in by_score if t is not None]
-    tables += [t for t in (wins_of_focus(means, methods.focus, shown, unranked), seconds_table(table)) if t is not None]
+    wins = wins_of_focus(means, methods.focus, shown, unranked)
+    further = [wins, rows_table(table), methods_table(methods), seconds_table(table)]
+    tables += [t for t in (*(t for _, t in by_score), *further) if t is not None]
     first = "run" if n_runs == 1 else f"{n_runs} runs"
     cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]
     protocol = " ".join([suite.protocol(quick), *cut, METHODS_IN_WORDS])
@@ -564,13 +596,14 @@ def _notes(
 
 
 METHODS_IN_WORDS = (
-    "Methods that know prices have their default settings and are trained at each price. Of the others every setting "
-    "is trained, the one with the lowest loss on the validation rows is chosen at each price, and is fitted again. All "
-    "final fits are on the training and the validation rows together. Methods are ranked in each column of the means "
-    f"over the runs, rounded to a multiple of {scoring.SAME_SCORE:g}, and mean ranks are over all data sets and "
-    "columns, from five data sets on over data sets. Constant answer and All features are reference points and have no "
-    "rank. The command writes the figures of each run to scores.csv in its folder of results. A score is n/a where it "
-    "does not fit a method."
+    "Methods that know prices have their default settings and are trained at each price. Each other method has a list "
+    "of settings: all are trained, the one with the lowest loss on the validation rows is chosen at each price, and is "
+    "fitted again. All final fits are on the training and the validation rows together. Methods are ranked in each "
+    "column, a price or a budget on a data set, of the means over the runs, rounded to a multiple of "
+    f"{scoring.SAME_SCORE:g}, and mean ranks are over all data sets and columns, from five data sets on over data "
+    "sets. Constant answer and All features are reference points and have no rank. The command writes the figures of "
+    "each run to scores.csv in its folder of results. A score is n/a where it does not fit a method. A cell is a "
+    "method on a run of a data set, or a reference."
 )
 
 

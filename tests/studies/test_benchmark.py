@@ -443,6 +443,12 @@ def test_ranks_share_what_is_not_shown_as_different():
     assert mean_ranks(means, True).idxmin() == "y"
 
 
+def test_a_report_has_the_numbers_of_rows_and_the_names_of_the_methods(folder):
+    assert (folder / "rows.csv").read_text() == "data set,training and validation,test\nbits,100,50\n"
+    names = pd.read_csv(folder / "methods.csv", index_col=0)["name"]
+    assert names.to_dict() == {"RCPI (datum-wise)": "rcpi", "CART": "cart"}
+
+
 def test_auacc_is_the_mean_accuracy_of_forced_answers(folder):
     assert float(table(folder, "auacc_by_dataset").loc["RCPI (datum-wise)", "bits"]) == 0.8
     assert table(folder, "standings").loc["CART", "AUACC"] == "–"

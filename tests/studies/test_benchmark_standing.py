@@ -17,6 +17,7 @@ from fsgym.evaluation.reference_policies import accuracies_within
 from fsgym.methods import find_method
 from fsgym_studies.suites import SUITES, find_suite
 from fsgym_studies.suites.leaderboard import (
+    METHODS_IN_WORDS,
     OF_MORE_ROWS,
     ahead_within_budget,
     better_search,
@@ -330,7 +331,7 @@ def test_a_page_says_on_top_whose_mean_is_the_best_where_the_first_by_rank_has_a
 @pytest.mark.parametrize("name", list(SUITES))
 def test_a_page_says_below_its_first_table_who_acquires_nothing_and_of_what_each_spread_is(name):
     tables = tables_of(page_of(name))
-    caption = page_of(name).partition("Version: that of fsgym.")[2].partition("\n")[0]
+    caption = page_of(name).partition("Version: that of fsgym, with the commit of its code.")[2].partition("\n")[0]
     mean, used = (
         t.map(lambda cell: float(re.match(r"-?[\d.]+|", cell)[0] or "nan"))
         for t in (tables[""].iloc[:, :1], tables["Features used at each price"])
@@ -363,6 +364,17 @@ def test_who_acquires_nothing_and_who_is_no_better_than_the_constant_answer_is_s
         "Other settings than those under What was run were not tried.",
     ]
     assert without_gain(suite, scores, means, SCORES["loss"], ["Constant answer", "idle"]) == []
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_names_its_methods_as_the_command_does_and_says_how_many_rows_there_are(name):
+    page, shown = page_of(name), tables_of(page_of(name))["Methods"]["name"].str.replace("\\", "")
+    titles = {m.partition(" (first of")[0] for m in tables_of(page)[""].index if m not in UNRANKED}
+    assert {title: find_method(key).title for title, key in shown.items()} == {title: title for title in titles}
+    _, _, rows = page.partition("<summary>Rows of a run</summary>")
+    n_sets = {"small": 14, "turney": 5, "syn": 3, "mnist": 2}.get(name, 1)
+    assert len(re.findall(r"^\| \S.* \| [\d,]+ \| [\d,]+ \|$", rows.partition("</details>")[0], re.MULTILINE)) == n_sets
+    assert METHODS_IN_WORDS.split("A score is n/a")[1] in page
 
 
 @pytest.mark.parametrize("name", list(SUITES))
@@ -426,6 +438,16 @@ def test_the_best_mean_is_said_beside_the_best_mean_rank():
         "columns, each a price on a data set."
     )
     assert lowest_mean(means, ranks, SCORES["price_accuracy"]) == ""
+
+
+def test_mean_ranks_over_data_sets_are_said_to_be_so_in_a_table_by_price():
+    for name, at in (("small", "price lam"), ("turney", "cost of an error in dollars")):
+        said = f"A column is a {at}. The mean rank is over the data sets, not over these columns."
+        assert page_of(name).count(said) == 1
+    for n_sets, found in ((5, True), (4, False)):
+        scores = scores_with(n_sets, GAINS)[0]
+        shown = score_table(find_suite("small"), TableOf("loss", "at"), scores, {}, (), ())
+        assert ("over the data sets, not over these columns" in shown.caption) == found
 
 
 @pytest.mark.parametrize("name", list(SUITES))
