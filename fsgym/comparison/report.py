@@ -283,7 +283,7 @@ def write_datasets_report(result: DatasetsResult, command: str, folder: Path) ->
     if test is not None:
         with matplotlib.rc_context(figures.STYLE):
             ax = figures.plot_ranks(test, result.titles)
-            caption = "A bar joins methods whose mean ranks differ by no more than noise; 1 is the best rank."
+            caption = "A bar joins methods that the tests of ranks do not separate; 1 is the best rank."
             picture = Picture("ranks", "Mean ranks", caption, *drawn(ax))
         write_picture(picture, folder)
     template = template_environment().get_template("several.html.j2")

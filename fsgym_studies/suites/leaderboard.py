@@ -277,18 +277,17 @@ def without_gain(
     ``points`` are titles that are left out.
     """
     mean, constant = means.mean(axis=1, skipna=False), find_method(CONSTANT).title
+    order = sorted((m for m in means.index if m not in points), key=lambda m: m == ORACLE_TITLE)  # which comes last
     worse, idle = list[str](), list[str]()
     if constant in mean:
         gain = scoring.on_grid(mean) - scoring.on_grid(mean[constant])
         gain = gain if shown.more_is_better else -gain
-        worse = [m for m in means.index if m not in points and gain[m] <= 0]
+        worse = [m for m in order if gain[m] <= 0]
     for declared in (d for d in suite.tables if d.score == "features"):
         used = _columns(scoring.means_by_place(scores, "features"), declared.columns)
         nothing = used.round(scoring.SCORES["features"].digits) == 0
         idle = [
-            f"{m} at {listing(used.columns[nothing.loc[m]])}"
-            for m in used.index
-            if m not in points and nothing.loc[m].any()
+            f"{m} at {listing(used.columns[nothing.loc[m]])}" for m in order if m in used.index and nothing.loc[m].any()
         ]
     found = [f"No better than the constant answer: {listing(worse)}."] if worse else []
     found += [f"Nothing is acquired by {'; '.join(idle)}."] if idle else []
@@ -706,6 +705,6 @@ def picture_of_ranks(test: RankTest, names: Mapping[str, str]) -> Picture:
     styled = replace(test, mean_ranks=test.mean_ranks.rename(dict(names)))
     titles = {name: title for title, name in names.items()}
     n = len(test.losses)
-    caption = f"Mean ranks over {n} data sets; a bar joins methods that do not differ by Nemenyi's test at 95 %."
+    caption = f"Mean ranks over {n} data sets; a bar joins methods that Nemenyi's test does not separate, 95 %."
     plot: Callable = plot_ranks
     return picture_of("ranks", "Mean ranks", caption, plot, styled, titles)

@@ -348,8 +348,8 @@ def test_a_page_says_below_its_first_table_who_acquires_nothing_and_of_what_each
 
 
 def test_who_acquires_nothing_and_who_is_no_better_than_the_constant_answer_is_said():
-    used = {"busy": (2.0, 1.0), "idle": (1.0, 0.001), "Constant answer": (0.0, 0.0)}
-    loss = {"busy": (0.1, 0.2), "idle": (0.3, 0.5001), "Constant answer": (0.4, 0.4)}
+    used = {ORACLE_TITLE: (0.0, 0.0), "busy": (2.0, 1.0), "idle": (1.0, 0.001), "Constant answer": (0.0, 0.0)}
+    loss = {ORACLE_TITLE: (0.1, 0.1), "busy": (0.1, 0.2), "idle": (0.3, 0.5001), "Constant answer": (0.4, 0.4)}
     rows = [
         ("d", 0, method, score, at, value)
         for score, figures in (("features", used), ("loss", loss))
@@ -360,10 +360,21 @@ def test_who_acquires_nothing_and_who_is_no_better_than_the_constant_answer_is_s
     suite, means = find_suite("cube"), means_by_place(scores, "loss")
     assert without_gain(suite, scores, means, SCORES["loss"], ["Constant answer"]) == [
         "No better than the constant answer: idle.",
-        "Nothing is acquired by idle at 0.03.",
+        "Nothing is acquired by idle at 0.03; AACO-like search at 0.01, 0.03.",
         "Other settings than those under What was run were not tried.",
     ]
-    assert without_gain(suite, scores, means, SCORES["loss"], ["Constant answer", "idle"]) == []
+    assert without_gain(suite, scores, means, SCORES["loss"], ["Constant answer", "idle", ORACLE_TITLE]) == []
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_names_its_methods_as_the_command_does_and_says_how_many_rows_there_are(name):
+    page, shown = page_of(name), tables_of(page_of(name))["Methods"]["name"].str.replace("\\", "")
+    titles = {m.partition(" (first of")[0] for m in tables_of(page)[""].index if m not in UNRANKED}
+    assert {title: find_method(key).title for title, key in shown.items()} == {title: title for title in titles}
+    _, _, rows = page.partition("<summary>Rows of a run</summary>")
+    n_sets = {"small": 14, "turney": 5, "syn": 3, "mnist": 2}.get(name, 1)
+    assert len(re.findall(r"^\| \S.* \| [\d,]+ \| [\d,]+ \|$", rows.partition("</details>")[0], re.MULTILINE)) == n_sets
+    assert METHODS_IN_WORDS.split("A score is n/a")[1] in page
 
 
 @pytest.mark.parametrize("name", list(SUITES))

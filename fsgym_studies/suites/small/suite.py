@@ -50,7 +50,7 @@ SMALL_SUITE = Suite(
     small_protocol,
     (TableOf("loss", "dataset"), TableOf("loss"), TableOf("features")),
     "The agents of this package were developed on other splits of these data sets, so also on rows that are test rows "
-    "here; no default of the other methods is known to have been.",
+    "here; the other methods, as far as we know, were not.",
     datasets=tuple(c.source.name for c in SMALL_SETS),
     quick_datasets=tuple(c.source.name for c in SMALL_SETS if c.source.title in SMALL_QUICK_SETS),
 )

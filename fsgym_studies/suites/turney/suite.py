@@ -108,7 +108,7 @@ TURNEY_SUITE = Suite(
     turney_protocol,
     (TableOf("cost_share"), TableOf("cost_share", "dataset"), TableOf("features")),
     "The agents of this package were developed on other splits of these data sets, so also on rows that are test rows "
-    "here; no default of the other methods is known to have been.",
+    "here; the other methods, as far as we know, were not.",
     reference=bibtex(__file__),
     datasets=tuple(s.name for s in TURNEY_SOURCES),
     price_in_words="cost of an error in dollars",
