@@ -118,15 +118,15 @@ class ChoosingLearner(Learner):
                 trials.append(LearnerTrial(name, np.nan, 0.0, 0.0, None, left=left))
                 continue
             begun, left = time.perf_counter(), ""
-            losses: NDArray[np.float64] | None = None
             if name not in results:
-                learner = self._learner(name)
-                losses = learner.trial_losses(rules) if name != first else None
-                if losses is not None and self._is_clearly_worse(losses, results[first].row_losses(rules), rules):
-                    left = f"left after a trial on {np.isfinite(losses).sum():,} rows"
+                learner, trial = self._learner(name), None
+                if name != first:
+                    trial = learner.trial_losses(rules)
+                if trial is not None and self._is_clearly_worse(trial, results[first].row_losses(rules), rules):
+                    losses, left = trial, f"left after a trial on {np.isfinite(trial).sum():,} rows"
                 else:
                     results[name] = learner.learn_at(rules)
-            if losses is None or not left:
+            if not left:
                 losses = results[name].row_losses(rules)
             loss, error = self._mean(losses, rules)
             difference = (0.0, 0.0)
