@@ -28,6 +28,7 @@ from fsgym.text.speech import Speech, check_speech, number_text, said
 CLASSES_NAMED = 4  # of more classes, the wrong answers are counted together; by hand
 DIGEST = 64  # characters
 MOST = 2**53  # rows
+FEW_ROWS = 20  # of a class, below which what is believed and expected of it is said to be rough; by hand
 CONFIDENCE = 0.95  # of the limit of a share of wrong answers
 FINE_BELOW = 0.05  # by hand: a probability from which on a class is the answer that needs more digits
 
@@ -148,7 +149,14 @@ class HeldOut(NamedTuple):
             text = said("held_out_missed", rows=rows, missed=said("and", first=", ".join(named[:-1]), last=named[-1]))
         else:
             text = said("held_out_wrong", rows=rows, wrong=sum(self.missed))
-        return f"{text} {referred}".rstrip()
+        return " ".join(part for part in (text, referred, self._about_few(labels)) if part)
+
+    def _about_few(self, labels: list[Any]) -> str:
+        """That beliefs and expected costs are rough, where a class has few rows; "" elsewhere."""
+        n, k = min(((n, k) for k, n in enumerate(self.rows) if n), default=(FEW_ROWS, 0))
+        if n >= FEW_ROWS or self.absolute_error is not None:
+            return ""
+        return said("held_out_few", n=n, name=class_name(labels[k]))
 
 
 def _limit_text(missed: int, n: int) -> str:
