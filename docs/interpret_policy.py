@@ -71,7 +71,6 @@ class Case:
         legal, prices = self.legal_and_prices()
         values = self.values.astype(np.float32).astype(float)
         advice = self.policy.advise(~np.isnan(values), values, legal)
-        expected = np.clip(advice["expected"], *self.policy.range_of_costs(prices))  # an estimate may be far out
         answers = self.policy.answer_costs.min(), self.policy.answer_costs.max()
         ranked = [j for j in self.policy.user_order if legal[j]]
         ranked.sort(key=lambda j: (j != advice["beyond"], -advice["preference"][j]))
@@ -82,6 +81,7 @@ class Case:
                 self.policy.follow_rule(advice, self.policy.can_change(~np.isnan(values), legal, advice))
         j, classes, shares = advice["action"], self.policy.classes, advice["probabilities"]
         stop_cost = None if advice["stop_cost"] is None else float(np.clip(advice["stop_cost"], *answers))
+        expected = np.clip(advice["expected"], *self.policy.range_of_costs(prices, stop_cost))  # one may be far out
         if j >= 0 and stop_cost is not None and advice["expected"][j] <= advice["stop_cost"]:
             # an estimate by which it pays, although its price alone is more than an answer now costs, is none
             expected[j] = np.nan if expected[j] > stop_cost else expected[j]
@@ -177,11 +177,12 @@ class Policy:
             legal &= spent + prices <= rules["budget_cost"] * (1 + 1e-9)
         return legal, prices
 
-    def range_of_costs(self, prices):
-        """The least and the most that going on with each acquisition can cost."""
+    def range_of_costs(self, prices, stop_cost=None):
+        """The least and the most that going on with each acquisition can cost; the answer of now can still be given."""
         whole = sum(max(a["price"], a["unrelated_price"]) for a in self.acquisitions)
         most = self.rules["lam"] * whole + np.abs(self.answer_costs).max()
-        return self.rules["lam"] * prices + self.answer_costs.min(), most
+        priced = self.rules["lam"] * prices
+        return priced + self.answer_costs.min(), most if stop_cost is None else np.minimum(priced + stop_cost, most)
 
     def known(self, acquired, legal):
         """The acquisitions that need not be paid any more."""

@@ -107,11 +107,10 @@ def run_page(
     names: dict = {}
     for kind, code, shown in BLOCK.findall(text):
         if kind == "sh":
-            for line in code.splitlines():
-                if not line.startswith((*NOT_RUN, *skipped)):
-                    with pytest.raises(SystemExit) as finished:
-                        main(shlex.split(line)[1:])
-                    assert finished.value.code == 0, f"{line}: {capsys.readouterr().err}"
+            lines = [line for line in code.splitlines() if not line.startswith((*NOT_RUN, *skipped))]
+            output = "".join(_output_of(line, capsys) for line in lines)
+            if lines:
+                assert set(_words_of(shown)) - {"..."} <= set(_words_of(output))
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
@@ -122,6 +121,20 @@ def run_page(
             assert printed.getvalue().rstrip() == shown.rstrip()
     plt.close("all")
     return names
+
+
+def _output_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as finished:
+        main(shlex.split(command)[1:])
+    printed, error = capsys.readouterr()
+    assert finished.value.code == 0, f"{command}: {error}"
+    return printed + error
+
+
+def _words_of(text: str) -> list[str]:
+    """The lines, whatever their spaces and the seconds in them."""
+    return [" ".join(re.sub(r"\d+\.\d+ s\b", "# s", line).split()) for line in text.splitlines() if line.strip()]
 
 
 @pytest.fixture

@@ -175,11 +175,17 @@ def train(
     rows_of = "Classify rows" if model.bins_ is None else "Predict numbers"
     for command, purpose in (("evaluate", "Evaluate it"), ("predict", rows_of)):
         show(f"{purpose}: {shlex.join(['fsgym', command, str(output), data, *place])}")
-    if results["training"].n_acquisitions == 0:
+    evidence, asks_none = getattr(model, "evidence_", ()), results["training"].n_acquisitions == 0
+    if asks_none and not evidence:
         forbidding = [option_text(*option) for option in model.rules_.options_that_forbid_all().items()]
         why = f"{listing(forbidding)} forbids all acquisitions" if forbidding else "at these prices no acquisition pays"
         show(f"The model acquires nothing: {why}, and every case gets the same answer.")
     else:
+        if asks_none:
+            show(
+                f"Told whether there is a value of {', '.join(evidence)}, as it is of these rows, the model acquires "
+                "nothing; where nothing is said of it, as in a new case, it may."
+            )
         show(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
         show(f"In the browser: {shlex.join(['fsgym', 'serve', str(output)])}")
         with suppress(ValueError):  # a policy that no interpreter knows

@@ -919,9 +919,11 @@ const FsgymPolicy = (() => {
       const ranked = policy.userOrder.filter((j) => legal[j]);
       const before = (j) => (j === advice.beyond ? Infinity : advice.preference[j]);
       ranked.sort((i, j) => (before(i) === before(j) ? 0 : before(j) - before(i)));
-      const most = policy.mostCost(), expected = advice.expected.map((cost, j) => clip(cost, policy.leastCost(prices[j]), most));
-      const { action, answer, probabilities } = advice;
+      const { action, answer, probabilities } = advice, whole = policy.mostCost();
       const stopCost = clip(advice.stopCost, policy.lowestCost, Math.max(...policy.answerCosts.flat()));
+      // The answer of now can still be given after an acquisition.
+      const most = (price) => (Number.isNaN(stopCost) ? whole : Math.min(policy.rules.lam * price + stopCost, whole));
+      const expected = advice.expected.map((cost, j) => clip(cost, policy.leastCost(prices[j]), most(prices[j])));
       // an estimate by which the question pays, although its price alone is more than an answer now costs, is none
       if (advice.expected[action] <= advice.stopCost && expected[action] > stopCost) expected[action] = NaN;
       const alternatives = ranked.map((j) => ({ acquisition: j, price: prices[j], expected: expected[j] }));

@@ -394,6 +394,8 @@ def test_train_says_both_figures(capsys, tmp_path):
     model = load_classifier(tmp_path / "model")
     assert model.held_out_asked_.policy == model.without_evidence().policy_digest()
     assert "The rows held out tell the model whether there is a value of scan. Where nobody does" in output
+    assert "every case gets the same answer" not in output
+    assert "Ask about one case: fsgym ask" in output
     assert reliability_text(model, is_told=False).removeprefix("No promise was made for this model. ") in output
     code, output, _ = call(capsys, "train", tmp_path / "t.csv", *options, "--json")
     told, asked = (json.loads(output)[name] for name in ("held_out", "held_out_asked"))
