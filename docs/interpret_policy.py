@@ -286,9 +286,9 @@ class Lattice(Policy):
 
     def write_expected(self, expected, v, action, stop_cost, proba):
         moves, design, wants_other = self.moves("acquisition", v), self.design(v, proba), False
+        advantage = self.advantages("theta", v, design)
+        expected[moves[: len(advantage)]] = stop_cost + advantage
         if self.mode[v] == self.ADAPTIVE:
-            advantage = self.advantages("theta", v, design)
-            expected[moves] = stop_cost + advantage
             wants_other = (advantage[~self.usable[moves]] < 0).any()
         if action not in moves and (action >= 0 or wants_other):
             advantage = self.advantages("backup_theta", v, design)
@@ -298,6 +298,8 @@ class Lattice(Policy):
                 self.legal_and_prices(np.zeros(len(self.acquisitions), bool), 0.0)[1]
             )
             expected[moves] = prices[moves] + self.start_value[self.moves("child", v)]
+        if action >= 0 and expected[action] > stop_cost:  # all cases go on there, whatever is estimated for this one
+            expected[action] = np.nan
 
     def next_acquisition(self):
         """The acquisition (-1 to answer), the subset at which it is made, whether the policy itself can get there."""

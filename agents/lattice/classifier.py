@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from agents.calibration import Calibration, TemperedPolicy, calibrated, check_calibration
 from agents.lattice import constants as const
@@ -139,12 +138,16 @@ def refit(
     for policy, z, places, _ in held.values():
         choice, lattice = policy.choices[z], policy.lattice
         children, mode = [choice.children[k] for k in places], choice.mode if places else STOP
-        theta: NDArray = np.zeros(0)
-        if mode == ADAPTIVE:
+        theta, answer_cost = np.zeros(0), lattice.nodes[z].answer_cost
+        if mode != STOP and answer_cost is not None:
             available = lattice.available[:, [j for j, _, _ in children]]
             weight = data.weighted(policy.arrivals[z] + const.REGRESSION_BASE_WEIGHT)
             features = state_features(lattice, lattice.nodes[z])
-            theta = features.fit(choice.advantage[:, places], weight, available)  # type: ignore[index]
+            if mode == ADAPTIVE:
+                theta = features.fit(choice.advantage[:, places], weight, available)  # type: ignore[index]
+            else:  # no move is chosen by it, it only says what going on is expected to cost
+                least = np.array([price for _, _, price in children]) + rules.answer_costs.min()
+                theta = features.fit_shrunk((choice.value - answer_cost)[:, None], weight, available, least)
         moves = [(j, place[extended(q, lattice.base)]) for j, q, _ in children]
         decisions.append(SubsetRules(mode, moves, theta))
     taken = np.zeros((len(held), rules.n_acquisitions), bool)

@@ -441,6 +441,8 @@ def _outlook_in_states(p, c, b, t, s, numbers, d, o):
         if p.feature_first[v + 1] == p.feature_first[v]:  # nothing is known there: the means of training hold
             for m in range(p.child_first[v], p.child_first[v + 1]):
                 o.expected[row, p.acquisition[m]] = d.moves[m] + c.start_value[p.child[m]]
+        if j >= 0 and o.expected[row, j] > stop_cost:  # all rows go on there, whatever is estimated for this one
+            o.expected[row, j] = np.nan
 
 
 @njit(cache=True, nogil=True, _nrt=False, inline="always")
@@ -455,7 +457,7 @@ def _rank_moves(p, c, v, preference):
 
 @njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _write_expected(p, c, b, v, now, d, stop_cost, expected):
-    """Write what moves at subset v are expected to cost, where the policy decides by it.
+    """Write what moves at subset v are expected to cost, where there are coefficients, of a fixed move too.
 
     The estimates of back-up moves only count where the policy turned to these moves; they are for such rows.
     """
@@ -466,11 +468,11 @@ def _write_expected(p, c, b, v, now, d, stop_cost, expected):
     for m in range(first, last):
         j = p.acquisition[m]
         is_child = is_child or j == chosen
-        if p.mode[v] == ADAPTIVE:
+        if p.theta_first[v] < p.theta_first[v + 1]:
             where = p.theta_first[v] + m - first
             advantage = predicted_advantage(p, b, v, p.theta, where, last - first, n, cell, d.moves[m] + d.lowest)
             expected[j] = stop_cost + advantage
-            wants_other = wants_other or (usable[j] == 0 and advantage < 0.0)
+            wants_other = wants_other or (p.mode[v] == ADAPTIVE and usable[j] == 0 and advantage < 0.0)
     if is_child or (chosen < 0 and not wants_other):
         return
     n_adaptive = (c.backup_theta_first[v + 1] - c.backup_theta_first[v]) // (n + p.cells[v])

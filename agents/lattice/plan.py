@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_CHILDREN, MAX_PLAN_NUMBER, MIN_TEMPERATURE, TREE_DEPTHS
 from agents.lattice.forest import join_forests
 from agents.lattice.subset_classifier import SubsetClassifier
-from agents.lattice.sweep import ADAPTIVE, STOP, n_belief_features, n_cells, n_value_features
+from agents.lattice.sweep import ADAPTIVE, ALWAYS, STOP, n_belief_features, n_cells, n_value_features
 from agents.lattice.training_data import Basis
 from agents.parts import features_are_revealed, lengths_of_parts, moves_extend, numbers_of_features
 from fsgym.rules import Rules
@@ -37,7 +37,9 @@ class Plan(NamedTuple):
     node_place ... entry_share : the arrays of all forests, see ``BaggedTrees``
     blend : float64 (n_subsets, 3), weights of boosted trees, logistic regression and forest
     temperature : float64 (n_subsets,)
-    theta, theta_first : of the regression of the advantages, n_columns x n_moves for each adaptive subset
+    theta, theta_first
+        Of the regression of the advantages, n_columns x n_moves for each adaptive subset. Those of a subset of the mode
+        ALWAYS decide nothing, and there may be none.
     cells : int64 (n_subsets,)
     """
 
@@ -103,7 +105,7 @@ class SubsetRules(NamedTuple):
 
     mode: int  # STOP, ALWAYS or ADAPTIVE
     moves: list[tuple[int, int]]  # list of (acquisition, place of the subset that it leads to)
-    # coefficients of the advantages, (n_columns, n_moves) for ADAPTIVE, otherwise empty
+    # coefficients of the advantages, (n_columns, n_moves) for ADAPTIVE, so or empty for ALWAYS, otherwise empty
     theta: NDArray[np.float64]
 
 
@@ -158,7 +160,8 @@ def check_plan(taken: NDArray, plan: Plan, rules: Rules) -> None:
     * ``predict_proba_at``: coefficients, start scores and trees have the widths of the subset; places of splits are
       places in it (``_check_trees``); nodes lead to later nodes or leaves, whose classes exist (``_check_forest``).
     * ``choose_move``, ``predicted_advantage``: moves are legal acquisitions to a larger subset, so that each walk ends
-      (``_check_children``); ``theta`` has a column for each move, ``cells`` fit the buffer (``_check_lengths``).
+      (``_check_children``); ``theta`` has a column for each move, or is empty where no move is chosen by it, ``cells``
+      fit the buffer (``_check_lengths``).
 
     Parameters
     ----------
@@ -224,12 +227,11 @@ def _check_lengths(taken: NDArray, plan: Plan, rules: Rules) -> None:
     cells = np.array([n_cells(plan.n_bins[plan.feature[begin:end]]) for begin, end in parts])
     columns = _columns_of_subsets(taken, cells, rules)
     n_moves = lengths_of_parts(plan.child_first, len(taken), len(plan.child), "moves")
-    for name, lengths in (
-        ("coefficient", (1 + COLUMNS_PER_FEATURE * n_features) * rules.n_classes),
-        ("theta", np.where(plan.mode == ADAPTIVE, columns * n_moves, 0)),
-    ):
-        found = lengths_of_parts(getattr(plan, f"{name}_first"), len(taken), len(getattr(plan, name)), name)
-        _require_consistent((found == lengths).all(), name)
+    found = lengths_of_parts(plan.coefficient_first, len(taken), len(plan.coefficient), "coefficient")
+    _require_consistent((found == (1 + COLUMNS_PER_FEATURE * n_features) * rules.n_classes).all(), "coefficient")
+    found = lengths_of_parts(plan.theta_first, len(taken), len(plan.theta), "theta")
+    is_left_out = (plan.mode == ALWAYS) & (found == 0)
+    _require_consistent((is_left_out | (found == np.where(plan.mode == STOP, 0, columns * n_moves))).all(), "theta")
     _require_consistent((plan.cells == cells).all(), "cells")
 
 

@@ -76,10 +76,11 @@ class LatticePolicy(Policy):
         moves on at no cost as long as it knows the next acquisition. It then answers from the known subset at which
         answers cost least.
 
-        Expected costs are those of the dynamic programme, where it decides by values: stopping now plus the predicted
-        advantage of the acquisition, which is no larger than it can be: its price and the lowest error cost remain.
-        Before anything is known they are means over the training rows. Where more is known than the subset from which
-        the policy goes on, probabilities are those of the best known subset, and there are no estimates of going on.
+        Expected costs are those of the dynamic programme: stopping now plus the predicted advantage of the acquisition,
+        which is no larger than it can be: its price and the lowest error cost remain. Before anything is known they are
+        means over the training rows. There is none of the acquisition to make where it is above the cost of stopping:
+        all rows go on there, as that is better on average. Where more is known than the subset from which the policy
+        goes on, probabilities are those of the best known subset, and there are no estimates of going on.
         Values outside of the subset that the probabilities are of are unused.
         """
         buffers = inference.row_buffers(self.plan, self.rules.n_classes)

@@ -60,6 +60,30 @@ class StateFeatures(NamedTuple):
             predicted[rows] = self.design[rows] @ coefficients
         return np.maximum(predicted, least - self.design[:, EXPECTED_ERROR, None])
 
+    def fit_shrunk(
+        self, advantage: NDArray, weight: NDArray, available: NDArray, least: NDArray
+    ) -> NDArray[np.float64]:
+        """As ``fit`` for a single child, but what going there costs is shrunk to its mean, as far as folds show.
+
+        A regression that was not good enough to decide on few rows spreads more than what it predicts. Parameters as
+        for ``cross_predict``.
+        """
+        theta, weight = self.fit(advantage, weight, available), weight * available[:, 0]
+        if not weight.any():
+            return theta
+        stop_cost = self.design[:, EXPECTED_ERROR]
+        cost = stop_cost + advantage[:, 0]
+        predicted = stop_cost + self.cross_predict(advantage, weight, available, least)[:, 0]
+        mean, middle = np.average(cost, weights=weight), np.average(predicted, weights=weight)
+        spread = weight @ (predicted - middle) ** 2
+        together = weight @ ((predicted - middle) * (cost - mean))
+        slope = min(max(together / spread, 0.0), 1.0) if spread > 0 else 0.0
+        theta[EXPECTED_ERROR] += 1.0  # of the cost of going there
+        theta *= slope
+        theta[0] += (1.0 - slope) * mean
+        theta[EXPECTED_ERROR] -= 1.0  # of its advantage
+        return theta
+
     def _solve(self, advantage, weight, available, parts) -> NDArray[np.float64]:
         """Coefficients without each part of the rows, (n_parts, n_columns, n_children); of a single part, from it."""
         if available.all():

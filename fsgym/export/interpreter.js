@@ -292,12 +292,10 @@ const FsgymPolicy = (() => {
     writeExpected(s, v, action, stopCost, shares, expected) {
       const moves = this.moves("acquisition", v), design = this.design(s, v, shares);
       let wantsOther = false;
-      if (this.p.mode[v] === ADAPTIVE) {
-        this.advantages("theta", v, design).forEach((advantage, m) => {
-          expected[moves[m]] = stopCost + advantage;
-          wantsOther = wantsOther || (!s.usable[moves[m]] && advantage < 0);
-        });
-      }
+      this.advantages("theta", v, design).forEach((advantage, m) => {
+        expected[moves[m]] = stopCost + advantage;
+        wantsOther = wantsOther || (this.p.mode[v] === ADAPTIVE && !s.usable[moves[m]] && advantage < 0);
+      });
       if (!moves.includes(action) && (action >= 0 || wantsOther)) {
         const backups = this.moves("backup_acquisition", v);
         this.advantages("backup_theta", v, design).forEach((a, m) => (expected[backups[m]] = stopCost + a));
@@ -309,6 +307,7 @@ const FsgymPolicy = (() => {
           expected[j] = this.rules.lam * prices[j] + this.p.start_value[children[m]];
         });
       }
+      if (expected[action] > stopCost) expected[action] = NaN; // all cases go on there, whatever is estimated for this one
     }
 
     // The acquisition (-1 to answer), the subset at which it is made, whether the policy itself can get there.

@@ -12,7 +12,7 @@ from agents import LatticeClassifier
 from agents.lattice import growth
 from agents.lattice.nodes import Lattice, Moves, extended
 from agents.lattice.subset_classifier import _best_blend, _best_temperature, cross_fit, fit_classifier, fit_logistic
-from agents.lattice.sweep import SweepPolicy, n_cells
+from agents.lattice.sweep import EXPECTED_ERROR, StateFeatures, SweepPolicy, n_cells
 from agents.lattice.training_data import TrainingData, bins_of, columns_of, fit_basis, prepare_data, stratified_folds
 from agents.parallel import run_serially
 from fsgym import Dataset, Rules
@@ -413,3 +413,22 @@ def test_cells_of_values_are_counted_up_to_a_limit():
     assert n_cells(np.array([8, 9])) == 0
     assert n_cells(np.full(300, 255)) == 0  # the product is beyond the largest float
     assert n_cells(np.array([], np.int64)) == 0
+
+
+# What going on costs where all rows go on
+
+
+@pytest.mark.parametrize(("slope", "spread", "remains"), [(0, 1, 0.2), (1, 0, 1), (2, 1, 1.1)])
+def test_a_cost_is_shrunk_to_its_mean_as_far_as_folds_cannot_predict_it(slope, spread, remains):
+    """``remains`` is the share of the error without shrinking, at most."""
+    rng, n, every, least = np.random.default_rng(0), 400, np.ones((400, 1), bool), np.full(1, -100.0)
+    fitted, new = (np.column_stack([np.ones(n), rng.uniform(size=n), rng.normal(size=(n, 40))]) for _ in range(2))
+    features = StateFeatures(fitted, np.full(42, 1e-6), np.array_split(np.arange(n), 5))
+    cost = 3 + slope * fitted[:, 2] + spread * rng.normal(size=n)
+    advantage = (cost - fitted[:, EXPECTED_ERROR])[:, None]
+    plain = features.fit(advantage, np.ones(n), every)
+    shrunk = features.fit_shrunk(advantage, np.ones(n), every, least)
+    truth = 3 + slope * new[:, 2] - new[:, EXPECTED_ERROR]
+    errors = [np.sqrt(((new @ theta[:, 0] - truth) ** 2).mean()) for theta in (plain, shrunk)]
+    assert errors[1] <= remains * errors[0] + 1e-9
+    np.testing.assert_array_equal(features.fit_shrunk(advantage, np.ones(n), ~every, least), np.zeros((42, 1)))
