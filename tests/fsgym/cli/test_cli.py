@@ -244,6 +244,12 @@ def test_errors_are_one_sentence_on_stderr(arguments, message, capsys, tmp_path,
         ("e.csv", ",class_0,class_1,maybe\n", "has 'maybe'"),
         ("e.csv", ",class_0,class_1,class_2\nclass_0,0,1,1\nclass_1,1,0\nclass_2,1,1,0\n", "must"),
         ("e.csv", ",class_0,class_1,class_2\nclass_0,0,1,1\nclass_1,1,x,0\nclass_2,1,1,0\n", "must hold numbers"),
+        (
+            "e.csv",
+            ";class_0;class_1;class_2\nclass_0;0;1,5;1\nclass_1;1.000;0;1\nclass_2;1;1;0\n",
+            "1.000' beside '1,5",
+        ),
+        ("e.csv", ",class_0,class_1,class_2\nclass_0,0,1,1\nclass_1,1_0,0,1\nclass_2,1,1,0\n", "got '1_0'"),
         ("e.json", "{", "is not JSON"),
         ("e.json", "[1]", "must map each answer"),
         ("e.json", '{"class_0": {"class_0": 1}}', "must have a cost for each wrong answer"),
@@ -269,6 +275,13 @@ def test_error_costs_in_any_order_and_both_formats(tmp_path):
     for name in ("e.csv", "e.json"):
         read = inputs.read_error_costs(tmp_path / name, WINE)
         np.testing.assert_array_equal([[read[a][t] for t in names] for a in names], wanted)
+
+
+def test_class_labels_say_nothing_of_the_decimal_sign_of_error_costs(tmp_path):
+    data = fsgym.Dataset(np.eye(2), ["1.5", "2.5"])
+    (tmp_path / "e.csv").write_text(";1.5;2.5\n1.5;0;200,5\n2.5;1000;0\n")
+    read = inputs.read_error_costs(tmp_path / "e.csv", data)
+    assert read == {"1.5": {"1.5": 0.0, "2.5": 200.5}, "2.5": {"1.5": 1000.0, "2.5": 0.0}}
 
 
 def test_relations_in_both_formats(tmp_path):
