@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.support.checks import check_prices
+from fsgym.support.checks import check_prices, number_array
 from fsgym.text.messages import brief, explain_unknown
 
 MAX_PRICE = 1e30  # observations are float32, which has numbers up to 3e38
@@ -52,8 +52,8 @@ def has_names(given: Any) -> bool:
 
 def _numbers(given: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
     try:
-        values = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
+        values = number_array(given)
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{what} must be numbers, a price for each row, got {brief(given)}") from None
     if values.shape != shape:
         raise ValueError(f"{what} must have shape {shape}, a row for each case, got {values.shape}")

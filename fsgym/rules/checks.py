@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fsgym.data.cells import plain_number
 from fsgym.data.checks import is_frame
 from fsgym.rules.options import REFER_LABEL
-from fsgym.support.checks import check_number, check_prices, is_integer
+from fsgym.support.checks import check_number, check_prices, is_integer, number_array
 from fsgym.text.messages import brief, explain_unknown, listing
 from fsgym.text.sentences import class_name
 
@@ -84,13 +84,10 @@ def check_unrelated_costs(unrelated: Any, related: Any, costs: NDArray[np.float6
     return check_prices(unrelated, names, "unrelated_costs")
 
 
-def _check_square(matrix: ArrayLike, n: int, what: str, axis: str) -> NDArray[np.float64]:
+def _check_square(matrix: ArrayLike, n: int, what: str, axis: str, takes_bools: bool = False) -> NDArray[np.float64]:
     """A finite matrix, float64 (n, n); ``axis`` says in messages what a row and a column stand for."""
     try:
-        given = np.asarray(matrix)
-        if given.dtype.kind not in "buifO":
-            raise TypeError
-        values = given.astype(np.float64)
+        values = number_array(matrix, takes_bools)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{what} must be a matrix of numbers, with a row and a column per {axis}") from None
     if values.shape != (n, n):
@@ -104,7 +101,9 @@ def check_relation(relation: Any, names: Sequence[str], what: str, symmetric: bo
     """A relation between acquisitions, bool (n, n), from any form that ``relation_matrix`` takes; None for None."""
     if relation is None:
         return None
-    values = _check_square(relation_matrix(relation, names, what, symmetric), len(names), what, "acquisition")
+    values = _check_square(
+        relation_matrix(relation, names, what, symmetric), len(names), what, "acquisition", takes_bools=True
+    )
     if not np.isin(values, (0.0, 1.0)).all():
         raise ValueError(f"{what} must hold only 0 and 1 (or bool)")
     return values.astype(bool)
@@ -220,7 +219,7 @@ def _number(value: Any, what: str) -> float:
         number = float(value)
     except (TypeError, ValueError):
         number = np.nan
-    if isinstance(value, str | bytes) or not np.isfinite(number):
+    if isinstance(value, str | bytes | bool | np.bool_) or not np.isfinite(number):
         raise ValueError(f"{what} must be a finite number, got {brief(value)}")
     return number
 

@@ -156,6 +156,9 @@ def test_the_optimum_is_the_mean_of_those_of_each_vector_and_no_policy_is_below_
         ({"scan": 1.0}, "scan"),
         ({"x1": np.ones(3)}, r"case_costs of 'x1' must have shape \(24,\)"),
         ({"x1": "much"}, "must be numbers"),
+        ({"x1": np.ones(N, bool)}, "case_costs of 'x1' must be numbers, a price for each row"),
+        ({"x1": ["1.0"] * N}, "case_costs of 'x1' must be numbers, a price for each row"),
+        (np.ones((N, J), bool), "case_costs must be numbers"),
     ],
 )
 def test_prices_that_are_none_are_refused(given, message):
