@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.data.cells import FINITE_NUMBERS
 from fsgym.text.messages import brief
 
 
@@ -26,14 +27,18 @@ def check_table(X: ArrayLike) -> NDArray[np.float32]:
         raise TypeError(
             "X must be a table of numbers; fsgym.load_dataset(frame, target=...) reads a DataFrame with text"
         ) from None
-    except OverflowError:
-        table = np.full((1, 1), np.inf, dtype=np.float32)
+    except OverflowError:  # an int that float64 cannot hold either
+        raise ValueError(f"X must hold {FINITE_NUMBERS}, got an int beyond them; use NaN for a missing value") from None
     if table.ndim != 2:
         raise ValueError(f"X must have shape (n_samples, n_features), got {table.shape}")
     if 0 in table.shape:
         raise ValueError(f"X must have at least one row and one column, got shape {table.shape}")
     if np.isinf(table).any():
-        raise ValueError("X must be finite in float32; use NaN for a value that is not available")
+        row, column = (int(k) for k in np.argwhere(np.isinf(table))[0])
+        raise ValueError(
+            f"X must hold {FINITE_NUMBERS}, got {wide[row, column]:g} in row {row} of column {column}; use NaN for a "
+            "value that is not available, or another unit"
+        )
     return table
 
 

@@ -265,7 +265,7 @@ def _check_numbers(values: Any, whole: bool, name: str, n_rows: int) -> Suspicio
     few = integers or len(single) == 1  # then a value that is lost may be all that the column has to say
     if np.isfinite(single).all() and lost > (0 if few else MAX_MERGED * len(distinct)):
         said = f"has {len(distinct):,} distinct values, of which float32 keeps {len(single):,} apart"
-        remedy = "write it in another unit" if len(single) == 1 else "check its extreme values"
+        remedy = "write it in another unit" if np.abs(wide).max() < 1 else "check its extreme values"
         return Suspicion("precision", said, f"{remedy}, or {_pass(name, 'drop', 'numeric')}")
     return None
 
