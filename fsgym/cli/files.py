@@ -125,7 +125,7 @@ def read_pairs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
     pairs = read_json(path)
     if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
         raise ValueError(f'{path} must be a list of pairs of names, as [["age", "bmi"], ["bmi", "sex"]]')
-    listed: Any = [(i, [j]) for i, j in pairs] or {}
+    listed: Any = [[str(i), str(j)] for i, j in pairs] or {}
     return _resolve(path, relation_matrix, listed, dataset.acquisition_names, "related", True)
 
 

@@ -295,7 +295,7 @@ def test_relations_in_both_formats(tmp_path):
     (tmp_path / "r.json").write_text('[["a", "d"]]')
     with pytest.raises(ValueError, match="unknown acquisition 'd'"):
         inputs.read_pairs(tmp_path / "r.json", data)
-    for text in ("{}", '[["a"]]', "[1]"):
+    for text in ("{}", '[["a"]]', '[["a", "b", "c"]]', '[["a", "a"]]', "[1]"):
         (tmp_path / "r.json").write_text(text)
         with pytest.raises(ValueError, match="list of pairs"):
             inputs.read_pairs(tmp_path / "r.json", data)
