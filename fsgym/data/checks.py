@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from numbers import Real
 from operator import index as as_index
 from typing import Any
 
@@ -108,9 +109,14 @@ def as_pandas(data: Any) -> Any:
 
 
 def refuse_missing_labels(y: Any) -> None:
-    """ValueError where a list of texts has None or NaN, which NumPy would turn into the text "nan"."""
-    if isinstance(y, list | tuple) and any(isinstance(v, str) for v in y) and any(map(is_missing_label, y)):
+    """ValueError where labels are NaN or infinite, or a list of texts has None or NaN, as NumPy's text "nan"."""
+    is_list = isinstance(y, list | tuple)
+    if is_list and any(isinstance(v, str) for v in y) and any(map(is_missing_label, y)):
         raise ValueError("y must not hold missing labels; drop the rows without a label")
+    if isinstance(getattr(y, "dtype", None), np.dtype) or (is_list and all(isinstance(v, Real) for v in y)):
+        values = np.asarray(y)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise ValueError("y must not hold NaN or infinity; drop the rows without a label")
 
 
 def encode_labels(y: ArrayLike, n_samples: int, classes: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray]:
@@ -123,8 +129,6 @@ def encode_labels(y: ArrayLike, n_samples: int, classes: ArrayLike | None) -> tu
         raise TypeError("y and classes must be plain lists of labels, all numbers or all text") from None
     if values.shape != (n_samples,):
         raise ValueError(f"y must have shape ({n_samples},), one label per row of X, got {values.shape}")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError("y must not hold NaN or infinity; drop the rows without a label")
     if values.dtype.kind in "OMm" and any(is_missing_label(v) for v in values):
         raise ValueError("y must not hold missing labels; drop the rows without a label")
     try:
