@@ -13,14 +13,22 @@ from typing import Any, ClassVar, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from agents import model_file
 from agents.arrangement import Arrangement
 from agents.asking import AskingAgent
 from agents.certain import CertainPolicy, check_probabilities, record_paths
-from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, plain_labels, same_kind
+from agents.inputs import (
+    as_frame,
+    check_labels,
+    check_two_classes,
+    dataset_of_frame,
+    has_names,
+    in_words,
+    plain_labels,
+    same_kind,
+)
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy, check_rows
 from fsgym.data.blocks import Blocks
@@ -355,9 +363,12 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
 
     def _dataset_of_array(self, X: ArrayLike, y: ArrayLike) -> Dataset:
         refuse_missing_labels(y)
-        with np.errstate(over="ignore", invalid="ignore"):  # the check sums all values, which may overflow
-            X, y = validate_data(self, X, y, dtype=FLOATS, ensure_all_finite="allow-nan", order="C")
-        check_classification_targets(y)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # the check sums all values, which may overflow
+                X, y = validate_data(self, X, y, dtype=FLOATS, ensure_all_finite="allow-nan", order="C")
+        except (ValueError, OverflowError) as error:
+            raise in_words(error) from None
+        check_labels(y)
         classes = np.unique(y)
         if len(classes) < 2:
             raise ValueError(f"y must have at least two classes, got one class only: {classes.tolist()}")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from fsgym.data.cells import FINITE_NUMBERS
 from fsgym.data.checks import as_pandas, default_names, is_missing_label, refuse_missing_labels
 from fsgym.data.dataset import Dataset
 from fsgym.data.weights import check_row_weights
@@ -75,7 +77,7 @@ def dataset_of_frame(X: pd.DataFrame, y: Any) -> Dataset:
         raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
     labels = plain_labels(y)
     check_consistent_length(X, labels)
-    check_classification_targets(labels)
+    check_labels(labels)
     suspicion = find_label_suspicion(pd.Series(labels))
     if suspicion is not None:
         raise ValueError(suspicion.sentence("y"))
@@ -110,6 +112,30 @@ def plain_labels(y: Any) -> NDArray:
     kinds = {type(v) for v in labels}
     same = len(kinds) == 1 and kinds.pop() in (int, float, bool, np.bool_)
     return np.array(labels.tolist()) if same else labels
+
+
+def check_labels(labels: Any) -> None:
+    """ValueError unless the labels (n_samples,) are classes for scikit-learn; of numbers it says what to do."""
+    if type_of_target(labels) == "continuous":
+        odd = next(v for v in labels.tolist() if v != int(v))
+        raise ValueError(
+            f"y must hold classes, got continuous numbers such as {odd:g}; for a numeric target pass bins=16 to "
+            "fsgym.Dataset or fsgym.load_dataset, and fit its result"
+        )
+    check_classification_targets(labels)
+
+
+def in_words(error: Exception) -> Exception:
+    """What scikit-learn says of an array X that it does not take, where that does not say what to do in a sentence."""
+    if isinstance(error, OverflowError):
+        return ValueError(f"X must hold {FINITE_NUMBERS}, got an int beyond them; use NaN for a missing value")
+    if "could not convert string to float" in str(error):
+        text = re.sub(r"^np\.str_\((.*)\)$", r"\1", str(error).partition(": ")[2])
+        return ValueError(
+            f"X must hold numbers where it is an array, got {text}, which is none; pass a "
+            "DataFrame, of which columns of text are categories"
+        )
+    return error
 
 
 def check_two_classes(dataset: Dataset) -> None:

@@ -40,17 +40,24 @@ def take_case_prices(dataset: Dataset, columns: Mapping[str, str]) -> tuple[Data
 def prices_of_cells(cells: Any, name: str, what: str) -> NDArray[np.float64]:
     """The prices of an acquisition from the cells of a column; ValueError where one is missing or no price."""
     must = f"{what} must have a price of {name!r}, a number from 0 on, in each row"
-    try:
-        prices = np.array([np.nan if x is None else x for x in cells], dtype=np.float64)
-    except (TypeError, ValueError):
-        odd = next(x for x in cells if x is None or plain_number(str(x).strip()) is None)
-        raise ValueError(f"{must}, got {brief(odd)}; write numbers") from None
+    numbers = [_number_of(cell) for cell in np.asarray(cells).tolist()]
+    if None in numbers:
+        odd = next(cell for cell, number in zip(cells, numbers, strict=True) if number is None)
+        raise ValueError(f"{must}, got {brief(odd)}; write numbers")
+    prices = np.array(numbers, dtype=np.float64)
     wrong = np.flatnonzero(~(prices >= 0))
     if len(wrong):
         row, price = int(wrong[0]), prices[wrong[0]]
         got = "none" if price != price else f"{price:g}"
         raise ValueError(f"{must}, got {got} in row {row}; fill it in, or correct it")
     return prices
+
+
+def _number_of(cell: Any) -> float | None:
+    """The number of a cell, NaN where it is empty; None for truth values and for texts that write no number."""
+    if isinstance(cell, bool):
+        return None
+    return plain_number(cell.strip()) if isinstance(cell, str) else float("nan" if cell is None else cell)
 
 
 def with_case_prices(dataset: Dataset, prices: Mapping[str, Any], costs: Any) -> Dataset:

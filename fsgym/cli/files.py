@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.cells import plain_number
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.excel import read_list
 from fsgym.data.reading.files import read_json
 from fsgym.datasets.prices import prices_for
 from fsgym.rules.checks import error_cost_matrix, relation_matrix
 from fsgym.rules.options import OPTIONS, RuleOption
-from fsgym.text.messages import listing
+from fsgym.text.messages import brief, listing
 
 # Of a workbook, in lower case
 ERROR_SHEETS, RELATED_SHEETS, NEEDS_SHEETS = ("errors", "error costs"), ("related",), ("prerequisites", "needs")
@@ -124,7 +125,7 @@ def read_pairs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
     pairs = read_json(path)
     if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
         raise ValueError(f'{path} must be a list of pairs of names, as [["age", "bmi"], ["bmi", "sex"]]')
-    listed: Any = [(i, [j]) for i, j in pairs] or {}
+    listed: Any = [[str(i), str(j)] for i, j in pairs] or {}
     return _resolve(path, relation_matrix, listed, dataset.acquisition_names, "related", True)
 
 
@@ -150,7 +151,7 @@ def _read_zero_one(path: Path, dataset: Dataset, sheets: Sequence[str]) -> NDArr
 
 def _read_matrix(path: Path, names: Sequence[str], kind: str, sheets: Sequence[str]) -> NDArray[np.float64]:
     """A square table with names in its header line and first column, sorted into the order of ``names``."""
-    rows = read_list(path, sheets)
+    rows = read_list(path, sheets, has_header=True)
     across, down = (rows[0][1:] if rows else []), [row[0] for row in rows[1:]]
     for given, place in ((across, "header line"), (down, "first column")):
         unknown = [v for v in given if v not in names]
@@ -161,10 +162,11 @@ def _read_matrix(path: Path, names: Sequence[str], kind: str, sheets: Sequence[s
             absent = next((v for v in names if v not in given), None)
             fault = f"lacks {absent!r}" if absent is not None else "repeats a name"
             raise ValueError(f"the {place} of {path} {fault}; it must name each {kind} once")
-    try:
-        table = np.array([[float(v) for v in row[1:]] for row in rows[1:]])
-    except ValueError as error:
-        raise ValueError(f"{path} must hold numbers below its header line: {error}") from None
-    if table.shape != (len(names), len(names)):
+    if any(len(row) != len(names) + 1 for row in rows):
         raise ValueError(f"{path} must have {len(names)} numbers in each of {len(names)} lines")
+    numbers = [[(text, plain_number(text)) for text in row[1:]] for row in rows[1:]]
+    odd = next((text for row in numbers for text, number in row if number is None), None)
+    if odd is not None:
+        raise ValueError(f"{path} must hold numbers below its header line, got {brief(odd)}")
+    table = np.array([[number for _, number in row] for row in numbers])
     return table[np.ix_([down.index(n) for n in names], [across.index(n) for n in names])]

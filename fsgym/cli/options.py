@@ -402,7 +402,8 @@ def read_task(
     if rules["groups"] is not None:
         dataset = dataset.with_groups(read_groups(rules["groups"]))
     options = {name: value for name, value in rules.items() if name not in ("groups", *TABLE_OPTIONS)}
-    read = read_rule_options(options, getattr(dataset, "sketch", dataset), data_dir, names["drop"])
+    with warnings_printed():
+        read = read_rule_options(options, getattr(dataset, "sketch", dataset), data_dir, names["drop"])
     if prices:  # the others have those of --costs
         dataset, read["costs"] = with_case_prices(dataset, prices, read["costs"]), None
     return loaded._replace(dataset=dataset), read, check_reading(given)

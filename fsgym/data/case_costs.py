@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.support.checks import check_prices
+from fsgym.support.checks import check_prices, number_array
 from fsgym.text.messages import brief, explain_unknown
 
 MAX_PRICE = 1e30  # observations are float32, which has numbers up to 3e38
@@ -22,7 +22,7 @@ def check_case_costs(
     Parameters
     ----------
     given : array-like of shape (n_samples, n_acquisitions), or mapping or DataFrame by name
-        Of those that a mapping names, each has a price for every row, or one; the others have that of ``costs``.
+        Of those that a mapping names, each has a price for every row; the others have that of ``costs``.
     n_samples : int
     names : sequence of n_acquisitions str
     costs : float64 (n_acquisitions,) or (n_samples, n_acquisitions), or None for 1 each
@@ -39,9 +39,7 @@ def check_case_costs(
     for name in given:
         if name not in names:
             raise ValueError(explain_unknown("acquisition in case_costs", name, list(names)))
-        column, what = given[name], f"case_costs of {name!r}"
-        is_one = np.ndim(column) == 0
-        prices[:, names.index(name)] = _numbers([column] if is_one else column, (1 if is_one else n_samples,), what)
+        prices[:, names.index(name)] = _numbers(given[name], (n_samples,), f"case_costs of {name!r}")
     return prices
 
 
@@ -52,9 +50,11 @@ def has_names(given: Any) -> bool:
 
 def _numbers(given: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float64]:
     try:
-        values = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
+        values = number_array(given)
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{what} must be numbers, a price for each row, got {brief(given)}") from None
+    if values.ndim == 0:
+        raise ValueError(f"{what} must have a price for each row, got {values:g}; one price for all rows is in costs")
     if values.shape != shape:
         raise ValueError(f"{what} must have shape {shape}, a row for each case, got {values.shape}")
     wrong = ~((values >= 0) & (values <= MAX_PRICE))

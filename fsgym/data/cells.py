@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+FINITE_NUMBERS = "numbers from -{0:.3g} to {0:.3g}".format(np.finfo(np.float32).max)  # that float32 has, for messages
 MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "None")  # missing values in columns of numbers
 TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 # sign, whole part, decimals and exponent of the text of a number, with a point or a comma
@@ -59,10 +60,15 @@ def as_wide_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False) -
 
 def as_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False, offset: float = 0.0) -> NDArray[np.float32]:
     """The cells less an offset as float32 (n,); ValueError where one is not finite, or as ``as_wide_numbers``."""
+    wide = as_wide_numbers(cells, name, odd_is_missing)
     with np.errstate(over="ignore"):
-        values = (as_wide_numbers(cells, name, odd_is_missing) - offset).astype(np.float32)
+        values = (wide - offset).astype(np.float32)
     if np.isinf(values).any():
-        raise ValueError(f"the column {name!r} must be finite in float32; correct its infinite values, or drop it")
+        row = int(np.isinf(values).argmax())
+        raise ValueError(
+            f"the column {name!r} must hold {FINITE_NUMBERS}, got {wide[row]:g} in row {row}; "
+            "correct it, leave it empty, or write the column in another unit"
+        )
     return values
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from numbers import Real
 from operator import index as as_index
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.data.cells import FINITE_NUMBERS
 from fsgym.text.messages import brief
 
 
@@ -26,14 +28,18 @@ def check_table(X: ArrayLike) -> NDArray[np.float32]:
         raise TypeError(
             "X must be a table of numbers; fsgym.load_dataset(frame, target=...) reads a DataFrame with text"
         ) from None
-    except OverflowError:
-        table = np.full((1, 1), np.inf, dtype=np.float32)
+    except OverflowError:  # an int that float64 cannot hold either
+        raise ValueError(f"X must hold {FINITE_NUMBERS}, got an int beyond them; use NaN for a missing value") from None
     if table.ndim != 2:
         raise ValueError(f"X must have shape (n_samples, n_features), got {table.shape}")
     if 0 in table.shape:
         raise ValueError(f"X must have at least one row and one column, got shape {table.shape}")
     if np.isinf(table).any():
-        raise ValueError("X must be finite in float32; use NaN for a value that is not available")
+        row, column = (int(k) for k in np.argwhere(np.isinf(table))[0])
+        raise ValueError(
+            f"X must hold {FINITE_NUMBERS}, got {wide[row, column]:g} in row {row} of column {column}; use NaN for a "
+            "value that is not available, or another unit"
+        )
     return table
 
 
@@ -103,9 +109,14 @@ def as_pandas(data: Any) -> Any:
 
 
 def refuse_missing_labels(y: Any) -> None:
-    """ValueError where a list of texts has None or NaN, which NumPy would turn into the text "nan"."""
-    if isinstance(y, list | tuple) and any(isinstance(v, str) for v in y) and any(map(is_missing_label, y)):
+    """ValueError where labels are NaN or infinite, or a list of texts has None or NaN, as NumPy's text "nan"."""
+    is_list = isinstance(y, list | tuple)
+    if is_list and any(isinstance(v, str) for v in y) and any(map(is_missing_label, y)):
         raise ValueError("y must not hold missing labels; drop the rows without a label")
+    if isinstance(getattr(y, "dtype", None), np.dtype) or (is_list and all(isinstance(v, Real) for v in y)):
+        values = np.asarray(y)
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise ValueError("y must not hold NaN or infinity; drop the rows without a label")
 
 
 def encode_labels(y: ArrayLike, n_samples: int, classes: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray]:
@@ -118,8 +129,6 @@ def encode_labels(y: ArrayLike, n_samples: int, classes: ArrayLike | None) -> tu
         raise TypeError("y and classes must be plain lists of labels, all numbers or all text") from None
     if values.shape != (n_samples,):
         raise ValueError(f"y must have shape ({n_samples},), one label per row of X, got {values.shape}")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError("y must not hold NaN or infinity; drop the rows without a label")
     if values.dtype.kind in "OMm" and any(is_missing_label(v) for v in values):
         raise ValueError("y must not hold missing labels; drop the rows without a label")
     try:

@@ -262,9 +262,11 @@ def _check_numbers(values: Any, whole: bool, name: str, n_rows: int) -> Suspicio
     with np.errstate(over="ignore"):
         single = np.unique((wide - float32_offsets(wide)).astype(np.float32))
     lost = len(distinct) - len(single)
-    if np.isfinite(single).all() and lost > (0 if integers else MAX_MERGED * len(distinct)):
+    few = integers or len(single) == 1  # then a value that is lost may be all that the column has to say
+    if np.isfinite(single).all() and lost > (0 if few else MAX_MERGED * len(distinct)):
         said = f"has {len(distinct):,} distinct values, of which float32 keeps {len(single):,} apart"
-        return Suspicion("precision", said, f"check its extreme values, or {_pass(name, 'drop', 'numeric')}")
+        remedy = "write it in another unit" if np.abs(wide).max() < 1 else "check its extreme values"
+        return Suspicion("precision", said, f"{remedy}, or {_pass(name, 'drop', 'numeric')}")
     return None
 
 

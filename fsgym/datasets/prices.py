@@ -94,7 +94,7 @@ def prices_for(
             )
         wanted, path = str(path), folder / "costs.json"
     if path.suffix in (".csv", *SUFFIXES):
-        prices, is_entry = _prices_from_rows(read_list(path, SHEET_NAMES), path), False
+        prices, is_entry = _prices_from_rows(read_list(path, SHEET_NAMES, has_header=False), path), False
     else:
         prices, is_entry = _prices_from_json(path, wanted)
     if known is not None:
@@ -119,13 +119,7 @@ def _check_price(value: Any, name: str, path: Path) -> float:
     if value is None:
         raise ValueError(f"{path} has no price for {name!r} (null); add one, or drop that feature")
     try:
-        price = (
-            plain_number(value.strip())
-            if isinstance(value, str)
-            else math.nan
-            if isinstance(value, bool)
-            else float(value)
-        )
+        price = None if isinstance(value, bool | str) else float(value)
     except (TypeError, OverflowError):
         price = None
     if price is None or not math.isfinite(price) or price < 0:
@@ -167,7 +161,8 @@ def _prices_from_rows(rows: list[list[str]], path: Path) -> dict[str, Any]:
     for name, price in rows:
         if name in prices:
             raise ValueError(f"{path} has two prices for {name!r}; remove one line")
-        prices[name] = price.strip() or None
+        number = plain_number(price)
+        prices[name] = price or None if number is None else number
     return prices
 
 

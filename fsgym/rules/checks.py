@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fsgym.data.cells import plain_number
 from fsgym.data.checks import is_frame
 from fsgym.rules.options import REFER_LABEL
-from fsgym.support.checks import check_number, check_prices, is_integer
+from fsgym.support.checks import check_number, check_prices, is_integer, number_array
 from fsgym.text.messages import brief, explain_unknown, listing
 from fsgym.text.sentences import class_name
 
@@ -84,13 +84,10 @@ def check_unrelated_costs(unrelated: Any, related: Any, costs: NDArray[np.float6
     return check_prices(unrelated, names, "unrelated_costs")
 
 
-def _check_square(matrix: ArrayLike, n: int, what: str, axis: str) -> NDArray[np.float64]:
+def _check_square(matrix: ArrayLike, n: int, what: str, axis: str, takes_bools: bool = False) -> NDArray[np.float64]:
     """A finite matrix, float64 (n, n); ``axis`` says in messages what a row and a column stand for."""
     try:
-        given = np.asarray(matrix)
-        if given.dtype.kind not in "buifO":
-            raise TypeError
-        values = given.astype(np.float64)
+        values = number_array(matrix, takes_bools)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{what} must be a matrix of numbers, with a row and a column per {axis}") from None
     if values.shape != (n, n):
@@ -104,7 +101,9 @@ def check_relation(relation: Any, names: Sequence[str], what: str, symmetric: bo
     """A relation between acquisitions, bool (n, n), from any form that ``relation_matrix`` takes; None for None."""
     if relation is None:
         return None
-    values = _check_square(relation_matrix(relation, names, what, symmetric), len(names), what, "acquisition")
+    values = _check_square(
+        relation_matrix(relation, names, what, symmetric), len(names), what, "acquisition", takes_bools=True
+    )
     if not np.isin(values, (0.0, 1.0)).all():
         raise ValueError(f"{what} must hold only 0 and 1 (or bool)")
     return values.astype(bool)
@@ -220,7 +219,7 @@ def _number(value: Any, what: str) -> float:
         number = float(value)
     except (TypeError, ValueError):
         number = np.nan
-    if isinstance(value, str | bytes) or not np.isfinite(number):
+    if isinstance(value, str | bytes | bool | np.bool_) or not np.isfinite(number):
         raise ValueError(f"{what} must be a finite number, got {brief(value)}")
     return number
 
@@ -256,16 +255,12 @@ def relation_matrix(relation: Any, names: Sequence[str], what: str, symmetric: b
     if is_frame(relation):
         rows = _rows_of(relation, what, ("acquisitions", ()), ("others", ()))
         relation = {i: [j for j, v in row.items() if _flag(v, what)] for i, row in rows.items()}
-        symmetric = False
-    elif symmetric and _is_pairs(relation):
-        relation = [(i, [j]) for i, j in relation]
-    if isinstance(relation, Mapping):
-        relation = list(relation.items())
-        symmetric = False
-    elif not (isinstance(relation, list) and symmetric and relation and isinstance(relation[0], tuple)):
+    is_pairs = symmetric and _has_names(relation)
+    if not is_pairs and not isinstance(relation, Mapping):
         return relation
+    entries = [(i, [j]) for i, j in _check_pairs(relation, what)] if is_pairs else relation.items()
     matrix = np.zeros((len(names), len(names)), dtype=bool)
-    for name, others in relation:
+    for name, others in entries:
         i = position_of(name, names, what, "acquisition")
         others = [others] if isinstance(others, str) else others
         if not isinstance(others, Iterable) or isinstance(others, Mapping):
@@ -273,17 +268,27 @@ def relation_matrix(relation: Any, names: Sequence[str], what: str, symmetric: b
         for other in others:
             j = position_of(other, names, what, "acquisition")
             matrix[i, j] = True
-            matrix[j, i] |= symmetric
+            matrix[j, i] |= is_pairs
     return matrix
 
 
-def _is_pairs(relation: Any) -> bool:
-    """Whether it is a list of pairs of names."""
-    return (
-        isinstance(relation, list | tuple)
-        and len(relation) > 0
-        and all(isinstance(p, list | tuple) and len(p) == 2 and all(isinstance(v, str) for v in p) for p in relation)
+def _has_names(relation: Any) -> bool:
+    """Whether it is a list of lists or tuples with a name, as pairs of names are and the rows of a matrix are not."""
+    return isinstance(relation, list | tuple) and any(
+        isinstance(pair, list | tuple) and any(isinstance(name, str) for name in pair) for pair in relation
     )
+
+
+def _check_pairs(pairs: Any, what: str) -> Sequence[tuple[str, str]]:
+    """The pairs; ValueError unless each has two different names."""
+    for pair in pairs:
+        is_pair = isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(name, str) for name in pair)
+        if not is_pair or pair[0] == pair[1]:
+            raise ValueError(
+                f"{what} must be a list of pairs of two different names, such as ('age', 'bmi'), got {brief(pair)}; "
+                "write a pair for each two acquisitions that are related"
+            )
+    return pairs
 
 
 def _flag(value: Any, what: str) -> bool:

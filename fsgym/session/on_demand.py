@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.data.cells import UnmatchedCells, as_wide_numbers
+from fsgym.data.cells import FINITE_NUMBERS, UnmatchedCells, as_wide_numbers
 from fsgym.data.checks import is_frame
 from fsgym.data.columns import Column
 from fsgym.rules import Rules
@@ -138,8 +138,12 @@ def _encode_numbers(column: Column, cells: Any) -> NDArray[np.float64]:
 
         cells = as_wide_numbers(pd.Series(cells), column.name, column.odd_is_missing)
     numbers = np.subtract(cells, column.offset, dtype=np.float64)
-    if len(numbers) and np.fmax.reduce(np.abs(numbers)) > MAX_FLOAT32:
-        raise ValueError(f"the values of {column.name!r} must be finite in float32, got {brief(cells)}")
+    beyond = np.abs(numbers) > MAX_FLOAT32
+    if beyond.any():
+        row = int(beyond.argmax())
+        raise ValueError(
+            f"the values of {column.name!r} must be {FINITE_NUMBERS}, got {np.asarray(cells)[row]:g} in row {row}"
+        )
     return numbers
 
 

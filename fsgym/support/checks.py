@@ -53,6 +53,21 @@ def check_number(value: Any, what: str, low: float) -> float:
     return number
 
 
+def number_array(given: Any, takes_bools: bool = False) -> NDArray[np.float64]:
+    """The numbers of an array-like, as float64; TypeError, ValueError or OverflowError where it has others.
+
+    Texts are no numbers, nor are truth values unless ``takes_bools``, though NumPy reads them as such.
+    """
+    array = np.asarray(given)
+    refused = (str, bytes) if takes_bools else (str, bytes, bool, np.bool_)
+    if array.dtype.kind not in ("buifO" if takes_bools else "uifO"):
+        raise TypeError("it must hold numbers")
+    may_hide = array.dtype.kind == "O" or not hasattr(given, "__array__")  # the array of [True, 1.5] has 1.0
+    if may_hide and any(isinstance(cell, refused) for cell in np.asarray(given, dtype=object).flat):
+        raise TypeError("it must hold numbers")
+    return np.array(array, dtype=np.float64)
+
+
 def check_prices(
     costs: ArrayLike | Mapping[str, float], names: Sequence[str], what: str = "costs"
 ) -> NDArray[np.float64]:
@@ -76,9 +91,7 @@ def check_prices(
             )
         costs = [costs[k] for k in names]  # type: ignore[index]
     try:
-        if np.asarray(costs).dtype.kind not in "buifO":
-            raise TypeError
-        prices = np.array(costs, dtype=np.float64)
+        prices = number_array(costs)
     except (TypeError, ValueError, OverflowError):
         hint = "; fsgym.load_costs reads a file of prices" if isinstance(costs, str | os.PathLike) else ""
         raise TypeError(

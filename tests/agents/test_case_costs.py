@@ -143,7 +143,7 @@ def test_prices_given_to_the_classifier_win(models):
         model.session(prices={"scan": 2.0})
 
 
-@pytest.mark.parametrize("prices", [{"scam": 1.0}, {"scan": -1.0}, {"scan": "much"}, [1.0]])
+@pytest.mark.parametrize("prices", [{"scam": 1.0}, {"scan": -1.0}, {"scan": "much"}, {"scan": True}, [1.0]])
 def test_prices_that_are_none_are_refused(models, prices):
     with pytest.raises((ValueError, TypeError), match="prices"):
         models["mixture"].at_prices(prices)

@@ -166,6 +166,23 @@ def test_labels_of_text(table, model, dtype):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+def test_labels_and_cells_of_arrays_that_are_none_are_refused_in_a_sentence():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    gap, text = np.where(np.arange(40) == 3, np.nan, y), np.array([["x y", 1.0]] * 40, dtype=object)
+    for table in (X, pd.DataFrame(X, columns=["a", "b"])):
+        refused(ValueError, "y must not hold NaN or infinity; drop the rows", table, gap, call=quick().fit)
+        refused(ValueError, "must not hold NaN or infinity", table, gap.tolist(), call=quick().fit)
+        words = r"y must hold classes, got continuous numbers such as .*; for a numeric target pass bins=16 to"
+        refused(ValueError, words, table, X[:, 0], call=quick().fit)
+    for cells in (text, text.astype(str)):
+        refused(
+            ValueError, "X must hold numbers .*, got 'x y', which is none; pass a DataFrame", cells, y, call=quick().fit
+        )
+    huge = [[10**400, 1.0]] * 40
+    refused(ValueError, "X must hold numbers from .*, got an int beyond them", huge, y, call=quick().fit)
+
+
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
 def test_missing_labels_are_refused(table, missing):
     X, y = table

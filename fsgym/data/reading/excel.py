@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fsgym.data.reading import files
+from fsgym.data.reading.numbers import with_decimal_points
 from fsgym.data.reading.tables import are_names, header_hint
 from fsgym.data.written import WrittenNumber
 from fsgym.text.messages import brief, listing, option_text
@@ -60,14 +61,17 @@ def read_excel(path: Path, sheet: str | None = None, header_row: int | None = No
     return _table_of(_only_filled(tables, path) if sheet is None else tables[meant[0]], path, header_row)
 
 
-def read_list(path: Path, names: Sequence[str]) -> list[list[str]]:
+def read_list(path: Path, names: Sequence[str], *, has_header: bool) -> list[list[str]]:
     """The rows of a small CSV file, or of a sheet of a workbook, as texts and without empty rows.
 
     The sheet is that of one of the ``names``, which are compared in lower case, or the only one that is not empty; its
-    empty columns are left out. Raises as ``read_rows`` and ``read_excel``.
+    empty columns are left out. Numbers have decimal points; where commas separate cells, others stay as they are. The
+    first column has names, and so has the first row if it ``has_header``. Raises as ``read_rows``, ``read_excel`` and
+    ``with_decimal_points``.
     """
     if path.suffix not in SUFFIXES:
-        return files.read_rows(path)
+        rows, separator = files.read_rows(path)
+        return rows if separator == "," else with_decimal_points(rows, path, has_header)
     tables, _ = _read_tables(path, None)
     filled = _filled(tables)
     meant = [name for name in filled if name.strip().lower() in names] or filled
@@ -75,9 +79,10 @@ def read_list(path: Path, names: Sequence[str]) -> list[list[str]]:
         raise ValueError(f"{path} has several sheets, {listing(filled)}; call the one that is meant {names[0]!r}")
     rows = tables[meant[0]] if meant else []
     width = max(map(len, rows), default=0)
-    texts = [["" if v is None else _as_text(v) for v in (*row, *[None] * (width - len(row)))] for row in rows]
-    used = [k for k in range(width) if any(row[k] for row in texts)]
-    return [[row[k] for k in used] for row in texts if any(row)]
+    padded = [[*row, *[None] * (width - len(row))] for row in rows if any(v is not None for v in row)]
+    used = [k for k in range(width) if any(row[k] is not None for row in padded)]
+    table = with_decimal_points([[row[k] for k in used] for row in padded], path, has_header)
+    return [["" if v is None else _as_text(v) for v in row] for row in table]
 
 
 def _as_text(value: Any) -> str:

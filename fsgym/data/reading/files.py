@@ -348,19 +348,17 @@ def _distinct_keys(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
     return content
 
 
-def read_rows(path: Path) -> list[list[str]]:
-    """The rows of a small CSV file without empty ones, separated by commas or semicolons; cells are stripped."""
+def read_rows(path: Path) -> tuple[list[list[str]], str]:
+    """The rows of a small CSV file without empty ones, and the comma or semicolon between cells, which are stripped."""
     text = read_text(path)
     first = text.partition("\n")[0]
-    separator = ";" if first.count(";") > first.count(",") else ","
+    separator = ";" if first.count(";") >= max(first.count(","), 1) else ","  # "ct;1,5" has one of each
     try:
         read = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         rows = [[cell.strip() for cell in row] for row in read]
     except csv.Error as error:
         raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
-    if separator == ";":  # as a spreadsheet writes tables where the comma is the decimal sign
-        rows = [[cell.replace(",", ".") if re.fullmatch(r"-?\d+,\d+", cell) else cell for cell in row] for row in rows]
-    return [row for row in rows if any(row)]
+    return [row for row in rows if any(row)], separator
 
 
 def read_csv(path: Path, categorical: Collection[str] = ()) -> pd.DataFrame:

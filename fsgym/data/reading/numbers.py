@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.data.cells import MISSING_WORDS
 from fsgym.data.suspicions import find_suspicion, plain_numbers
@@ -215,6 +217,46 @@ def check_unclear(sample: Sequence[Sequence[str]], decimal: str, declared: Decla
         )
     number = float(plain_text(example.strip(), Writing(decimal)) or "nan")
     warn_caller(f"{what}: {example!r} is read as {number:g}; if its {name} separates thousands, {pass_it}")
+
+
+def with_decimal_points(rows: Sequence[Sequence[Any]], path: Path, has_header: bool) -> list[list[Any]]:
+    """The rows of a small table, such as a list of prices, whose texts that are numbers have decimal points.
+
+    The first column has names, and so has the first row if the table ``has_header``: they say nothing of how numbers
+    are written. As in a table of cases, a warning says so where a point may separate thousands, and nothing else shows
+    what it is.
+
+    Raises
+    ------
+    ValueError
+        Where one number has a decimal comma and another a point, or a comma or point may separate thousands.
+    """
+    cells = (cell for row in rows[int(has_header) :] for cell in row[1:] if isinstance(cell, str))
+    signs = signs_of(cell.strip() for cell in cells if re.fullmatch(r"[-+0-9.,eE]+", cell.strip()))
+    comma, point = signs.decimals.get(","), signs.decimals.get(".") or signs.unclear.get(".")
+    if comma is not None and point is not None:
+        either = ", or without it if it separates thousands" if "." not in signs.decimals else ""
+        raise ValueError(
+            f"{path} has {point!r} beside {comma!r}, but numbers must have one decimal sign; write a comma for the "
+            f"point{either}"
+        )
+    unclear = signs.unclear.get(",") if comma is None else None
+    if unclear is not None:
+        raise ValueError(
+            f"{path} has {unclear!r}, whose comma may separate thousands; write {unclear.replace(',', '')}, or "
+            f"{float(unclear.replace(',', '.')):g}"
+        )
+    unclear = signs.unclear.get(".") if "." not in signs.decimals else None
+    if unclear is not None:
+        warn_caller(
+            f"{path}: {unclear!r} is read as {float(unclear):g}; if its point separates thousands, write "
+            f"{unclear.replace('.', '')}"
+        )
+    return [[_with_point(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
+
+
+def _with_point(cell: str) -> str:
+    return plain_text(cell.strip(), Writing(",")) or cell
 
 
 def with_plain_texts(cells: pd.Series, writing: Writing) -> pd.Series:

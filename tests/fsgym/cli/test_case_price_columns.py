@@ -137,6 +137,15 @@ def test_a_row_without_a_price_is_refused(priced, capsys, price, got):
     assert f"in each row, got {got} in row 7; fill it in, or correct it" in error
 
 
+def test_a_truth_value_is_no_price(priced, capsys):
+    train(capsys, priced, *PRICED)
+    table = table_of(30, 2)
+    table.assign(price_scan=table["price_scan"] > 2).to_csv(priced / "flags.csv", index=False)
+    code, _, error = call(capsys, "evaluate", priced / "model", priced / "flags.csv")
+    assert code != 0
+    assert "must have a price of 'scan', a number from 0 on, in each row, got " in error
+
+
 def test_a_model_with_one_price_for_each_acquisition_refuses_the_option(priced, case_model, capsys):
     code, _, error = call(capsys, "predict", case_model, priced / "new.csv", "--case-price", "ct=price_scan")
     assert code != 0

@@ -244,6 +244,12 @@ def test_errors_are_one_sentence_on_stderr(arguments, message, capsys, tmp_path,
         ("e.csv", ",class_0,class_1,maybe\n", "has 'maybe'"),
         ("e.csv", ",class_0,class_1,class_2\nclass_0,0,1,1\nclass_1,1,0\nclass_2,1,1,0\n", "must"),
         ("e.csv", ",class_0,class_1,class_2\nclass_0,0,1,1\nclass_1,1,x,0\nclass_2,1,1,0\n", "must hold numbers"),
+        (
+            "e.csv",
+            ";class_0;class_1;class_2\nclass_0;0;1,5;1\nclass_1;1.000;0;1\nclass_2;1;1;0\n",
+            "1.000' beside '1,5",
+        ),
+        ("e.csv", ",class_0,class_1,class_2\nclass_0,0,1,1\nclass_1,1_0,0,1\nclass_2,1,1,0\n", "got '1_0'"),
         ("e.json", "{", "is not JSON"),
         ("e.json", "[1]", "must map each answer"),
         ("e.json", '{"class_0": {"class_0": 1}}', "must have a cost for each wrong answer"),
@@ -271,6 +277,13 @@ def test_error_costs_in_any_order_and_both_formats(tmp_path):
         np.testing.assert_array_equal([[read[a][t] for t in names] for a in names], wanted)
 
 
+def test_class_labels_say_nothing_of_the_decimal_sign_of_error_costs(tmp_path):
+    data = fsgym.Dataset(np.eye(2), ["1.5", "2.5"])
+    (tmp_path / "e.csv").write_text(";1.5;2.5\n1.5;0;200,5\n2.5;1000;0\n")
+    read = inputs.read_error_costs(tmp_path / "e.csv", data)
+    assert read == {"1.5": {"1.5": 0.0, "2.5": 200.5}, "2.5": {"1.5": 1000.0, "2.5": 0.0}}
+
+
 def test_relations_in_both_formats(tmp_path):
     data = fsgym.Dataset(np.eye(3), [0, 1, 0], feature_names=["a", "b", "c"])
     (tmp_path / "r.json").write_text('[["a", "c"]]')
@@ -282,7 +295,7 @@ def test_relations_in_both_formats(tmp_path):
     (tmp_path / "r.json").write_text('[["a", "d"]]')
     with pytest.raises(ValueError, match="unknown acquisition 'd'"):
         inputs.read_pairs(tmp_path / "r.json", data)
-    for text in ("{}", '[["a"]]', "[1]"):
+    for text in ("{}", '[["a"]]', '[["a", "b", "c"]]', '[["a", "a"]]', "[1]"):
         (tmp_path / "r.json").write_text(text)
         with pytest.raises(ValueError, match="list of pairs"):
             inputs.read_pairs(tmp_path / "r.json", data)

@@ -118,6 +118,10 @@ def test_the_price_of_a_column_that_is_dropped_is_ignored(capsys, tmp_path):
     code, _, error = call(capsys, *given, "--drop", "sex")
     assert code == 0, error
     assert load_classifier(tmp_path / "m").rules_.costs.tolist() == [5.0]
+    (tmp_path / "prices.csv").write_text("age;1.200\nsex;1\n")
+    error = call(capsys, *given, "--drop", "sex")[2]
+    assert "prices.csv: '1.200' is read as 1.2; if its point separates thousands, write 1200" in error
+    assert "UserWarning" not in error
     (tmp_path / "prices.csv").write_text("age,5\nsexe,1\n")
     assert "prices 'sexe', which is none of the acquisitions age" in call(capsys, *given, "--drop", "sex")[2]
 

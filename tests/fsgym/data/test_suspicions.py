@@ -44,6 +44,7 @@ SUSPICIOUS = [
     (["a  b", "a b"], "spelling", "spaces", "category"),
     (["M", "m"], "spelling", "upper and lower case", "category"),
     ([0, 2**24, 2**24 + 1], "precision", "3 distinct values, of which float32 keeps 2 apart", "numeric"),
+    ([0, 1e-46], "precision", "2 distinct values, of which float32 keeps 1 apart", "another unit, or pass drop"),
     ([0.5] + [1.6e9 + i + 0.5 for i in range(50)], "precision", "float32", "extreme values"),
     (["a\0b", "c"], "null bytes", "null characters", "category"),
     ([[1], [2]], "type", "type list", "drop"),

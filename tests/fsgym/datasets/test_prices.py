@@ -38,6 +38,11 @@ def test_prices_in_three_formats(tmp_path, data):
         ("p.json", '{"age": NaN}', ValueError, "the price of 'age'"),
         ("p.json", '{"age": true}', ValueError, "the price of 'age'"),
         ("p.json", '{"age": "dear"}', ValueError, "the price of 'age'"),
+        ("p.json", '{"age": "1.200"}', ValueError, "the price of 'age', got '1.200'"),
+        ("p.csv", "test;EUR\nwbc;4,5\nct;1.200\n", ValueError, "'1.200' beside '4,5', .*; write a comma .* thousands"),
+        ("p.csv", "wbc;4,5\nct;1.2\n", ValueError, "'1.2' beside '4,5', .*; write a comma for the point$"),
+        ("p.csv", "wbc;4.5\nct;1,200\n", ValueError, "'1,200', whose comma .*; write 1200, or 1.2$"),
+        ("p.csv", "wbc;4,5\nct;1.200,50\n", ValueError, "the price of 'ct', got '1.200,50'"),
         ("p.json", '{"age": [1]}', ValueError, "the price of 'age'"),
         ("p.json", '{"age"', ValueError, "p.json is damaged"),
         ("p.json", "[1, 2]", ValueError, "must map"),
@@ -60,6 +65,17 @@ def test_prices_in_three_formats(tmp_path, data):
 def test_bad_prices(tmp_path, name, text, kind, match):
     (tmp_path / name).write_text(text)
     refused(kind, match, tmp_path / name, call=load_costs)
+
+
+def test_a_price_list_has_one_decimal_sign(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("test;EUR\n1.5;0,200\nct;1,200\n")
+    assert load_costs(path) == {"1.5": 0.2, "ct": 1.2}
+    path.write_text("age;0\nwbc;4.5\nct;1.200\n")
+    assert load_costs(path) == {"age": 0.0, "wbc": 4.5, "ct": 1.2}
+    path.write_text("age;0\nct;1.200\n")
+    with pytest.warns(UserWarning, match="'1.200' is read as 1.2; if its point separates thousands, write 1200"):
+        assert load_costs(path) == {"age": 0.0, "ct": 1.2}
 
 
 def test_prices_that_do_not_fit(tmp_path, data, no_folder):

@@ -63,7 +63,7 @@ def test_a_value_that_does_not_come_is_unknown_and_not_fetched_again():
     [
         (lambda rows: [1.0], "must return 240 values of '{}'"),
         (lambda rows: 1.0, "must return 240 values of '{}'"),
-        (lambda rows: np.full(len(rows), np.inf), "must be finite"),
+        (lambda rows: np.full(len(rows), np.inf), r"must be numbers from -3.4e\+38 to 3.4e\+38, got inf in row 0"),
         (lambda rows: {"other": [1.0] * len(rows)}, "must return '{}', got other"),
     ],
 )

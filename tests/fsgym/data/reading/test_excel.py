@@ -75,6 +75,9 @@ def test_prices_of_a_workbook_are_on_a_sheet_of_that_name_or_the_only_one(tmp_pa
     refused(ValueError, "several sheets, cases, more; call the one that is meant 'prices'", path, call=load_costs)
     refused(ValueError, "two columns, name and price", write(tmp_path, {"cases": ROWS}), call=load_costs)
     refused(ValueError, "has no prices", write(tmp_path, {"empty": []}), call=load_costs)
+    assert load_costs(write(tmp_path, {"a": [["age", "4,5"], ["crp", 1.25]]})) == {"age": 4.5, "crp": 1.25}
+    mixed = write(tmp_path, {"a": [["age", "4,5"], ["crp", "1.200"]]})
+    refused(ValueError, "'1.200' beside '4,5', but numbers must have one decimal sign", mixed, call=load_costs)
 
 
 def test_costs_of_errors_may_be_a_sheet_beside_the_cases(tmp_path):
