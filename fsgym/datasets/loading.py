@@ -27,7 +27,7 @@ from fsgym.data.row_groups import shared_group
 from fsgym.data.targets import BinAnswers, Bins, OrderedCosts
 from fsgym.datasets import folder
 from fsgym.datasets.generators import GENERATORS, load_generated
-from fsgym.text.messages import brief, explain_unknown, option_text
+from fsgym.text.messages import brief, explain_unknown, option_text, parameter_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,7 +203,7 @@ def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "al
 def check_split(split: Any) -> None:
     """ValueError for a part that no data set has."""
     if not isinstance(split, str) or split not in SPLIT_NAMES:
-        raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, got {brief(split)}")
+        raise ValueError(f"{parameter_text('split')} must be one of {', '.join(SPLIT_NAMES)}, got {brief(split)}")
 
 
 def part_index(
@@ -279,7 +279,9 @@ def find_source(name: str | bytes, data_dir: Any = None) -> FoundDataset:
 def unknown_dataset(name: str, known: Collection[str], has_folder: bool) -> ValueError:
     """The error for a name of no data set."""
     advice = "list_datasets() shows all names, and a CSV file is loaded by its path"
-    hint = "" if has_folder else "; name a folder of data sets with data_dir or the variable FSGYM_DATA"
+    hint = (
+        "" if has_folder else f"; name a folder of data sets with {option_text('data_dir')} or the variable FSGYM_DATA"
+    )
     return ValueError(explain_unknown("data set", name, known, advice + hint))
 
 
