@@ -49,7 +49,7 @@ from fsgym.rules.options import OPTIONS, set_rule_options
 from fsgym.session.held_out import HeldOut, held_out_of
 from fsgym.support.checks import check_choice
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
-from fsgym.text.messages import listing, option_text, parameter_text, warn_caller
+from fsgym.text.messages import brief, listing, option_text, parameter_text, warn_caller
 
 # Classifiers as text, and as HTML for notebooks.
 
@@ -366,6 +366,10 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     def _features(self, X: Any, missing_columns: MissingColumns = "error") -> NDArray[np.float32]:
         """The features of the rows to classify, checked, float32 (n_samples, n_features) in the order of the user."""
         check_is_fitted(self, "policy_")
+        if isinstance(X, Blocks):
+            raise TypeError("X must be rows in memory, got Blocks; pass blocks.sketch, or one block after the other")
+        if isinstance(X, str | os.PathLike):
+            raise TypeError(f"X must be rows, got the path {brief(str(X))}; read it first, as with pandas.read_csv")
         X = as_frame(X)
         if is_frame(X) and not len(X):
             raise ValueError(f"X must have at least one row, got shape {X.shape}")
@@ -572,6 +576,9 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             If a column is missing or holds something else than in training.
         """
         blocks: Any = X if isinstance(X, Blocks) else [X]
+        if isinstance(X, Blocks) and not X.has_labels:
+            named = hasattr(self, "feature_names_in_")
+            blocks = (frame if named else frame.to_numpy() for frame in X.frames())
         answers = np.concatenate([self._act(block, missing_columns)[1].answers for block in blocks])
         return self.rules_.answer_labels(self.answers_)[answers]
 

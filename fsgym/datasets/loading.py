@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.blocks import Blocks
 from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import check_file
@@ -186,6 +187,8 @@ def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "al
     """All rows of a data set, and where its official parts meet; the parameters are those of ``load_dataset``."""
     name = as_pandas(name)
     is_table = hasattr(name, "columns") and hasattr(name, "iloc")
+    if isinstance(name, Blocks):
+        raise TypeError(f"{name!r} is read in blocks, and this needs all rows in memory; pass blocks.sketch")
     if not is_table and not isinstance(name, str | os.PathLike):
         raise TypeError(f"name must be the name of a data set, a path or a DataFrame, got {type(name).__name__}")
     check_split(split)
