@@ -51,9 +51,8 @@ def warm() -> None:
     from fsgym.rules.kernels import acquire
 
     folder = acquire.stats.cache_path  # of the machine code of one of the modules
-    show(
-        f"{done}; with the trainings it took {time.perf_counter() - begun:.0f} s. They are kept in folders such as {folder}."
-    )
+    total = time.perf_counter() - begun
+    show(f"{done}; with the trainings it took {total:.0f} s. They are kept in folders such as {folder}.")
 
 
 def _say_of(what: str, before: tuple[int, float], after: tuple[int, float]) -> None:
