@@ -57,7 +57,7 @@ from fsgym.rules.options import OPTIONS, set_rule_options
 from fsgym.session.held_out import HeldOut, held_out_of
 from fsgym.support.checks import check_choice
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
-from fsgym.text.messages import listing, warn_caller
+from fsgym.text.messages import brief, listing, option_text, parameter_text, warn_caller
 
 # Classifiers as text, and as HTML for notebooks.
 
@@ -377,6 +377,10 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     def _features(self, X: Any, missing_columns: MissingColumns = "error") -> NDArray[np.float32]:
         """The features of the rows to classify, checked, float32 (n_samples, n_features) in the order of the user."""
         check_is_fitted(self, "policy_")
+        if isinstance(X, Blocks):
+            raise TypeError("X must be rows in memory, got Blocks; pass blocks.sketch, or one block after the other")
+        if isinstance(X, str | os.PathLike):
+            raise TypeError(f"X must be rows, got the path {brief(str(X))}; read it first, as with pandas.read_csv")
         X = as_frame(X)
         if is_frame(X) and not len(X):
             raise ValueError(f"X must have at least one row, got shape {X.shape}")
@@ -387,9 +391,10 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             X = X.to_frame() if has_columns else X.to_array()
         if is_frame(X) and has_columns and has_names(X):
             return self.columns_.encode(X, missing_columns)
-        if check_choice(missing_columns, "missing_columns", *MISSING_COLUMNS) != "error":
+        if check_choice(missing_columns, parameter_text("missing_columns"), *MISSING_COLUMNS) != "error":
             raise ValueError(
-                f"missing_columns={missing_columns!r} needs a table with names, and a model fitted on such a table"
+                f"{option_text('missing_columns', missing_columns)} needs a table with names, and a model fitted on "
+                "such a table"
             )
         if is_frame(X) and not has_names(X) and X.shape[1] == len(self.columns_):
             return self.columns_.encode(X.set_axis(self.columns_.names, axis=1))
@@ -545,7 +550,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         if not self.rules_.costs_by_case:
             raise ValueError(
                 "prices of a case need a model that was trained with prices by case, got one with a price for each "
-                "acquisition; train it on a Dataset with case_costs"
+                f"acquisition; train one with {option_text('case_costs of a Dataset', command='--case-price')}"
             )
         if prices is None or isinstance(prices, Mapping):
             costs = prices_of_case(prices, self.rules_.names, self.rules_.costs)
@@ -582,6 +587,9 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             If a column is missing or holds something else than in training.
         """
         blocks: Any = X if isinstance(X, Blocks) else [X]
+        if isinstance(X, Blocks) and not X.has_labels:
+            named = hasattr(self, "feature_names_in_")
+            blocks = (frame if named else frame.to_numpy() for frame in X.frames())
         answers = np.concatenate([self._act(block, missing_columns)[1].answers for block in blocks])
         return self.rules_.answer_labels(self.answers_)[answers]
 
@@ -736,7 +744,10 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
                 "calibrate model.at_prices(...), on rows that have these prices"
             )
         if self.bins_ is not None:
-            raise ValueError("calibrate promises what is true of classes, but this model answers with numbers")
+            raise ValueError(
+                "calibrate promises what is true of classes, but this model answers with numbers; for a promise, train "
+                "one on classes, such as whether the number is above a limit"
+            )
         wanted = check_targets(
             target_error,
             target_recall,

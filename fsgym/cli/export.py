@@ -13,6 +13,7 @@ from fsgym.cli.mistakes import check_model, refuse_folder
 from fsgym.cli.terminal import show
 from fsgym.support.writing import write_whole
 
+PAGE_ENDINGS = (".html", ".htm")
 HEAD_BYTES = 4096  # of a file, which say what it is
 PAGE_MARK, POLICY_MARK = b'content="fsgym export"', b'"fsgym-policy-'
 
@@ -40,6 +41,8 @@ def export(
     """
     check_model(model)
     refuse_folder(page, "", "the page")
+    if page.suffix.lower() not in PAGE_ENDINGS:
+        raise ValueError(f"the page must end in .html or .htm, got {page}; --json FILE also writes the policy as JSON")
     refuse_folder(json_file, "--json", "the policy")
     options.check_language(language)
     for path, mark, name in ((page, PAGE_MARK, "page"), (json_file, POLICY_MARK, "policy")):

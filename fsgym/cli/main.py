@@ -32,11 +32,19 @@ from fsgym.cli.train import train
 from fsgym.cli.warm import warm
 from fsgym.support.early_interrupts import interrupts_as_usual
 from fsgym.support.interrupts import interrupts_between_kernels
-from fsgym.text.messages import as_command, explain_unknown
+from fsgym.text.messages import as_command, brief, explain_unknown
 
 
 class Commands(TyperGroup):
-    """The commands; Ctrl-C ends each of them with a sentence, which Typer would drop."""
+    """The commands; Ctrl-C ends each of them with a sentence, which Typer would drop.
+
+    Messages of a command name its options, also where Python has them as parameters.
+    """
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        found = super().resolve_command(ctx, args)
+        ctx.with_resource(as_command(flags=_flags_of(found[1])))
+        return found
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -44,6 +52,12 @@ class Commands(TyperGroup):
         except KeyboardInterrupt as stop:
             say(str(stop) or "stopped")
             raise typer.Exit(130) from None
+
+
+def _flags_of(command: Any) -> set[str]:
+    """The options of a command, or of all commands of a group, as ``--drop``."""
+    flags = {flag for parameter in command.params for flag in parameter.opts}
+    return flags.union(*(_flags_of(inner) for inner in getattr(command, "commands", {}).values()))
 
 
 app = typer.Typer(
@@ -89,8 +103,14 @@ app.command(short_help="Compile all kernels, so that no later run has to.")(warm
 app.add_typer(datasets_app, name="datasets", short_help="List the data sets by name, or fetch those of a study.")
 
 
+NUMBERS = {"float_parsing": "a number", "int_parsing": "a whole number"}  # what pydantic calls a text that is none
+
+
 def _explain_usage(error: Any) -> str:
-    """Click's sentence; that for an unknown option as for any other unknown name."""
+    """Click's sentence; those for an unknown option and for a text that is no number as for other mistakes."""
+    fault = error.__cause__.errors()[0] if hasattr(error.__cause__, "errors") else {}
+    if fault.get("type") in NUMBERS:
+        return f"{error.param.opts[0]} must be {NUMBERS[fault['type']]}, got {brief(fault['input'])}"
     if not hasattr(error, "option_name") or not hasattr(error, "possibilities") or error.ctx is None:
         return error.format_message()
     names = [name for parameter in error.ctx.command.params for name in parameter.opts]

@@ -46,12 +46,13 @@ def warm() -> None:
         write_report_and_ask(tables)
         counts.append(counted(recorder.buffer))
         _say_of("a report and sessions", *counts[-2:])
-    kernels = counts[-1][0]
-    done = f"{kernels} kernels compiled" if kernels else "All kernels were compiled already"
+    kernels, compiling = counts[-1]
+    done = f"{kernels} kernels compiled in {compiling:.0f} s" if kernels else "All kernels were compiled already"
     from fsgym.rules.kernels import acquire
 
     folder = acquire.stats.cache_path  # of the machine code of one of the modules
-    show(f"{done}, in {time.perf_counter() - begun:.0f} s. They are kept in folders such as {folder}.")
+    total = time.perf_counter() - begun
+    show(f"{done}; with the trainings it took {total:.0f} s. They are kept in folders such as {folder}.")
 
 
 def _say_of(what: str, before: tuple[int, float], after: tuple[int, float]) -> None:

@@ -30,7 +30,7 @@ from fsgym.rules.options import OPTIONS, RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 from fsgym.runner.run import checked_progress
 from fsgym.support.writing import writable_folder, write_whole
-from fsgym.text.messages import brief, did_you_mean, explain_unknown, warn_caller
+from fsgym.text.messages import brief, did_you_mean, explain_unknown, parameter_text, warn_caller
 
 FIGURE_COLUMNS = (
     *Evaluation.FIGURES,
@@ -288,10 +288,14 @@ def _load(dataset: Any, target: str | None, row_groups: ArrayLike | str | None) 
     """The data set, loaded if it is a table or a name, with the row groups."""
     named = isinstance(row_groups, str)
     if target is not None and isinstance(dataset, Dataset):
-        raise TypeError(f"target must be left out if dataset is a Dataset, which has its labels, got {brief(target)}")
+        raise TypeError(
+            f"{parameter_text('target')} must be left out if dataset is a Dataset, which has its labels, got "
+            f"{brief(target)}"
+        )
     if named and isinstance(dataset, Dataset):
         raise TypeError(
-            f"row_groups must be labels, one per row, if dataset is a Dataset, got the name {row_groups!r}; a name is "
+            f"{parameter_text('row_groups')} must be labels, one per row, if dataset is a Dataset, got the name "
+            f"{row_groups!r}; a name is "
             "that of a column of a table or file"
         )
     if isinstance(dataset, Dataset):

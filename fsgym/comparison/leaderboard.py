@@ -22,7 +22,7 @@ from fsgym.methods.factories import load_factory, named_reference, train_policy
 from fsgym.metrics import mean_interval
 from fsgym.runner.fingerprint import fingerprint
 from fsgym.runner.local_code import error_with_line
-from fsgym.text.messages import brief, explain_unknown
+from fsgym.text.messages import brief, explain_unknown, parameter_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +95,9 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
     [[0.626, 0.0]]
     """
     if mine is not None and not isinstance(mine, str) and not callable(mine):
-        raise TypeError(f"mine must be a function train(env) -> policy or 'module:factory', got {brief(mine)}")
+        raise TypeError(
+            f"{parameter_text('mine')} must be a function train(env) -> policy or 'module:factory', got {brief(mine)}"
+        )
     name, factory = _named_factory(mine)  # its module may register an id
     env_id = check_variant(env_id)
     stored, note = stored_rows(env_id)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset, RowOrigin, stratified_split
 from fsgym.support.arrays import array_form, digest_of_form
+from fsgym.text.messages import parameter_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +42,7 @@ def open_blocks(
     category: Collection[str] = (),
     numeric: Collection[str] = (),
 ) -> Blocks:
-    """Open a labelled table in a file, to read it in blocks of rows. Its labels are read now.
+    """Open a table in a file, to read it in blocks of rows. Its labels are read now; ``predict`` needs none.
 
     Parameters
     ----------
@@ -52,6 +53,9 @@ def open_blocks(
         As in ``load_dataset``, for Parquet files.
     labels : path, optional
         The ``.npy`` file of the labels, for an ``.npy`` file only.
+
+    A Parquet file without the column ``target``, an ``.npz`` file without ``y`` and an ``.npy`` file without ``labels``
+    have no labels: what needs them raises ValueError.
 
     Raises
     ------
@@ -81,7 +85,9 @@ def blocks_of(path: Path, given: Reading, labels: str | os.PathLike | None = Non
 
     for option in NOT_IN_BLOCKS:
         if getattr(given, option) is not None:
-            raise ValueError(f"{option} needs all rows in memory, and {path} is read in blocks; leave it out")
+            raise ValueError(
+                f"{parameter_text(option)} needs all rows in memory, and {path} is read in blocks; leave it out"
+            )
     return Blocks(parts_of(path, given, labels=labels))
 
 
@@ -93,14 +99,17 @@ def is_large(path: Path, given: Reading) -> bool:
 
 
 class Blocks:
-    """A labelled table in a file. Iteration yields ``Dataset`` objects of its rows, in their order.
+    """A table in a file. Iteration yields ``Dataset`` objects of its rows, in their order.
 
-    ``AdaptiveClassifier.fit``, ``predict`` of the agents and ``fsgym.evaluate`` take it. ``open_blocks`` makes it.
+    ``open_blocks`` makes it. ``AdaptiveClassifier.fit``, ``predict`` of the agents and ``fsgym.evaluate`` take it.
+    Without labels, only ``predict`` does, and all attributes but ``name``, ``n_samples`` and ``has_labels`` raise
+    ValueError.
 
     Attributes
     ----------
     name : str
     n_samples : int
+    has_labels : bool
     y : int64 (n_samples,), indices into ``classes``
     classes : array (n_classes,), the labels in sorted order
     sketch : Dataset
@@ -131,6 +140,11 @@ class Blocks:
         self, parts: ParquetParts | ArrayParts, columns: Columns | None = None, classes: NDArray | None = None
     ) -> None:
         self.parts, self.name, self._columns = parts, parts.path.stem, columns
+        self._selected: NDArray[np.bool_] | None = None  # of the rows of the file
+        self._seen: Dataset | None = None
+        self._whole = self
+        if not parts.has_labels:  # ``classes`` and ``y`` raise ValueError
+            return
         self.classes, self.y = parts.labels()
         if classes is not None:
             import pandas as pd
@@ -141,13 +155,22 @@ class Blocks:
             self.y, self.classes = np.searchsorted(classes, labels)[self.y], classes
         if len(self.classes) < 2:
             raise ValueError(f"{parts.path} must hold at least two classes, got {self.classes.tolist()}")
-        self._selected: NDArray[np.bool_] | None = None  # of the rows of the file
-        self._seen: Dataset | None = None
-        self._whole = self
+
+    @cached_property
+    def classes(self) -> NDArray:
+        return self.parts.labels()[0]
+
+    @cached_property
+    def y(self) -> NDArray[np.int64]:
+        return self.parts.labels()[1]
+
+    @property
+    def has_labels(self) -> bool:
+        return self.parts.has_labels
 
     @property
     def n_samples(self) -> int:
-        return len(self.y)
+        return len(self.y) if self.has_labels else self.parts.n_rows
 
     @property
     def n_classes(self) -> int:
@@ -280,7 +303,8 @@ class Blocks:
         return wanted
 
     def __repr__(self) -> str:
-        return f"Blocks({self.name!r}: {self.n_samples} samples, {self.n_classes} classes)"
+        labels = f"{self.n_classes} classes" if self.has_labels else "no labels"
+        return f"Blocks({self.name!r}: {self.n_samples} samples, {labels})"
 
 
 class _Extremes:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.support.checks import check_prices, number_array
-from fsgym.text.messages import brief, explain_unknown
+from fsgym.text.messages import brief, explain_unknown, option_text
 
 MAX_PRICE = 1e30  # observations are float32, which has numbers up to 3e38
 
@@ -92,7 +92,10 @@ def prices_of_case(told: Mapping[str, float] | None, names: Sequence[str], costs
     if told is None:
         return prices
     if not isinstance(told, Mapping):
-        raise TypeError(f"prices must be a mapping from acquisitions to prices of this case, got {brief(told)}")
+        raise TypeError(
+            f"{option_text('prices', command='--price')} must be a mapping from acquisitions to prices of this case, "
+            f"got {brief(told)}"
+        )
     for name, price in told.items():
         if name not in names:
             raise ValueError(explain_unknown("acquisition in prices", name, list(names)))
@@ -102,7 +105,10 @@ def prices_of_case(told: Mapping[str, float] | None, names: Sequence[str], costs
 
 def check_case_prices(given: Any, names: Sequence[str]) -> NDArray[np.float64]:
     """Prices of one case, float64 (n_acquisitions,), as in ``check_prices``, and at most ``MAX_PRICE``."""
-    prices = check_prices(given, names, "prices")
+    prices = check_prices(given, names, option_text("prices", command="--price"))
     if prices.max() > MAX_PRICE:
-        raise ValueError(f"prices must be at most {MAX_PRICE:g}, got {prices.max():g}; use a larger unit")
+        raise ValueError(
+            f"{option_text('prices', command='--price')} must be at most {MAX_PRICE:g}, got {prices.max():g}; use a "
+            "larger unit"
+        )
     return prices

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.blocks import Blocks
 from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import check_file
@@ -27,7 +28,7 @@ from fsgym.data.row_groups import shared_group
 from fsgym.data.targets import BinAnswers, Bins, OrderedCosts
 from fsgym.datasets import folder
 from fsgym.datasets.generators import GENERATORS, load_generated
-from fsgym.text.messages import brief, explain_unknown, option_text
+from fsgym.text.messages import brief, explain_unknown, option_text, parameter_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,6 +187,8 @@ def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "al
     """All rows of a data set, and where its official parts meet; the parameters are those of ``load_dataset``."""
     name = as_pandas(name)
     is_table = hasattr(name, "columns") and hasattr(name, "iloc")
+    if isinstance(name, Blocks):
+        raise TypeError(f"{name!r} is read in blocks, and this needs all rows in memory; pass blocks.sketch")
     if not is_table and not isinstance(name, str | os.PathLike):
         raise TypeError(f"name must be the name of a data set, a path or a DataFrame, got {type(name).__name__}")
     check_split(split)
@@ -203,7 +206,7 @@ def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "al
 def check_split(split: Any) -> None:
     """ValueError for a part that no data set has."""
     if not isinstance(split, str) or split not in SPLIT_NAMES:
-        raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, got {brief(split)}")
+        raise ValueError(f"{parameter_text('split')} must be one of {', '.join(SPLIT_NAMES)}, got {brief(split)}")
 
 
 def part_index(
@@ -279,7 +282,9 @@ def find_source(name: str | bytes, data_dir: Any = None) -> FoundDataset:
 def unknown_dataset(name: str, known: Collection[str], has_folder: bool) -> ValueError:
     """The error for a name of no data set."""
     advice = "list_datasets() shows all names, and a CSV file is loaded by its path"
-    hint = "" if has_folder else "; name a folder of data sets with data_dir or the variable FSGYM_DATA"
+    hint = (
+        "" if has_folder else f"; name a folder of data sets with {option_text('data_dir')} or the variable FSGYM_DATA"
+    )
     return ValueError(explain_unknown("data set", name, known, advice + hint))
 
 

@@ -199,7 +199,7 @@ class Promise:
     Attributes
     ----------
     risks : tuple of Risk, none if only ``min_confidence`` was given
-    confidence : float, of all risks together: how often such a calibration keeps its promise
+    confidence : float, of all risks together: which share of all calibrations, refused ones counted in, keep theirs
     limit : float, or None
         The largest ``combined_doubts`` at which a stop of the policy counts; None where none counts before the end.
     min_confidence : float, or None

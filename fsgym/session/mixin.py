@@ -13,6 +13,7 @@ from fsgym.rules import State
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.step import Advice, Step
 from fsgym.session.walk import ActingWalk, Walk, WalkOrder
+from fsgym.text.messages import option_text
 
 if TYPE_CHECKING:
     from fsgym.session.on_demand import AsyncValueSource, ValueSource
@@ -200,7 +201,8 @@ class AskingMixin:
         """This model for a case with prices of its own; ValueError for a model that does not plan with them."""
         raise ValueError(
             f"{type(self).__name__} plans with one price for each acquisition, not with those of a case; train an "
-            "AdaptiveClassifier or a MixtureClassifier on a Dataset with case_costs"
+            "AdaptiveClassifier or a MixtureClassifier with "
+            f"{option_text('case_costs of a Dataset', command='--case-price')}"
         )
 
     def predict_on_demand(self, get: ValueSource, rows: Any, *, available: Any = None, missing: Any = None) -> NDArray:

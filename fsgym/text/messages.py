@@ -10,12 +10,12 @@ import shlex
 import sys
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 HARMLESS = "\n\t\u200c\u200d"  # also the joiners between the letters of Persian, Indic scripts and emoji
 
@@ -181,22 +181,46 @@ def duration_text(seconds: float) -> str:
 
 # Options, which are parameters in Python and begin with -- in a command.
 
-# What stands before an option; None in Python.
-_in_command: ContextVar[str | None] = ContextVar("in_command", default=None)
+
+class _Command(NamedTuple):
+    """The command that runs, or that a sentence is about."""
+
+    before: str  # what stands before its options
+    flags: Collection[str] | None  # its options, as "--drop"; None where they are not known
+
+
+_in_command: ContextVar[_Command | None] = ContextVar("in_command", default=None)
 
 
 @contextmanager
-def as_command(other: str = "") -> Iterator[None]:
-    """Name options as the command line has them, in this thread or task; behind the ``other`` command that has them."""
-    token = _in_command.set(f"{other} ".lstrip())
+def as_command(other: str = "", flags: Collection[str] | None = None) -> Iterator[None]:
+    """Name options as the command line has them, in this thread or task; behind the ``other`` command that has them.
+
+    ``flags`` are the options of the command that runs, as ``"--drop"``.
+    """
+    token = _in_command.set(_Command(f"{other} ".lstrip(), flags))
     try:
         yield
     finally:
         _in_command.reset(token)
 
 
+def parameter_text(name: str) -> str:
+    """A parameter that a message is about: as an option of the command that runs, if it has it; else as in Python.
+
+    >>> parameter_text("refer_cost")
+    'refer_cost'
+    >>> with as_command(flags=["--refer-cost"]):
+    ...     parameter_text("refer_cost"), parameter_text("target_error")
+    ('--refer-cost', 'target_error')
+    """
+    command, flag = _in_command.get(), "--" + name.replace("_", "-")
+    has_it = command is not None and (command.flags is None or flag in command.flags)
+    return option_text(name) if has_it else name
+
+
 def option_text(name: str, value: Any = ..., command: str | None = None) -> str:
-    """How a user gives an option: as a parameter in Python, as an option of a command where one runs.
+    """How a user gives an option: as a parameter in Python, as an option of a command where any runs.
 
     Parameters
     ----------
@@ -213,13 +237,13 @@ def option_text(name: str, value: Any = ..., command: str | None = None) -> str:
     ...     option_text("max_boxes", 9)
     'fsgym chart MODEL --max-boxes 9'
     """
-    before = _in_command.get()
-    if before is None:
+    running = _in_command.get()
+    if running is None:
         return name if value is ... else f"{name}={value!r}"
     flag = "--" + name.replace("_", "-")
     if command is not None or value is ...:
-        return f"{before}{command or flag}"
-    return f"{before}{flag} {shlex.quote(','.join(value) if isinstance(value, list | tuple) else str(value))}"
+        return f"{running.before}{command or flag}"
+    return f"{running.before}{flag} {shlex.quote(','.join(value) if isinstance(value, list | tuple) else str(value))}"
 
 
 # Warnings that point at the user's code.

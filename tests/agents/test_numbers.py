@@ -285,7 +285,7 @@ def test_a_model_says_its_bins_in_one_line():
 
 
 def test_no_promise_of_numbers_and_no_text_as_numbers():
-    with pytest.raises(ValueError, match="answers with numbers") as caught:
+    with pytest.raises(ValueError, match="answers with numbers; for a promise, train one on classes") as caught:
         fitted().calibrate(TEST, target_error=0.1)
     assert one_sentence(caught.value)
     with pytest.raises(TypeError, match="must hold numbers, got the text"):

@@ -26,7 +26,7 @@ from fsgym.data.reading.reading import (
     refuse_no_target,
 )
 from fsgym.data.reading.tables import size_of_parquet, too_large
-from fsgym.text.messages import explain_unknown
+from fsgym.text.messages import explain_unknown, parameter_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,10 +113,11 @@ class ParquetParts:
             )
         unknown = next((name for name in reading.drop if name not in names), None)
         if unknown is not None:
-            raise ValueError(f"drop: {explain_unknown(f'column of {path}', unknown, names)}")
+            raise ValueError(f"{parameter_text('drop')}: {explain_unknown(f'column of {path}', unknown, names)}")
         self.columns = [name for name in names if name not in reading.drop and (only is None or name in only)]
         if not self.n_rows or not self.columns:
             raise ValueError(f"{path} has no rows or no columns")
+        self.has_labels = reading.target is not None or reading.label in self.columns
         self._texts = {name for name in size.texts if not types.is_dictionary(size.schema.field(name).type)}
         self._coded = size.texts
 
@@ -201,19 +202,20 @@ class ArrayParts:
         files.check_file(path)
         if path.suffix == ".npz":
             arrays = files.stored_arrays(path, ("X", "y"))
-            if len(arrays) < 2:
+            if "X" not in arrays:
                 raise ValueError(f"{path} must hold X and y to be read in blocks, got {', '.join(arrays) or 'neither'}")
-            self._X, self._y = arrays["X"], arrays["y"]
+            self._X, self._y = arrays["X"], arrays.get("y")
             others = files.read_arrays(path, ("feature_names", "groups", "group_names"))
         else:
-            if labels is None:
-                raise ValueError(f"{path} has no labels; pass labels=, an .npy file with a label for each row")
-            files.check_file(labels)
-            self._X, self._y = files.stored_arrays(path, ())[""], files.stored_arrays(labels, ())[""]
+            if labels is not None:
+                files.check_file(labels)
+            self._X = files.stored_arrays(path, ())[""]
+            self._y = None if labels is None else files.stored_arrays(labels, ())[""]
+        self.has_labels = self._y is not None
         shape, kinds, self.n_rows = self._X.header.shape, "buif", len(self._X)
         if len(shape) != 2 or 0 in shape or self._X.header.dtype.kind not in kinds or shape[1] > MAX_FEATURES:
             raise ValueError(f"X of {path} must be a table of numbers, got {self._X.header.dtype} of shape {shape}")
-        if self._y.header.shape != shape[:1] or self._y.header.dtype.kind not in "buifUS":
+        if self._y is not None and (self._y.header.shape != shape[:1] or self._y.header.dtype.kind not in "buifUS"):
             raise ValueError(
                 f"y of {path} must be one label for each of the {shape[0]} rows, got {self._y.header.dtype} of shape "
                 f"{self._y.header.shape}"
@@ -235,6 +237,9 @@ class ArrayParts:
 
     def labels(self) -> tuple[NDArray, NDArray[np.int64]]:
         """As those of ``ParquetParts``."""
+        if self._y is None:
+            where = "y in it" if self.path.suffix == ".npz" else "labels=, an .npy file with a label for each row"
+            raise ValueError(f"{self.path} has no labels; only predict does without: pass {where}")
         y = self._y.rows(0, len(self._y))
         if y.dtype.kind == "f" and not np.isfinite(y).all():
             raise ValueError(f"y of {self.path} must not hold NaN or infinity; drop the rows without a label")

@@ -123,7 +123,7 @@ def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
     assert pd.read_csv(tmp_path / "out" / "results.csv")["spent"].max() == 10
     code, _, error = call(capsys, *arguments)
     assert code == 2
-    assert "related needs unrelated_costs" in error
+    assert "--related needs --unrelated-costs" in error
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -214,7 +214,7 @@ def test_ctrl_c_reports_how_many_fits_are_stored(capsys, tmp_path, monkeypatch):
         (["compare", "wine", "--prerequisites", "/nowhere.json"], "no file /nowhere.json"),
         (["compare", "wine", "--missing", "some"], "missing must be"),
         (["compare", "wine", "--costs=-2"], "must not be negative"),
-        (["compare", "wine", "--unrelated-costs", "3"], "needs related"),
+        (["compare", "wine", "--unrelated-costs", "3"], "--unrelated-costs needs --related"),
         (["compare", "wine", "--unrelated-costs", "/nowhere.csv"], "/nowhere.csv"),
         (["compare", "wine", "--target", "x"], "target is only for"),
         (["compare", "wine", "--drop", "nothing"], "has no feature 'nothing'"),

@@ -91,10 +91,12 @@ def test_parts_of_the_rows(files, capsys, tmp_path):
     [
         (["--target-error", "0.01"], "cannot be promised at confidence 0.9: with everything acquired these rows could"),
         (["--target-error", "0.001"], "needs at least 2,302 rows for the calibration, these are 900"),
-        (["--target-error", "2"], "target_error must be above 0 and below 1, got 2"),
+        (["--target-error", "2"], "fsgym: --target-error must be above 0 and below 1, got 2"),
         (["--target-recall", "yes"], "--target-recall must be CLASS=SHARE, separated by commas, got 'yes'"),
-        (["--target-recall", "yse=0.9"], "unknown class 'yse'; did you mean 'yes'?"),
-        ([], "give a target"),
+        (["--target-recall", "yse=0.9"], "fsgym: --target-recall: unknown class 'yse'; did you mean 'yes'?"),
+        ([], "give a target: --target-error, --target-recall, --target-error-cost, --max-referred or --min-confidence"),
+        (["--max-referred", "0.1"], "--max-referred needs a model that may refer cases, got one without --refer-cost"),
+        (["--target-error", "0.1", "--confidence", "90"], "fsgym: --confidence must be above 0 and below 1, got 90"),
     ],
 )
 def test_refusals_are_one_sentence_and_write_nothing(files, capsys, tmp_path, given, sentence):

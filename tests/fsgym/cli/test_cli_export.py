@@ -26,8 +26,15 @@ def test_other_files_are_not_replaced(capsys, tmp_path, case_model):
     table.write_text("age,ill\n61,yes\n")
     zipped = tmp_path / "agent.zip"
     zipfile.ZipFile(zipped, "w").close()
+    other = tmp_path / "other.htm"
+    other.write_text("<p>mine</p>")
     for arguments, words in (
-        ((case_model, table), f"fsgym: {table} exists and is no page that fsgym wrote; choose another name"),
+        ((case_model, other), f"fsgym: {other} exists and is no page that fsgym wrote; choose another name"),
+        (
+            (case_model, table),
+            f"fsgym: the page must end in .html or .htm, got {table}; --json FILE also writes the policy",
+        ),
+        ((case_model, tmp_path / "policy.json"), "--json FILE also writes the policy as JSON"),
         ((case_model, page, "--json", table), f"{table} exists and is no policy that fsgym wrote"),
         ((case_model, page, "--json", page), "--json must be another file than the page"),
         ((case_model, tmp_path), f"{tmp_path} is a folder; name a file for the page"),

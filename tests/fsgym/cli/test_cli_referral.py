@@ -81,8 +81,8 @@ def test_explain_and_ask(folder, model, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--refer-cost", "-1"), "refer_cost must be finite and at least 0"),
-        (("--refer-cost", "0.2", "--refer-label", "ill"), "refer_label must not be a class, got 'ill'"),
+        (("--refer-cost", "-1"), "--refer-cost must be finite and at least 0"),
+        (("--refer-cost", "0.2", "--refer-label", "ill"), "--refer-label must not be a class, got 'ill'"),
     ],
 )
 def test_mistakes(folder, options, message, capsys):

@@ -208,7 +208,7 @@ def test_errors_are_one_sentence(capsys, tmp_path):
         ),
         (("train", "wine", "-o", path, "--known", "hue,huee"), "unknown column in --known 'huee'; did you mean 'hue'?"),
         (("train", "wine", "-o", path, "--lam", 0.1, "--target-features", 2), "--lam cannot be given"),
-        (("train", "wine", "-o", path, "--target-features=-2"), "target_features must be"),
+        (("train", "wine", "-o", path, "--target-features=-2"), "--target-features must be"),
         (("train", "wine", "-o", path, "--units", "hue"), "--units must be NAME=UNIT"),
         (("train", "wine", "-o", path, "--units", "huee=nm"), "did you mean 'hue'?"),
     ):

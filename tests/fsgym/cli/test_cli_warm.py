@@ -30,5 +30,17 @@ def test_what_is_compiled_already_is_said_in_one_line(monkeypatch, capsys):
     monkeypatch.setattr(warm, "write_report_and_ask", lambda _: None)
     code, out, err = call(capsys, "warm")
     assert (code, err) == (0, "")
-    assert out.startswith("All kernels were compiled already, in ")
+    assert out.startswith("All kernels were compiled already; with the trainings it took ")
     assert len(out.splitlines()) == 1
+
+
+def test_the_seconds_of_compiling_are_apart_from_those_of_the_trainings(monkeypatch, capsys):
+    counts = iter([(3, 2.0), (5, 6.0)])
+    monkeypatch.setattr(warm, "METHODS", ("cart",))
+    monkeypatch.setattr(warm, "small_tables", tuple)
+    monkeypatch.setattr(warm, "write_report_and_ask", lambda _: None)
+    monkeypatch.setattr(warm, "counted", lambda _: next(counts))
+    code, out, _ = call(capsys, "warm")
+    first, second, last = out.splitlines()
+    assert (code, first, second) == (0, "cart: 3 kernels, 2.0 s", "a report and sessions: 2 kernels, 4.0 s")
+    assert last.startswith("5 kernels compiled in 6 s; with the trainings it took ")

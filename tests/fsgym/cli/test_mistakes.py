@@ -90,6 +90,37 @@ def test_an_unknown_option(capsys, option, said):
     refused(capsys, said, "compare", "wine", option, "3")
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--refer-cost", "-1"], "--refer-cost must be finite and at least 0, got -1"),
+        (["--refer-label", "nurse"], "--refer-label must come with --refer-cost, got 'nurse' alone"),
+        (["--budget", "-1"], "--budget must be a whole number of acquisitions, 0 or more, got -1"),
+        (["--relation", "some"], "--relation must be 'any' or 'all', got 'some'"),
+        (["--unrelated-costs", "3"], "--unrelated-costs needs --related: give both or neither"),
+        (["--target-cost", "1", "--target-features", "1"], "--target-cost and --target-features cannot both be given"),
+        (["--split", "half"], "--split must be one of all, train, test, got 'half'"),
+        (
+            ["--ordered", "x,Y"],
+            "--ordered must list each class once, but has 'Y'; the classes are x, y; did you mean 'y'?",
+        ),
+        (["--ordered", "x"], "--ordered must list each class once, but lacks 'y'; the classes are x, y"),
+        (["--ordered", "x,y,budget"], "but has 'budget'; the classes are x, y"),  # a class, and no option
+        (["--lam", "low"], "--lam must be a number, got 'low'"),
+        (["--budget", "1.5"], "--budget must be a whole number, got '1.5'"),
+    ],
+)
+def test_a_mistake_in_an_option_of_train_names_the_option(capsys, four_rows, tmp_path, given, said):
+    refused(capsys, said, "train", four_rows, "-o", tmp_path / "m", *given)
+
+
+def test_mistakes_in_options_of_other_commands_name_the_option(capsys, case_model, tmp_path):
+    refused(capsys, "--language must be one of de, en, got 'fr'", "export", case_model, "p.html", "--language", "fr")
+    refused(capsys, "train one with --case-price", "ask", case_model, "--price", "age=3")
+    pairs = tmp_path / "unrelated_costs.json"  # the name of a file stays as it is
+    refused(capsys, f"there is no file {pairs}", "train", case_model, "-o", "x", "--related", pairs)
+
+
 @pytest.mark.parametrize("text", ["alcohol=0,ash=1", '{"alcohol": 0}'])
 def test_prices_on_the_command_line_itself(capsys, text):
     said = "prices must be in a file, JSON {name: price} or CSV of name and price, got"

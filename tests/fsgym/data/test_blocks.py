@@ -11,7 +11,7 @@ from agents.lattice import constants as const
 from agents.lattice.subset_classifier import CrossFit, fit_classifier
 from agents.lattice.training_data import AllRows, prepare_data
 from agents.whole_table import WholeTable
-from fsgym import Dataset, cli, evaluate, load_dataset, open_blocks
+from fsgym import Dataset, cli, compare, evaluate, load_dataset, open_blocks
 from fsgym.data import blocks as blocks_module
 from fsgym.data.reading import files, parts
 
@@ -169,13 +169,14 @@ def test_missing_values_as_evidence_are_indicated_in_each_block(few_in_memory, t
     ("make", "message"),
     [
         (lambda d: np.savez_compressed(d / "t.npz", X=np.eye(4), y=[0, 1, 0, 1]), "the array X compressed, so that"),
-        (lambda d: np.savez(d / "t.npz", X=np.eye(4)), "must hold X and y to be read in blocks, got X"),
+        (lambda d: np.savez(d / "t.npz", X=np.eye(4)), "has no labels; only predict does without: pass y in it"),
+        (lambda d: np.savez(d / "t.npz", y=np.eye(4)), "must hold X and y to be read in blocks, got y"),
         (lambda d: np.savez(d / "t.npz", X=np.eye(4), y=[0, 1]), "one label for each of the 4 rows, got"),
         (lambda d: np.savez(d / "t.npz", X=np.eye(4), y=[1] * 4), "at least two classes, got"),
         (lambda d: np.savez(d / "t.npz", X=np.eye(2), y=[1.0, np.nan]), "must not hold NaN or infinity; drop"),
         (lambda d: np.savez(d / "t.npz", X=np.full((2, 2), None), y=[1, 0]), "must be a plain array"),
         (lambda d: (d / "t.npz").write_bytes(b"PK\x03\x04 and no more"), "damaged or has no arrays"),
-        (lambda d: np.save(d / "t.npy", np.eye(2)), "has no labels; pass labels="),
+        (lambda d: np.save(d / "t.npy", np.eye(2)), "has no labels; only predict does without: pass labels="),
         (lambda d: (d / "t.csv").write_text("a,target\n1,2\n"), "blocks are read of .parquet, .npz and .npy files"),
         (lambda d: pd.DataFrame({"a": [1.0, 2.0]}).to_parquet(d / "t.parquet"), "has no column 'target'"),
         (lambda d: (d / "t.parquet").write_bytes(b"PAR1"), "cannot be read as a Parquet file"),
@@ -184,7 +185,50 @@ def test_missing_values_as_evidence_are_indicated_in_each_block(few_in_memory, t
 def test_a_file_that_cannot_be_read_in_blocks_is_refused_in_a_sentence(make, message, tmp_path):
     make(tmp_path)
     with pytest.raises(ValueError, match=message):
-        open_blocks(next(tmp_path.iterdir()))
+        AdaptiveClassifier().fit(open_blocks(next(tmp_path.iterdir())))
+
+
+def test_predict_takes_blocks_without_labels(table, parquet, tmp_path):
+    model = AdaptiveClassifier(lam=0.05, learner="lattice", random_state=0).fit(open_blocks(parquet).rows(range(400)))
+    rows = table.drop(columns="target")
+    rows.to_parquet(tmp_path / "new.parquet", row_group_size=400)
+    new = open_blocks(tmp_path / "new.parquet")
+    assert (new.n_samples, new.has_labels, str(new)) == (
+        len(table),
+        False,
+        f"Blocks('new': {len(table)} samples, no labels)",
+    )
+    expected = model.predict(rows)
+    np.testing.assert_array_equal(model.predict(new), expected)
+    np.testing.assert_array_equal(model.predict(open_blocks(parquet)), expected)
+    for needs_labels in (lambda: evaluate(model, new), lambda: new.y, lambda: new.sketch, lambda: [*new]):
+        with pytest.raises(ValueError, match="has no column 'target'; name one as target: 'a'"):
+            needs_labels()
+    with pytest.raises(ValueError, match="has no column 'sick'"):
+        open_blocks(tmp_path / "new.parquet", target="sick")
+
+
+def test_predict_takes_arrays_in_blocks_without_labels(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    model = AdaptiveClassifier(lam=0.05, learner="lattice", random_state=0).fit(X, X[:, 0] > 0)
+    np.save(tmp_path / "X.npy", X)
+    np.savez(tmp_path / "X.npz", X=X)
+    for name in ("X.npy", "X.npz"):
+        np.testing.assert_array_equal(model.predict(open_blocks(tmp_path / name)), model.predict(X))
+
+
+def test_what_takes_no_blocks_or_path_says_what_it_takes(parquet):
+    blocks = open_blocks(parquet)
+    model = AdaptiveClassifier(lam=0.05, learner="lattice", random_state=0).fit(blocks.rows(range(300)))
+    for call in (lambda: model.calibrate(blocks, target_error=0.3), lambda: model.features_used(blocks)):
+        with pytest.raises(TypeError, match=r"X must be rows in memory, got Blocks; pass blocks\.sketch"):
+            call()
+    for path in (parquet, str(parquet)):
+        with pytest.raises(TypeError, match=r"X must be rows, got the path .*; read it first, as with pandas"):
+            model.predict(path)
+    with pytest.raises(TypeError, match=r"this needs all rows in memory; pass blocks\.sketch"):
+        compare(blocks, "cart", splits=1)
 
 
 def test_what_needs_all_rows_in_memory_refuses_blocks(parquet):

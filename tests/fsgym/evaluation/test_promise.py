@@ -254,6 +254,7 @@ def test_a_promise_in_words():
     assert "at least 75 % certain that it misses no sick" in text
     assert "0.50 more than without" in text
     assert "calibration 2 of this model by the same rows" in text
+    assert re.search(r"up to \d+ % of all calibrations, refused ones counted in, fail to keep theirs", text)
 
 
 def test_json_gives_the_promise_back_and_damage_is_refused():
