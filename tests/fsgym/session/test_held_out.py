@@ -114,7 +114,11 @@ def test_pages_are_called_as_the_training_data(measured):
             None,
             "On 10 rows, it answered wrongly: 1 of 6 a (up to 58 %) and 0 of 4 b (up to 53 %).",
         ),
-        ([[9, 1, 1], [0, 4, 1]], None, "2 of them. Only 5 of these rows are b: what it believes of such a case, and expects"),
+        (
+            [[9, 1, 1], [0, 4, 1]],
+            None,
+            "2 of them. Only 5 of these rows are b: what it believes of such a case, and",
+        ),
         ([[90, 1], [0, 20]], None, "and 0 of 20 b (up to 14 %)."),
         ([[9, 1], [0, 0]], None, "On 10 rows, it answered 1 wrongly. Only 10 of these rows are a"),
         ([[9, 1], [0, 5]], np.repeat(0.25, 15), "its answers were 0.25 away from the true numbers on average."),
