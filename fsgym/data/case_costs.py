@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.support.checks import check_prices, number_array
+from fsgym.support.checks import check_number, check_prices, number_array
 from fsgym.text.messages import brief, explain_unknown, option_text
 
 MAX_PRICE = 1e30  # observations are float32, which has numbers up to 3e38
@@ -99,7 +99,8 @@ def prices_of_case(told: Mapping[str, float] | None, names: Sequence[str], costs
     for name, price in told.items():
         if name not in names:
             raise ValueError(explain_unknown("acquisition in prices", name, list(names)))
-        prices[names.index(name)] = check_case_prices([price], [name])[0]
+        checked = check_number(price, f"prices of {name!r}", 0.0)
+        prices[names.index(name)] = check_case_prices([checked], [name])[0]
     return prices
 
 

@@ -123,7 +123,8 @@ def _check_price(value: Any, name: str, path: Path) -> float:
     except (TypeError, OverflowError):
         price = None
     if price is None or not math.isfinite(price) or price < 0:
-        raise ValueError(f"{path} must have a number of at least 0 as the price of {name!r}, got {brief(value)}")
+        hint = "; write it without quotation marks" if isinstance(value, str) and path.suffix == ".json" else ""
+        raise ValueError(f"{path} must have a number of at least 0 as the price of {name!r}, got {brief(value)}{hint}")
     return price
 
 

@@ -147,6 +147,8 @@ def test_prices_given_to_the_classifier_win(models):
 def test_prices_that_are_none_are_refused(models, prices):
     with pytest.raises((ValueError, TypeError), match="prices"):
         models["mixture"].at_prices(prices)
+    with pytest.raises(TypeError, match="prices of 'scan' must be a number, got True"):
+        models["mixture"].step({}, prices={"scan": True})
 
 
 def test_what_needs_one_price_for_each_acquisition_says_so(models, tmp_path):

@@ -304,7 +304,7 @@ def write_originals(folder: Path) -> Path:
         "visits": {"files": [{"file": "a.train.csv"}], "categorical_columns": ["ward", "visits"], "n_features": 5},
     }
     (folder / "MANIFEST.json").write_text(json.dumps(records))
-    prices = {"age": 1, "ward": 2.5, "crp": 17, "ct": 0, "visits": "3"}
+    prices = {"age": 1, "ward": 2.5, "crp": 17, "ct": 0, "visits": 3}
     (folder / "prices.json").write_text(json.dumps({"wards": {"costs": prices}}))
     (folder / "prices.csv").write_text("name,price\n" + "".join(f"{k},{v}\n" for k, v in prices.items()))
     return folder

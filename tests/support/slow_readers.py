@@ -238,7 +238,7 @@ def _check_price_list(text: str, prices: dict[str, float]) -> None:
     pairs = [pair for pair in listed if {name for name, _ in pair[1:]} <= prices.keys()]
     assert pairs, f"no two columns: {rows}"
     own = pairs[0] if re.fullmatch(r"[+-]?[\d.,]+(e[+-]?\d+)?", pairs[0][0][1], re.I) else pairs[0][1:]
-    wanted = {name: float(re.sub(r"^(-?\d+),(\d+)$", r"\1.\2", price)) for name, price in own}
+    wanted = {name: float(price.replace(",", ".")) for name, price in own}
     assert prices == wanted, f"{prices} for {wanted}"
     assert len(own) == len(prices), f"a name twice in {own}"
 

@@ -162,13 +162,15 @@ def test_text_is_no_table_of_numbers():
 
 
 def test_prices_are_plain_numbers(tmp_path):
-    for name, text in {"p.csv": "age,{}\n", "p.json": '{{"age": "{}"}}'}.items():
-        (tmp_path / name).write_text(text.format(" 1e1 "))
-        assert load_costs(tmp_path / name) == {"age": 10.0}
-        for odd in ("1_0", "\uff11", "nan", "inf"):
-            (tmp_path / name).write_text(text.format(odd), encoding="utf-8")
-            with pytest.raises(ValueError, match="must have a number of at least 0"):
-                load_costs(tmp_path / name)
+    (tmp_path / "p.csv").write_text("age, 1e1 \n")
+    assert load_costs(tmp_path / "p.csv") == {"age": 10.0}
+    for odd in ("1_0", "\uff11", "nan", "inf"):
+        (tmp_path / "p.csv").write_text(f"age,{odd}\n", encoding="utf-8")
+        with pytest.raises(ValueError, match="must have a number of at least 0"):
+            load_costs(tmp_path / "p.csv")
+    (tmp_path / "p.json").write_text('{"age": "10"}')
+    with pytest.raises(ValueError, match="the price of 'age', got '10'; write it without quotation marks"):
+        load_costs(tmp_path / "p.json")
 
 
 NUMBERS = st.from_regex(r"[+-]?0{0,2}[0-9]{1,3}(\.[0-9]{0,3})?([eE][+-]?0?[0-9])?", fullmatch=True)
