@@ -22,7 +22,7 @@ def check_case_costs(
     Parameters
     ----------
     given : array-like of shape (n_samples, n_acquisitions), or mapping or DataFrame by name
-        Of those that a mapping names, each has a price for every row; the others have that of ``costs``.
+        Of those that a mapping names, each has a price for every row, or one; the others have that of ``costs``.
     n_samples : int
     names : sequence of n_acquisitions str
     costs : float64 (n_acquisitions,) or (n_samples, n_acquisitions), or None for 1 each
@@ -39,7 +39,9 @@ def check_case_costs(
     for name in given:
         if name not in names:
             raise ValueError(explain_unknown("acquisition in case_costs", name, list(names)))
-        prices[:, names.index(name)] = _numbers(given[name], (n_samples,), f"case_costs of {name!r}")
+        column, what = given[name], f"case_costs of {name!r}"
+        is_one = np.ndim(column) == 0
+        prices[:, names.index(name)] = _numbers([column] if is_one else column, (1 if is_one else n_samples,), what)
     return prices
 
 
@@ -53,8 +55,6 @@ def _numbers(given: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float6
         values = number_array(given)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{what} must be numbers, a price for each row, got {brief(given)}") from None
-    if values.ndim == 0:
-        raise ValueError(f"{what} must have a price for each row, got {values:g}; one price for all rows is in costs")
     if values.shape != shape:
         raise ValueError(f"{what} must have shape {shape}, a row for each case, got {values.shape}")
     wrong = ~((values >= 0) & (values <= MAX_PRICE))

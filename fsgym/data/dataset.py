@@ -62,8 +62,8 @@ class Dataset:
         Default price of each acquisition, in a unit of your choice; by default 1 each. A mapping names all of them.
     case_costs : array-like of shape (n_samples, n_acquisitions), DataFrame or mapping name -> prices, optional
         Prices of the case: each row has its own price for each acquisition, known before anything is acquired. A
-        mapping or DataFrame names those whose prices differ, each with n_samples prices; all others have the price in
-        ``costs``. ``costs`` is then the mean over the rows, which stands wherever an acquisition has a single
+        mapping or DataFrame names those whose prices differ, each with n_samples prices or one; all others have the
+        price in ``costs``. ``costs`` is then the mean over the rows, which stands wherever an acquisition has a single
         price; beside an array, ``costs`` can be given.
     image_shape : (int, int), optional
         Height and width, where the features are the pixels of an image in row order.
