@@ -99,7 +99,7 @@ def prices_of_case(told: Mapping[str, float] | None, names: Sequence[str], costs
     for name, price in told.items():
         if name not in names:
             raise ValueError(explain_unknown("acquisition in prices", name, list(names)))
-        checked = check_number(price, f"prices of {name!r}", 0.0)
+        checked = check_number(price, f"{option_text('prices', command='--price')} of {name!r}", 0.0)
         prices[names.index(name)] = check_case_prices([checked], [name])[0]
     return prices
 

@@ -225,7 +225,7 @@ def test_a_refusal_leaves_the_model_as_it_was(lattice, rows, tmp_path):
         with pytest.raises(ValueError, match="needs at least 114 rows"):
             lattice.calibrate(X[:100], y[:100], target_error=0.02)
         assert bytes_of(lattice, tmp_path) == before
-    best = float(re.findall(r"[0-9.]+$", str(refusal.value))[0])
+    best = float(re.findall(r"([0-9.]+); more rows", str(refusal.value))[0])
     assert lattice.calibrate(X, y, target_error=best).promise_.threshold > 0.9
     with pytest.raises(ValueError, match="cannot be promised"):
         lattice.calibrate(X, y, target_error=best - 2e-4)
