@@ -417,7 +417,7 @@ def test_methods_of_ones_own_and_several_data_sets(capsys, tmp_path, table, monk
     assert results.set_index("method").loc["best one", "n_features"] == 1
     assert os.path.exists("fsgym-results/report.html")
     code, output, error = call(capsys, "compare", table, *quick)  # resumes its part
-    assert (code, error) == (0, "")
+    assert (code, error) == (0, "ward: 3 of 3 are of an earlier run\n")
     for reference, message in (
         ("mine.py:bset", "did you mean 'best'"),
         ("mine.py", "named as module:factory"),
