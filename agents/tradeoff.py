@@ -249,10 +249,6 @@ class Learner(ABC):
     def finish(self, model: Any, result: Any) -> Policy:
         """The policy of a result; sets the fitted attributes of ``model`` that only this kind of learner has."""
 
-    def trial_losses(self, rules: Rules) -> NDArray[np.float64] | None:
-        """The losses (n_samples,) of a short training, NaN for most rows; None where ``learn_at`` takes no longer."""
-        return None
-
     def learn_for(self, target: UsageTarget, rules_at: Callable[[float], Rules]) -> Any:
         """What training results in at the ``lam`` that a target needs; ``rules_at`` returns the rules at a ``lam``."""
         return find_price(target, rules_at(0.0), lambda lam: self.learn_at(rules_at(lam)))

@@ -40,9 +40,6 @@ OPTIMISM_OF_FIRST = 0.5
 # of nine generators it was never the best, on 10,000 and more of six at most .0008 better than both others.
 MIN_ROWS_OF_NETWORK = (5_000, 20_000)
 
-# A learner whose training takes long is left where it loses on some rows by more than so many standard errors.
-GIVEN_UP = 3.0
-
 MakeLearner = Callable[[TrainingTask], Any]  # a context manager that yields a ``Learner``
 
 
@@ -117,22 +114,14 @@ class ChoosingLearner(Learner):
                 left = f"not trained: under {least:,} rows" + ("" if limited else ", and the lattice met no limit")
                 trials.append(LearnerTrial(name, np.nan, 0.0, 0.0, None, left=left))
                 continue
-            begun, left = time.perf_counter(), ""
+            begun = time.perf_counter()
             if name not in results:
-                learner, trial = self._learner(name), None
-                if name != first:
-                    trial = learner.trial_losses(rules)
-                if trial is not None and self._is_clearly_worse(trial, results[first].row_losses(rules), rules):
-                    losses, left = trial, f"left after a trial on {np.isfinite(trial).sum():,} rows"
-                else:
-                    results[name] = learner.learn_at(rules)
-            if not left:
-                losses = results[name].row_losses(rules)
-            loss, error = self._mean(losses, rules)
+                results[name] = self._learner(name).learn_at(rules)
+            loss, error = self._mean(results[name].row_losses(rules), rules)
             difference = (0.0, 0.0)
             if name != first:
-                difference = self._difference(losses, results[first].row_losses(rules), rules)
-            trials.append(LearnerTrial(name, loss, *difference, time.perf_counter() - begun, error, left))
+                difference = self._difference(results[name].row_losses(rules), results[first].row_losses(rules), rules)
+            trials.append(LearnerTrial(name, loss, *difference, time.perf_counter() - begun, error))
         chosen, reason = first, f"learner={first!r} was given"
         if len(self.learners) > 1:
             chosen, reason = _choose_learner(trials, first)
@@ -178,10 +167,6 @@ class ChoosingLearner(Learner):
             return self._mean(paired, rules)
         (mean, error), (other_mean, other_error) = (self._mean(v, rules) for v in (losses, others))
         return mean - other_mean, float(np.hypot(error, other_error))
-
-    def _is_clearly_worse(self, losses: NDArray[np.float64], others: NDArray[np.float64], rules: Rules) -> bool:
-        difference, error = self._difference(losses, others, rules)
-        return difference > GIVEN_UP * error
 
     def finish(self, model: Any, result: ChosenResult) -> ChosenPolicy:
         """The policy; sets ``report_``, ``learner_`` and the attributes of the chosen learner."""

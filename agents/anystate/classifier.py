@@ -10,15 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.anystate.learn import (
-    MAX_ROLLED_ROWS,
-    N_TRIAL_ROWS,
-    CrossFittedModels,
-    LearntPolicy,
-    is_long,
-    learn_policy,
-    training_folds,
-)
+from agents.anystate.learn import CrossFittedModels, LearntPolicy, learn_policy, training_folds
 from agents.anystate.policy import AnyStatePolicy
 from agents.calibration import Calibration, TemperedPolicy, calibrated, check_calibration
 from agents.model_file import Labels
@@ -82,16 +74,10 @@ class AnyStateLearner(Learner):
 
     def learn_at(self, rules: Rules) -> LearntPolicy:
         """Learn the policy at the prices of these rules."""
-        return self._learn(rules)
-
-    def trial_losses(self, rules: Rules) -> NDArray[np.float64] | None:
-        return self._learn(rules, N_TRIAL_ROWS).losses if is_long(self.task.dataset, rules) else None
-
-    def _learn(self, rules: Rules, n_rows: int = MAX_ROLLED_ROWS) -> LearntPolicy:
         rules.check_largest_loss(MAX_LOSS, self.task.dataset.case_costs)
         data, weight = self.task.dataset, self.task.weight
         candidates, skipped, known = self.candidates(rules), self.task.skipped, self.task.known
-        return learn_policy(candidates, data, self.fold, weight, rules, self.seed, skipped, known, n_rows)
+        return learn_policy(candidates, data, self.fold, weight, rules, self.seed, skipped, known)
 
     def finish(self, model: BaseAnyStateClassifier, result: LearntPolicy) -> Policy:
         """The policy; sets ``training_loss_``."""

@@ -20,9 +20,6 @@ from fsgym.data.row_groups import grouped_folds
 from fsgym.rules import Rules
 
 MAX_ROLLED_ROWS = 6000  # rows that are rolled out; by hand
-# Where rows times acquisitions are more than this, some rows are rolled out first: a learner that loses clearly on them
-# is left, and the roll-outs of all rows, each step of which looks at all acquisitions, are saved.
-MAX_CELLS_AT_ONCE, N_TRIAL_ROWS = 1_000_000, 1000
 N_FOLDS_BY_ROWS = {1000: 5, np.inf: 3}
 
 
@@ -72,7 +69,6 @@ def learn_policy(
     seed: int,
     skipped: AcquisitionIndices = (),
     known: AcquisitionIndices = (),
-    n_rows: int = MAX_ROLLED_ROWS,
 ) -> LearntPolicy:
     """The candidate of lowest realised loss on the training rows, out of fold, with its stop rule.
 
@@ -86,11 +82,10 @@ def learn_policy(
     seed : int, for the choice of rows and the random starts
     skipped : tuple of int, acquisitions that the policy never makes
     known : tuple of int, acquisitions that are made at no cost before the policy decides anything
-    n_rows : int, the largest number of rows that are rolled out, drawn at random
     """
     rng = np.random.default_rng(seed)
     weight = np.ones(dataset.n_samples) if weight is None else weight
-    rows = np.sort(rng.permutation(dataset.n_samples)[:n_rows])
+    rows = np.sort(rng.permutation(dataset.n_samples)[:MAX_ROLLED_ROWS])
     learnt = []
     for models in candidates:
         visited = roll_out(models.by_fold, fold, dataset, rules, rows, skipped=skipped, known=known)
@@ -104,11 +99,6 @@ def learn_policy(
         path = _path_of(visited, reached, last, dataset.y, fold, weight)
         learnt.append(LearntPolicy(models.final, stop, of_all, *means, path=path))
     return min(learnt, key=lambda policy: policy.loss)
-
-
-def is_long(dataset: Dataset, rules: Rules) -> bool:
-    """Whether the roll-outs of all rows take so long that a trial on some rows pays."""
-    return min(dataset.n_samples, MAX_ROLLED_ROWS) * rules.n_acquisitions > MAX_CELLS_AT_ONCE
 
 
 def _path_of(
