@@ -32,7 +32,7 @@ from fsgym.session.mixin import AskingMixin
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk, WalkOrder
 from fsgym.support.checks import is_integer
-from fsgym.text.messages import brief, parameter_text
+from fsgym.text.messages import brief, option_text
 from fsgym.text.speech import said, speaking
 
 MAX_BOXES = 30  # of a chart, by default: what fits on a page
@@ -237,7 +237,7 @@ class AskingAgent(AskingMixin):
         """
         check_is_fitted(self, "policy_")
         if not is_integer(max_boxes) or max_boxes < 1:
-            raise ValueError(f"{parameter_text('max_boxes')} must be a whole number above 0, got {brief(max_boxes)}")
+            raise ValueError(f"{option_text('max_boxes')} must be a whole number above 0, got {brief(max_boxes)}")
         if X is None and y is not None:
             raise ValueError("X must be given where y is, got labels without rows")
         structure, ways, calibration, known = self._found_chart()

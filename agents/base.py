@@ -57,7 +57,7 @@ from fsgym.rules.options import OPTIONS, set_rule_options
 from fsgym.session.held_out import HeldOut, held_out_of
 from fsgym.support.checks import check_choice
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
-from fsgym.text.messages import brief, listing, option_text, parameter_text, warn_caller
+from fsgym.text.messages import brief, listing, option_text, warn_caller
 
 # Classifiers as text, and as HTML for notebooks.
 
@@ -391,7 +391,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
             X = X.to_frame() if has_columns else X.to_array()
         if is_frame(X) and has_columns and has_names(X):
             return self.columns_.encode(X, missing_columns)
-        if check_choice(missing_columns, parameter_text("missing_columns"), *MISSING_COLUMNS) != "error":
+        if check_choice(missing_columns, option_text("missing_columns"), *MISSING_COLUMNS) != "error":
             raise ValueError(
                 f"{option_text('missing_columns', missing_columns)} needs a table with names, and a model fitted on "
                 "such a table"

@@ -23,7 +23,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.rules.uninformative import uninformative_acquisitions
 from fsgym.support.checks import check_n_jobs, check_number, check_random_state, generator_of, is_integer
-from fsgym.text.messages import brief, explain_unknown, option_text, parameter_text
+from fsgym.text.messages import brief, explain_unknown, option_text
 
 # Search for the ``lam`` at which the mean usage of the policy is as large as a target allows.
 
@@ -59,13 +59,13 @@ def check_target(target_cost: Any, target_features: Any) -> UsageTarget | None:
     """The target that the parameters define, None without one; ValueError or TypeError if they are invalid."""
     if target_cost is not None and target_features is not None:
         raise ValueError(
-            f"{parameter_text('target_cost')} and {parameter_text('target_features')} cannot both be given; leave one "
+            f"{option_text('target_cost')} and {option_text('target_features')} cannot both be given; leave one "
             "of them out"
         )
     if target_cost is not None:
-        return UsageTarget("cost", check_number(target_cost, parameter_text("target_cost"), 0.0))
+        return UsageTarget("cost", check_number(target_cost, option_text("target_cost"), 0.0))
     if target_features is not None:
-        return UsageTarget("features", check_number(target_features, parameter_text("target_features"), 0.0))
+        return UsageTarget("features", check_number(target_features, option_text("target_features"), 0.0))
     return None
 
 
@@ -174,9 +174,7 @@ def acquisitions_of_columns(known: Any, columns: Columns, rules: Rules) -> Acqui
     if known is None:
         return ()
     if isinstance(known, str) or not isinstance(known, Sequence | np.ndarray):
-        raise TypeError(
-            f"{parameter_text('known')} must be a list of names or positions of columns, got {brief(known)}"
-        )
+        raise TypeError(f"{option_text('known')} must be a list of names or positions of columns, got {brief(known)}")
     option = option_text("known")
     place = {name: k for k, name in enumerate(columns.names)}
     features: set[int] = set()

@@ -17,7 +17,7 @@ from baselines.subset_models import SubsetModels
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, set_rule_options, takes_rule_options
 from fsgym.support.checks import is_integer
-from fsgym.text.messages import brief, explain_unknown, listing, parameter_text
+from fsgym.text.messages import brief, explain_unknown, listing, option_text
 
 
 class PanelClassifier(OrderedAcquisitionsMixin, ColumnSelectorMixin, ClassifierMixin, BaseEstimator):
@@ -141,26 +141,26 @@ def panel_order(rules: Rules, panel: Any) -> list[int]:
     """
     if isinstance(panel, str | bytes):
         raise TypeError(
-            f"{parameter_text('panel')} must be a list of names or indices of acquisitions, got {brief(panel)}"
+            f"{option_text('panel')} must be a list of names or indices of acquisitions, got {brief(panel)}"
         )
     chosen: list[int] = []
     for given in panel:
         j = _acquisition_index(rules, given)
         if j in chosen:
-            raise ValueError(f"{parameter_text('panel')} must name each acquisition once, got {rules.names[j]!r} twice")
+            raise ValueError(f"{option_text('panel')} must name each acquisition once, got {rules.names[j]!r} twice")
         chosen.append(j)
     for j in chosen:
         lacking = [rules.names[i] for i in with_prerequisites(rules, j) if i not in chosen]
         if lacking:
             raise ValueError(
-                f"{parameter_text('panel')} must contain the prerequisites of its acquisitions, but {rules.names[j]!r} "
+                f"{option_text('panel')} must contain the prerequisites of its acquisitions, but {rules.names[j]!r} "
                 "needs "
                 f"{listing(lacking)}; add it"
             )
     ordered = legal_order(rules, chosen)
     if ordered is None:
         raise ValueError(
-            f"{parameter_text('panel')} must be legal under {rules!r}, but its {len(chosen)} acquisitions are not "
+            f"{option_text('panel')} must be legal under {rules!r}, but its {len(chosen)} acquisitions are not "
             "(budget or forbidden "
             "relation); remove some, or change the rules"
         )
@@ -172,14 +172,11 @@ def _acquisition_index(rules: Rules, given: Any) -> int:
     if isinstance(given, str):
         if given not in rules.names:
             raise ValueError(
-                f"{parameter_text('panel')} must name acquisitions: "
-                f"{explain_unknown('acquisition', given, rules.names)}"
+                f"{option_text('panel')} must name acquisitions: {explain_unknown('acquisition', given, rules.names)}"
             )
         return rules.names.index(given)
     if not is_integer(given):
-        raise TypeError(f"{parameter_text('panel')} must hold names or indices of acquisitions, got {brief(given)}")
+        raise TypeError(f"{option_text('panel')} must hold names or indices of acquisitions, got {brief(given)}")
     if not 0 <= given < rules.n_acquisitions:
-        raise ValueError(
-            f"{parameter_text('panel')} must hold indices from 0 to {rules.n_acquisitions - 1}, got {given}"
-        )
+        raise ValueError(f"{option_text('panel')} must hold indices from 0 to {rules.n_acquisitions - 1}, got {given}")
     return int(given)

@@ -38,17 +38,13 @@ from fsgym.text.messages import as_command, brief, explain_unknown
 class Commands(TyperGroup):
     """The commands; Ctrl-C ends each of them with a sentence, which Typer would drop.
 
-    Messages of a command name its options, also where Python has them as parameters.
+    Messages name options as commands have them, where Python has parameters.
     """
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        found = super().resolve_command(ctx, args)
-        ctx.with_resource(as_command(flags=_flags_of(found[1])))
-        return found
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with as_command(flags=_flags_of(self)):
+                return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             say(str(stop) or "stopped")
             raise typer.Exit(130) from None
@@ -127,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         escape_what_streams_lack()
         given = list(sys.argv[1:] if arguments is None else arguments)
         refuse_empty(given)
-        with interrupts_between_kernels(), as_command():
+        with interrupts_between_kernels():
             code = app(args=given, prog_name="fsgym", standalone_mode=False, obj=given)
     except USAGE_ERRORS as error:
         say(f"{_explain_usage(error).rstrip('.')} (see --help)")

@@ -30,7 +30,7 @@ from fsgym.rules.options import OPTIONS, RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 from fsgym.runner.run import checked_progress
 from fsgym.support.writing import writable_folder, write_whole
-from fsgym.text.messages import brief, did_you_mean, explain_unknown, parameter_text, warn_caller
+from fsgym.text.messages import brief, did_you_mean, explain_unknown, option_text, warn_caller
 
 FIGURE_COLUMNS = (
     *Evaluation.FIGURES,
@@ -289,12 +289,12 @@ def _load(dataset: Any, target: str | None, row_groups: ArrayLike | str | None) 
     named = isinstance(row_groups, str)
     if target is not None and isinstance(dataset, Dataset):
         raise TypeError(
-            f"{parameter_text('target')} must be left out if dataset is a Dataset, which has its labels, got "
+            f"{option_text('target')} must be left out if dataset is a Dataset, which has its labels, got "
             f"{brief(target)}"
         )
     if named and isinstance(dataset, Dataset):
         raise TypeError(
-            f"{parameter_text('row_groups')} must be labels, one per row, if dataset is a Dataset, got the name "
+            f"{option_text('row_groups')} must be labels, one per row, if dataset is a Dataset, got the name "
             f"{row_groups!r}; a name is "
             "that of a column of a table or file"
         )

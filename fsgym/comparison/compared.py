@@ -32,7 +32,7 @@ from fsgym.methods import (
 )
 from fsgym.rules import Rules
 from fsgym.rules.rules import cheapest_answers
-from fsgym.text.messages import brief, explain_unknown, parameter_text, warn_caller
+from fsgym.text.messages import brief, explain_unknown, option_text, warn_caller
 
 # Answers of least expected cost, for methods that do not know the costs of errors.
 
@@ -171,20 +171,19 @@ def compared_methods(
     if not isinstance(methods, Mapping):
         if not isinstance(methods, Iterable):
             raise TypeError(
-                f"{parameter_text('methods')} must be names or a mapping name -> estimator, got "
-                f"{type(methods).__name__}"
+                f"{option_text('methods')} must be names or a mapping name -> estimator, got {type(methods).__name__}"
             )
         names = list(methods)
         unnamed = [m for m in names if not isinstance(m, str)]
         if unnamed:
             raise TypeError(
-                f"{parameter_text('methods')} must be names; give {type(unnamed[0]).__name__} a name: {{'mine': ...}}"
+                f"{option_text('methods')} must be names; give {type(unnamed[0]).__name__} a name: {{'mine': ...}}"
             )
         for name in names:
             find_method(name)
         methods = {name: name for name in names}
     if not methods:
-        raise ValueError(f"{parameter_text('methods')} must name at least one of {', '.join(method_names())}")
+        raise ValueError(f"{option_text('methods')} must name at least one of {', '.join(method_names())}")
     compared = tuple(
         _from_table(str(name), method, protocol) if isinstance(method, str) else _from_user(str(name), method, protocol)
         for name, method in methods.items()

@@ -22,7 +22,7 @@ from fsgym.methods.factories import load_factory, named_reference, train_policy
 from fsgym.metrics import mean_interval
 from fsgym.runner.fingerprint import fingerprint
 from fsgym.runner.local_code import error_with_line
-from fsgym.text.messages import brief, explain_unknown, parameter_text
+from fsgym.text.messages import brief, explain_unknown, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,7 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
     """
     if mine is not None and not isinstance(mine, str) and not callable(mine):
         raise TypeError(
-            f"{parameter_text('mine')} must be a function train(env) -> policy or 'module:factory', got {brief(mine)}"
+            f"{option_text('mine')} must be a function train(env) -> policy or 'module:factory', got {brief(mine)}"
         )
     name, factory = _named_factory(mine)  # its module may register an id
     env_id = check_variant(env_id)

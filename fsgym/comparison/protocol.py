@@ -18,7 +18,7 @@ from fsgym.evaluation.result import acquires_features
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptions, RuleOptionsButLam
 from fsgym.support.checks import MAX_SPLITS, is_integer
-from fsgym.text.messages import brief, parameter_text
+from fsgym.text.messages import brief, option_text
 
 # Prices of one feature, in errors: those of Dulac-Arnold et al. (2012), section 6.1, and .05 of section 6.2; and .003,
 # .02 and .03, as the number of features used changes most between .001 and .05.
@@ -93,14 +93,14 @@ def make_protocol(
 ) -> Protocol:
     """Check the arguments of ``compare`` and build the protocol; ValueError or TypeError if one is invalid."""
     if not is_integer(splits) or splits < 1:
-        raise ValueError(f"{parameter_text('splits')} must be a whole number of at least 1, got {brief(splits)}")
+        raise ValueError(f"{option_text('splits')} must be a whole number of at least 1, got {brief(splits)}")
     if splits > MAX_SPLITS:
         raise ValueError(
-            f"{parameter_text('splits')} must be at most {MAX_SPLITS}, got {brief(splits)}; their mean hardly changes "
+            f"{option_text('splits')} must be at most {MAX_SPLITS}, got {brief(splits)}; their mean hardly changes "
             "by more"
         )
     if not is_integer(seed) or not 0 <= seed < 2**31:
-        raise ValueError(f"{parameter_text('seed')} must be a whole number from 0 to 2147483647, got {brief(seed)}")
+        raise ValueError(f"{option_text('seed')} must be a whole number from 0 to 2147483647, got {brief(seed)}")
     groups = options.get("groups")
     if groups is not None:
         dataset = dataset.with_groups(groups)
@@ -108,7 +108,7 @@ def make_protocol(
     unpriced = Rules.for_dataset(dataset, lam=0.0, **options)
     if unpriced.refer_cost is not None:
         raise ValueError(
-            f"compare must be without {parameter_text('refer_cost')}, as few methods can refer a case to a person; use "
+            f"compare must be without {option_text('refer_cost')}, as few methods can refer a case to a person; use "
             "evaluate"
         )
     has_error_costs = options.get("error_costs") is not None or dataset.error_costs is not None

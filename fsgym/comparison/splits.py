@@ -8,7 +8,7 @@ import numpy as np
 
 from fsgym.data.dataset import Dataset
 from fsgym.data.row_groups import split_by_groups
-from fsgym.text.messages import parameter_text
+from fsgym.text.messages import option_text
 
 VALIDATION_SHARE = 0.25  # of the training part; our choice
 
@@ -101,7 +101,7 @@ def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
         if not len(validation):
             raise ValueError(
                 f"the training part of {train.name!r} has no group of rows that could be held out for validation "
-                f"(each has the only rows of a class); use more groups, or a larger {parameter_text('train_share')}"
+                f"(each has the only rows of a class); use more groups, or a larger {option_text('train_share')}"
             )
         return train.rows(fit), train.rows(validation)
     counts = np.bincount(train.y, minlength=train.n_classes)
@@ -116,6 +116,6 @@ def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
     except ValueError:
         raise ValueError(
             f"the training part of {train.name!r} has {train.n_samples} row(s) of {len(counts)} classes, too few to "
-            f"hold some out for validation; use more rows, fewer classes, or a larger {parameter_text('train_share')}"
+            f"hold some out for validation; use more rows, fewer classes, or a larger {option_text('train_share')}"
         ) from None
     return train.rows(np.concatenate([fit, single])), train.rows(validation)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset, RowOrigin, stratified_split
 from fsgym.support.arrays import array_form, digest_of_form
-from fsgym.text.messages import parameter_text
+from fsgym.text.messages import option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +86,7 @@ def blocks_of(path: Path, given: Reading, labels: str | os.PathLike | None = Non
     for option in NOT_IN_BLOCKS:
         if getattr(given, option) is not None:
             raise ValueError(
-                f"{parameter_text(option)} needs all rows in memory, and {path} is read in blocks; leave it out"
+                f"{option_text(option)} needs all rows in memory, and {path} is read in blocks; leave it out"
             )
     return Blocks(parts_of(path, given, labels=labels))
 

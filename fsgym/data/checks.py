@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.data.cells import FINITE_NUMBERS
-from fsgym.text.messages import brief, parameter_text
+from fsgym.text.messages import brief, option_text
 
 
 def check_table(X: ArrayLike) -> NDArray[np.float32]:
@@ -205,15 +205,13 @@ def check_groups(groups: Sequence[Sequence[int]] | ArrayLike, n_features: int) -
     flat = sorted(i for members in result for i in members)
     if any(not 0 <= i < n_features for i in flat):
         outside = next(i for i in flat if not 0 <= i < n_features)
-        raise ValueError(
-            f"{parameter_text('groups')} name feature {outside}, but the features are 0 to {n_features - 1}"
-        )
+        raise ValueError(f"{option_text('groups')} name feature {outside}, but the features are 0 to {n_features - 1}")
     repeated = [a for a, b in pairwise(flat) if a == b]
     if repeated:
-        raise ValueError(f"{parameter_text('groups')} must not overlap, but feature {repeated[0]} is in more than one")
+        raise ValueError(f"{option_text('groups')} must not overlap, but feature {repeated[0]} is in more than one")
     if len(flat) != n_features:
         missing = min(set(range(n_features)) - set(flat))
-        raise ValueError(f"{parameter_text('groups')} must cover every feature, but feature {missing} is in none")
+        raise ValueError(f"{option_text('groups')} must cover every feature, but feature {missing} is in none")
     return result
 
 
@@ -221,7 +219,7 @@ def _groups_from_numbers(numbers: list[int], n_features: int) -> tuple[tuple[int
     """Groups from one group number for each feature."""
     if len(numbers) != n_features:
         raise ValueError(
-            f"{parameter_text('groups')} must give one group number for each of the {n_features} features, got "
+            f"{option_text('groups')} must give one group number for each of the {n_features} features, got "
             f"{len(numbers)}"
         )
     if min(numbers) < 0 or max(numbers) >= n_features:

@@ -22,7 +22,7 @@ from fsgym.data.written import (
     refuse_other_decimal,
 )
 from fsgym.support.checks import check_choice
-from fsgym.text.messages import brief, explain_unknown, listing, option_text, parameter_text, warn_caller
+from fsgym.text.messages import brief, explain_unknown, listing, option_text, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -272,12 +272,11 @@ class Columns(Sequence[Column]):
             return self
         if not isinstance(units, Mapping) or not all(isinstance(v, str) for v in units.values()):
             raise TypeError(
-                f"{parameter_text('units')} must map names of columns to texts, as {{'crp': 'mg/l'}}, got "
-                f"{brief(units)}"
+                f"{option_text('units')} must map names of columns to texts, as {{'crp': 'mg/l'}}, got {brief(units)}"
             )
         for name in units:
             if name not in self.names:
-                raise ValueError(f"{parameter_text('units')}: " + explain_unknown("column", name, self.names))
+                raise ValueError(f"{option_text('units')}: " + explain_unknown("column", name, self.names))
         return Columns([c._replace(unit=units.get(c.name, c.unit)) for c in self._columns])
 
     def with_writing(self, writing: Writing, marks: Mapping[str, str]) -> Columns:
@@ -320,7 +319,7 @@ class Columns(Sequence[Column]):
         ValueError, TypeError
             If a column is absent, there are two of a name, or a cell is not of its column's kind.
         """
-        check_choice(missing_columns, parameter_text("missing_columns"), *MISSING_COLUMNS)
+        check_choice(missing_columns, option_text("missing_columns"), *MISSING_COLUMNS)
         repeated = table.columns[table.columns.duplicated()]
         for name in self.names:
             if name in repeated:

@@ -21,7 +21,7 @@ from fsgym.data.targets import Bins, OrderedCosts, as_bins, check_target_numbers
 from fsgym.support.arrays import array_form, digest_of_form
 from fsgym.support.checks import check_choice, check_prices
 from fsgym.text.html import dataset_html
-from fsgym.text.messages import option_text, parameter_text
+from fsgym.text.messages import option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,7 +155,7 @@ class Dataset:
         if bins is not None:
             if ordered is not None:
                 raise ValueError(
-                    f"{parameter_text('ordered')} and {parameter_text('bins')} must not both be given: grades are "
+                    f"{option_text('ordered')} and {option_text('bins')} must not both be given: grades are "
                     "classes, and bins are of numbers"
                 )
             if classes is not None:
@@ -197,9 +197,9 @@ class Dataset:
             ordered = tuple(ordered)  # type: ignore[arg-type]
         if ordered is not None:
             costs_of_order(ordered, labels.tolist(), ordered_costs)
-        elif check_choice(ordered_costs, parameter_text("ordered_costs"), "linear", "squared") != "linear":
+        elif check_choice(ordered_costs, option_text("ordered_costs"), "linear", "squared") != "linear":
             raise ValueError(
-                f"{option_text('ordered_costs', ordered_costs)} needs {parameter_text('ordered')}, the classes from "
+                f"{option_text('ordered_costs', ordered_costs)} needs {option_text('ordered')}, the classes from "
                 "one end to the other"
             )
         put(self, "ordered", ordered)
@@ -550,9 +550,9 @@ def stratified_split(
     from sklearn.model_selection import train_test_split
 
     if not isinstance(train_share, Real):
-        raise TypeError(f"{parameter_text('train_share')} must be a number, got {train_share!r}")
+        raise TypeError(f"{option_text('train_share')} must be a number, got {train_share!r}")
     if not 0.0 < train_share < 1.0:
-        raise ValueError(f"{parameter_text('train_share')} must lie strictly between 0 and 1, got {train_share}")
+        raise ValueError(f"{option_text('train_share')} must lie strictly between 0 and 1, got {train_share}")
     check_splittable(y, row_groups, classes, name)
     try:
         if row_groups is None:
@@ -564,7 +564,7 @@ def stratified_split(
     except ValueError as error:
         first = str(error).split(". ")[0]
         raise ValueError(
-            f"{name!r} cannot be split with {parameter_text('train_share')} {train_share} and seed {seed}: {first}"
+            f"{name!r} cannot be split with {option_text('train_share')} {train_share} and seed {seed}: {first}"
         ) from None
     return train, test
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from fsgym.data.checks import check_groups
 from fsgym.data.columns import Columns
-from fsgym.text.messages import brief, explain_unknown, parameter_text
+from fsgym.text.messages import brief, explain_unknown, option_text
 
 Groups = tuple[tuple[int, ...], ...]
 
@@ -39,14 +39,14 @@ def resolve_groups(
     if not isinstance(groups, Mapping):
         return check_groups(groups, columns.n_features), None
     if not groups:
-        raise ValueError(f"{parameter_text('groups')} must name at least one group, got an empty mapping; leave it out")
+        raise ValueError(f"{option_text('groups')} must name at least one group, got an empty mapping; leave it out")
     named = {str(name): _members(str(name), members, columns, group_names or {}) for name, members in groups.items()}
     group_of: dict[int, str] = {}
     for group, members in named.items():
         for i in members:
             if group_of.setdefault(i, group) != group:
                 raise ValueError(
-                    f"{parameter_text('groups')} must not overlap, but {columns[columns.column_of[i]].name!r} is in "
+                    f"{option_text('groups')} must not overlap, but {columns[columns.column_of[i]].name!r} is in "
                     f"{group_of[i]!r} and in "
                     f"{group!r}; remove it from one of them"
                 )
@@ -55,7 +55,7 @@ def resolve_groups(
         if rest:
             if column.name in named:
                 raise ValueError(
-                    f"{parameter_text('groups')}: {column.name!r} is the name of a group and of a column outside it; "
+                    f"{option_text('groups')}: {column.name!r} is the name of a group and of a column outside it; "
                     "rename the group"
                 )
             named[column.name] = rest

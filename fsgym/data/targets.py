@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.support.checks import check_choice, is_integer
-from fsgym.text.messages import brief, did_you_mean, listing, option_text, parameter_text
+from fsgym.text.messages import brief, did_you_mean, listing, option_text
 from fsgym.text.speech import number_text, said
 
 OrderedCosts = Literal["linear", "squared"]
@@ -37,13 +37,13 @@ def costs_of_order(ordered: Sequence[Any], classes: Sequence[Any], costs: str) -
     """
     if isinstance(ordered, str | bytes) or not np.iterable(ordered):
         raise TypeError(
-            f"{parameter_text('ordered')} must list the classes from one end to the other, got {brief(ordered)}"
+            f"{option_text('ordered')} must list the classes from one end to the other, got {brief(ordered)}"
         )
-    check_choice(costs, parameter_text("ordered_costs"), *get_args(OrderedCosts))
+    check_choice(costs, option_text("ordered_costs"), *get_args(OrderedCosts))
     grades, texts = [str(v) for v in ordered], [str(v) for v in classes]
     if len(texts) > MAX_GRADES:
         raise ValueError(
-            f"{parameter_text('ordered')} must list at most {MAX_GRADES} classes, and there are {len(texts)}; a number "
+            f"{option_text('ordered')} must list at most {MAX_GRADES} classes, and there are {len(texts)}; a number "
             "is a target with "
             f"{option_text('bins', command='--numeric-target')}"
         )
@@ -54,7 +54,7 @@ def costs_of_order(ordered: Sequence[Any], classes: Sequence[Any], costs: str) -
         fault = f"has {twice[0]!r} twice" if twice else f"has {unknown[0]!r}" if unknown else f"lacks {absent[0]!r}"
         hint = did_you_mean(unknown[0], texts) if unknown and not twice else ""
         raise ValueError(
-            f"{parameter_text('ordered')} must list each class once, but {fault}; the classes are "
+            f"{option_text('ordered')} must list each class once, but {fault}; the classes are "
             f"{listing(texts, 20)}{hint}"
         )
     rank = np.array([grades.index(text) for text in texts], float)
@@ -124,14 +124,14 @@ class Bins:
             row.
         """
         numbers = check_target_numbers(numbers)
-        answers = check_choice(answers, parameter_text("answers"), *get_args(BinAnswers))
+        answers = check_choice(answers, option_text("answers"), *get_args(BinAnswers))
         distinct = np.unique(numbers)
         if len(distinct) < 2:
             raise ValueError(f"the numbers of the target must not all be the same, got {distinct[0]:g} in every row")
         if edges is None:
             if not is_integer(n_bins) or not 2 <= n_bins <= MAX_BINS:
                 raise ValueError(
-                    f"{parameter_text('bins')} must be a whole number from 2 to {MAX_BINS}, got {brief(n_bins)}"
+                    f"{option_text('bins')} must be a whole number from 2 to {MAX_BINS}, got {brief(n_bins)}"
                 )
             inner, n_asked = _quantile_edges(numbers, distinct, int(n_bins)), int(n_bins)
         else:
@@ -162,7 +162,7 @@ class Bins:
             raise ValueError("the bins of its target must be finite and rising")
         if n_asked is not None and not is_integer(n_asked):
             raise ValueError("the bins of its target have no valid number")
-        answers = check_choice(plain["answers"], parameter_text("answers"), *get_args(BinAnswers))
+        answers = check_choice(plain["answers"], option_text("answers"), *get_args(BinAnswers))
         return cls(_frozen(edges), _frozen(values), _frozen(costs), answers, n_asked)
 
     def to_json(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.repeated import DUPLICATES, RepeatedRows, copied_columns, repeated_rows
 from fsgym.support.checks import check_number
-from fsgym.text.messages import did_you_mean, explain_unknown, listing, option_text, parameter_text, warn_caller
+from fsgym.text.messages import did_you_mean, explain_unknown, listing, option_text, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,7 +117,7 @@ def describe(
     prices = _prices(costs, names, data_dir)
     for name in units or ():
         if name not in names:
-            raise ValueError(f"{parameter_text('units')}: " + explain_unknown("column", name, names))
+            raise ValueError(f"{option_text('units')}: " + explain_unknown("column", name, names))
     for row in rows:
         row["price"] = prices.get(row["column"], row.get("price", np.nan))
         row["unit"] = (marks | {**(units or {})}).get(row["column"], row.get("unit", ""))
@@ -157,7 +157,7 @@ def _rows_of_table(table: pd.DataFrame, target: str | None, row_groups: str | No
     if target is not None and target not in names:
         raise ValueError(f"the table has no column {target!r}; choose one of them as target: {listing(names)}")
     if row_groups is not None and row_groups not in names:
-        raise ValueError(f"{parameter_text('row_groups')}: " + explain_unknown("column", row_groups, names))
+        raise ValueError(f"{option_text('row_groups')}: " + explain_unknown("column", row_groups, names))
     repeated = {name for name, n in Counter(names).items() if n > 1}
     rows = []
     for i, name in enumerate(names):
@@ -397,7 +397,7 @@ def _prices(costs: Any, names: list[str], data_dir: Any) -> dict[str, float]:
     if hasattr(costs, "to_dict"):
         costs = costs.to_dict()
     if not isinstance(costs, Mapping):
-        return dict.fromkeys(names, check_number(costs, parameter_text("costs"), 0.0))
+        return dict.fromkeys(names, check_number(costs, option_text("costs"), 0.0))
     unknown = [name for name in costs if name not in names]
     if unknown:
         message = f"costs names {listing(map(repr, unknown), 4)}, which is no column; its columns are {listing(names)}"

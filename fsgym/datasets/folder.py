@@ -18,7 +18,7 @@ from fsgym.data.reading.files import check_file, join_arrays, read_csv, read_jso
 from fsgym.data.reading.numbers import AS_PLAIN, Found
 from fsgym.data.reading.reading import OF_NUMBERS, TABLE_SUFFIXES, USE_OF, Reading, dataset_of_table, read_columns
 from fsgym.data.suspicions import find_merged
-from fsgym.text.messages import brief, listing, option_text, parameter_text
+from fsgym.text.messages import brief, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def find_folder(data_dir: str | os.PathLike | None) -> Path | None:
     if path is None:
         return None
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"{parameter_text('data_dir')} must be the path of a folder, got {brief(path)}")
+        raise TypeError(f"{option_text('data_dir')} must be the path of a folder, got {brief(path)}")
     folder = Path(path).expanduser()
     if not folder.is_dir():
         source = "data_dir" if data_dir is not None else "FSGYM_DATA"
@@ -175,7 +175,7 @@ def drop_features(dataset: Dataset, drop: Collection[str]) -> Dataset:
     dropped = {j for name, g in (*acquired, *of_columns) if name in drop for j in g}
     keep = [j for j, n in enumerate(dataset.feature_names) if n not in drop and j not in dropped]
     if not keep:
-        raise ValueError(f"{parameter_text('drop')} names all features of {dataset.name!r}; keep at least one")
+        raise ValueError(f"{option_text('drop')} names all features of {dataset.name!r}; keep at least one")
     position = {j: i for i, j in enumerate(keep)}
     remaining = [
         (name, [position[j] for j in g if j in position])

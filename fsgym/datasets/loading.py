@@ -28,7 +28,7 @@ from fsgym.data.row_groups import shared_group
 from fsgym.data.targets import BinAnswers, Bins, OrderedCosts
 from fsgym.datasets import folder
 from fsgym.datasets.generators import GENERATORS, load_generated
-from fsgym.text.messages import brief, explain_unknown, option_text, parameter_text
+from fsgym.text.messages import brief, explain_unknown, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,7 +206,7 @@ def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "al
 def check_split(split: Any) -> None:
     """ValueError for a part that no data set has."""
     if not isinstance(split, str) or split not in SPLIT_NAMES:
-        raise ValueError(f"{parameter_text('split')} must be one of {', '.join(SPLIT_NAMES)}, got {brief(split)}")
+        raise ValueError(f"{option_text('split')} must be one of {', '.join(SPLIT_NAMES)}, got {brief(split)}")
 
 
 def part_index(

@@ -36,7 +36,7 @@ from fsgym.evaluation.promise import (
 from fsgym.rules import Rules
 from fsgym.rules.checks import position_of
 from fsgym.support.checks import check_choice, check_number
-from fsgym.text.messages import brief, listing, option_text, parameter_text
+from fsgym.text.messages import brief, listing, option_text
 
 # Of the rows, or groups of rows, of a model that refers; as in Ringel et al. (2024).
 SHARE_FOR_START = 0.2
@@ -99,34 +99,34 @@ def promised_risks(
     """The risks that the targets of ``calibrate`` limit, checked."""
     risks = []
     if target_error is not None:
-        limit = _share(target_error, parameter_text("target_error"))
+        limit = _share(target_error, option_text("target_error"))
         risks.append(Risk("error", limit, limit))
     if target_recall is not None:
         if not isinstance(target_recall, Mapping) or not target_recall:
             raise TypeError(
-                f"{parameter_text('target_recall')} must map classes to recalls, as {{{str(classes[-1])!r}: 0.95}}, "
+                f"{option_text('target_recall')} must map classes to recalls, as {{{str(classes[-1])!r}: 0.95}}, "
                 "got "
                 f"{brief(target_recall)}"
             )
         for label, given in target_recall.items():
-            code = position_of(label, classes, parameter_text("target_recall"), "class")
-            recall = _share(given, f"{parameter_text('target_recall')} of {str(label)!r}")
+            code = position_of(label, classes, option_text("target_recall"), "class")
+            recall = _share(given, f"{option_text('target_recall')} of {str(label)!r}")
             risks.append(Risk("recall", recall, round(1 - recall, 15), code, str(classes[code])))
     if target_error_cost is not None:
         low, high = float(answer_costs.min()), float(answer_costs.max())
-        cost = check_number(target_error_cost, parameter_text("target_error_cost"), low)
+        cost = check_number(target_error_cost, option_text("target_error_cost"), low)
         if not low < cost < high:
             raise ValueError(
-                f"{parameter_text('target_error_cost')} must be above {low:g} and below {high:g}, the lowest and the "
+                f"{option_text('target_error_cost')} must be above {low:g} and below {high:g}, the lowest and the "
                 "highest error cost, "
                 f"got {cost:g}"
             )
         risks.append(Risk("cost", cost, (cost - low) / (high - low), low=low, high=high))
     if max_referred is not None:
-        limit = _share(max_referred, parameter_text("max_referred"))
+        limit = _share(max_referred, option_text("max_referred"))
         if len(answer_costs) == answer_costs.shape[1]:
             raise ValueError(
-                f"{parameter_text('max_referred')} needs a model that may refer cases, got one without "
+                f"{option_text('max_referred')} needs a model that may refer cases, got one without "
                 f"{option_text('refer_cost')}; train with it"
             )
         risks.append(Risk("referred", limit, limit))
@@ -324,11 +324,11 @@ def check_targets(
 ) -> Wanted:
     """The parameters of ``calibrate``, checked; raises its errors."""
     risks = promised_risks(target_error, target_recall, target_error_cost, max_referred, classes, answer_costs)
-    least = None if min_confidence is None else _share(min_confidence, parameter_text("min_confidence"))
+    least = None if min_confidence is None else _share(min_confidence, option_text("min_confidence"))
     if not risks and least is None:
-        *others, last = map(parameter_text, TARGETS)
+        *others, last = map(option_text, TARGETS)
         raise ValueError(f"give a target: {', '.join(others)} or {last}")
-    return Wanted(risks, _share(confidence, parameter_text("confidence")), least, check_choice(test, "test", *TESTS))
+    return Wanted(risks, _share(confidence, option_text("confidence")), least, check_choice(test, "test", *TESTS))
 
 
 def calibration_rows(y: NDArray[np.int64], X: Any, by: Any, groups: Any) -> CalibrationRows:
@@ -345,7 +345,7 @@ def calibration_rows(y: NDArray[np.int64], X: Any, by: Any, groups: Any) -> Cali
         if not is_frame(table) or by not in table.columns:
             names = listing([str(c) for c in table.columns], 8) if is_frame(table) else "no names"
             raise ValueError(
-                f"{parameter_text('by')} must be a column of X, or a label for each row, got {by!r}; X has {names}"
+                f"{option_text('by')} must be a column of X, or a label for each row, got {by!r}; X has {names}"
             )
         labels, what = table[by], by
     labels = np.asarray(labels, dtype=object)
@@ -358,7 +358,7 @@ def has_rows(wanted: Wanted, X: Any, y: Any, by: Any, groups: Any) -> bool:
     """Whether there are rows to calibrate on; ValueError where there are none and what is wanted needs them."""
     if X is None and (wanted.risks or y is not None or by is not None or groups is not None):
         raise ValueError(
-            f"calibrate needs X, the rows to calibrate on; only {parameter_text('min_confidence')} does without"
+            f"calibrate needs X, the rows to calibrate on; only {option_text('min_confidence')} does without"
         )
     return X is not None
 

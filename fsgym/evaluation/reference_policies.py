@@ -21,7 +21,7 @@ from scipy.special import entr
 
 from fsgym.datasets import generators
 from fsgym.support.checks import check_number, is_integer
-from fsgym.text.messages import brief, parameter_text
+from fsgym.text.messages import brief, option_text
 
 MIN_ERROR = 1e-5  # a row is followed until the probability of an error is below this
 MIN_GAIN = 1e-9  # nats per unit of price; below this, a feature is uninformative
@@ -77,7 +77,7 @@ def reference(
     >>> round(best.loss, 3), round(best.spent, 1)
     (0.224, 3.7)
     """
-    lam = check_number(lam, parameter_text("lam"), 0.0)
+    lam = check_number(lam, option_text("lam"), 0.0)
     if isinstance(generator, generators.Syn):
         return _reference_of_logits(generator, lam)
     paths = _greedy_paths(_check_simulation(generator, n_samples, random_state), n_samples, random_state)

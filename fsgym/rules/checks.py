@@ -13,7 +13,7 @@ from fsgym.data.cells import plain_number
 from fsgym.data.checks import is_frame
 from fsgym.rules.options import REFER_LABEL
 from fsgym.support.checks import check_number, check_prices, is_integer, number_array
-from fsgym.text.messages import brief, explain_unknown, listing, parameter_text
+from fsgym.text.messages import brief, explain_unknown, listing, option_text
 from fsgym.text.sentences import class_name
 
 LONG_NUMBER = 12  # characters of one that float noise may have made
@@ -76,12 +76,12 @@ def check_unrelated_costs(unrelated: Any, related: Any, costs: NDArray[np.float6
     """Prices of unrelated acquisitions, float64 (J,); ``costs`` if there is no relation or "forbid" is given."""
     if (unrelated is None) != (related is None):
         given, other = ("related", "unrelated_costs") if unrelated is None else ("unrelated_costs", "related")
-        raise ValueError(f"{parameter_text(given)} needs {parameter_text(other)}: give both or neither")
+        raise ValueError(f"{option_text(given)} needs {option_text(other)}: give both or neither")
     if isinstance(unrelated, str) and unrelated != "forbid":
-        raise ValueError(f"{parameter_text('unrelated_costs')} must be prices or 'forbid', got {brief(unrelated)}")
+        raise ValueError(f"{option_text('unrelated_costs')} must be prices or 'forbid', got {brief(unrelated)}")
     if unrelated is None or isinstance(unrelated, str):
         return costs
-    return check_prices(unrelated, names, parameter_text("unrelated_costs"))
+    return check_prices(unrelated, names, option_text("unrelated_costs"))
 
 
 def _check_square(matrix: ArrayLike, n: int, what: str, axis: str, takes_bools: bool = False) -> NDArray[np.float64]:
@@ -113,29 +113,29 @@ def check_error_costs(costs: Any, classes: Sequence[Any]) -> NDArray[np.float64]
     """``error_costs[answer, true class]``, float64 (n_classes, n_classes); by default 1 for errors and 0 otherwise."""
     if costs is None:
         return 1.0 - np.eye(len(classes))
-    return _check_square(error_cost_matrix(costs, classes), len(classes), parameter_text("error_costs"), "class")
+    return _check_square(error_cost_matrix(costs, classes), len(classes), option_text("error_costs"), "class")
 
 
 def check_refer_cost(cost: Any) -> float | None:
     """The cost of referring a case, or None."""
     if isinstance(cost, bool | np.bool_):
-        raise TypeError(f"{parameter_text('refer_cost')} must be a number, got {cost}")
-    return None if cost is None else check_number(cost, parameter_text("refer_cost"), 0.0)
+        raise TypeError(f"{option_text('refer_cost')} must be a number, got {cost}")
+    return None if cost is None else check_number(cost, option_text("refer_cost"), 0.0)
 
 
 def check_refer_label(label: Any, refer_cost: float | None, classes: Sequence[str] | None) -> str:
     """What the answer to refer is called; ValueError where it is a class that can be answered beside it."""
     if not isinstance(label, str) or not label.strip():
-        raise TypeError(f"{parameter_text('refer_label')} must be a text that is not empty, got {brief(label)}")
+        raise TypeError(f"{option_text('refer_label')} must be a text that is not empty, got {brief(label)}")
     if refer_cost is None and label != REFER_LABEL:
         raise ValueError(
-            f"{parameter_text('refer_label')} must come with {parameter_text('refer_cost')}, got {brief(label)} alone; "
+            f"{option_text('refer_label')} must come with {option_text('refer_cost')}, got {brief(label)} alone; "
             "give the cost of referring"
         )
     if refer_cost is not None and classes is not None and label in classes:
         raise ValueError(
-            f"{parameter_text('refer_label')} must not be a class, got {brief(label)}; pass another "
-            f"{parameter_text('refer_label')}"
+            f"{option_text('refer_label')} must not be a class, got {brief(label)}; pass another "
+            f"{option_text('refer_label')}"
         )
     return label
 
@@ -150,21 +150,21 @@ def refuse_cycles(prerequisites: NDArray[np.bool_], names: Sequence[str]) -> Non
         ready += after[missing[after] == 0].tolist()
     if missing.any():
         stuck = names[int(np.flatnonzero(missing)[0])]
-        raise ValueError(f"{parameter_text('prerequisites')} must not form a cycle: {stuck!r} could never be acquired")
+        raise ValueError(f"{option_text('prerequisites')} must not form a cycle: {stuck!r} could never be acquired")
 
 
 def check_budget(budget: Any) -> int | None:
     """The largest number of acquisitions; None for no limit."""
     if budget is not None and (not is_integer(budget) or budget < 0):
         raise ValueError(
-            f"{parameter_text('budget')} must be a whole number of acquisitions, 0 or more, got {brief(budget)}"
+            f"{option_text('budget')} must be a whole number of acquisitions, 0 or more, got {brief(budget)}"
         )
     return None if budget is None else int(budget)
 
 
 def check_budget_cost(budget_cost: Any) -> float | None:
     """The largest total price; None for no limit."""
-    return None if budget_cost is None else check_number(budget_cost, parameter_text("budget_cost"), 0.0)
+    return None if budget_cost is None else check_number(budget_cost, option_text("budget_cost"), 0.0)
 
 
 # By name or class label instead of position.
@@ -198,28 +198,28 @@ def error_cost_matrix(costs: Any, classes: Sequence[Any]) -> Any:
         If a label is unknown or missing, or the axes of a DataFrame are named the other way round.
     """
     if is_frame(costs):
-        costs = _rows_of(costs, parameter_text("error_costs"), ("answers", ANSWER_NAMES), ("true classes", TRUTH_NAMES))
+        costs = _rows_of(costs, option_text("error_costs"), ("answers", ANSWER_NAMES), ("true classes", TRUTH_NAMES))
     if not isinstance(costs, Mapping):
         return costs
     matrix = np.full((len(classes), len(classes)), np.nan)
     np.fill_diagonal(matrix, 0.0)
     for answer, row in costs.items():
-        i = position_of(answer, classes, parameter_text("error_costs"), "class")
+        i = position_of(answer, classes, option_text("error_costs"), "class")
         if not isinstance(row, Mapping):
             raise TypeError(
-                f"{parameter_text('error_costs')} must map each answer to its costs by true class, as {{'no': {{'yes': "
+                f"{option_text('error_costs')} must map each answer to its costs by true class, as {{'no': {{'yes': "
                 "5}}}}, "
                 f"got {brief(row)} for {str(answer)!r}"
             )
         for truth, cost in row.items():
-            j = position_of(truth, classes, f"{parameter_text('error_costs')} of the answer {str(answer)!r}", "class")
+            j = position_of(truth, classes, f"{option_text('error_costs')} of the answer {str(answer)!r}", "class")
             matrix[i, j] = _number(
-                cost, f"{parameter_text('error_costs')} of answering {str(answer)!r} when it is {str(truth)!r}"
+                cost, f"{option_text('error_costs')} of answering {str(answer)!r} when it is {str(truth)!r}"
             )
     if np.isnan(matrix).any():
         i, j = (int(v) for v in np.argwhere(np.isnan(matrix))[0])
         raise ValueError(
-            f"{parameter_text('error_costs')} must have a cost for each wrong answer, got none for answering "
+            f"{option_text('error_costs')} must have a cost for each wrong answer, got none for answering "
             f"{str(classes[i])!r} "
             f"when it is {str(classes[j])!r}"
         )

@@ -21,7 +21,7 @@ from fsgym.rules.options import FIRST_SCALARS, OPTIONS, REFER_LABEL, SCALARS, Ru
 from fsgym.support.arrays import read_only
 from fsgym.support.checks import check_choice, check_number, check_prices
 from fsgym.text.html import rules_html
-from fsgym.text.messages import brief, option_text, parameter_text
+from fsgym.text.messages import brief, option_text
 
 ERRORS_IN_REPR = 3  # costs of errors that the repr names
 
@@ -156,7 +156,7 @@ class Rules:
         costs_by_case: bool = False,
     ) -> None:
         self.n_features, self.n_classes = checks.check_sizes(n_features, n_classes)
-        self.lam = check_number(lam, parameter_text("lam"), 0.0)
+        self.lam = check_number(lam, option_text("lam"), 0.0)
         members: Any = range(self.n_features) if groups is None else groups
         if isinstance(groups, Mapping):
             listed, group_names = resolve_groups(groups, Columns.of_numbers(default_names(self.n_features)))
@@ -167,9 +167,9 @@ class Rules:
         J = self.n_acquisitions = len(self.groups)
         self.names = checks.check_acquisition_names(names, J, "x{}" if groups is None else "group {}")
         self.costs = check_prices(1.0 if costs is None else costs, self.names)
-        self.related = checks.check_relation(related, self.names, parameter_text("related"), symmetric=True)
-        self.relation = check_choice(relation, parameter_text("relation"), "any", "all")
-        self.missing = check_choice(missing, parameter_text("missing"), "unavailable", "error")
+        self.related = checks.check_relation(related, self.names, option_text("related"), symmetric=True)
+        self.relation = check_choice(relation, option_text("relation"), "any", "all")
+        self.missing = check_choice(missing, option_text("missing"), "unavailable", "error")
         self.empty_is_related = checks.check_bool(empty_is_related, "empty_is_related")
         self.unrelated_costs = checks.check_unrelated_costs(unrelated_costs, related, self.costs, self.names)
         self.forbids_unrelated = isinstance(unrelated_costs, str)
@@ -186,14 +186,14 @@ class Rules:
         self.answer_costs = self.error_costs
         if self.refer_cost is not None:
             self.answer_costs = np.vstack([self.error_costs, np.full(self.n_classes, self.refer_cost)])
-        self.prerequisites = checks.check_relation(prerequisites, self.names, parameter_text("prerequisites"))
+        self.prerequisites = checks.check_relation(prerequisites, self.names, option_text("prerequisites"))
         if self.prerequisites is not None:
             checks.refuse_cycles(self.prerequisites, self.names)
         self.budget, self.budget_cost = checks.check_budget(budget), checks.check_budget_cost(budget_cost)
         if not np.isfinite(self.largest_loss()):
             raise ValueError(
-                f"{parameter_text('lam')}, {parameter_text('costs')}, {parameter_text('error_costs')} and "
-                f"{parameter_text('refer_cost')} must be small enough to be added up in float64; divide them by a "
+                f"{option_text('lam')}, {option_text('costs')}, {option_text('error_costs')} and "
+                f"{option_text('refer_cost')} must be small enough to be added up in float64; divide them by a "
                 "common "
                 "factor"
             )
@@ -363,7 +363,7 @@ class Rules:
             if groups.ndim != 1 or len(groups) != plain["n_features"]:
                 raise ValueError(f"groups must be a number for each feature, got shape {groups.shape}")
             if len(arrays["error_costs"]) != plain["n_classes"]:
-                raise ValueError(f"{parameter_text('error_costs')} must have a row for each class")
+                raise ValueError(f"{option_text('error_costs')} must have a row for each class")
             return cls(**(plain | dict(arrays)))
         except KeyError as error:
             raise ValueError(f"the rules are damaged: {error} is missing") from None
@@ -637,7 +637,7 @@ def refuse_useless_budget(rules: Rules) -> None:
     cheapest = min(price(rules.tables, rules.blank_state(), 0, j) for j in free)
     if cheapest > rules.tables.budget_cost:
         raise ValueError(
-            f"{parameter_text('budget_cost')} {rules.budget_cost:g} is below the cheapest acquisition ({cheapest:g}): "
+            f"{option_text('budget_cost')} {rules.budget_cost:g} is below the cheapest acquisition ({cheapest:g}): "
             f"nothing could be acquired; increase it, or use {option_text('budget', 0)}"
         )
 

@@ -34,7 +34,7 @@ from fsgym.support.checks import check_n_jobs
 from fsgym.support.extras import require
 from fsgym.support.kernels import compile_each_kernel_once
 from fsgym.support.threads import one_thread
-from fsgym.text.messages import one_line, parameter_text
+from fsgym.text.messages import one_line, option_text
 
 CONNECT_TIMEOUT = 10  # seconds to wait for a cluster's scheduler; a busy one on a local network answers within one
 VERSION_ATTEMPTS, VERSION_PAUSE = 5, 1.0  # how often workers are asked for their versions, seconds between
@@ -49,14 +49,14 @@ Call = tuple[Any, ...]  # the arguments of ``execute``
 def check_backend(backend: Any, scheduler: Any, n_jobs: Any) -> None:
     """Raise ValueError for a backend, scheduler or number of processes that cannot be used."""
     if not isinstance(backend, str) or backend not in BACKENDS:
-        raise ValueError(f"{parameter_text('backend')} must be one of {', '.join(BACKENDS)}, got {backend!r}")
+        raise ValueError(f"{option_text('backend')} must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if backend == "loky" and scheduler is not None:
         raise ValueError(
             "a scheduler needs the backend dask or ray, got loky; set the backend, or leave the scheduler out"
         )
     if backend == "dask" and not scheduler:
         raise ValueError(
-            f"{parameter_text('backend')} 'dask' needs {parameter_text('scheduler')}, the address of a running Dask "
+            f"{option_text('backend')} 'dask' needs {option_text('scheduler')}, the address of a running Dask "
             "scheduler such as 'tcp://10.0.0.1:8786'"
         )
     check_n_jobs(n_jobs)

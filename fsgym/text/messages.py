@@ -186,7 +186,7 @@ class _Command(NamedTuple):
     """The command that runs, or that a sentence is about."""
 
     before: str  # what stands before its options
-    flags: Collection[str] | None  # its options, as "--drop"; None where they are not known
+    flags: Collection[str] | None  # the options of all commands, as "--drop"; None: any name is that of an option
 
 
 _in_command: ContextVar[_Command | None] = ContextVar("in_command", default=None)
@@ -196,7 +196,7 @@ _in_command: ContextVar[_Command | None] = ContextVar("in_command", default=None
 def as_command(other: str = "", flags: Collection[str] | None = None) -> Iterator[None]:
     """Name options as the command line has them, in this thread or task; behind the ``other`` command that has them.
 
-    ``flags`` are the options of the command that runs, as ``"--drop"``.
+    ``flags`` are the options of all commands, as ``"--drop"``; other parameters are named as in Python.
     """
     token = _in_command.set(_Command(f"{other} ".lstrip(), flags))
     try:
@@ -205,22 +205,8 @@ def as_command(other: str = "", flags: Collection[str] | None = None) -> Iterato
         _in_command.reset(token)
 
 
-def parameter_text(name: str) -> str:
-    """A parameter that a message is about: as an option of the command that runs, if it has it; else as in Python.
-
-    >>> parameter_text("refer_cost")
-    'refer_cost'
-    >>> with as_command(flags=["--refer-cost"]):
-    ...     parameter_text("refer_cost"), parameter_text("target_error")
-    ('--refer-cost', 'target_error')
-    """
-    command, flag = _in_command.get(), "--" + name.replace("_", "-")
-    has_it = command is not None and (command.flags is None or flag in command.flags)
-    return option_text(name) if has_it else name
-
-
 def option_text(name: str, value: Any = ..., command: str | None = None) -> str:
-    """How a user gives an option: as a parameter in Python, as an option of a command where any runs.
+    """How a user gives an option: as a parameter in Python, as an option where a command runs and any command has it.
 
     Parameters
     ----------
@@ -236,11 +222,13 @@ def option_text(name: str, value: Any = ..., command: str | None = None) -> str:
     >>> with as_command("fsgym chart MODEL"):
     ...     option_text("max_boxes", 9)
     'fsgym chart MODEL --max-boxes 9'
+    >>> with as_command(flags=["--refer-cost"]):
+    ...     option_text("refer_cost"), option_text("random_state")
+    ('--refer-cost', 'random_state')
     """
-    running = _in_command.get()
-    if running is None:
+    running, flag = _in_command.get(), "--" + name.replace("_", "-")
+    if running is None or (command is None and running.flags is not None and flag not in running.flags):
         return name if value is ... else f"{name}={value!r}"
-    flag = "--" + name.replace("_", "-")
     if command is not None or value is ...:
         return f"{running.before}{command or flag}"
     return f"{running.before}{flag} {shlex.quote(','.join(value) if isinstance(value, list | tuple) else str(value))}"

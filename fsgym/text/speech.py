@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from fsgym.text.messages import brief, one_line, parameter_text
+from fsgym.text.messages import brief, one_line, option_text
 
 LONGEST_CURRENCY = 12  # characters; by hand
 
@@ -40,11 +40,10 @@ def languages() -> list[str]:
 def check_speech(language: Any, currency: Any, lam: float) -> Speech:
     """The speech of a page; ValueError for a language without a file, or a currency that is no short word."""
     if language not in languages():
-        raise ValueError(f"{parameter_text('language')} must be one of {', '.join(languages())}, got {brief(language)}")
+        raise ValueError(f"{option_text('language')} must be one of {', '.join(languages())}, got {brief(language)}")
     if not isinstance(currency, str) or len(currency) > LONGEST_CURRENCY or not currency.isprintable():
         raise ValueError(
-            f"{parameter_text('currency')} must be a word of at most {LONGEST_CURRENCY} characters, got "
-            f"{brief(currency)}"
+            f"{option_text('currency')} must be a word of at most {LONGEST_CURRENCY} characters, got {brief(currency)}"
         )
     return Speech(language, one_line(currency), lam == 1.0)
 

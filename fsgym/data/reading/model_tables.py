@@ -17,7 +17,7 @@ from fsgym.data.reading.reading import Reading, check_reading, declared_in, tabl
 from fsgym.data.reading.tables import read_table
 from fsgym.data.written import Writing, plain_text
 from fsgym.support.checks import check_choice
-from fsgym.text.messages import brief, closest, explain_unknown, listing, option_text, parameter_text
+from fsgym.text.messages import brief, closest, explain_unknown, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,7 +133,7 @@ def select_columns(
     table: pd.DataFrame, columns: Columns, what: str, missing_columns: MissingColumns = "error"
 ) -> pd.DataFrame:
     """The columns in their order; one that the table lacks is an error, or missing in every row."""
-    check_choice(missing_columns, parameter_text("missing_columns"), *get_args(MissingColumns))
+    check_choice(missing_columns, option_text("missing_columns"), *get_args(MissingColumns))
     absent = [name for name in columns.names if name not in table.columns]
     if absent and missing_columns == "error":
         others = [str(name) for name in table.columns if name not in columns.names]

@@ -26,7 +26,7 @@ from fsgym.data.reading.reading import (
     refuse_no_target,
 )
 from fsgym.data.reading.tables import size_of_parquet, too_large
-from fsgym.text.messages import explain_unknown, parameter_text
+from fsgym.text.messages import explain_unknown, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +113,7 @@ class ParquetParts:
             )
         unknown = next((name for name in reading.drop if name not in names), None)
         if unknown is not None:
-            raise ValueError(f"{parameter_text('drop')}: {explain_unknown(f'column of {path}', unknown, names)}")
+            raise ValueError(f"{option_text('drop')}: {explain_unknown(f'column of {path}', unknown, names)}")
         self.columns = [name for name in names if name not in reading.drop and (only is None or name in only)]
         if not self.n_rows or not self.columns:
             raise ValueError(f"{path} has no rows or no columns")

@@ -24,7 +24,7 @@ from fsgym.data.suspicions import (
 from fsgym.data.targets import BinAnswers, OrderedCosts, as_bins, check_target_numbers
 from fsgym.data.written import CENSORED, THOUSANDS, Writing
 from fsgym.support.checks import check_choice
-from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, option_text, parameter_text, warn_caller
+from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, option_text, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,8 +116,8 @@ def check_reading(options: Reading) -> Reading:
         raise ValueError(
             f"{option_text('censored')} must be one of {', '.join(CENSORED)}, got {brief(options.censored)}"
         )
-    check_choice(options.answers, parameter_text("answers"), *get_args(BinAnswers))
-    check_choice(options.ordered_costs, parameter_text("ordered_costs"), *get_args(OrderedCosts))
+    check_choice(options.answers, option_text("answers"), *get_args(BinAnswers))
+    check_choice(options.ordered_costs, option_text("ordered_costs"), *get_args(OrderedCosts))
     if options.sheet is not None and not isinstance(options.sheet, str):
         raise TypeError(
             f"{option_text('sheet')} must be the name of a sheet, or its number as a text, got {brief(options.sheet)}"
