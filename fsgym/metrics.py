@@ -446,6 +446,30 @@ def probability_figures(y: NDArray[np.int64], probabilities: NDArray[np.float64]
     }
 
 
+def binomial_upper_bound(errors: ArrayLike, n: ArrayLike, delta: float) -> NDArray[np.float64]:
+    """The upper limit of a share at confidence ``1 - delta``; 1 where there are no rows.
+
+    It is at most ``limit`` exactly where ``errors`` or fewer among ``n`` rows have at ``limit`` a probability of at
+    most ``delta`` (C. Clopper, E. Pearson. The use of confidence or fiducial limits illustrated in the case of the
+    binomial. Biometrika, 1934).
+
+    Parameters
+    ----------
+    errors, n : int arrays of one shape
+
+    Examples
+    --------
+    >>> binomial_upper_bound(2, 100, 0.1).round(10)
+    np.float64(0.0523452902)
+    """
+    from scipy.special import betaincinv
+
+    errors, n = np.asarray(errors), np.asarray(n)
+    unbounded = errors >= n
+    bound = betaincinv(errors + 1, np.where(unbounded, 1, n - errors), 1 - delta)
+    return np.where(unbounded, 1.0, bound)[()]
+
+
 def mean_interval(values: ArrayLike, row_groups: ArrayLike | None = None) -> MeanInterval:
     """The mean of the values, and its 95 % interval.
 

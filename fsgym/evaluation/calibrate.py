@@ -33,6 +33,7 @@ from fsgym.evaluation.promise import (
     units_text,
     where_text,
 )
+from fsgym.metrics import binomial_upper_bound
 from fsgym.rules import Rules
 from fsgym.rules.checks import position_of
 from fsgym.support.checks import check_choice, check_number
@@ -184,7 +185,7 @@ class _Tested(NamedTuple):
         """The upper limit of the risk at one of the limits."""
         losses = self.losses[~np.isnan(self.losses[:, place]), place]
         if self.binary:
-            return float(risk_control.binomial_upper_bound(losses.sum().round(), len(losses), delta))
+            return float(binomial_upper_bound(losses.sum().round(), len(losses), delta))
         return risk_control.mean_upper_bound(losses, delta, test) if len(losses) else 1.0
 
 

@@ -293,13 +293,11 @@ class Evaluation:
         The one that would raise ``cost_per_case`` most, were it as frequent as the rows of its class leave possible
         (upper limit of 95 %, Clopper and Pearson, 1934), if that is above the interval.
         """
-        from fsgym.evaluation.risk_control import binomial_upper_bound
-
         dataset, n_classes = self.dataset, self.dataset.n_classes
         if "loss" not in self.headline or dataset.bins is not None or dataset.row_groups is not None:
             return ""
         wrong, n = self.confusion[:, :n_classes], self.confusion.sum(axis=1, keepdims=True)
-        possible = np.where(n > 0, binomial_upper_bound(wrong, n, 0.05), 0.0)
+        possible = np.where(n > 0, metrics.binomial_upper_bound(wrong, n, 1 - metrics.LEVEL), 0.0)
         costs = self.rules.answer_costs[:n_classes].T
         more = costs * (possible * n - wrong) / dataset.n_samples
         k, a = np.unravel_index(more.argmax(), more.shape)

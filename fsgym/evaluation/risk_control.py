@@ -10,8 +10,6 @@ A. Angelopoulos, S. Bates, E. Candès, M. Jordan, L. Lei. Learn then Test: calib
 risk control. arXiv:2110.01052, 2021. Annals of Applied Statistics, 2025.
 S. Bates, A. Angelopoulos, L. Lei, J. Malik, M. Jordan. Distribution-free, risk-controlling prediction sets. Journal of
 the ACM, 2021.
-C. Clopper, E. Pearson. The use of confidence or fiducial limits illustrated in the case of the binomial. Biometrika,
-1934.
 I. Waudby-Smith, A. Ramdas. Estimating means of bounded random variables by betting. JRSS B, 2024.
 L. Ringel, R. Cohen, D. Freedman, M. Elad, Y. Romano. Early time classification with accumulated accuracy gap control.
 ICML, 2024.
@@ -23,7 +21,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import beta, binom
+from scipy.stats import binom
 
 # Tests the mean of losses (n, ...) in [0, 1] against a limit: p-values (...).
 MeanTest = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
@@ -47,22 +45,6 @@ def binomial_p_value(errors: ArrayLike, n: ArrayLike, limit: float) -> NDArray[n
     np.float64(0.1182629812)
     """
     return np.where(np.asarray(n) > 0, binom.cdf(errors, n, limit), 1.0)[()]
-
-
-def binomial_upper_bound(errors: ArrayLike, n: ArrayLike, delta: float) -> NDArray[np.float64]:
-    """The upper limit of a share at confidence ``1 - delta`` (Clopper and Pearson, 1934); 1 where there are no rows.
-
-    It is at most ``limit`` exactly where ``binomial_p_value`` is at most ``delta``.
-
-    Examples
-    --------
-    >>> binomial_upper_bound(2, 100, 0.1).round(10)
-    np.float64(0.0523452902)
-    """
-    errors, n = np.asarray(errors), np.asarray(n)
-    unbounded = errors >= n
-    bound = beta.ppf(1 - delta, errors + 1, np.where(unbounded, 1, n - errors))
-    return np.where(unbounded, 1.0, bound)[()]
 
 
 def fewest_rows(limit: float, delta: float, errors: int = 0) -> int:

@@ -17,7 +17,7 @@ from fsgym.data.training_summary import (
     percent_text,
     read_cuts,
 )
-from fsgym.metrics import mean_power
+from fsgym.metrics import LEVEL, binomial_upper_bound, mean_power
 from fsgym.session.asked_model import AskedModel, as_told
 from fsgym.session.step import CertaintyRule
 from fsgym.support.checks import is_integer
@@ -29,7 +29,6 @@ CLASSES_NAMED = 4  # of more classes, the wrong answers are counted together; by
 DIGEST = 64  # characters
 MOST = 2**53  # rows
 FEW_ROWS = 20  # of a class, below which what is believed and expected of it is said to be rough; by hand
-CONFIDENCE = 0.95  # of the limit of a share of wrong answers
 FINE_BELOW = 0.05  # by hand: a probability from which on a class is the answer that needs more digits
 
 
@@ -161,10 +160,7 @@ class HeldOut(NamedTuple):
 
 def _limit_text(missed: int, n: int) -> str:
     """The upper limit of the share of all such cases that are answered wrongly, by the binomial distribution."""
-    from scipy.special import betaincinv
-
-    limit = 1.0 if missed == n else float(betaincinv(missed + 1, n - missed, CONFIDENCE))
-    return f"{number_text(100 * limit, '.2g')} %"
+    return f"{number_text(100 * float(binomial_upper_bound(missed, n, 1 - LEVEL)), '.2g')} %"
 
 
 def reliability_text(model: AskedModel, *, is_told: bool = True, in_case: bool = False) -> str:

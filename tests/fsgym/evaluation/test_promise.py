@@ -23,6 +23,7 @@ from fsgym.evaluation.calibrate import (
     promised_risks,
 )
 from fsgym.evaluation.promise import LIMITS, NEVER, Promise, Risk, RiskTest, combined_doubts
+from fsgym.metrics import binomial_upper_bound
 from fsgym.text.speech import Speech, languages, speaking
 
 COSTS = np.array([[0.0, 10.0], [2.0, 0.0]])  # a missed class 1 costs 10
@@ -198,7 +199,7 @@ def test_what_a_refusal_says_could_be_promised_can_be_promised(kind):
     place, _ = choose_limit(record, rows, promised_risks(*again, None, ["well", "sick"], costs), costs)
     assert place >= 0
     if kind == "error":
-        assert best - 1e-4 < rc.binomial_upper_bound((answers_end != y).sum(), 600, 0.1) <= best
+        assert best - 1e-4 < binomial_upper_bound((answers_end != y).sum(), 600, 0.1) <= best
 
 
 @pytest.mark.parametrize(
@@ -345,7 +346,7 @@ def test_the_bound_of_a_refusal_is_that_where_the_tests_begin_on_the_rows_that_t
     for risk, name in zip(wanted, ("share of wrong answers", "share referred"), strict=True):
         losses = risk.losses(answers[~first, start], y[~first], WITH_PERSON)
         losses = losses[~np.isnan(losses)]
-        bound = rc.binomial_upper_bound(losses.sum(), len(losses), 0.1)
+        bound = binomial_upper_bound(losses.sum(), len(losses), 0.1)
         if bound > risk.limit:
             assert f"a {name} of {np.ceil(bound * 1e4) / 1e4:g}" in text.split("could promise")[1]
     assert "a share referred" in text

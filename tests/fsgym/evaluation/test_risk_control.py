@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from fsgym.evaluation import risk_control as rc
+from fsgym.metrics import binomial_upper_bound
 
 # Fewest rows with 0, 1, 2 and 5 errors, for (limit, delta); exact.
 FEWEST = {
@@ -30,8 +31,8 @@ def binomial_sum(errors: int, n: int, limit: float) -> float:
 
 def test_reference_values():
     assert rc.binomial_p_value(2, 100, 0.05) == pytest.approx(0.1182629812, abs=1e-10)
-    assert rc.binomial_upper_bound(2, 100, 0.1) == pytest.approx(0.0523452902, abs=1e-10)
-    assert rc.binomial_upper_bound(0, 45, 0.1) == pytest.approx(0.0498814927, abs=1e-10)
+    assert binomial_upper_bound(2, 100, 0.1) == pytest.approx(0.0523452902, abs=1e-10)
+    assert binomial_upper_bound(0, 45, 0.1) == pytest.approx(0.0498814927, abs=1e-10)
     two = np.repeat([1.0, 0.0], [2, 98])
     assert rc.hoeffding_bentkus_p_value(two, 0.05) == pytest.approx(0.2969189512, abs=1e-10)
     assert rc.hoeffding_bentkus_p_value(np.full(300, 0.0137), 0.03) == pytest.approx(0.1809682835, abs=1e-10)
@@ -51,13 +52,13 @@ def test_bound_is_below_the_limit_exactly_where_the_test_passes():
     for limit in (0.02, 0.05, 0.2):
         for delta in (0.05, 0.2):
             passes = rc.binomial_p_value(errors, 90, limit) <= delta
-            assert ((rc.binomial_upper_bound(errors, 90, delta) <= limit) == passes).all()
+            assert ((binomial_upper_bound(errors, 90, delta) <= limit) == passes).all()
 
 
 def test_no_rows_show_nothing():
     assert rc.binomial_p_value(0, 0, 0.5) == 1
-    assert rc.binomial_upper_bound(0, 0, 0.1) == 1
-    assert rc.binomial_upper_bound(4, 4, 0.1) == 1
+    assert binomial_upper_bound(0, 0, 0.1) == 1
+    assert binomial_upper_bound(4, 4, 0.1) == 1
     assert rc.binomial_p_value(np.array([0, 1]), np.array([0, 50]), 0.2)[0] == 1
 
 
