@@ -66,6 +66,14 @@ class Case:
         budget = self.policy.rules["budget"]
         return legal & rest & (budget is None or self.n_paid < budget), prices
 
+    def hides_what_is_unavailable(self):
+        """Whether something cannot be obtained that is not legal for now anyway, as its prerequisites come first."""
+        known = ~np.isnan(self.values)
+        rest = ~self.paid & [(~known & ~self.closed)[group].any() for group in self.policy.groups]
+        taken = self.paid | (~rest & [known[group].any() for group in self.policy.groups])
+        gone, needs = ~taken & ~rest, [a["needs"] for a in self.policy.acquisitions]
+        return any(gone[j] and not taken[n].all() and not gone[n].any() for j, n in enumerate(needs))
+
     def step(self):
         """The next question, or None; the answer if it is given now; probabilities by class; what was spent."""
         legal, prices = self.legal_and_prices()
@@ -85,6 +93,8 @@ class Case:
         if j >= 0 and stop_cost is not None and advice["expected"][j] <= advice["stop_cost"]:
             # an estimate by which it pays, although its price alone is more than an answer now costs, is none
             expected[j] = np.nan if expected[j] > stop_cost else expected[j]
+        if self.hides_what_is_unavailable():  # the policy takes it for one that can come later
+            expected[:] = np.nan
         return {
             "question": None if j < 0 else self.policy.acquisitions[j]["name"],
             "answer": self.policy.answers[advice["answer"]],

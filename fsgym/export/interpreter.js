@@ -902,13 +902,17 @@ const FsgymPolicy = (() => {
       const taken = groups.map((_, j) => this.paid[j] || (some[j] && !rest[j]));
       const { legal, prices } = this.policy.legalAndPrices(taken, this.spent);
       const affordable = rules.budget === null || this.nPaid < rules.budget;
-      return { legal: legal.map((can, j) => can && rest[j] && affordable), prices };
+      // Whether something cannot be obtained that is not legal for now anyway: a policy takes it for one that comes
+      // after its prerequisites, and what it expects of going on is not true.
+      const gone = (j) => !taken[j] && !rest[j];
+      const hides = this.policy.acquisitions.some(({ needs }, j) => gone(j) && needs.some((k) => !taken[k]) && !needs.some(gone));
+      return { legal: legal.map((can, j) => can && rest[j] && affordable), prices, hides };
     }
 
     // What the policy says: `action` is the acquisition to make, -1 to give answer `answer`. Acquisitions in
     // `later` come only where the policy would stop without them.
     step(later = new Set()) {
-      const { policy } = this, { legal, prices } = this.legalAndPrices();
+      const { policy } = this, { legal, prices, hides } = this.legalAndPrices();
       const acquired = Array.from(this.values, (_, i) => this.isKnown(i)), values = this.values.map(round32);
       let advice = policy.advised(acquired, values, legal);
       if (later.size > 0 && advice.action >= 0) {
@@ -925,6 +929,7 @@ const FsgymPolicy = (() => {
       const expected = advice.expected.map((cost, j) => clip(cost, policy.leastCost(prices[j]), most(prices[j])));
       // an estimate by which the question pays, although its price alone is more than an answer now costs, is none
       if (advice.expected[action] <= advice.stopCost && expected[action] > stopCost) expected[action] = NaN;
+      if (hides) expected.fill(NaN);
       const alternatives = ranked.map((j) => ({ acquisition: j, price: prices[j], expected: expected[j] }));
       const goOn = advice.beyond < 0 ? NaN : expected[advice.beyond];
       // the columns whose values are known and have no effect on probabilities and answer yet

@@ -128,6 +128,24 @@ def legal_in_cases(
     return legal, prices
 
 
+def hides_what_is_unavailable(
+    rules: Rules, acquired: NDArray[np.bool_], unavailable: NDArray[np.bool_], paid: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Whether in n cases, bool (n,), something cannot be obtained that is not legal for now anyway.
+
+    A policy sees which acquisitions are legal, so that it takes such a one for one that comes after its prerequisites,
+    as in training: what it expects of going on there is not true of the case. Parameters as in ``legal_in_cases``.
+    """
+    if rules.prerequisites is None:
+        return np.zeros(len(acquired), bool)
+    some, rest = rules.acquisitions_of(acquired), rules.acquisitions_of(~acquired & ~unavailable) & ~paid
+    done = paid | (some & ~rest)
+    gone = ~done & ~rest
+    opens = (~done & ~gone).astype(np.int64) @ rules.prerequisites.T > 0  # a prerequisite can still be met
+    closed = gone.astype(np.int64) @ rules.prerequisites.T > 0
+    return (gone & opens & ~closed).any(axis=1)
+
+
 def start_case(
     acquisitions: Acquisitions,
     known: Mapping[str, Any],
@@ -228,6 +246,8 @@ def make_step(
         if other.actions[0] < J:
             advice = other
     advice = within_range(advice, prices[None], rules)
+    if hides_what_is_unavailable(rules, case.acquired[None], case.unavailable[None], case.paid[None])[0]:
+        advice.expected[:] = np.nan
     action, beyond, answer = int(advice.actions[0]), int(advice.beyond[0]), int(advice.answers[0])
     preference = advice.preference[0].copy()
     if beyond >= 0:

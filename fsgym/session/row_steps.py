@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.case import legal_in_cases, within_range
+from fsgym.session.case import hides_what_is_unavailable, legal_in_cases, within_range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,10 +81,10 @@ def steps_of_rows(model: AskedModel, cases: RowCases) -> RowSteps:
 def _steps_at_same_prices(model: AskedModel, cases: RowCases) -> RowSteps:
     rules, n = model.acquisitions_.rules, len(cases.values)
     known, J = ~np.isnan(cases.values), rules.n_acquisitions
-    legal, prices = legal_in_cases(
-        rules, known, cases.unavailable, np.zeros((n, J), bool), np.zeros(n), np.zeros(n, np.int64)
-    )
+    state = known, cases.unavailable, np.zeros((n, J), bool)
+    legal, prices = legal_in_cases(rules, *state, np.zeros(n), np.zeros(n, np.int64))
     advice = within_range(model.advise(known, cases.values.astype(np.float64), legal), prices, rules)
+    advice.expected[hides_what_is_unavailable(rules, *state)] = np.nan
     rows, asks, goes_on = np.arange(n), advice.actions < J, advice.beyond >= 0
     question = np.where(asks, advice.actions, -1)
     return RowSteps(

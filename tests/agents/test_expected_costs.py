@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from agents import (
@@ -150,3 +151,21 @@ def test_to_obtain_a_blank_cell_is_not_expected_to_save_what_it_does_not_save(ag
         rows = estimated & (steps.question == question)
         if rows.sum() >= 100:
             assert steps.go_on_cost[rows].mean() > 0.75 * realised[rows].mean()
+
+
+@pytest.mark.parametrize("agent", ["lattice", "mixture"])
+def test_what_is_expected_does_not_count_on_what_cannot_be_obtained(agent):
+    """The sure test comes after a key that tells nothing: without the test, the key is not worth what it was."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = pd.DataFrame({"sign": y + rng.normal(size=300), "key": rng.normal(size=300), "sure": 9.0 * y})
+    options = {"costs": [1, 1, 2], "prerequisites": {"sure": ["key"]}, **TASKS["errors alike"]}
+    model = AGENTS[agent](random_state=0, **options).fit(X, y)
+    step = model.step({})
+    assert step.expected_cost.go_on < 0.1
+    without = model.step({}, unavailable=["sure"])
+    assert {a.name for a in without.alternatives} == {"sign", "key"}
+    assert {without.expected_cost.go_on, *(a.expected_cost for a in without.alternatives)} == {None}
+    (of_rows,) = steps_of_rows(model, RowCases(np.full((1, 3), np.nan, np.float32), np.arange(3)[None] == 2)).go_on_cost
+    assert np.isnan(of_rows)
+    assert model.step({"key": 0.0}).expected_cost.go_on < 0.1  # nothing is hidden there

@@ -197,8 +197,12 @@ def test_numbers_between_levels_and_acquisitions_that_tell_nothing_new(agent):
     table, y = few_numbers_and_repeated_columns()
     model = FITTED[agent](lam=0.002, prerequisites={"lab": ["open"], "again": ["open"]}).fit(table, y)
     unseen = table.assign(pain=np.random.default_rng(0).uniform(-3, 13, len(table)).round(1), site=5.0)
-    steps = check_interpreters(model, cases_of(model, unseen, 60))
+    cases = cases_of(model, unseen, 60)
+    steps = check_interpreters(model, cases)
     asked = {step["question"] for case in steps for step in case}
+    lacking = {"lab": None, "again": None}
+    without = check_interpreters(model, [AskedCase(case.row | lacking, ()) for case in cases[::3]])
+    assert all(cost is None for case in without for _, _, cost in case[0]["alternatives"])  # it would count on both
     assert {"pain", "open"} <= asked
     assert "site" not in asked
     if agent in ("mixture", "any_network"):
