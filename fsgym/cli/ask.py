@@ -85,9 +85,9 @@ def ask(
     """Ask about one case, question by question, until the model answers.
 
     At the prompt, type a value, or the name of another acquisition to make it instead, or a key: ? why this question,
-    u undo, s unknown, l later, a alternatives, x stop now, q save and quit. The words why, undo, unknown, later,
-    alternatives, stop and quit do the same. !VALUE accepts a value that was not in training. A level that is one of
-    these letters is written in quotes; a level that is one of the words is that level.
+    u undo (u NAME what was said of one acquisition), s unknown, l later, a alternatives, x stop now, q save and quit.
+    The words why, undo, unknown, later, alternatives, stop and quit do the same. !VALUE accepts a value that was not in
+    training. A level that is one of these letters is written in quotes; a level that is one of the words is that level.
 
     Ctrl-C and the end of the input save the session, too; --resume continues it.
 

@@ -13,6 +13,7 @@ from typing import Any
 from fsgym.cli.terminal import console, wrapped
 from fsgym.data.columns import Column
 from fsgym.session import Question, Session, Step, words
+from fsgym.session.asked_model import as_told
 from fsgym.session.held_out import reliability_text
 from fsgym.session.session import choose, postpone
 from fsgym.session.values import check_value, number_or_text, typing_text, value_of_text
@@ -64,6 +65,7 @@ class Dialog:
         self._values: dict[str, Any] = {} if unfinished is None else dict(unfinished["values"])
         self._accept = unfinished is not None and unfinished["accept"]
         self._read, self._screen = read or read_line, Screen()
+        self._names = {*self._columns, *session.model.acquisitions_.rules.names}
         self._shown = False  # whether the question or the answer is on the screen
 
     @property
@@ -74,8 +76,11 @@ class Dialog:
 
     def run(self) -> bool:
         """Ask until there is an answer (True), or the person quits (False)."""
-        for text in self.session.about_prices:
+        session = self.session
+        for text in session.about_prices:
             self._screen.show(text, "yellow")
+        if getattr(session.model, "promise_", None) is not None:
+            self._screen.show(as_told(session.model, session.missing is not None).promise_.sentences()[0], "dim")
         if self.session.note:
             self._screen.show(said("note_printed", note=self.session.note), "dim")
         for entry in self.session.log():  # what happened so far
@@ -116,6 +121,8 @@ class Dialog:
                 return False
             case _ if line in KEYS:
                 return self._press(line)
+            case _ if (name := undone_name(line)) and line not in column.levels:
+                self._undo(name)
             case _:
                 self._read_value(question, column, line)
         return True
@@ -153,6 +160,8 @@ class Dialog:
                 self._screen.show(f"{line} is for a question, and none is asked now.", "red")
             case _ if line in KEYS:
                 return self._press(line)
+            case _ if name := undone_name(line):
+                self._undo(name)
             case _:
                 self._choose(unquoted(line) or line)
         return True
@@ -183,7 +192,7 @@ class Dialog:
         try:
             value, accept = typed_value(column, text)
         except ValueError as error:
-            if not self._values and text in [a.name for a in self.session.step.alternatives]:
+            if not self._values and text in self._names:
                 self._choose(text)
             else:
                 self._screen.show(f"{error}.", "red")
@@ -229,26 +238,37 @@ class Dialog:
         self._start_anew()
         self._chosen = question.name
 
-    def _undo(self) -> None:
-        """Take back the last value of the acquisition, its choice, or what was said last."""
-        if self._values:
-            column, _ = self._values.popitem()
+    def _undo(self, name: str | None = None) -> None:
+        """Take back the last value of the acquisition, its choice, or what was said last, or of one acquisition."""
+        if name in self._values or (self._values and name is None):
+            column = name or [*self._values][-1]
+            del self._values[column]
             self._screen.show(words.taken_back_text(column))
-        elif self._chosen is not None:
+        elif self._chosen is not None and name is None:
             self._start_anew()
         else:
             log, ended = self.session.log(), self.session.stopped
             try:
-                self.session.undo()
+                self.session.undo(name)
             except ValueError as error:
                 self._screen.show(f"{error}.", "red")
                 return
-            self._screen.show(words.undone_text(log, ended))
+            self._screen.show(words.taken_back_text(name) if name else words.undone_text(log, ended))
             self._start_anew()
 
     def _start_anew(self) -> None:
         """Forget the values of an unfinished acquisition, and show what comes now."""
         self._chosen, self._values, self._accept, self._shown = None, {}, False, False
+
+
+def undone_name(line: str) -> str:
+    """NAME of ``u NAME`` or ``undo NAME``; "" for other lines.
+
+    >>> undone_name("u blood pressure"), undone_name("u"), undone_name("120")
+    ('blood pressure', '', '')
+    """
+    key, _, name = line.partition(" ")
+    return name.strip() if WORDS.get(key.lower(), key) == "u" else ""
 
 
 def read_line(prompt: str) -> str:
@@ -363,6 +383,9 @@ class Screen:
         if len(lines) > words.BELIEFS_SHOWN:
             more = words.more_beliefs_text([*step.probabilities], len(lines) - words.BELIEFS_SHOWN)
             self.show(more, "dim", 2)
+        likeliest = max(step.probabilities, key=lambda label: (step.probabilities or {})[label])
+        if step.question is not None and step.answer != likeliest:
+            self.show(answer_now_text(step.answer, step.refers), indent=2)
         if step.certainty is not None:
             self.show(step.certainty.text, indent=2)
 

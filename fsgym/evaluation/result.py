@@ -237,9 +237,9 @@ class Evaluation:
     def by_class(self) -> pd.DataFrame:
         """One line per class: ``class``, its label; ``rows``; ``recall`` and ``precision``, NaN if not defined.
 
-        Both are over the rows that are answered; with ``refer_cost``, ``referred`` is the share of the rows that are
-        not. With two classes, the recalls are sensitivity and specificity, the precisions PPV and NPV; see
-        ``diagnostics``.
+        Both are over the rows that are answered; with ``refer_cost``, ``answered`` is their number, and ``referred``
+        the share of the others. With two classes, the recalls are sensitivity and specificity, the precisions PPV and
+        NPV; see ``diagnostics``.
         """
         import pandas as pd
 
@@ -253,7 +253,8 @@ class Evaluation:
             "precision": metrics.class_precisions(y, answers, n_classes),
         }
         if self.rules.refer_cost is not None:
-            table["referred"] = 1.0 - np.bincount(y, minlength=n_classes) / np.where(rows > 0, rows, np.nan)
+            table["answered"] = np.bincount(y, minlength=n_classes)
+            table["referred"] = 1.0 - table["answered"] / np.where(rows > 0, rows, np.nan)
         return pd.DataFrame(table)
 
     @property
@@ -322,9 +323,9 @@ class Evaluation:
             ``dataset``, its name; ``rows``; ``headline``, names of the figures to decide by; ``figures``, those of
             ``FIGURES`` by name; ``cost_per_case`` and ``cost_per_1000``, each with ``mean``, ``low`` and ``high``;
             ``classes``, their labels; ``by_class``, a list of ``class``, ``rows``, ``recall`` and ``precision``, with
-            ``refer_cost`` also ``referred``; ``positive_class``, a label or None, and ``diagnostics``; ``confusion``,
-            rows of the table by true class; ``excess_calibration_error``, and ``reliability``, a list of ``certainty``,
-            ``correct`` and ``rows``.
+            ``refer_cost`` also ``answered`` and ``referred``; ``positive_class``, a label or None, and ``diagnostics``;
+            ``confusion``, rows of the table by true class; ``excess_calibration_error``, and ``reliability``, a list of
+            ``certainty``, ``correct`` and ``rows``.
         """
         classes = self.dataset.classes.tolist()
         positive = self.positive_class

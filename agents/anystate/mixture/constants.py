@@ -53,6 +53,7 @@ TUNING_RATE = 0.01  # of a coefficient's size
 TUNING_OFFSET = 0.3  # added to that size
 TUNING_WARM_UP = 50  # steps until the rate is reached
 TUNING_BATCH = 256
+MAX_TUNED = 256  # variables of which the coefficients are tuned
 ADAM_DECAY = (0.9, 0.99)
 ADAM_OFFSET = 1e-8
 

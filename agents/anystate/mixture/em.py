@@ -52,6 +52,11 @@ class TrainingDesign(NamedTuple):
         lacking = None if self.lacking is None else self.lacking[index]
         return TrainingDesign(self.design[index], self.y[index], self.weight[index], self.n_classes, lacking)
 
+    def select(self, variables: NDArray[np.int64], columns: NDArray[np.int64]) -> TrainingDesign:
+        """Of all rows some variables, of which the design has these columns."""
+        lacking = None if self.lacking is None else self.lacking[:, variables]
+        return self._replace(design=np.ascontiguousarray(self.design[:, columns]), lacking=lacking)
+
     def with_known(self, known: NDArray[np.bool_]) -> tuple[TrainingDesign, NDArray[np.bool_]]:
         """The rows with random subsets ``known``, bool (n, V), without rows that lack one of their variables.
 

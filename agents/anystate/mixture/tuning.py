@@ -39,7 +39,7 @@ class ClassMixture:
 
     def log_loss(self, data: TrainingDesign, known: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Log-loss of each row given the known variables, float64 (n,); ``known`` is bool (n, V)."""
-        columns = masked(self.variables, data.design, known, self.count_power)
+        columns = masked(self.variables.widths, data.design, known, self.count_power)
         return _losses(self.theta.T @ columns.T + self.densities.log_share[:, None], self.class_of, data.y)
 
 
@@ -51,7 +51,7 @@ class Exponents:
     count_power: float
 
     def applied(self, variables: Variables, densities: MixtureParameters) -> ClassMixture:
-        of_column = np.repeat(self.of_variable, np.diff(variables.first_column))
+        of_column = np.repeat(self.of_variable, variables.widths)
         return ClassMixture(variables, densities, densities.theta * of_column[:, None], self.count_power)
 
 
@@ -62,12 +62,15 @@ def draw_known(n: int, n_variables: int, rng: np.random.Generator) -> NDArray[np
 
 
 def masked(
-    variables: Variables, design: NDArray[np.float64], known: NDArray[np.bool_], count_power: float
+    widths: NDArray[np.int64], design: NDArray[np.float64], known: NDArray[np.bool_], count_power: float
 ) -> NDArray[np.float64]:
-    """The columns of the known variables times the power of their number, float64 (n, n_columns)."""
+    """The columns of the known variables times the power of their number, float64 (n, n_columns).
+
+    ``widths``, int64 (V,), are the numbers of columns of the variables.
+    """
     n_variables, columns = known.shape[1], np.empty(design.shape)
     powers, buffer = (1.0 + np.arange(n_variables + 1)) ** count_power, np.empty(n_variables)
-    variable_of = np.repeat(np.arange(n_variables), np.diff(variables.first_column))
+    variable_of = np.repeat(np.arange(n_variables), widths)
     _write_masked(read_only(design), read_only(known), powers, variable_of, buffer, columns)
     return columns
 
@@ -135,11 +138,11 @@ def fit_exponents(
     n_variables, first = len(variables.center), variables.first_column[:-1]
     total = sum(data.weight.sum() for _, data, _ in parts)
     penalty = const.EXPONENT_PENALTY / n_rows
-    known_columns = [masked(variables, data.design, known, 0.0) for _, data, known in parts]
+    known_columns = [masked(variables.widths, data.design, known, 0.0) for _, data, known in parts]
 
     def objective(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         common, own, power = x[0], x[1:-1], x[-1]
-        exponent = np.repeat(np.exp(common + own), np.diff(variables.first_column))
+        exponent = np.repeat(np.exp(common + own), variables.widths)
         value, slope, slope_power = penalty * float(own @ own), np.zeros(n_variables), 0.0
         for (mixture, data, known), columns in zip(parts, known_columns):
             n_known, theta, weight = known.sum(axis=1), mixture.densities.theta.T * exponent, data.weight / total
@@ -159,21 +162,45 @@ def fit_exponents(
 
 
 def tune(mixture: ClassMixture, data: TrainingDesign, steps: int, seed: int) -> ClassMixture:
-    """Minimise the log-loss over random subsets by a number of Adam steps (Kingma, Ba, 2015)."""
+    """Minimise the log-loss over random subsets by a number of Adam steps (Kingma, Ba, 2015).
+
+    Of a wide table, only the coefficients of those variables are changed that tell the classes apart best.
+    """
     if steps == 0:
         return mixture
-    theta, log_share = mixture.theta.T.copy(), mixture.densities.log_share[:, None]
+    variables = most_telling(mixture.variables, data, const.MAX_TUNED)
+    widths, columns = mixture.variables.widths[variables], mixture.variables.columns_of(variables)
+    data = data.select(variables, columns)
+    theta, log_share = mixture.theta[columns].T.copy(), mixture.densities.log_share[:, None]
     rate = const.TUNING_RATE * (np.abs(theta) + const.TUNING_OFFSET)
     first, second = np.zeros_like(theta), np.zeros_like(theta)
-    for t, (batch, known) in enumerate(_batches(mixture.variables, data, steps, seed), 1):
-        columns = masked(mixture.variables, batch.design, known, mixture.count_power)
-        derivative = theta @ columns.T
+    for t, (batch, known) in enumerate(_batches(len(variables), data, steps, seed), 1):
+        shown = masked(widths, batch.design, known, mixture.count_power)
+        derivative = theta @ shown.T
         derivative += log_share
         _losses(derivative, mixture.class_of, batch.y)
         derivative *= batch.weight / max(len(known), 1)
         schedule = min(1.0, t / const.TUNING_WARM_UP) * (1 - 0.9 * t / steps)
-        _descend(theta, derivative @ columns, first, second, rate, schedule, t)
-    return replace(mixture, theta=theta.T.copy())
+        _descend(theta, derivative @ shown, first, second, rate, schedule, t)
+    tuned = mixture.theta.copy()
+    tuned[columns] = theta.T
+    return replace(mixture, theta=tuned)
+
+
+def most_telling(variables: Variables, data: TrainingDesign, most: int) -> NDArray[np.int64]:
+    """The ``most`` variables, ascending, one of whose columns varies most between the classes, as a share; or all."""
+    if len(variables.center) <= most:
+        return np.arange(len(variables.center))
+    of_class = (data.y == np.arange(data.n_classes)[:, None]) * data.weight
+    of_class = of_class[of_class.sum(axis=1) > 0]
+    shares = of_class.sum(axis=1) / data.weight.sum()
+    means = (of_class @ data.design) / of_class.sum(axis=1, keepdims=True)
+    mean = shares @ means
+    between = shares @ (means - mean) ** 2
+    whole = data.weight @ (data.design - mean) ** 2 / data.weight.sum()
+    explained = np.divide(between, whole, out=np.zeros_like(whole), where=whole > const.MIN_SCALE)
+    best = np.maximum.reduceat(explained, variables.first_column[:-1])
+    return np.sort(np.argsort(-best, kind="stable")[:most])
 
 
 @njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
@@ -191,9 +218,9 @@ def _descend(theta, gradient, first, second, rate, schedule, t):
 
 
 def _batches(
-    variables: Variables, data: TrainingDesign, steps: int, seed: int
+    n_variables: int, data: TrainingDesign, steps: int, seed: int
 ) -> Iterator[tuple[TrainingDesign, NDArray[np.bool_]]]:
     rng = np.random.default_rng(seed)
     for _ in range(steps):
         rows = rng.integers(0, len(data.y), const.TUNING_BATCH)
-        yield data.rows(rows).with_known(draw_known(len(rows), len(variables.center), rng))
+        yield data.rows(rows).with_known(draw_known(len(rows), n_variables, rng))

@@ -44,10 +44,18 @@ class Variables:
         return np.diff(self.first_level)
 
     @cached_property
+    def widths(self) -> NDArray[np.int64]:
+        """The number of columns of each variable in ``design``, int64 (V,)."""
+        return np.where(self.n_levels == 0, const.COLUMNS_OF_NUMBER, self.n_levels)
+
+    @cached_property
     def first_column(self) -> NDArray[np.int64]:
         """Where the columns of each variable begin in ``design``, int64 (V + 1,)."""
-        widths = np.where(self.n_levels == 0, const.COLUMNS_OF_NUMBER, self.n_levels)
-        return np.concatenate([[0], np.cumsum(widths)])
+        return np.concatenate([[0], np.cumsum(self.widths)])
+
+    def columns_of(self, variables: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The columns of some variables in ``design``, int64 (n,)."""
+        return np.flatnonzero(np.isin(np.repeat(np.arange(len(self.center)), self.widths), variables))
 
     @property
     def variable_of(self) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from agents import MixtureClassifier
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import TrainingDesign, _Prior, _Rows, fit_mixture
 from agents.anystate.mixture.fitting import fit_mixtures
-from agents.anystate.mixture.tuning import Exponents, _losses, draw_known, fit_exponents, masked, tune
+from agents.anystate.mixture.tuning import Exponents, _losses, draw_known, fit_exponents, masked, most_telling, tune
 from agents.anystate.mixture.variables import fit_variables, with_normal_scores
 from fsgym import Dataset
 
@@ -94,7 +94,7 @@ def test_known_columns_are_multiplied_by_the_power_of_their_number():
     variables, data, _ = mixed_rows(40)
     known = draw_known(40, 5, np.random.default_rng(2))
     expected = data.design * np.repeat(known, [3, 3, 3, 3, 2], axis=1) * (1 + known.sum(axis=1)[:, None]) ** -0.7
-    np.testing.assert_allclose(masked(variables, data.design, known, -0.7), expected)
+    np.testing.assert_allclose(masked(variables.widths, data.design, known, -0.7), expected)
 
 
 def test_gradient_steps_are_those_of_plain_adam():
@@ -104,7 +104,7 @@ def test_gradient_steps_are_those_of_plain_adam():
     first = second = np.zeros_like(theta)
     for t in range(1, 71):
         rows, known = rng.integers(0, 60, const.TUNING_BATCH), draw_known(const.TUNING_BATCH, 5, rng)
-        columns = masked(variables, data.design[rows], known, -0.2)
+        columns = masked(variables.widths, data.design[rows], known, -0.2)
         P = softmax(columns @ theta + start.densities.log_share, axis=1)
         own = P * (start.class_of == data.y[rows, None])
         derivative = (P - own / own.sum(axis=1, keepdims=True)) * data.weight[rows, None] / const.TUNING_BATCH
@@ -113,6 +113,31 @@ def test_gradient_steps_are_those_of_plain_adam():
         step = first / (1 - 0.9**t) / (np.sqrt(second / (1 - 0.99**t)) + const.ADAM_OFFSET)
         theta -= min(1, t / 50) * (1 - 0.9 * t / 70) * 0.01 * (np.abs(start.theta) + 0.3) * step
     np.testing.assert_allclose(tune(start, data, 70, seed=3).theta, theta, rtol=1e-8, atol=1e-10)
+
+
+def test_of_a_wide_table_the_variables_that_tell_the_classes_apart_are_tuned(monkeypatch):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 400)
+    X = rng.normal(size=(400, 12))
+    X[:, 3] += 1.5 * y  # another mean
+    X[:, 7] *= 1 + 2 * y  # another spread
+    X[:, 9] = np.where(y == 1, rng.integers(0, 2, 400), rng.integers(1, 3, 400))  # other levels
+    dataset = Dataset(X.astype(np.float32), y)
+    variables = fit_variables(dataset, None)
+    weight = 1.0 * rng.integers(0, 3, 400)
+    data = TrainingDesign(variables.design(variables.encode(dataset.X)), y, weight, 2)
+    assert most_telling(variables, data, 3).tolist() == [3, 7, 9]
+    assert most_telling(variables, data, 12).tolist() == list(range(12))
+
+    start = Exponents(np.full(12, 3.0), 0.0).applied(variables, fit_mixture(variables, data, 2, seed=0))
+    monkeypatch.setattr(const, "MAX_TUNED", 3)
+    tuned, columns = tune(start, data, 80, seed=0), variables.columns_of(np.array([3, 7, 9]))
+    others = np.setdiff1d(np.arange(variables.first_column[-1]), columns)
+    np.testing.assert_array_equal(tuned.theta[others], start.theta[others])
+    assert (tuned.theta[columns] != start.theta[columns]).mean() > 0.9
+    known = draw_known(400, 12, rng) & np.isin(np.arange(12), [3, 7, 9])
+    gain = start.log_loss(data, known) - tuned.log_loss(data, known)
+    assert weight @ gain / weight.sum() > 0.01
 
 
 def test_weights_act_as_repeated_rows():

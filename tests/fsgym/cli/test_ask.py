@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from test_cli import call
 
-from agents import LatticeClassifier, load_classifier
+from agents import AdaptiveClassifier, LatticeClassifier, load_classifier
 from fsgym.cli.ask_dialog import KEYS, Dialog, Screen, allowed_at_prompt, belief_lines, typed_value
 from fsgym.data.columns import Column
 from fsgym.session import ExpectedCost, Step
@@ -108,6 +109,15 @@ def test_a_model_without_probabilities_has_its_answer_shown(capsys):
     assert "name of an acquisition" not in printed
 
 
+@pytest.mark.parametrize(("answer", "refers"), [("no", False), ("yes", False), ("a person", True)])
+def test_an_answer_that_is_not_the_likeliest_is_said_beside_the_question(model, capsys, answer, refers):
+    step = replace(model.step({}), answer=answer, probabilities={"no": 0.8, "yes": 0.2}, refers=refers)
+    Screen().show_beliefs(step)
+    printed = capsys.readouterr().out
+    assert ("The answer now would be yes." in printed) == (answer == "yes")
+    assert ("The case would be referred to a person now." in printed) == refers
+
+
 def test_a_dialog_is_a_session(model):
     dialog, ended = talk(model, ["60", "7", "2", "45", "yes", ""])
     session = model.session()
@@ -202,6 +212,19 @@ def test_undo_says_what_is_taken_back_also_where_it_was_said_twice(model, capsys
     dialog, _ = talk(model, ["u", "q"], session)
     assert "age is taken back." in capsys.readouterr().out
     assert len(dialog.session.log()) == 1
+
+
+def test_undo_of_one_acquisition_leaves_what_was_said_after_it(model, capsys):
+    session = model.session()
+    session.answer("age", 50)
+    session.unknown("blood")
+    dialog, _ = talk(model, ["u age", "undo smoker", "u temperature", "u blood", "q"], session)
+    printed = capsys.readouterr().out
+    assert "age is taken back." in printed
+    assert "blood is taken back." in printed
+    assert "there is nothing to undo about 'smoker'" in printed
+    assert "unknown acquisition or column 'temperature'" in printed
+    assert dialog.session.log() == []
 
 
 def test_undo_of_a_postponement_does_not_say_that_a_value_is_taken_back(model, capsys):
@@ -381,3 +404,26 @@ def test_a_narrow_window_without_colour_and_a_level_in_quotes(terminals, case_mo
     assert max(map(len, shown)) <= 40
     saved = json.loads((tmp_path / "model.session.json").read_text())
     assert saved["answers"][0]["values"] == {"ward": "s"}
+
+
+def scans(n, seed):
+    """The scan tells the class, is rarely made of the well, and comes after a key, which tells nothing."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.5, "ill", "well")
+    scan = 3.0 * (y == "ill") + rng.normal(size=n)
+    scan[(y == "well") & (rng.random(n) < 0.6)] = np.nan
+    return pd.DataFrame({"sign": (y == "ill") + rng.normal(size=n), "key": rng.normal(size=n), "scan": scan}), y
+
+
+def test_a_dialog_begins_with_what_is_promised_and_names_what_must_come_first(capsys):
+    model = AdaptiveClassifier(
+        lam=0.02, learner="mixture", prerequisites={"scan": ["key"]}, error_costs=[[0, 30], [1, 0]], random_state=0
+    ).fit(*scans(300, 0))
+    assert model.evidence_ == ("scan",)
+    model.calibrate(*scans(400, 1), target_recall={"ill": 0.7})
+    talk(model, ["scan", "q"])
+    printed = capsys.readouterr().out
+    assert printed.startswith("Nothing is promised here: ")
+    assert "key" in next(line for line in printed.splitlines() if "'scan'" in line)
+    talk(model, ["q"], model.session(missing=[]))
+    assert capsys.readouterr().out.startswith("Promised with confidence 90 %")
