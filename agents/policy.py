@@ -330,6 +330,7 @@ def check_rows(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.fl
     """The rows to classify as a read-only float32 array; ValueError if they or the rules do not fit the policy."""
     if rules.groups != trained_with.groups or rules.n_classes != trained_with.n_classes:
         raise ValueError("a policy acts under rules with the groups and classes that it was trained with")
+    rules.check_order_of(trained_with)
     if rules.n_answers != trained_with.n_answers:
         raise ValueError("the rules and those that the policy was trained with must both have a refer_cost, or neither")
     with np.errstate(over="ignore"):

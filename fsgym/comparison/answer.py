@@ -373,14 +373,20 @@ def _failed(ranking: Ranking) -> list[str]:
 
 
 def _flagged(ranking: Ranking, best: RankedMethod) -> list[str]:
-    """Methods with a lower loss that cannot be the best because of their training rows."""
-    sentences = []
+    """Methods that cannot be the best, and are not judged, because of their training rows."""
+    sentences, others = [], dict[str, list[str]]()
     for standing in ranking.standings:
-        if "train" in standing.flag and standing.figures["loss"] < best.figures["loss"]:
-            unknown = standing.flag.endswith("unknown")
+        if "train" not in standing.flag:
+            continue
+        unknown = standing.flag.endswith("unknown")
+        if standing.figures["loss"] < best.figures["loss"]:
             reason = "its training rows are unknown" if unknown else f"it was {standing.flag}"
             loss = cost_text(ranking, standing.figures["loss"])
             sentences.append(f"{standing.title} is not ranked: its loss is {loss}, but {reason}.")
+        else:
+            others.setdefault("training rows unknown" if unknown else standing.flag, []).append(standing.title)
+    for reason, names in others.items():
+        sentences.append(f"{_names_of(names)} {'are' if len(names) > 1 else 'is'} not ranked ({reason}).")
     return sentences
 
 

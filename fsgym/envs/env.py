@@ -165,7 +165,7 @@ class DatumWiseEnv(HasJsonSpec, gym.Env[NDArray[np.float32], np.int64]):
         self.rules = rules_for(dataset, rules)
         self.dataset = dataset
         self.render_mode = render_mode
-        self.belief = render.check_belief(belief)
+        self.belief = render.check_belief(belief, self.rules)
         self._strict = check_illegal_action(illegal_action)
         self.observation_space = observation_space(dataset, self.rules)  # type: ignore[assignment]
         self.action_space = spaces.Discrete(self.rules.n_actions)

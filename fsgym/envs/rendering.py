@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fsgym.data.dataset import row_before_scaling
 from fsgym.envs.trajectories import revealed_values
+from fsgym.rules import Rules
 from fsgym.rules.checks import describe_error_costs
 from fsgym.support.extras import require
 from fsgym.text.messages import brief
@@ -162,12 +163,16 @@ class EpisodeLog:
         return self._steps[e]
 
 
-def check_belief(belief: Any) -> Belief | None:
-    """A function observations -> class probabilities, from such a function, a policy or None; TypeError otherwise."""
+def check_belief(belief: Any, rules: Rules) -> Belief | None:
+    """A function observations -> class probabilities, from such a function, a policy or None.
+
+    TypeError for anything else; ValueError for a policy that knows the acquisitions of ``rules`` in another order.
+    """
     if belief is None:
         return None
     of_states = getattr(belief, "state_probabilities", None)
     if callable(of_states):
+        rules.check_order_of(getattr(belief, "rules", None))
 
         def of_observations(observations: NDArray[np.float32]) -> Any:
             z, values = np.split(observations, 2, axis=1)

@@ -96,7 +96,7 @@ class DatumWiseVectorEnv(HasJsonSpec, VectorEnv):
         self.rules = env.rules_for(dataset, rules)
         self.dataset = dataset
         self.render_mode = render_mode
-        self.belief = render.check_belief(belief)
+        self.belief = render.check_belief(belief, self.rules)
         self._log = render.EpisodeLog(size)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = dict(type(self).metadata) | {"autoreset_mode": self.autoreset_mode}  # type: ignore[misc]

@@ -102,6 +102,9 @@ def play_policy(policy: Any, data: Any, y: Any, rules: Rules | None) -> tuple[Tr
         return _play_estimator(policy, dataset, rules, X), dataset, rules
     if callable(getattr(policy, "trajectories", None)):
         return policy.trajectories(dataset.X, rules), dataset, rules
+    n_actions = getattr(getattr(policy, "action_space", None), "n", rules.n_actions)
+    if n_actions != rules.n_actions:
+        raise ValueError(f"the policy must choose among the {rules.n_actions} actions of the rules, got {n_actions}")
     return with_probabilities(play(as_actor(policy), dataset, rules), policy, dataset), dataset, rules
 
 

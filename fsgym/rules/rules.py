@@ -21,7 +21,7 @@ from fsgym.rules.options import FIRST_SCALARS, OPTIONS, REFER_LABEL, SCALARS, Ru
 from fsgym.support.arrays import read_only
 from fsgym.support.checks import check_choice, check_number, check_prices
 from fsgym.text.html import rules_html
-from fsgym.text.messages import brief, option_text
+from fsgym.text.messages import brief, listing, option_text
 
 ERRORS_IN_REPR = 3  # costs of errors that the repr names
 
@@ -53,7 +53,8 @@ class Rules:
     relation : {"any", "all"}, default "any"
         Whether an acquisition counts as related if it is related to any, or only if to all, of the earlier ones.
     empty_is_related : bool, default True
-        Whether the first acquisition costs ``costs`` (True) or ``unrelated_costs`` (False).
+        Whether the first acquisition costs ``costs`` (True) or ``unrelated_costs`` (False); with "forbid" it costs
+        ``costs`` in any case.
     error_costs : array-like of shape (n_classes, n_classes), DataFrame, or mapping, optional
         ``error_costs[answer, true class]``; may be negative. A DataFrame has the answers as its index and the true
         classes as its columns; a mapping is ``{answer: {true class: cost}}``. Without ``classes`` the labels are 0, 1,
@@ -447,6 +448,21 @@ class Rules:
                 f"prices and error costs must not add up to more than {limit:g} in one episode, got {largest:g}; use a "
                 "larger unit"
             )
+
+    def check_order_of(self, trained_with: Any) -> None:
+        """ValueError where a policy knows the same acquisitions, or classes, in another order, as after ``fit``.
+
+        ``trained_with`` are the rules of the policy; others than ``Rules``, and other names, are not judged.
+        """
+        for what in ("names", "classes"):
+            own, learnt = (tuple(getattr(one, what, None) or ()) for one in (self, trained_with))
+            if own != learnt and len(own) == len(learnt) and {*map(str, own)} == {*map(str, learnt)}:
+                meant = "acquisitions" if what == "names" else "classes"
+                raise ValueError(
+                    f"a policy acts on the {meant} in the order of its training, {listing(learnt, 4)}, got "
+                    f"{listing(own, 4)}; give the classifier itself, which orders them by name, in place of its "
+                    "policy_"
+                )
 
     def reward_costs(self) -> Costs:
         """The parameters of rewards for compiled code, except prices."""

@@ -143,7 +143,7 @@ def hides_what_is_unavailable(
     gone = ~done & ~rest
     opens = (~done & ~gone).astype(np.int64) @ rules.prerequisites.T > 0  # a prerequisite can still be met
     closed = gone.astype(np.int64) @ rules.prerequisites.T > 0
-    return (gone & opens & ~closed).any(axis=1)
+    return np.logical_or.reduce(gone & opens & ~closed, axis=1)
 
 
 def start_case(

@@ -241,6 +241,8 @@ def test_policies_trained_on_test_rows_are_never_the_best(seen, flag, clause):
     assert set(fsgym.summarise(results).losses["lowest"]) == {"cart"}
     assert ranking.standing_of("mine").flag == flag
     assert f"Mine is not ranked: its loss is 0.020, but {clause}." in " ".join(answer_in_words(ranking))
+    worse = rank_methods(results_of(row_of("mine", error=0.9, seen=seen), row_of("cart"), titles={"mine": "Mine"}))
+    assert f"Mine is not ranked ({flag})." in answer_in_words(worse)
 
 
 BROKEN = {"admissible": 0.0}

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import fsgym
+from agents import DatumWiseClassifier
 from baselines import PanelClassifier
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, load_dataset, loss_scorer
 from fsgym.envs.trajectories import price_orders
@@ -438,3 +439,26 @@ def test_a_dear_error_that_too_few_rows_show_is_said_beside_the_interval(n_ill, 
         f"{share * 12 / n * 1000:.4g} more per case"
     )
     assert text == (expected if said else "")
+
+
+def test_a_policy_that_knows_the_columns_in_another_order_is_refused():
+    """It answered from permuted values, without a word; the classifier orders them by name."""
+    data = fsgym.load_dataset("breast_cancer")
+    model = DatumWiseClassifier(lam=0.01, n_iterations=1, random_state=0).fit(data)
+    assert list(model.policy_.rules.names) != list(data.acquisition_names)
+    with pytest.raises(ValueError, match=r"on the acquisitions in the order of its training, area error, .*; give the"):
+        fsgym.evaluate(model.policy_, DatumWiseEnv(data))
+    with pytest.raises(ValueError, match="in the order of its training"):
+        DatumWiseEnv(data, belief=model.policy_)
+    assert fsgym.evaluate(model, DatumWiseEnv(data)).accuracy > 0.85
+
+
+def test_a_policy_for_other_actions_is_refused(data):
+    class Policy:
+        action_space = gym.spaces.Discrete(3)
+
+        def predict(self, observation, deterministic=True):
+            raise AssertionError
+
+    with pytest.raises(ValueError, match="must choose among the 5 actions of the rules, got 3"):
+        fsgym.evaluate(Policy(), data)
