@@ -302,11 +302,20 @@ class ClassRows:
 
     @cached_property
     def size_at_stake(self) -> float:
-        """The effective number of rows, where a row counts as much as its answer may save."""
+        """The effective number of rows, where a row counts as much as its answer may save.
+
+        The lower one of Kish's number, and of the rows times the mean of what may be saved in a row over the mean of
+        the classes: of a class that is rare and whose errors are dear, few rows decide, however many others there are.
+        """
         if self.error_costs is None:
             return self.effective_size
-        saving = np.ptp(self.error_costs, axis=0)[self.y]
-        return _effective(self.weighted(saving / saving.max())) if saving.any() else self.effective_size
+        of_class = np.ptp(self.error_costs, axis=0)
+        saving = of_class[self.y]
+        if not saving.any():
+            return self.effective_size
+        present = np.bincount(self.y, minlength=self.n_classes) > 0
+        share = self.mean(saving) / of_class[present].mean()
+        return min(_effective(self.weighted(saving / saving.max())), self.effective_size * float(share))
 
     @property
     def shrinkage(self) -> float:

@@ -237,6 +237,17 @@ def test_few_rows_that_decide_by_their_error_costs_get_the_models_of_few_rows(mo
     assert (np.array(spread[1]) < spread[0]).all()
 
 
+def test_of_a_rare_class_with_dear_errors_few_rows_decide_beside_many_that_cost_something():
+    """By Kish's number alone, 105 rows beside 1,995 of other errors were not few: its forests learnt them by heart."""
+    y = (np.arange(2100) % 20 == 0).astype(int)
+    data = Dataset(np.random.default_rng(0).normal(size=(2100, 3)).astype(np.float32), y)
+    few = prepare_data(data, np.random.default_rng(0), None, np.array([[0.0, 2000.0], [300.0, 0.0]]))
+    total, squares = 105 * 2000 + 1995 * 300, 105 * 2000**2 + 1995 * 300**2
+    assert few.size_at_stake == pytest.approx(total / 1150)
+    assert few.size_at_stake < const.MAX_ROWS_SMALL < total**2 / squares
+    assert few.is_small
+
+
 def test_leaves_of_forests_are_large_where_few_of_many_rows_are_at_stake():
     """Small leaves of a rare class learn the rows by heart, and the own loss out of fold was too low."""
     rng = np.random.default_rng(0)
