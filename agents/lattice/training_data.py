@@ -200,8 +200,9 @@ def choose_ingredients(
     typical = SubsetSize(k, k * const.COLUMNS_PER_FEATURE, k * const.TYPICAL_BINS, np.inf)
     limit = limits_of(n_samples).n_operations / const.LEAST_SUBSETS
     candidates = [
-        Ingredients(trees or const.SHORT_TREES, trees is not None, logistic, trees_of_part * n_parts, n_parts)
+        Ingredients(trees or const.SHORT_TREES, trees is not None, linear, trees_of_part * n_parts, n_parts)
         for trees, logistic, trees_of_part in const.LARGE_MODELS
+        for linear in dict.fromkeys((logistic or n_classes == 2, logistic))
     ]
     if size_at_stake is not None and few_rows_decide(n_samples, size_at_stake):
         candidates = [of_few_rows, *candidates]
