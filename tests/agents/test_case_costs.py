@@ -405,6 +405,28 @@ def test_a_model_at_prices_says_nothing_of_those_of_the_training(models, tmp_pat
         assert fsgym.evaluate(model, rows, rules=rules).loss == fsgym.evaluate(at, rows, rules=rules).loss
 
 
+@pytest.mark.parametrize("target", ["classes", "numbers"])
+def test_the_summary_of_the_training_counts_answers_and_acquisitions_at_the_prices_of_the_rows(target, tmp_path):
+    """It counted them at the mean prices, so that monitor said of the training rows that their answers had changed."""
+    rng = np.random.default_rng(5)
+    shown = rng.integers(0, 4, 400)
+    prices = np.where(rng.random((400, 1)) < 0.5, [0.02, 1.0], [9.0, 1.0])  # at the mean, nothing is worth its price
+    X = np.stack([shown, rng.integers(0, 2, 400)], axis=1).astype(np.float32)
+    data = Dataset(X, shown > 1, feature_names=["zscan", "age"], case_costs=prices)
+    if target == "numbers":
+        data = fsgym.load_dataset(pd.DataFrame(X, columns=["zscan", "age"]).assign(y=shown), target="y", bins=4)
+        data = data.replace(case_costs=prices)
+    model = MixtureClassifier(lam=0.2, random_state=0).fit(data)
+    done, summary = model.trajectories(data), model.training_summary_
+    assert len(np.unique(done.order[:, 0])) > 1  # the prices decide
+    assert summary.answers == tuple(np.bincount(done.answers, minlength=model.rules_.n_classes).tolist())
+    assert [s.n_acquired for s in summary.columns] == done.acquired.sum(axis=0).tolist()
+    model.save(tmp_path / "model")
+    assert type(model).load(tmp_path / "model").training_summary_ == summary
+    at_means = model.at_prices().trajectories(data.replace(case_costs=None)).answers
+    assert model.at_prices().training_summary_.answers == tuple(np.bincount(at_means, minlength=len(summary.answers)))
+
+
 def test_rules_of_a_data_set_in_another_order_are_those_of_the_same_names():
     data, other = (
         priced_data(order).replace(costs=[(1.0, 5.0, 20.0)[k] for k in order]) for order in ((0, 1, 2), (2, 0, 1))
