@@ -152,6 +152,18 @@ def test_a_model_with_one_price_for_each_acquisition_refuses_the_option(priced, 
     assert "has one price for each acquisition; leave it out, or train with --case-price" in error
 
 
+def test_a_free_column_may_always_be_known(priced, capsys):
+    code, _, error = train(capsys, priced, *PRICED, "--known", "ward")
+    assert code == 2
+    assert "--known must name columns that cost 0 in every row" in error
+    assert "got a mean price of 2 for 'ward'; give it a price of 0" in error
+    (priced / "free.json").write_text(json.dumps({"scan": 3, "panel": 3, "ward": 0}))
+    code, _, error = train(capsys, priced, *PRICED, "--known", "ward", "--costs", priced / "free.json")
+    assert code == 0, error
+    assert call(capsys, "predict", priced / "model", priced / "new.csv", "-o", priced / "known.csv")[0] == 0
+    assert pd.read_csv(priced / "known.csv")["acquired"].str.startswith("ward").all()
+
+
 def test_monitor_finds_the_answers_of_the_training_on_its_own_rows(priced, capsys):
     """The reference was counted at the mean prices, and so were rows without labels."""
     assert train(capsys, priced, *PRICED, "--lam", "0.12", "--split", "all")[0] == 0  # at the means, nothing pays
