@@ -45,6 +45,7 @@ class ChartRows(NamedTuple):
 
     X: NDArray[np.float32]
     y: NDArray[np.int64]
+    prices: NDArray[np.float64] | None = None  # by case, (n, n_acquisitions), in the order of the policy
 
 
 class AskingAgent(AskingMixin):
@@ -262,15 +263,17 @@ class AskingAgent(AskingMixin):
 
     def _see_rows(self, dataset: Dataset) -> None:
         """Take the rows of the training, in the order of the policy; a chart is made of them when it is asked for."""
-        self._chart_rows = self._rows_of_chart(dataset.X, dataset.y)
+        self._chart_rows = self._rows_of_chart(dataset.X, dataset.y, dataset.case_costs)
 
-    def _rows_of_chart(self, X: NDArray[np.float32], y: NDArray[np.int64]) -> ChartRows:
+    def _rows_of_chart(
+        self, X: NDArray[np.float32], y: NDArray[np.int64], prices: NDArray[np.float64] | None = None
+    ) -> ChartRows:
         """A random sample in the order of the user, always the same, of rows in the order of the policy."""
         most = min(MAX_CHART_ROWS, max(MAX_CELLS // X.shape[1], 1))
         if len(X) > most:
             chosen = np.sort(np.random.default_rng(0).choice(len(X), most, replace=False, shuffle=False))
-            X, y = X[chosen], y[chosen]
-        return ChartRows(X[:, np.argsort(self.arrangement_.features)], y)
+            X, y, prices = X[chosen], y[chosen], None if prices is None else prices[chosen]
+        return ChartRows(X[:, np.argsort(self.arrangement_.features)], y, prices)
 
     def _chart_json(self) -> dict[str, Any] | None:
         """The chart for a model file; None for a model from a file without one."""
@@ -292,6 +295,6 @@ class AskingAgent(AskingMixin):
                     "this model has no chart: its file had none, or it was changed after it was loaded; calibrate it "
                     "on rows, or fit it again, and save it"
                 )
-            found = measured_chart(self, *rows)
+            found = measured_chart(self, rows.X, rows.y)
             self._chart = found._replace(calibration=rows is self._calibration_rows, known=self._always_known)
         return self._chart

@@ -486,13 +486,20 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         by_name = is_frame(X) and has_names(X) and hasattr(self, "feature_names_in_")
         absent = by_name and not {*self.evidence_} <= {*X.columns}
         policy = self.policy_.acting if absent else self.policy_
-        rows, prices = self.arrangement_.rows(features), self._case_costs(X)
+        prices = self._case_costs(X)
+        prices = None if prices is None else prices[:, self.arrangement_.acquisitions]
+        return features, self._played(policy, features, prices, continue_after_stop)
+
+    def _played(
+        self, policy: Any, X: NDArray[np.float32], prices: NDArray[np.float64] | None, continue_after_stop: bool = False
+    ) -> Trajectories:
+        """How a policy classifies rows, at the usual prices, or at those of the cases in the order of the policy."""
+        rows = self.arrangement_.rows(X)
         if prices is None:
             done = policy.trajectories(rows, continue_after_stop=continue_after_stop)
         else:
-            prices = prices[:, self.arrangement_.acquisitions]
             done = policy.trajectories_by_case(rows, prices, continue_after_stop=continue_after_stop)
-        return features, self.arrangement_.trajectories(done)
+        return self.arrangement_.trajectories(done)
 
     def _case_costs(self, X: Any) -> NDArray[np.float64] | None:
         """The prices of the cases, float64 (n_samples, J), where the model plans with them and ``X`` has them."""
@@ -828,8 +835,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         """Counts of the rows of the training; None for a model from a file without them."""
         check_is_fitted(self, "policy_")
         if self._training_summary is None and self._chart_rows is not None:
-            X, y = self._chart_rows
-            done = self.arrangement_.trajectories(self.policy_.trajectories(self.arrangement_.rows(X)))
+            X, y, prices = self._chart_rows
+            done = self._played(self.policy_, X, prices if self.rules_.costs_by_case else None)
             acquired = self.columns_.of_features(done.acquired)
             self._training_summary = TrainingSummary.of(
                 self.columns_, X, y, done.answers, acquired, self.rules_.n_classes, self._n_answers

@@ -203,10 +203,11 @@ def with_known(rules: Rules, known: AcquisitionIndices) -> Rules:
     """The rules with acquisitions that cost nothing and do not count for the budget."""
     if not known:
         return rules
-    if rules.costs_by_case:
+    paid = [j for j in known if rules.costs_by_case and rules.costs[j] > 0]  # means of prices that are never negative
+    if paid:
         raise ValueError(
-            f"{option_text('known')} cannot be combined with prices by case, got both; give the columns that are known "
-            "a price of 0"
+            f"{option_text('known')} must name columns that cost 0 in every row (there are prices by case), got a mean "
+            f"price of {rules.costs[paid[0]]:g} for {rules.names[paid[0]]!r}; give it a price of 0"
         )
     options, free = rules.options(), list(known)
     options["costs"] = rules.costs.copy()
@@ -216,7 +217,8 @@ def with_known(rules: Rules, known: AcquisitionIndices) -> Rules:
         options["unrelated_costs"][free] = 0.0
     if rules.budget is not None:
         options["budget"] = rules.budget + len(known)
-    return Rules(rules.n_features, rules.n_classes, names=rules.names, classes=rules.classes, **options)
+    named: dict[str, Any] = {"names": rules.names, "classes": rules.classes, "costs_by_case": rules.costs_by_case}
+    return Rules(rules.n_features, rules.n_classes, **named, **options)
 
 
 class TrainingTask(NamedTuple):

@@ -243,7 +243,7 @@ def print_evaluations(
     if rules.lam not in (0.0, 1.0) and (rules.costs != 1.0).any():
         per_case = short_number(last.loss / rules.lam)
         show(f"  The loss / lambda is {per_case}: the cost per case in the unit of the prices, errors included")
-    absent = [str(c) for k, c in enumerate(last.dataset.classes) if k not in last.dataset.y]
+    absent = [str(c) for k, c in enumerate(last.dataset.class_labels) if k not in last.dataset.y]
     if absent and undefined and len(results) == 1 and last.probabilities is not None:
         show(f"  Not defined for these rows: {', '.join(undefined)}; none is of class {listing(absent, 3)}")
     n_classes = last.dataset.n_classes

@@ -38,6 +38,7 @@ def monitor(
         ),
     ] = None,
     missing_columns: options.MissingColumnsOption = "error",
+    case_price: options.CasePriceOption = None,
     numeric: options.NumericOption = None,
     data_dir: options.DataDirOption = None,
     as_json: JsonOption = False,
@@ -66,7 +67,7 @@ def monitor(
     check_missing_columns(missing_columns)
     from fsgym.cli.model_data import ModelData, labelled_data
 
-    opened = ModelData.open(model, {"target": target, "numeric": numeric, **signs})
+    opened = ModelData.open(model, {"target": target, "numeric": numeric, **signs}, case_price)
     summary = opened.classifier.training_summary_
     if summary is None:
         raise ValueError(f"{model} has no summary of its training to compare with; train the model again")
@@ -82,7 +83,8 @@ def monitor(
             labels = labelled.loaded.dataset.target
             remarks += [said] if (said := labelled.caution(np.arange(len(rows)))) else []
         classifier = opened.classifier_for(table.columns)
-        answers = classifier.trajectories(rows if codes is None else labelled.loaded.dataset).answers
+        cases = opened.with_prices(rows, table, data) if codes is None else labelled.loaded.dataset
+        answers = classifier.trajectories(cases).answers
     compared = opened.compare(rows, table.columns, labels, answers)
     assert compared is not None
     if not compared.errors_tested:

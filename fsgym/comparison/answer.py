@@ -18,6 +18,7 @@ from fsgym.evaluation.result import sentence_case
 from fsgym.methods import CONSTANT, REFERENCES
 from fsgym.metrics import ALL_LABELS
 from fsgym.text.messages import listing, option_text
+from fsgym.text.speech import number_text
 
 MAX_CLASSES = 3  # with which the recall of each class is shown
 SHOWN = 3  # names in a list of a sentence
@@ -72,12 +73,19 @@ def share_of_cases(share: float) -> str:
     return f"{100 * share:.0f} % of the cases" if share >= 0.01 else "less than 1 % of the cases"
 
 
-def constant_answer(ranking: Ranking) -> str:
-    """The class that is answered without acquiring anything, in quotes; "" if it differs by split or is unknown."""
+def constant_answer(ranking: Ranking, short: bool = False) -> str:
+    """The class that is answered without acquiring anything, in quotes; "" if it differs by split or is unknown.
+
+    Of a numeric target the number, with the range of its bin unless ``short``.
+    """
     for standing in sorted(ranking.standings, key=lambda s: s.method != CONSTANT):
         recall = {} if standing.acquires else standing.shares["recall"]
         if sorted(recall.values()) == [0.0] * (len(recall) - 1) + [1.0]:
-            return f'"{max(recall, key=lambda label: recall[label])}"'
+            label = max(recall, key=lambda label: recall[label])
+            if label not in standing.shares["answer"]:
+                return f'"{label}"'
+            number = number_text(standing.shares["answer"][label], ".6g")
+            return number if short else f"{number} (the bin {label})"
     return ""
 
 

@@ -348,14 +348,19 @@ def _price_of_promise(model: Any, result: Evaluation, rules: Rules) -> dict[str,
 
 
 def _by_class_as_json(result: Evaluation) -> str:
-    """Rows, recall and precision of each class, as JSON by its label; None where a share is not defined."""
-    y, n_classes = result.dataset.y, result.dataset.n_classes
+    """Rows, recall and precision of each class, as JSON by its label; None where a share is not defined.
+
+    Of a numeric target by the ranges of its bins, each with the number that is its ``answer``.
+    """
+    y, n_classes, bins = result.dataset.y, result.dataset.n_classes, result.dataset.bins
     recalls, precisions = (shares(y, result.answers, n_classes) for shares in (class_recalls, class_precisions))
     figures = zip(np.bincount(y, minlength=n_classes).tolist(), recalls, precisions, strict=True)
     by_class = {
         str(label): finite_or_none({"rows": rows, "recall": recall, "precision": precision})
-        for label, (rows, recall, precision) in zip(result.dataset.classes, figures, strict=True)
+        for label, (rows, recall, precision) in zip(result.dataset.class_labels, figures, strict=True)
     }
+    for label, answer in zip(by_class, [] if bins is None else bins.values.tolist()):
+        by_class[label]["answer"] = answer
     return json.dumps(by_class, ensure_ascii=False)
 
 

@@ -228,7 +228,7 @@ def _errors_in_words(protocol: Any) -> str:
     bins, costs = protocol.dataset.bins, protocol.rules.error_costs
     if bins is not None and bins.are_costs(costs):
         return f"the {bins.error.replace('_', ' ')}, in the unit of the target"
-    return describe_error_costs(costs, protocol.dataset.classes.tolist())
+    return describe_error_costs(costs, protocol.dataset.class_labels)
 
 
 def run_planned(planned: Comparison, where: ExecutionOptions, command: str | None, label: str = "") -> pd.DataFrame:

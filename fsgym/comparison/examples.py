@@ -110,7 +110,7 @@ def _evenly_spaced(rows: list[int], n: int) -> list[int]:
 
 def class_names(dataset: Dataset) -> list[str]:
     """The classes in words; of a numeric target the ranges of its bins."""
-    return [str(label) for label in (dataset.classes if dataset.bins is None else dataset.bins.ranges())]
+    return [str(label) for label in dataset.class_labels]
 
 
 def case_of(rules: Rules, dataset: Dataset, i: int, order: NDArray[np.int32], answer: int) -> dict[str, Any]:

@@ -529,7 +529,7 @@ def _height(standing: RankedMethod, figure: str) -> float:
 def reference_label(ranking: Ranking, standing: RankedMethod) -> str:
     """What a reference point does, and what that costs where prices are given."""
     if not standing.acquires:
-        answer = constant_answer(ranking)
+        answer = constant_answer(ranking, short=True)
         return f"{standing.title}, always {shorten_name(answer)}" if answer else standing.title
     paid = f"{standing.figures['spent']:.3g} paid"
     used = f"{standing.figures[ranking.counted]:.3g} {ranking.unit}"

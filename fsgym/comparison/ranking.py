@@ -38,7 +38,8 @@ class RankedMethod(NamedTuple):
     settings_left_out : int, number of settings that break the rules on a validation part
     title : str
     shares : dict of dict, means over the splits of the columns in ``SHARES``; by class the ``recall`` and
-        ``wrong``, the share of all cases that are of this class and answered wrongly; empty where they are unknown
+        ``wrong``, the share of all cases that are of this class and answered wrongly, and of a numeric target the
+        ``answer``, the number of each bin; empty where they are unknown
     fixed : bool, whether it acquires the same for every case
     verdict : {"noise", "higher", "unknown", ""}, on its loss compared with the best, by ``rank_table``; "" for the best
         itself and for those that are never the best
@@ -243,7 +244,8 @@ def fixed_methods(methods: Iterable[ComparedMethod]) -> list[str]:
 def _shares_of(chosen: pd.DataFrame) -> dict[str, dict[str, float]]:
     shares, by_class = {c: _mean_shares(_objects_of(chosen, c)) for c in SHARES}, _objects_of(chosen, "by_class")
     wrong = _mean_shares([_wrong_shares(split) for split in by_class])
-    return shares | {"recall": _mean_recalls(by_class), "wrong": wrong}
+    answers = {label: found["answer"] for split in by_class for label, found in split.items() if "answer" in found}
+    return shares | {"recall": _mean_recalls(by_class), "wrong": wrong, "answer": answers}
 
 
 def _objects_of(chosen: pd.DataFrame, column: str) -> list[dict[str, Any]]:

@@ -177,6 +177,11 @@ class Blocks:
         return len(self.classes)
 
     @property
+    def class_labels(self) -> list[Any]:
+        """The label of each class, as of ``Dataset``."""
+        return self.classes.tolist()
+
+    @property
     def target(self) -> NDArray:
         """The label of each row, (n_samples,)."""
         return self.classes[self.y]

@@ -231,6 +231,11 @@ class Dataset:
         return len(self.classes)
 
     @property
+    def class_labels(self) -> list[Any]:
+        """What to call each class: its label; of a numeric target the range of its bin, as "2.5 to 4"."""
+        return self.classes.tolist() if self.bins is None else [str(label) for label in self.bins.ranges()]
+
+    @property
     def numbers(self) -> NDArray[np.float64] | None:
         """The numbers of a numeric target, float64 (n_samples,); None for classes."""
         return self._numbers

@@ -124,7 +124,7 @@ def _revealed(episodes: Episodes, e: int, action: int) -> list[tuple[str, str]]:
 
 def _end_text(episodes: Episodes, e: int, action: int, outcomes: EpisodeOutcomes) -> str:
     """The end of an episode: the answer, whether it is correct, and its cost."""
-    rules, classes = episodes.rules, episodes.dataset.classes
+    rules, classes = episodes.rules, episodes.dataset.class_labels
     answer, true_class = int(outcomes.prediction[e]), int(outcomes.label[e])
     forfeited = "" if action >= rules.n_acquisitions else f"illegal action {action} ({rules.names[action]}); "
     if answer == rules.n_classes:
@@ -202,7 +202,7 @@ def draw_episode(
     from fsgym.envs.card import Card, draw_card
 
     rules, spent = episodes.rules, episodes.state.spent[e]
-    errors = describe_error_costs(rules.error_costs, episodes.dataset.classes.tolist())
+    errors = describe_error_costs(rules.error_costs, episodes.dataset.class_labels)
     acquisitions = [(j, price) for j, price in (steps if outcomes is None else steps[:-1])]
     known = [(_entry_text(episodes, e, j), f"{price:.4g}" if price else "free") for j, price in acquisitions]
     if outcomes is not None:
@@ -237,7 +237,7 @@ def _believed(episodes: Episodes, e: int, belief: Belief | None) -> list[tuple[s
     shares = None if belief is None else belief(episodes.observation[e : e + 1].copy())
     if shares is None:
         return []
-    table, classes = np.asarray(shares), episodes.dataset.classes
+    table, classes = np.asarray(shares), episodes.dataset.class_labels
     if (
         table.shape != (1, len(classes))
         or table.dtype.kind not in "fiu"

@@ -220,7 +220,7 @@ class Evaluation:
 
         Such as "hyper: of 3 rows, 2 are answered hyper, 1 sick".
         """
-        labels = [one_line(str(label), 40) for label in self.dataset.classes]
+        labels = [one_line(str(label), 40) for label in self.dataset.class_labels]
         answers = self.rules.answer_labels(labels)
         lines = []
         for k in np.flatnonzero(self.confusion.any(axis=1))[:most]:
@@ -247,7 +247,7 @@ class Evaluation:
         y, answers = self.dataset.y[answered], self.answers[answered]
         rows = np.bincount(self.dataset.y, minlength=n_classes)
         table = {
-            "class": self.dataset.classes,
+            "class": self.dataset.class_labels,
             "rows": rows,
             "recall": metrics.class_recalls(y, answers, n_classes),
             "precision": metrics.class_precisions(y, answers, n_classes),
@@ -322,12 +322,13 @@ class Evaluation:
         dict
             ``dataset``, its name; ``rows``; ``headline``, names of the figures to decide by; ``figures``, those of
             ``FIGURES`` by name; ``cost_per_case`` and ``cost_per_1000``, each with ``mean``, ``low`` and ``high``;
-            ``classes``, their labels; ``by_class``, a list of ``class``, ``rows``, ``recall`` and ``precision``, with
-            ``refer_cost`` also ``answered`` and ``referred``; ``positive_class``, a label or None, and ``diagnostics``;
+            ``classes``, their labels, of a numeric target the ranges of its bins; ``by_class``, a list of ``class``,
+            ``rows``, ``recall`` and ``precision``, with ``refer_cost`` also ``answered`` and ``referred``;
+            ``positive_class``, a label or None, and ``diagnostics``;
             ``confusion``, rows of the table by true class; ``excess_calibration_error``, and ``reliability``, a list of
             ``certainty``, ``correct`` and ``rows``.
         """
-        classes = self.dataset.classes.tolist()
+        classes = self.dataset.class_labels
         positive = self.positive_class
         return {
             "dataset": self.dataset.name,
@@ -376,7 +377,7 @@ class Evaluation:
             parts.append(HtmlTable(list(reliability.columns), reliability.to_numpy().tolist(), len(reliability)))
         if self.diagnostics:
             parts.append(f"{self.diagnostics_text()}.")
-        rules = rules_html(self.rules, self.dataset.classes.tolist(), self.dataset.columns)
+        rules = rules_html(self.rules, self.dataset.class_labels, self.dataset.columns)
         title = f"Evaluation on {self.dataset.n_samples:,} rows of {self.dataset.name}"
         return html_block(title, *parts) + rules
 
@@ -388,7 +389,7 @@ class Evaluation:
         figures = ", ".join(
             f"{metrics.DIAGNOSTIC_LABELS[name]} {value:.3f}" for name, value in self.diagnostics.items()
         )
-        return f"{sentence_case(figures)} (positive: {self.dataset.classes[positive]!s})"
+        return f"{sentence_case(figures)} (positive: {self.dataset.class_labels[positive]!s})"
 
 
 def _without_nan(figures: Mapping[str, Any]) -> dict[str, Any]:

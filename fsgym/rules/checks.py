@@ -318,6 +318,9 @@ def _short_number(label: str) -> str:
 def describe_error_costs(error_costs: NDArray[np.float64], classes: Sequence[Any], most: int = 8) -> str:
     """Error costs in words; "" for the default, 1 for each wrong answer.
 
+    Those of the bins of a numeric target are means over the rows of the true bin, where it has several numbers: its own
+    answer costs something there, too.
+
     Parameters
     ----------
     error_costs : float64 (n_classes, n_classes), ``error_costs[answer, true class]``
@@ -331,12 +334,16 @@ def describe_error_costs(error_costs: NDArray[np.float64], classes: Sequence[Any
     'a missed acs costs 1000, a false acs costs 40'
     >>> describe_error_costs(np.array([[0, 9, 1], [2, 0, 3], [4, 5, 0]]), ["48.989999999999995", "114.9", "430.8"], 1)
     'answering 48.99 for a true 114.9 costs 9, ...'
+    >>> describe_error_costs(np.array([[0.5, 8.1], [9.0, 0.0]]), ["2.0", "11.0"])
+    'answering 11 for about 2 costs 9 (mean), answering 2.0 for a true 11.0 costs 8.1'
     """
     n = len(classes)
     if (error_costs == 1.0 - np.eye(n)).all():
         return ""
-    parts = [f"a correct {classes[k]} costs {error_costs[k, k]:g}" for k in range(n) if error_costs[k, k] != 0]
-    if n == 2:
+    names, own = [_short_number(str(label)) for label in classes], error_costs.diagonal()
+    is_mean = (own != 0) & all("." in str(label) and plain_number(str(label)) is not None for label in classes)
+    parts = [f"a correct {classes[k]} costs {own[k]:g}" for k in np.flatnonzero((own != 0) & ~is_mean).tolist()]
+    if n == 2 and not is_mean.any():
         sick = 0 if error_costs[1, 0] > error_costs[0, 1] else 1  # the class whose misses cost more
         well, name = 1 - sick, class_name(classes[sick])
         wrong = [
@@ -346,6 +353,10 @@ def describe_error_costs(error_costs: NDArray[np.float64], classes: Sequence[Any
     else:
         pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
         pairs.sort(key=lambda pair: -error_costs[pair])
-        names = [_short_number(str(label)) for label in classes]
-        wrong = [f"answering {names[i]} for a true {names[j]} costs {error_costs[i, j]:g}" for i, j in pairs]
+        wrong = [
+            f"answering {float(classes[i]):g} for about {float(classes[j]):g} costs {error_costs[i, j]:g} (mean)"
+            if is_mean[j]
+            else f"answering {names[i]} for a true {names[j]} costs {error_costs[i, j]:g}"
+            for i, j in pairs
+        ]
     return listing(wrong + parts, most)

@@ -165,8 +165,7 @@ def dataset_html(dataset: Any) -> str:
         for k, column in enumerate(columns)
     )
     counts = np.bincount(dataset.y, minlength=dataset.n_classes)
-    labels = dataset.classes if dataset.bins is None else dataset.bins.ranges()
-    classes = ((str(label), int(n), f"{n / dataset.n_samples:.1%}") for label, n in zip(labels, counts))
+    classes = ((str(label), int(n), f"{n / dataset.n_samples:.1%}") for label, n in zip(dataset.class_labels, counts))
     kind = "classes" if dataset.bins is None else "bins of numbers"
     return html_block(
         f"{dataset.name}: {dataset.n_samples:,} rows, {len(columns):,} columns, {dataset.n_classes:,} {kind}",

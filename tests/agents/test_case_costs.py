@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import random_splits
 from fsgym.envs.env import DatumWiseEnv
 from fsgym.methods import METHODS, load_class
+from fsgym.session.row_steps import RowCases, steps_of_rows
 from support.changed_policies import ChangedPolicies, ask_reference
 from support.exported_policies import cases_of, check_interpreters, import_document, needs_node
 from support.refusals import one_sentence, refused
@@ -159,10 +161,42 @@ def test_what_needs_one_price_for_each_acquisition_says_so(models, tmp_path):
         assert {a["name"]: a["price"] for a in exported["acquisitions"]}["scan"] == 7.0
         model.at_prices({"scan": 7.0}).save(tmp_path / "one")
         assert type(model).load(tmp_path / "one").rules_.costs[0] == 7.0
-    with pytest.raises(ValueError, match="known cannot be combined"):
+    with pytest.raises(ValueError, match=r"known must name columns that cost 0 in .* got a mean price of 1 for 'age'"):
         MixtureClassifier(known=["age"]).fit(two_equal_features(100, 0))
     with pytest.raises(ValueError, match="learner='network' cannot plan"):
         AdaptiveClassifier(learner="network").fit(two_equal_features(100, 0))
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["mixture", "lattice"])
+def test_columns_that_are_free_in_every_row_may_always_be_known(name, tmp_path):
+    """They were refused with prices by case, so that a list which has them was not what evaluate measured."""
+    data = two_equal_features(600, 0)
+    data = data.replace(case_costs=data.case_costs * [1, 1, 0, 0])
+    kind = MixtureClassifier if name == "mixture" else partial(AdaptiveClassifier, learner=name)
+    model = kind(lam=0.03, random_state=0, known=["age"]).fit(data)
+    rows = two_equal_features(300, 1)
+    rows = rows.replace(case_costs=rows.case_costs * [1, 1, 0, 0])
+    done = model.trajectories(rows)
+    assert (done.order[:, 0] == 3).all()
+    dear = rows.case_costs[:, :2].argmax(axis=1)
+    assert done.acquired[:, :2].any(axis=1).mean() >= 0.95
+    assert done.acquired[np.arange(300), dear].mean() <= 0.05
+    full, paid = rows.to_frame()[NAMES], np.zeros(300)
+    shown = full.assign(scan=np.nan, blood=np.nan, noise=np.nan)
+    for _ in range(4):  # as a list of ``fsgym predict --next`` is filled in
+        steps = steps_of_rows(model, RowCases.of(model, shown, rows.case_costs))
+        for i in np.flatnonzero(steps.question >= 0).tolist():
+            shown.iat[i, steps.question[i]] = full.iat[i, steps.question[i]]
+            paid[i] += steps.price[i]
+    assert (steps.question == -1).all()
+    assert (steps.answers == done.answers).all()
+    assert paid.mean() == pytest.approx(fsgym.evaluate(model, rows).spent)
+    model.save(tmp_path / "model")
+    assert (type(model).load(tmp_path / "model").trajectories(rows).order == done.order).all()
+    cases = cases_of(model, full, 24)
+    told: list[Any] = [None, {"scan": 4.0, "blood": 1.0}, {"blood": 4.0, "scan": 1.0}, {"age": 2.0}]
+    check_interpreters(model, [c._replace(prices=told[k % len(told)]) for k, c in enumerate(cases)])
 
 
 @needs_node
@@ -403,6 +437,28 @@ def test_a_model_at_prices_says_nothing_of_those_of_the_training(models, tmp_pat
     )
     for rows in (data, data.replace(case_costs=None)):
         assert fsgym.evaluate(model, rows, rules=rules).loss == fsgym.evaluate(at, rows, rules=rules).loss
+
+
+@pytest.mark.parametrize("target", ["classes", "numbers"])
+def test_the_summary_of_the_training_counts_answers_and_acquisitions_at_the_prices_of_the_rows(target, tmp_path):
+    """It counted them at the mean prices, so that monitor said of the training rows that their answers had changed."""
+    rng = np.random.default_rng(5)
+    shown = rng.integers(0, 4, 400)
+    prices = np.where(rng.random((400, 1)) < 0.5, [0.02, 1.0], [9.0, 1.0])  # at the mean, nothing is worth its price
+    X = np.stack([shown, rng.integers(0, 2, 400)], axis=1).astype(np.float32)
+    data = Dataset(X, shown > 1, feature_names=["zscan", "age"], case_costs=prices)
+    if target == "numbers":
+        data = fsgym.load_dataset(pd.DataFrame(X, columns=["zscan", "age"]).assign(y=shown), target="y", bins=4)
+        data = data.replace(case_costs=prices)
+    model = MixtureClassifier(lam=0.2, random_state=0).fit(data)
+    done, summary = model.trajectories(data), model.training_summary_
+    assert len(np.unique(done.order[:, 0])) > 1  # the prices decide
+    assert summary.answers == tuple(np.bincount(done.answers, minlength=model.rules_.n_classes).tolist())
+    assert [s.n_acquired for s in summary.columns] == done.acquired.sum(axis=0).tolist()
+    model.save(tmp_path / "model")
+    assert type(model).load(tmp_path / "model").training_summary_ == summary
+    at_means = model.at_prices().trajectories(data.replace(case_costs=None)).answers
+    assert model.at_prices().training_summary_.answers == tuple(np.bincount(at_means, minlength=len(summary.answers)))
 
 
 def test_rules_of_a_data_set_in_another_order_are_those_of_the_same_names():

@@ -152,6 +152,36 @@ def test_a_model_with_one_price_for_each_acquisition_refuses_the_option(priced, 
     assert "has one price for each acquisition; leave it out, or train with --case-price" in error
 
 
+def test_a_free_column_may_always_be_known(priced, capsys):
+    code, _, error = train(capsys, priced, *PRICED, "--known", "ward")
+    assert code == 2
+    assert "--known must name columns that cost 0 in every row" in error
+    assert "got a mean price of 2 for 'ward'; give it a price of 0" in error
+    (priced / "free.json").write_text(json.dumps({"scan": 3, "panel": 3, "ward": 0}))
+    code, _, error = train(capsys, priced, *PRICED, "--known", "ward", "--costs", priced / "free.json")
+    assert code == 0, error
+    assert call(capsys, "predict", priced / "model", priced / "new.csv", "-o", priced / "known.csv")[0] == 0
+    assert pd.read_csv(priced / "known.csv")["acquired"].str.startswith("ward").all()
+
+
+def test_monitor_finds_the_answers_of_the_training_on_its_own_rows(priced, capsys):
+    """The reference was counted at the mean prices, and so were rows without labels."""
+    assert train(capsys, priced, *PRICED, "--lam", "0.2", "--split", "all")[0] == 0  # at the means, nothing pays
+    for more in (["--target", "died"], []):
+        code, printed, error = call(capsys, "monitor", priced / "model", priced / "train.csv", *more, "--json")
+        assert code == 0, error
+        shares = json.loads(printed)["answers"].values()
+        assert all(share["share"] == share["share_in_training"] for share in shares)
+        assert all(0.1 < share["share"] < 0.9 for share in shares)
+    other = table_of(400, 0).rename(columns={"price_scan": "euros"})
+    other.to_csv(priced / "renamed.csv", index=False)
+    code, _, error = call(capsys, "monitor", priced / "model", priced / "renamed.csv")
+    assert code == 2
+    assert "has no column 'price_scan' with the prices of 'scan'; add it, or name another column" in error
+    named = ("--case-price", "scan=euros,panel=price_panel")
+    assert call(capsys, "monitor", priced / "model", priced / "renamed.csv", *named)[0] == 0
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.slow
 def test_compare_pays_the_prices_of_the_rows(priced, capsys, tmp_path):

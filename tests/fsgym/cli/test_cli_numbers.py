@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -99,6 +100,8 @@ def test_columns_of_large_errors_stand_apart_in_one_notation(folder, capsys, tmp
     assert code == 0
     (line,) = [line for line in output.splitlines() if line.startswith("  mean squared error")]
     assert "accuracy alone says little" not in output
+    # "for a true 19000" it was not true: the mean over the rows of a bin is not the error at its median
+    assert re.search(r"error_costs: answering [\d.]+ for about [\d.]+ costs [\d.e+]+ \(mean\), ", output)
     training, held_out = line.removeprefix("  mean squared error").split()
     assert min(float(cell.replace(",", "")) for cell in (training, held_out)) > 1e6
     assert _cells([315275.4, 1230600.5]) == ["315,275.4", "1,230,600.5"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,9 @@ import fsgym
 from agents import LatticeClassifier
 from fsgym import Dataset, Rules, evaluate
 from fsgym.comparison import examples, report
-from fsgym.comparison.answer import answer_in_words
+from fsgym.comparison.answer import answer_in_words, constant_answer, reference_in_words
 from fsgym.comparison.examples import ROWS_PLAYED, played_rows
+from fsgym.comparison.figures import reference_label
 from fsgym.comparison.ranking import rank_methods
 from fsgym.comparison.report import BAR_LENGTHS
 from fsgym.data.columns import Column, Columns
@@ -214,6 +216,25 @@ def test_the_report_of_a_number_speaks_of_bins_and_not_of_their_codes(tmp_path):
     assert any(f"answer {label!s} ," in words for label in data.bins.ranges())
     assert embedded(tmp_path / "report.html")["classes"] == [str(label) for label in data.bins.ranges()]
     assert markup.links
+
+
+def test_a_constant_number_is_named_and_not_the_code_of_its_bin(tmp_path):
+    """The answer of a comparison read: answering "7" without acquiring anything costs 1,461."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.normal(size=120), "crp": rng.normal(size=120)})
+    data = fsgym.load_dataset(X.assign(hours=10 * X["age"] + rng.normal(size=120)), target="hours", bins=3)
+    results = fsgym.compare(data, {"mine": AskingInOrder(0.1)}, splits=1, lam=[0.1], out=tmp_path)
+    ranking, ranges = rank_methods(results), [str(label) for label in data.bins.ranges()]
+    assert list(json.loads(results["by_class"].iloc[0])) == ranges
+    assert constant_answer(ranking) == f"{data.bins.values[1]:.6g} (the bin {ranges[1]})"
+    nothing = reference_label(ranking, ranking.standing_of("constant"))
+    assert nothing.endswith(f"always {data.bins.values[1]:.6g}")
+    words = " ".join(read(tmp_path / "report.html")[1].split())
+    assert reference_in_words(ranking, ranking.standing_of("constant")).startswith("answering 0.868497 (the bin -3.6")
+    assert f"finds {ranges[0]}" in words
+    found = fsgym.evaluate(AskingInOrder(0.1).fit(data.X, data.y), data)
+    assert found.to_json()["classes"] == found.by_class["class"].tolist() == ranges
+    assert all(escape(name) in found._repr_html_() for name in ranges)
 
 
 class NamedLattice(LatticeClassifier):

@@ -43,6 +43,14 @@ def test_ansi_of_a_correct_answer():
     ]
 
 
+def test_an_answer_of_a_numeric_target_is_said_by_its_range_and_not_by_the_code_of_its_bin():
+    data = Dataset([[0.0], [1.0], [2.0], [3.0]], [10.0, 20.0, 30.0, 40.0], bins=2)
+    env = DatumWiseEnv(data, render_mode="ansi")
+    env.reset(options={"index": 0})
+    env.step(2)
+    assert "answer 25 or more: wrong, it is below 25, " in env.render()
+
+
 def test_ansi_wrong_missing_and_forfeit():
     assert lines(1, 0, 1) == [
         "row 1 of clinic: may acquire age, weight",
