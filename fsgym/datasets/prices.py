@@ -149,7 +149,7 @@ def _prices_from_json(path: Path, wanted: str | None) -> tuple[dict[str, Any], b
     return costs, True
 
 
-def _prices_from_rows(rows: list[list[str]], path: Path, known: Collection[str]) -> dict[str, Any]:
+def _prices_from_rows(rows: list[list[str]], path: Path, known: set[str]) -> dict[str, Any]:
     """Prices by name from the rows of a table; ``known`` are names of the data, if there are data."""
     odd = next((row for row in rows if len(row) != 2), None)
     if odd is not None:
