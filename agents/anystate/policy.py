@@ -124,7 +124,7 @@ class AnyStatePolicy(Policy):
         return np.isin(np.arange(self.rules.n_acquisitions), self.known)
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        if self.rules.related is None:
+        if not self.rules.prices_change:
             followed = self.model.follow(self.stop, X, rules, self._is_skipped, self._is_known)
             if followed is not None:
                 return followed

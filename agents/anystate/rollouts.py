@@ -84,7 +84,7 @@ def present_prices(rules: Rules, state: State, which: NDArray[np.int64]) -> NDAr
     """The prices of all acquisitions in some states, float64 (len(which), n_acquisitions), in the unit of ``costs``."""
     if rules.costs_by_case:
         return state.case_costs[which]
-    if rules.related is None:
+    if not rules.prices_change:
         return np.broadcast_to(rules.costs, (len(which), rules.n_acquisitions))
     prices = np.empty((len(which), rules.n_acquisitions))
     _write_prices(rules.tables, state, which, prices)

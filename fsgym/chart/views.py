@@ -47,7 +47,7 @@ def condition_text(limits: tuple[Limit, ...], columns: Columns, alone: str | Non
         )
         if any(limit.low >= ANY_NUMBER for limit in of_column):
             text = said("has_no_value")
-        elif any(limit.missing for limit in of_column):
+        elif all(limit.missing for limit in of_column):
             text = said("or_no_value_after" if text.endswith("or more") else "or_no_value", condition=text)
         parts.append(text if column.name == alone else f"{column.name} {text}")
     return reduce(lambda first, last: said("and", first=first, last=last), parts) if parts else ""
@@ -102,6 +102,8 @@ def _levels_text(limits: list[Limit], column: Column) -> str:
         met &= (codes[:, limit.feature] > limit.low) & (codes[:, limit.feature] <= limit.high)
     named = [str(level) for level, meets in zip(levels, met) if meets]
     others = [str(level) for level, meets in zip(levels, met) if not meets]
+    if not others:
+        return said("has_value")
     if len(named) == 1:
         return f"= {named[0]}"
     if len(others) == 1:
@@ -206,7 +208,7 @@ class _BoxDescriber:
         choice, rules = box.choice(answered), self.terms.rules
         alone = self._column_alone(box, choice)
         described, nothing = [], (np.zeros(rules.n_classes + 1, np.int64), None)
-        for leaf, limits in choice.limits().items():
+        for leaf, limits in self._limits(box, choice, answered).items():
             classes, paid = self.figures.branches.get((k, answered, leaf), nothing)
             n_taken, n_classes = int(classes.sum()), int(classes[:-1].sum())
             place, action = self.structure.after(box, answered, leaf), int(choice.action[leaf])
@@ -228,6 +230,22 @@ class _BoxDescriber:
             )
         return described
 
+    def _with_value(self, box: Box, answered: bool) -> set[int]:
+        """The columns that have a value in each case at the box, since nothing else was asked for with them."""
+        column_of, groups = self.terms.columns.column_of, self.terms.rules.groups
+        acquired = (*box.known, box.question) if answered else box.known
+        columns = [set(column_of[list(groups[j])].tolist()) for j in acquired]
+        return {min(asked) for asked in columns if len(asked) == 1}
+
+    def _limits(self, box: Box, choice: ActionTree, answered: bool) -> dict[int, tuple[Limit, ...]]:
+        with_value = self._with_value(box, answered)
+        return {leaf: tuple(self._left(k, with_value) for k in limits) for leaf, limits in choice.limits().items()}
+
+    def _left(self, limit: Limit, with_value: set[int]) -> Limit:
+        """The limit, less the cases without a value where the column has one."""
+        has_value = int(self.terms.columns.column_of[limit.feature]) in with_value
+        return limit._replace(missing=limit.missing and not has_value)
+
     def _column_alone(self, box: Box, choice: ActionTree) -> str | None:
         """The name of the column asked for, if the question has one column and nothing else decides."""
         column_of = self.terms.columns.column_of
@@ -241,7 +259,7 @@ class _BoxDescriber:
         Branches that no case takes have none, unless that is all of them.
         """
         choice, columns = box.choice(answered), self.terms.columns
-        limits, alone = choice.limits(), self._column_alone(box, choice)
+        limits, alone = self._limits(box, choice, answered), self._column_alone(box, choice)
         number = {leaf: first + k for k, leaf in enumerate(limits)}
         start = "" if answered else said("unknown")
         if not answered and len(limits) == 1 and choice.agreement < 1:
@@ -257,9 +275,13 @@ class _BoxDescriber:
         shown = np.isin(np.arange(len(choice.feature)), taken)
         for node in np.flatnonzero(choice.feature >= 0)[::-1]:  # each leads to later ones
             shown[node] = shown[choice.left[node]] or shown[choice.right[node]]
+        with_value = [self._with_value(box, answered)]  # by depth, as the lines above say
         for depth, node, limit in choice.splits():
+            known = with_value[depth]
+            with_value[depth + 1 :] = [known if limit.missing else known | {int(columns.column_of[limit.feature])}]
             if shown[node]:
-                rows.append(Row(depth + deeper, condition_text((limit,), columns, alone), number.get(node)))
+                text = condition_text((self._left(limit, known),), columns, alone)
+                rows.append(Row(depth + deeper, text, number.get(node)))
         return rows
 
 

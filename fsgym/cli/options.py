@@ -158,7 +158,7 @@ CensoredOption = Annotated[
     str | None,
     typer.Option(
         metavar="limit|half|missing",
-        help="What a number such as <1.5 or >200 counts as: its limit, half of it (above a limit, the limit), missing.",
+        help="What a number such as <1.5 or >200 counts as: its limit, half of it (below a positive limit), missing.",
     ),
 ]
 SheetOption = Annotated[

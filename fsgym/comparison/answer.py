@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from fsgym.comparison.noise import MIN_PAIRS, least_found
-from fsgym.comparison.ranking import DatasetsResult, RankedMethod, Ranking, rank_methods
+from fsgym.comparison.ranking import DatasetsResult, RankedMethod, Ranking, objects_of, rank_methods
 from fsgym.comparison.summary import lambdas_of, mean_text
 from fsgym.evaluation.result import sentence_case
 from fsgym.methods import CONSTANT, REFERENCES
@@ -321,10 +321,22 @@ def _first_acquisition(best: RankedMethod) -> list[str]:
     if not usage:
         return []
     if best.fixed:
-        every = [name for name, share in usage.items() if share >= 0.5]
-        return [f"{best.title} acquires the same for every case: {_names_of(every or list(usage))}."]
+        return [f"{best.title} acquires the same for every case{_fixed_set(best)}."]
     name, share = next(iter(usage.items()))
     return [f"{best.title} uses {name} most often, for {share_of_cases(share)}."]
+
+
+def _fixed_set(best: RankedMethod) -> str:
+    """What a method acquires that acquires the same for every case, which may be another set in each split."""
+    splits = [{name for name, share in split.items() if share} for split in objects_of(best.chosen, "usage")]
+    used = [name for name, share in best.shares["usage"].items() if share]
+    every = [name for name in used if all(name in split for split in splits)]
+    if not used or len(every) == len(used):
+        return f": {_names_of(used)}" if used else ""
+    if every:
+        return f" of a split: {_names_of(every)} in each split, {len(used) - len(every)} more in some"
+    n = sum(used[0] in split for split in splits)
+    return f" of a split: most often {used[0]}, in {n} of {len(splits)} splits"
 
 
 def _most_frequent(shares: Mapping[str, float]) -> str:

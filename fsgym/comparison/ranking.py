@@ -242,13 +242,13 @@ def fixed_methods(methods: Iterable[ComparedMethod]) -> list[str]:
 
 
 def _shares_of(chosen: pd.DataFrame) -> dict[str, dict[str, float]]:
-    shares, by_class = {c: _mean_shares(_objects_of(chosen, c)) for c in SHARES}, _objects_of(chosen, "by_class")
+    shares, by_class = {c: _mean_shares(objects_of(chosen, c)) for c in SHARES}, objects_of(chosen, "by_class")
     wrong = _mean_shares([_wrong_shares(split) for split in by_class])
     answers = {label: found["answer"] for split in by_class for label, found in split.items() if "answer" in found}
     return shares | {"recall": _mean_recalls(by_class), "wrong": wrong, "answer": answers}
 
 
-def _objects_of(chosen: pd.DataFrame, column: str) -> list[dict[str, Any]]:
+def objects_of(chosen: pd.DataFrame, column: str) -> list[dict[str, Any]]:
     """The JSON objects of a column, one per split; none if it is absent or one of them is missing."""
     known = column in chosen and chosen[column].notna().all()
     return [json.loads(text) for text in chosen[column]] if known else []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.data.cells import MISSING_WORDS, as_numbers, merged_cells
+from fsgym.data.cells import BOOL_TEXTS, MISSING_WORDS, as_numbers, merged_cells
 from fsgym.data.scaling import float32_offsets
 from fsgym.data.written import Writing, signs_of, written_number
 from fsgym.text.messages import brief, option_text
@@ -24,6 +24,7 @@ MAX_LEVELS = 50  # of a text column
 MAX_NAME_LENGTH = 80  # characters of a column's name that a message repeats in full
 FEWEST_TEXTS, FEWEST_INTEGERS, FEWEST_IDS = 10, 100, 20  # rows from which distinct texts, integers, ids are identifiers
 ID_WORDS = {"id", "pid", "mrn", "uuid", "nr", "number", "index"}  # words of a name that announce an identifier
+TRUTHS = BOOL_TEXTS | {"yes": 1.0, "y": 1.0, "no": 0.0, "n": 0.0}
 LIMITS = ("<", ">", "<=", ">=", "≤", "≥")
 MAX_MERGED = 0.5  # share of the distinct decimal numbers that may become equal in float32
 
@@ -154,6 +155,7 @@ def find_label_suspicion(column: pd.Series) -> Suspicion | None:
     return (
         _null_bytes(cells, name, "category")
         or find_merged(column, f"write them alike, or keep both with {_option('category', name)}")
+        or _truths(cells, name)
         or _alike(cells, name, _usual_case)
     )
 
@@ -306,6 +308,7 @@ def _check_texts(present: Any, name: str) -> Suspicion | None:
         _null_bytes(cells, name, "drop", "category")
         or _dates(cells, name)
         or find_merged(present, _pass(name, "category", "numeric", "drop"))
+        or _truths(cells, name)
         or _nearly_numeric(cells, name)
     )
     if found:
@@ -407,6 +410,20 @@ def _odd_cells(cells: _Cells, odd: NDArray[np.int64], n_plain: int) -> str:
     else:
         said = f"{count:,} values like {_quoted(often)}"
     return f"{n_plain:,} numbers and {said}" if n_plain else said
+
+
+def _truths(cells: _Cells, name: str) -> Suspicion | None:
+    """Two levels for one truth value, as True and 1, where all levels are such."""
+    words = {text: text.strip().lower() for text in cells.texts if text.strip() not in MISSING_WORDS}
+    if not set(words.values()) <= TRUTHS.keys():
+        return None
+    first: dict[float, str] = {}
+    for text, word in words.items():
+        other = first.setdefault(TRUTHS[word], text)
+        if words[other].removesuffix(".0") != word.removesuffix(".0"):
+            said = f"has {_quoted(other)} beside {_quoted(text)}, which may mean the same"
+            return Suspicion("spelling", said, f"write them alike, or keep both with {_option('category', name)}")
+    return None
 
 
 def _alike(cells: _Cells, name: str, in_one_case: Callable[[str], str]) -> Suspicion | None:

@@ -44,7 +44,7 @@ class Writing(NamedTuple):
     thousands : {"", ",", ".", "'", " "}
         Between groups of three digits; "" if there is none.
     censored : {"", "limit", "half", "missing"}
-        What a number such as ``<1.5`` or ``>200`` counts as: its limit, half of it (below a limit; above one, the
+        What a number such as ``<1.5`` or ``>200`` counts as: its limit, half of it (below a positive limit; else the
         limit), or a missing value; "" if it is no number.
     """
 
@@ -71,8 +71,9 @@ class WrittenNumber(NamedTuple):
         """The plain text of what it counts as, None where a limit counts as missing or is no number."""
         if not self.limit or censored == "limit":
             return self.plain
-        if censored == "half":
-            return repr(float(self.plain) / 2) if self.limit in ("<", "<=", "≤") else self.plain
+        if censored == "half":  # of a negative limit, half would be above it
+            is_halved = self.limit in ("<", "<=", "≤") and float(self.plain) > 0
+            return repr(float(self.plain) / 2) if is_halved else self.plain
         return None
 
 
@@ -232,7 +233,8 @@ def read_written(cells: pd.Series, writing: Writing, is_number: bool, remarks: R
 
 def censored_text(remarks: Remarks, censored: str) -> str:
     """The sentence that says how many cells had a limit, and what they count as; "" where there are none."""
-    counts = {"limit": "their limit", "half": "half of their limit (above one, the limit)", "missing": "missing"}
+    half = "half of their limit (the limit where it is negative, and above one)"
+    counts = {"limit": "their limit", "half": half, "missing": "missing"}
     found = [f"{n:,} of {name!r}, such as {example!r}" for name, (n, example) in remarks.censored.items()]
     return f"cells below or above a limit count as {counts[censored]}: {'; '.join(found)}" if found else ""
 

@@ -122,7 +122,8 @@ def load_dataset(
         ``1,234,567``, and a warning says so; ``1,007`` alone is refused.
     censored : {"limit", "half", "missing"}, optional
         What a cell such as ``<1.5`` or ``>200`` of a column of numbers counts as: its limit, half of it (above a limit,
-        the limit), or missing. A warning has their number. By default such a column is an error.
+        and where it is negative, the limit), or missing. A warning has their number. By default such a column is an
+        error.
     sheet : str, optional
         The sheet of an Excel workbook, its name or its number from 1; by default the only one that is not empty.
     header_row : int, optional

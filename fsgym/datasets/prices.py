@@ -9,7 +9,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from fsgym.data.cells import plain_number
+from fsgym.data.cells import MISSING_WORDS, plain_number
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading.excel import SUFFIXES, read_list
 from fsgym.data.reading.files import read_json
@@ -94,7 +94,8 @@ def prices_for(
             )
         wanted, path = str(path), folder / "costs.json"
     if path.suffix in (".csv", *SUFFIXES):
-        prices, is_entry = _prices_from_rows(read_list(path, SHEET_NAMES, has_header=False), path), False
+        rows = read_list(path, SHEET_NAMES, has_header=False)
+        prices, is_entry = _prices_from_rows(rows, path, {str(k) for k in (*(known or ()), *without)}), False
     else:
         prices, is_entry = _prices_from_json(path, wanted)
     if known is not None:
@@ -148,13 +149,13 @@ def _prices_from_json(path: Path, wanted: str | None) -> tuple[dict[str, Any], b
     return costs, True
 
 
-def _prices_from_rows(rows: list[list[str]], path: Path) -> dict[str, Any]:
-    """Prices by name from the rows of a table."""
+def _prices_from_rows(rows: list[list[str]], path: Path, known: set[str]) -> dict[str, Any]:
+    """Prices by name from the rows of a table; ``known`` are names of the data, if there are data."""
     odd = next((row for row in rows if len(row) != 2), None)
     if odd is not None:
         cells = listing(map(repr, odd), 4)
         raise ValueError(f"{path} must have two columns, name and price, in every line, got one of {len(odd)}: {cells}")
-    if rows and _is_heading(rows[0][1]):
+    if rows and _is_heading(rows[0], known - {name for name, _ in rows[1:]}):
         rows = rows[1:]
     if not rows:
         raise ValueError(f"{path} has no prices")
@@ -167,10 +168,9 @@ def _prices_from_rows(rows: list[list[str]], path: Path) -> dict[str, Any]:
     return prices
 
 
-def _is_heading(text: str) -> bool:
-    """Whether a cell of the first line is a word above the prices, and not a price, nor a damaged or absent one."""
-    try:
-        float(text)
+def _is_heading(row: list[str], known: Collection[str]) -> bool:
+    """Whether the first line has words above names and prices, and not a price, nor a damaged or absent one."""
+    name, price = row
+    if name in known or re.search(r"\d", price) or re.fullmatch(r"[-+.,\s]*", price):
         return False
-    except ValueError:
-        return re.match(r"[-+.,\s]*(\d|$)", text) is None
+    return price.strip() not in MISSING_WORDS and price.strip().lower().lstrip("+-") not in ("nan", "inf", "infinity")

@@ -414,7 +414,8 @@ const FsgymWords = (() => {
     }
     if (plain === null) return null;
     plain = plain.replace(",", ".");
-    return limit.startsWith("<") || limit.startsWith("≤") ? (censored === "half" ? String(Number(plain) / 2) : plain) : plain;
+    const isHalved = censored === "half" && /^[<≤]/.test(limit) && Number(plain) > 0;
+    return isHalved ? String(Number(plain) / 2) : plain;
   }
 
   function readNumber(column, text, accept, refused) {

@@ -583,9 +583,14 @@ class Rules:
         nothing = np.zeros((1, self.n_acquisitions), bool)
         return bool(self.legal_and_prices(nothing)[0][0, : self.n_acquisitions].any())
 
+    @property
+    def prices_change(self) -> bool:
+        """Whether the price of an acquisition depends on those before it."""
+        return self.related is not None
+
     def next_prices(self, acquired: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The price of each acquisition where the features ``acquired`` (n, n_features) are, float64 (n, J)."""
-        if self.related is None:
+        if not self.prices_change:
             return np.broadcast_to(self.costs, (len(acquired), self.n_acquisitions))
         return self.legal_and_prices(self.acquisitions_of(acquired))[1]
 

@@ -25,7 +25,7 @@ from agents.policy_export import array_as_json
 from fsgym.evaluation.promise import Risk
 from fsgym.export.page import page_html
 from fsgym.rules.options import OPTIONS
-from support.asked_models import ASKED_AGENTS, RULES, asked_model, asked_table
+from support.asked_models import ASKED_AGENTS, EXPORTED_RULES, asked_model, asked_table
 from support.deep_training import short_classifier
 from support.exported_policies import (
     ROOT,
@@ -75,7 +75,7 @@ def test_every_kind_of_policy(agent, variant):
 
 @needs_node
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", RULES)
+@pytest.mark.parametrize("variant", EXPORTED_RULES)
 @pytest.mark.parametrize("agent", ASKED_AGENTS)
 def test_all_rules(agent, variant):
     model = asked_model(agent, variant)
@@ -150,7 +150,7 @@ def test_every_rule_of_a_calibrated_lattice(rule):
 @needs_node
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", CERTAIN)
-@pytest.mark.parametrize("variant", RULES)
+@pytest.mark.parametrize("variant", EXPORTED_RULES)
 @pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network", "adaptive"])
 def test_all_rules_of_calibrated_models(agent, variant, rule):
     check_certain(agent, variant, rule, 20)

@@ -15,6 +15,7 @@ from agents import (
     LatticeClassifier,
     MixtureClassifier,
 )
+from agents.policy_export import EXPORTED_OPTIONS
 from support.deep_training import short_classifier
 from support.problems import VARIANTS
 from support.rcpi_twin import VARIANTS as MORE_VARIANTS
@@ -32,6 +33,8 @@ ASKED_AGENTS = {
 }
 # All rows of the table of rules, and the mixed ones of the tests of RCPI.
 RULES = VARIANTS | {f"{name}, mixed": {"lam": 0.05, **rules} for name, rules in MORE_VARIANTS.items()}
+# Those with options that exported pages know; a policy with another one is refused.
+EXPORTED_RULES = {name: options for name, options in RULES.items() if options.keys() <= EXPORTED_OPTIONS}
 QUICK = [("linear", variant) for variant in RULES] + [
     (agent, variant)
     for agent in ("lattice", "mixture", "any_network", "dqn")

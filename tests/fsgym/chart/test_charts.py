@@ -167,6 +167,55 @@ def test_conditions_are_written_as_values_are_typed():
         assert condition_text((Limit(1, -np.inf, 0.5, False),), columns) == "ill = nein"
 
 
+def test_a_condition_has_cases_without_a_value_only_where_all_its_limits_have_them():
+    columns = Columns([Column("ward", "category", ("er", "gp", "icu")), Column("pain", "bool")])
+    first, second = Limit(0, -np.inf, 0.5, True), Limit(1, -np.inf, 0.5, False)
+    assert condition_text((first, second), columns) == "ward = icu"
+    assert condition_text((first, second._replace(missing=True)), columns) == "ward = icu or no value"
+    for feature, name in ((0, "ward"), (3, "pain")):
+        has, has_not = Limit(feature, -np.inf, ANY_NUMBER, False), Limit(feature, ANY_NUMBER, np.inf, True)
+        assert condition_text((has,), columns) == f"{name} has a value"
+        assert condition_text((has_not,), columns) == f"{name} has no value"
+        assert condition_text((has, Limit(feature, 0.5, np.inf, True)), columns) in ("ward = er", "pain = yes")
+
+
+def ward_and_number(n=1200):
+    """A panel of a ward, which half of the cases lack, and a number; the next action depends on both."""
+    rng = np.random.default_rng(0)
+    flag, b = rng.integers(0, 2, n), rng.integers(0, 2, n).astype(float)
+    y = (flag + b >= 1).astype(int)
+    ward = np.where(flag, "icu", "er").astype(object)
+    ward[rng.random(n) < 0.5] = None
+    b[pd.isna(ward)] = rng.integers(0, 2, pd.isna(ward).sum())
+    return pd.DataFrame({"b": b, "ward": ward, "z": y + rng.normal(0, 0.2, n)}), y
+
+
+def ward_of_four(n=900):
+    """A panel whose ward has four levels, and none in half of the cases, which are asked for more."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    ward = np.array([rng.choice(["icu", "er"] if k else ["gp", "home"]) for k in y], dtype=object)
+    ward[rng.random(n) < 0.5] = None
+    return pd.DataFrame({"b": rng.integers(0, 4, n).astype(float), "ward": ward, "z": y + rng.normal(0, 0.2, n)}), y
+
+
+@pytest.mark.parametrize(("table", "lam"), [(ward_of_four, 0.05), (ward_and_number, 0.03)])
+def test_one_branch_alone_is_that_of_a_case_without_a_value(table, lam):
+    X, y = table()
+    rules = {"lam": lam, "groups": {"panel": ["b", "ward"]}, "costs": {"panel": 1.0, "z": 3.0}}
+    model = MixtureClassifier(random_state=0, **rules).fit(X, np.where(y, "ill", "well"))
+    chart = model.chart(X)
+    for read, case in zip(read_cases(model, chart, X[:60]), cases_of(model, X[:60])):
+        session = model.session()
+        session.answer("panel", {name: case[name] for name in ("b", "ward") if case[name] is not None})
+        assert (read.asked == ["panel", "z"]) == (session.next() is not None)
+    _, panel, z = chart.to_text().split("\n\n")
+    ends = [line for line in panel.splitlines() if "ward" in line and not line.endswith(":")]
+    assert len([line for line in ends if "no value" in line]) == 1, panel
+    assert "no value" not in z  # what is asked for alone is unknown, or has one
+    assert "unknown" in z
+
+
 def test_a_chart_is_cut_and_says_what_it_costs():
     model, whole, X, y = drawn("wine")
     cut = model.chart(X, y, max_boxes=2)

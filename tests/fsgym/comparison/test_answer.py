@@ -386,6 +386,20 @@ def test_what_is_acquired_first_or_at_all():
     assert "uses b most often, for 70 % of the cases" in answer(row_of("gbfs", usage='{"a": 0.2, "b": 0.7}'), other)
 
 
+@pytest.mark.parametrize(
+    ("sets", "words"),
+    [
+        (("ab", "ab"), "for every case: a and b."),
+        (("abc", "abcdef"), "for every case of a split: a, b and c in each split, 3 more in some."),
+        (("ab", "cd", "ae"), "for every case of a split: most often a, in 2 of 3 splits."),
+    ],
+)
+def test_a_fixed_set_that_differs_by_split_is_said_so(sets, words):
+    usage = [{"usage": json.dumps(dict.fromkeys(one, 1.0))} for one in sets]
+    rows = [row | more for row, more in zip(splits_of("mrmr", [0.1] * len(sets)), usage, strict=True)]
+    assert f"acquires the same {words}" in answer(*rows, *splits_of("cart", [0.9] * len(sets)))
+
+
 def test_no_fit_no_answer():
     failed = results_of(row_of("cart") | {"error": "ValueError: no"})
     assert rank_methods(failed) is None

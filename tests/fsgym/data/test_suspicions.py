@@ -43,6 +43,10 @@ SUSPICIOUS = [
     (["p", "p ", "q"], "spelling", "'p' beside 'p ', which differ only by spaces", "write them alike"),
     (["a  b", "a b"], "spelling", "spaces", "category"),
     (["M", "m"], "spelling", "upper and lower case", "category"),
+    (["True", "False", "1", "0"], "spelling", "'True' beside '1', which may mean the same", "write them alike"),
+    ([True, False, 1, 0, None], "spelling", "'True' beside '1', which may mean the same", "category"),
+    (["yes", "no", "", "0"], "spelling", "'no' beside '0'", "category"),
+    (["1.0", "0.0", "y", "n"], "spelling", "'1.0' beside 'y'", "category"),
     ([0, 2**24, 2**24 + 1], "precision", "3 distinct values, of which float32 keeps 2 apart", "numeric"),
     ([0, 1e-46], "precision", "2 distinct values, of which float32 keeps 1 apart", "another unit, or pass drop"),
     ([0.5] + [1.6e9 + i + 0.5 for i in range(50)], "precision", "float32", "extreme values"),
@@ -67,6 +71,7 @@ def test_suspicious_columns(values, kind, text, remedy):
         [1.6e9 + i + 0.5 for i in range(50)],
         [2**24, 2**24 + 1],
         ["0-2", "3-5", "6-9"],
+        ["yes", "no", "unknown", "NA"],
         ["40-49", "50-59"] * 20,
         ["18-25", "26-35", ">65"],
         ["<3", ">=3"],
@@ -114,6 +119,7 @@ def test_a_category_is_taken_at_its_word():
         (["p", "p "], "differ only by spaces", "write them alike"),
         (["yes", "no", "Yes"], "'yes' beside 'Yes', which differ only by upper and lower case", "write them alike"),
         (["p\0", "q"], "null characters", "remove them"),
+        (["yes", "no", "1", "0"], "'yes' beside '1', which may mean the same", "write them alike"),
     ],
 )
 def test_suspicious_labels(values, text, remedy):

@@ -57,6 +57,9 @@ def test_prices_in_three_formats(tmp_path, data):
         ("p.csv", "age,2.5.0\nsex,1\n", ValueError, "the price of 'age'"),  # is no heading
         ("p.csv", "age,.\nsex,1\n", ValueError, "the price of 'age'"),
         ("p.csv", "age,\nsex,1\n", ValueError, "no price for 'age'"),
+        ("p.csv", "age,$1\nsex,1\n", ValueError, r"the price of 'age', got '\$1'"),
+        ("p.csv", "age,NA\nsex,1\n", ValueError, "the price of 'age', got 'NA'"),
+        ("p.csv", "age,inf\nsex,1\n", ValueError, "the price of 'age', got 'inf'"),
         ("p.json", '{"a\\ud800": 1}', ValueError, "p.json is damaged: it has text that is not Unicode"),
         ("p.csv", "name,price\n", ValueError, "no prices"),
         ("p.csv", "", ValueError, "no prices"),
@@ -65,6 +68,16 @@ def test_prices_in_three_formats(tmp_path, data):
 def test_bad_prices(tmp_path, name, text, kind, match):
     (tmp_path / name).write_text(text)
     refused(kind, match, tmp_path / name, call=load_costs)
+
+
+@pytest.mark.parametrize("heading", ["test,EUR", "name,price", "Merkmal,Minuten", "test,€", "age,cost"])
+def test_a_heading_has_words_that_are_no_name_of_the_data(tmp_path, data, heading):
+    path, lines = tmp_path / "p.csv", "age,2\nsex,1\ncity,3\nscore,4\n"
+    prices = {"age": 2.0, "sex": 1.0, "city": 3.0, "score": 4.0}
+    path.write_text(f"{heading}\n{lines}")
+    assert load_costs(path) == load_costs(path, data) == prices
+    path.write_text(lines.replace("age,2", "age,dear"))
+    refused(ValueError, "the price of 'age', got 'dear'", path, data, call=load_costs)
 
 
 def test_a_price_list_has_one_decimal_sign(tmp_path):

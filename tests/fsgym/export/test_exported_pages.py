@@ -147,7 +147,7 @@ def test_numbers_in_all_writings_are_read_as_in_sessions():
     ]
     plain = ("1.007", "1,007", "1.234,5", "1,234.5", "1.234.567", "1 234", "1'234", "12", "1,5e2", "-3.5", ".5", "5.")
     odd = ("", "0x10", "0b1", "1.2.3", "١", "inf", "nan", "1_0", "−3", "--3", "EUR 3 EUR", "%%5")
-    texts = [*plain, *odd, *(f"<{t}" for t in (*plain, *odd)), "≤ 3", ">1,5", ">=5", "< 1,5"]
+    texts = [*plain, *odd, *(f"<{t}" for t in (*plain, *odd)), "≤ 3", "<-3", "<0", ">1,5", ">=5", "< 1,5"]
     texts += [f(m) for m in marks for f in ("5 {}".format, "{}5".format, "{} 5".format, "<5{}".format, "<{}".format)]
     given = [(column, text) for column in columns for text in texts]
     wanted = [read_by_session(*pair) for pair in given]

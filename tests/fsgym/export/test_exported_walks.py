@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.asked_models import NAMES, RULES, asked_model
+from support.asked_models import EXPORTED_RULES, NAMES, asked_model
 from support.exported_policies import SCRIPTS, needs_node, run_node
 from support.reference_session import ReferenceSession
 from tests.agents.test_exported_policies import with_rule
@@ -59,7 +59,7 @@ def walk(names: list[str], options: dict, rng: np.random.Generator) -> list[tupl
 def check_walks(agent: str, variant: str, n: int) -> None:
     model = asked_model(agent, variant)
     names = list(model.rules_.names)
-    walks = [walk(names, RULES[variant], np.random.default_rng([seed, len(variant)])) for seed in range(n)]
+    walks = [walk(names, EXPORTED_RULES[variant], np.random.default_rng([seed, len(variant)])) for seed in range(n)]
     turns = [turn for one in walks for turn in one]
     given = {"folder": str(SCRIPTS), "policy": json.loads(model.policy_json()), "cases": [case for case, _ in turns]}
     for (case, wanted), got in zip(turns, run_node(REPLAY, json.dumps(given)), strict=True):
@@ -69,7 +69,7 @@ def check_walks(agent: str, variant: str, n: int) -> None:
         assert question is None or (question in wanted["alternatives"] and open_columns), case
 
 
-@pytest.mark.parametrize("variant", RULES)
+@pytest.mark.parametrize("variant", EXPORTED_RULES)
 @pytest.mark.one_in(3)
 def test_an_exported_page_counts_as_a_session_must(variant):
     check_walks("linear", variant, 6)
@@ -107,6 +107,6 @@ def test_the_page_of_a_calibrated_model_says_what_overrides_its_rule():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network", "dqn"])
-@pytest.mark.parametrize("variant", RULES)
+@pytest.mark.parametrize("variant", EXPORTED_RULES)
 def test_an_exported_page_of_any_agent_counts_as_a_session_must(agent, variant):
     check_walks(agent, variant, 20)

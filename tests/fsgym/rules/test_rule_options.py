@@ -49,6 +49,18 @@ def test_every_option_has_a_row_in_the_table_of_rules():
     assert DEFAULTS.keys() - {"missing"} == {name for options in VARIANTS.values() for name in options}
 
 
+OF_RELATED = ("related", "unrelated_costs", "relation", "empty_is_related")
+TOGETHER = {"related": OF_RELATED, "unrelated_costs": OF_RELATED, "refer_cost": ("refer_cost", "refer_label")}
+
+
+@pytest.mark.parametrize("name", [name for name in DEFAULTS if name != "missing"])
+def test_every_option_is_told_in_notebooks(name):
+    options = next(o for o in VARIANTS.values() if name in o and o[name] != DEFAULTS[name])
+    without = {k: v for k, v in options.items() if k not in TOGETHER.get(name, (name,))}
+    told, otherwise = (Rules(N, C, **o)._repr_html_() for o in (options, without))
+    assert told != otherwise
+
+
 @pytest.mark.parametrize("surface", SURFACES, ids=lambda f: f"{f.__module__}.{f.__qualname__}")
 def test_every_option_is_taken(surface):
     known = defaults_of(surface)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agents.anystate.rollouts import present_prices
 from fsgym import Dataset, Rules
 from fsgym.envs.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Tables
@@ -53,6 +54,25 @@ def same(one: list[tuple], other: list[tuple]) -> None:
         assert spent == pytest.approx(spent2)
         assert reward == pytest.approx(reward2)
         assert seen == seen2
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_function_that_tells_prices_tells_those_of_the_rules(variant):
+    """Also where it does not ask the compiled ones, as prices do not change; and no row pays more than the bound."""
+    options, rng = VARIANTS[variant], np.random.default_rng(0)
+    rules = Rules.for_dataset(DATA["complete"], **options)
+    twin = ReferenceProcess(N, C, options)
+    for row in range(5):
+        episodes, order = Episodes(DATA["complete"], rules, 1), []
+        episodes.begin(np.zeros(1, np.int64), np.array([row]))
+        while legal := np.flatnonzero(episodes.state.legal[0, : rules.n_acquisitions]).tolist():
+            wanted = [twin.price(j, order) for j in legal]
+            assert rules.next_prices(episodes.acquired())[0, legal].tolist() == wanted
+            assert present_prices(rules, episodes.state, np.zeros(1, np.int64))[0, legal].tolist() == wanted
+            order.append(int(rng.choice(legal)))
+            episodes.step(np.array(order[-1:]), np.zeros(1), np.zeros(1, bool), EpisodeOutcomes.blank(1))
+            most = rules.lam * episodes.state.spent[0] + np.abs(rules.answer_costs).max()
+            assert most <= rules.largest_loss() + 1e-9
 
 
 def legal_first(data: Dataset, options: dict, row: int, rng: np.random.Generator) -> list[int]:

@@ -25,7 +25,8 @@ TYPED = {  # column, what is typed, the number; None where it is none
     (COMMA, "1,5"): 1.5, (COMMA, "1.5"): None, (COMMA, "1,007"): 1.007, (COMMA, "1.007"): None, (COMMA, "12"): 12,
     (COMMA, "-0,5"): -0.5, (COMMA, "1,5e2"): 150, (COMMA, "1.234,5"): None, (COMMA, "<1,5"): None,
     (GERMAN, "1.007"): 1007, (GERMAN, "1.007,5"): 1007.5, (GERMAN, "1,5 €"): 1.5, (GERMAN, "<1,5"): 0.75,
-    (GERMAN, "> 200"): 200, (GERMAN, "1.5"): None, (GERMAN, "5 %"): None, (GERMAN, "1007"): 1007,
+    (GERMAN, "> 200"): 200, (GERMAN, "<-5"): -5, (GERMAN, "≤ -1,5"): -1.5,
+    (GERMAN, "1.5"): None, (GERMAN, "5 %"): None, (GERMAN, "1007"): 1007,
     (ENGLISH, "1,007"): 1007, (ENGLISH, "94.1 %"): 94.1, (ENGLISH, "<5"): 5, (ENGLISH, "1,5"): None,
 }  # fmt: skip
 

@@ -121,6 +121,13 @@ def test_limits_count_as_declared_and_are_counted(tmp_path, censored, numbers):
     np.testing.assert_array_equal(column(data), np.float32(numbers))
 
 
+def test_half_of_a_negative_limit_would_be_above_it(tmp_path):
+    """A base excess of <-5 beside -4 and -3."""
+    path = write(tmp_path, ["<-5", "-4", "-3", "2", "≤-6", "<1"])
+    with pytest.warns(UserWarning, match="the limit where it is negative, .*: 3 of 'c'"):
+        assert column(load_dataset(path, censored="half")) == [-5, -4, -3, 2, -6, 0.5]
+
+
 def test_levels_and_classes_keep_their_signs(tmp_path):
     """Where every cell has a limit, the column is a category."""
     table = pd.DataFrame({"age": ["<65", ">65"] * 3, "b": range(6), "target": ["<30 %", ">30 %"] * 3})
