@@ -14,7 +14,14 @@ import typer
 from numpy.typing import NDArray
 
 from fsgym.cli import options
-from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, refuse_folder
+from fsgym.cli.mistakes import (
+    check_data,
+    check_missing_columns,
+    check_model,
+    check_no_result,
+    no_result_proposed,
+    refuse_folder,
+)
 from fsgym.cli.terminal import opened_output, say, show, write_utf8
 from fsgym.support.extras import require
 from fsgym.support.writing import opened_whole, writable_folder
@@ -63,6 +70,7 @@ def predict(
             "file lacks, is not acquired yet.",
         ),
     ] = False,
+    no_result: options.NoResultOption = None,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,
     case_price: options.CasePriceOption = None,
@@ -87,7 +95,8 @@ def predict(
 
     With --next it has row, the columns of --keep, next (the acquisition to make now; empty where the model stops),
     price, answer (if given now), the probability of each class, expected_cost_stop and expected_cost_go_on (of the
-    case from here on, in units of error costs, if it is answered now, and if one more acquisition is made).
+    case from here on, in units of error costs, if it is answered now, and if one more acquisition is made). A cell with
+    the text of --no-result is neither known nor to come.
 
     Example: fsgym predict model.safetensors new.csv -o answers.csv --keep pid
     """
@@ -95,6 +104,7 @@ def predict(
     check_missing_columns(missing_columns)
     if next_step and missing_columns != "error":
         raise ValueError("--next takes what the file lacks as not acquired yet; leave --missing-columns out")
+    check_no_result(no_result, next_step)
     check_data(data, data_dir)
     if output is not None and output.suffix not in SUFFIXES_OF_OUTPUT:
         raise ValueError(f"--output must end in {listing(SUFFIXES_OF_OUTPUT)}, got {output}")
@@ -109,8 +119,8 @@ def predict(
             raise ValueError(f"--output must be another file than the data, got {output}")
         writable_folder(output.parent)
     copied = tuple(options.comma_separated(keep))
-    opened = ModelData.open(model, {"numeric": numeric, **signs}, case_price)
-    with options.warnings_printed():
+    opened = ModelData.open(model, {"numeric": numeric, **signs}, case_price).with_no_result(no_result)
+    with options.warnings_printed(), no_result_proposed(next_step, no_result):
         table, tables, n_rows = opened.read_in_parts(data, data_dir, copied)
         if output is not None and output.suffix == ".xlsx" and n_rows > ROWS_OF_SHEET:
             raise ValueError(f"a sheet has at most {ROWS_OF_SHEET:,} rows, got {n_rows:,}; write a .csv file")
@@ -168,6 +178,8 @@ def _next_steps(
     model = opened.classifier
     writer = NextWriter(model, copied)
     lacking = columns_not_acquired(opened, data, table, copied)
+    no_result = opened.no_result  # of the whole table, which then is one part
+    opened.say_where_no_result(data)
 
     def rows_of(part: pd.DataFrame) -> pd.DataFrame:
         return opened.rows_of(part.assign(**dict.fromkeys(lacking, np.nan)), data, "error")
@@ -175,14 +187,20 @@ def _next_steps(
     def cases(part: pd.DataFrame) -> RowCases:
         rows = rows_of(part)
         priced = opened.with_prices(rows, part, data)
-        return RowCases.of(model, rows, priced.case_costs if isinstance(priced, Dataset) else None)
+        prices = priced.case_costs if isinstance(priced, Dataset) else None
+        lost = None if no_result is None else no_result.of_columns(opened.columns.names, len(part))
+        return RowCases.of(model, rows, prices, lost)
+
+    def kept(part: pd.DataFrame) -> pd.DataFrame:
+        chosen = part.loc[:, list(copied)]
+        return chosen if no_result is None else no_result.put_back(chosen)
 
     compared = opened.compare(rows_of(table), table.columns)
     if compared is not None:
         of_cells = [d for d in compared.differences if d.factor is not None or KINDS_OF_CELLS & {*d.kinds}]
         compared = replace(compared, differences=tuple(of_cells), emptied=())
     opened.warn_of_differences(compared, data, strict)
-    return writer, ((cases(part), part.loc[:, list(copied)]) for part in tables)
+    return writer, ((cases(part), kept(part)) for part in tables)
 
 
 def columns_not_acquired(opened: ModelData, data: str, table: pd.DataFrame, copied: tuple[str, ...] = ()) -> list[str]:

@@ -25,8 +25,16 @@ PLAIN_NUMBER = re.compile(r"([+-]?)(?=[.,]?[0-9])([0-9]*)(?:[.,]([0-9]*))?((?:e[
 BOOL_TEXTS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 
+class OddCellError(ValueError):
+    """A column has a cell that is not of its kind; ``cell`` is the first one as text."""
+
+    def __init__(self, message: str, cell: str) -> None:
+        super().__init__(message)
+        self.cell = cell
+
+
 def as_wide_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False) -> NDArray[np.float64]:
-    """The cells as float64 (n,); ValueError where one is no number, unless ``odd_is_missing``."""
+    """The cells as float64 (n,); OddCellError where one is no number, unless ``odd_is_missing``."""
     import pandas as pd
 
     if cells.dtype.kind in "mM" or isinstance(cells.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
@@ -46,9 +54,10 @@ def as_wide_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False) -
             first = cells[odd].iloc[0]
             limit = str(first).strip().startswith(("<", ">", "≤", "≥"))
             remedy = f", or say what a limit counts as: {option_text('censored', 'limit')}" if limit else ""
-            raise ValueError(
+            raise OddCellError(
                 f"the column {name!r} must hold numbers, got {brief(first)} in {int(odd.sum())} cell(s); "
-                f"correct them, or leave them empty{remedy}"
+                f"correct them, or leave them empty{remedy}",
+                str(first).strip(),
             )
         cells = numbers
     if pd.api.types.is_complex_dtype(cells.dtype):
@@ -161,7 +170,8 @@ def as_bools(cells: pd.Series, name: str, odd_is_missing: bool = False) -> NDArr
         if value is not None:
             values[k] = value
         elif text.strip() not in MISSING_WORDS and not odd_is_missing:
-            raise ValueError(f"the column {name!r} must hold True or False, got {brief(text)}; correct it")
+            message = f"the column {name!r} must hold True or False, got {brief(text)}; correct it"
+            raise OddCellError(message, text.strip())
     return values[which]
 
 

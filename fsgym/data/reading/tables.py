@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.data.cells import plain_number, with_merged_as_text
 from fsgym.data.reading import files
+from fsgym.data.reading.no_result import NoResult
 from fsgym.data.reading.numbers import (
     NOTHING_DECLARED,
     Declared,
@@ -56,6 +57,7 @@ def read_table(
     as_text: Collection[str] = (),
     drop: Collection[str] = (),
     only: Collection[str] | None = None,
+    no_result: NoResult | None = None,
 ) -> tuple[pd.DataFrame, Found]:
     """A table from a CSV file of a user, ``.csv``, ``.tsv``, ``.txt`` or one of these with ``.gz``.
 
@@ -75,6 +77,7 @@ def read_table(
     as_text : names of columns whose cells stay text
     drop : names of columns that are not used; they may have no name in the file, as ``Unnamed: 0``
     only : names of the columns that are used, optional; of the others, names may be missing or repeated
+    no_result : NoResult, optional, whose cells are empty in the table
 
     Raises
     ------
@@ -97,6 +100,9 @@ def read_table(
     except ValueError as error:
         hint = "" if header_row else _later_header(text, separator)
         raise ValueError(f"the first row of {path} does not fit those below; {hint}" if hint else str(error)) from None
+    if no_result is not None:
+        text, sample = no_result.taken_from_text(lines.text, lines.separator, names, sample)
+        lines = lines._replace(text=text)
     decimal = declared.decimal or _find_decimal(sample, lines.separator, declared)
     if "," in (decimal, declared.usual.decimal) or lines.separator != ",":
         check_unclear(sample, decimal, declared, str(path))
