@@ -126,6 +126,36 @@ def merged_cells(cells: pd.Series, numbers: pd.Series) -> tuple[Any, Any] | None
     return None
 
 
+def leading_zeros(cells: pd.Series) -> tuple[str, int] | None:
+    """The first whole number that is written with a leading zero, as ``01874``, and how many cells have one.
+
+    None where fewer than two have, and where some text is no whole number: then zeros are no part of a code.
+
+    >>> import pandas as pd
+    >>> leading_zeros(pd.Series(["99970", "01874", "01900", ""])), leading_zeros(pd.Series(["0", "0.5", "00.5"]))
+    (('01874', 2), None)
+    """
+    import pandas as pd
+
+    if not (pd.api.types.is_object_dtype(cells.dtype) or pd.api.types.is_string_dtype(cells.dtype)):
+        return None
+    try:
+        counts = cells.value_counts(sort=False)
+    except TypeError:  # lists and others that cannot be compared
+        return None
+    first, n_cells = "", 0
+    for cell, count in counts.items():
+        text = str(cell).strip()
+        if not isinstance(cell, str):
+            if isinstance(cell, (bool, np.bool_)) or not isinstance(cell, (int, float, np.number, decimal.Decimal)):
+                return None
+        elif text not in MISSING_WORDS and not re.fullmatch("[0-9]+", text):
+            return None
+        elif len(text) > 1 and text[0] == "0":
+            first, n_cells = first or text, n_cells + int(count)
+    return (first, n_cells) if n_cells > 1 else None
+
+
 def with_merged_as_text(
     frame: pd.DataFrame, read_texts: Callable[[list[str]], pd.DataFrame], known: Collection[str] = ()
 ) -> pd.DataFrame:

@@ -33,6 +33,7 @@ TEXT_KINDS = (
     "identifier",
     "many levels",
     "merged",
+    "leading zeros",
     "null bytes",
     "type",
 )  # of columns of text

@@ -109,6 +109,7 @@ def read_file_for(
     as_numbers = [*(column.name for column in numbers), *as_numbers]
     if reading.bins is not None and reading.label not in (*columns.names, *others):  # a numeric target
         as_numbers.append(reading.label)
+    declared = declared._replace(not_codes=as_numbers)
     table = table_of_other_file(path, reading, lambda name: name in as_numbers)
     if table is not None:
         if no_result is not None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fsgym.data.cells import plain_number, with_merged_as_text
+from fsgym.data.cells import leading_zeros, plain_number, with_merged_as_text
 from fsgym.data.reading import files
 from fsgym.data.reading.no_result import NoResult
 from fsgym.data.reading.numbers import (
@@ -122,7 +122,19 @@ def read_table(
             return pd.read_csv(io.StringIO(lines.text), dtype=object, usecols=wanted, **given)
 
         frame = with_merged_as_text(frame, read_texts, {*as_text, *drop})
+        known = {*as_text, *drop, *declared.not_codes}
+        zeros = rf"(?:^|[{re.escape(lines.separator)}\"])[^\S\n]*0[0-9]"
+        if re.search(zeros, lines.text, re.MULTILINE):
+            whole = [name for name in names if name not in known and _may_be_codes(frame[name])]
+            texts = read_texts(whole) if whole else frame
+            for name in [name for name in whole if leading_zeros(texts[name]) is not None]:
+                frame[name] = texts[name]
     return numbers_of(frame, declared, str(path), [key for key in used if key not in as_text])
+
+
+def _may_be_codes(numbers: pd.Series) -> bool:
+    """Whether these are whole numbers, which may have been written with leading zeros."""
+    return numbers.dtype.kind in "iuf" and not (numbers % 1 > 0).any()
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
