@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -41,6 +42,8 @@ ROWS_PER_CALL = 10_000  # classified and written at a time
 SUFFIXES_OF_OUTPUT = (".csv", ".xlsx", ".jsonl")
 ROW_IN_SHEET = "row (from 0)"  # beside the row numbers of a spreadsheet, which count the names, too
 ROWS_OF_SHEET = 2**20 - 1  # below the header, by the format
+LEAST_WIDTH, MOST_WIDTH = 12, 60  # of a column of a sheet, in characters; a date needs 11
+FIRST_YEAR_OF_SHEETS = 1901  # 1900 has a day in sheets that it had not
 NEXT_HINT = "; --next says which to acquire next"
 # Of the kinds of differences from the training rows, those of a cell alone. What is filled by now is no random choice.
 KINDS_OF_CELLS = {"range", "new level"}
@@ -262,12 +265,22 @@ class Writer:
             lines.writerow([*copied, *texts])
 
     def write_workbook(self, path: Path, parts: Parts) -> None:
-        """Write the header and all rows as the sheet of an Excel workbook, in which no text is a formula."""
+        """Write the header and all rows as the sheet of an Excel workbook, in which no text is a formula.
+
+        Dates are dates, the header stays in sight, and columns are as wide as their names, and those of acquisitions.
+        """
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
+        from openpyxl.utils import get_column_letter
 
         book = Workbook(write_only=True)
-        sheet = book.create_sheet(self.sheet)
+        sheet: Any = book.create_sheet(self.sheet)
+        sheet.freeze_panes = "A2"
+        header = [ROW_IN_SHEET, *self.header[1:]]
+        for k, name in enumerate(header, 1):
+            names = self.classifier.rules_.names if name in self.names and name in ("next", "acquired") else ()
+            longest = max(map(len, (name, *names)))
+            sheet.column_dimensions[get_column_letter(k)].width = min(max(longest + 2, LEAST_WIDTH), MOST_WIDTH)
 
         def cell(value: Any) -> Any:
             made = WriteOnlyCell(sheet, value=visible(value) if isinstance(value, str) else value)
@@ -275,8 +288,8 @@ class Writer:
                 made.data_type = "s"
             return made
 
-        sheet.append([cell(name) for name in [ROW_IN_SHEET, *self.header[1:]]])
-        for copied, values in self._lines(parts):
+        sheet.append([cell(name) for name in header])
+        for copied, values in self._lines(parts, _in_sheet):
             sheet.append([cell(value) for value in [*copied, *values]])
         with opened_whole(path, binary=True) as file:
             book.save(file)
@@ -287,10 +300,11 @@ class Writer:
             line = {"row": i, **{name: _plain(v) for name, v in kept.items()}, **found}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
-    def _lines(self, parts: Parts) -> Iterator[tuple[list, list]]:
-        """What a table has of each row: its number and the copied cells; the values of ``names``."""
+    def _lines(self, parts: Parts, plain: Callable[[Any], Any] | None = None) -> Iterator[tuple[list, list]]:
+        """What a table has of each row: its number and the copied cells, made ``plain``; the values of ``names``."""
+        plain = plain or _plain
         for i, kept, found in self._records(parts):
-            yield [i, *("" if (v := _plain(value)) is None else v for value in kept)], self._values(found)
+            yield [i, *("" if (v := plain(value)) is None else v for value in kept)], self._values(found)
 
     def _records(self, parts: Parts) -> Iterator[tuple[int, pd.Series, dict[str, Any]]]:
         """Of each row its number, the copied cells, and what is found, as JSON values."""
@@ -389,6 +403,24 @@ def cells_by_name(row: Any, features: Sequence[int], columns: Any) -> dict[str, 
             cell = None if np.isnan(cell) else columns[k].shortest(part[0, 0])
         cells[columns[k].name] = cell
     return cells
+
+
+def _in_sheet(value: Any) -> Any:
+    """A cell for a sheet: a date or a time of day as such, without the time where that is midnight.
+
+    >>> _in_sheet(datetime.datetime(2026, 7, 19)), _in_sheet(datetime.datetime(1850, 7, 19))
+    (datetime.date(2026, 7, 19), '1850-07-19 00:00:00')
+    """
+    if isinstance(value, datetime.time) and value.tzinfo is None:
+        return value
+    if value != value or not isinstance(value, datetime.date) or value.year < FIRST_YEAR_OF_SHEETS:
+        return _plain(value)
+    if not isinstance(value, datetime.datetime):
+        return value
+    if value.tzinfo is not None:  # which no sheet has
+        return _plain(value)
+    moment = datetime.datetime.combine(value.date(), value.time())
+    return moment.date() if moment.time() == datetime.time() else moment
 
 
 def _plain(value: Any) -> Any:
