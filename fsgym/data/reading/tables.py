@@ -123,7 +123,7 @@ def read_table(
 
         frame = with_merged_as_text(frame, read_texts, {*as_text, *drop})
         known = {*as_text, *drop, *declared.not_codes}
-        zeros = rf"(?:^|[{re.escape(lines.separator)}\"])[^\S\n]*0[0-9]"
+        zeros = rf"(?:^|[{re.escape(lines.separator)}\"]) {{0,9}}0[0-9]"
         if re.search(zeros, lines.text, re.MULTILINE):
             whole = [name for name in names if name not in known and _may_be_codes(frame[name])]
             texts = read_texts(whole) if whole else frame
