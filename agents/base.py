@@ -57,7 +57,7 @@ from fsgym.rules.options import OPTIONS, set_rule_options
 from fsgym.session.held_out import HeldOut, held_out_of
 from fsgym.support.checks import check_choice
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
-from fsgym.text.messages import brief, listing, option_text, warn_caller
+from fsgym.text.messages import brief, is_command, listing, option_text, warn_caller
 
 # Classifiers as text, and as HTML for notebooks.
 
@@ -348,9 +348,12 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         if (dataset.case_costs == dataset.case_costs[0]).all():
             return dataset.replace(costs=dataset.case_costs[0])
         if not self.takes_case_costs:
+            remedy = "pass costs=data.costs, their means, or use AdaptiveClassifier or MixtureClassifier"
+            if is_command():
+                remedy = "use --agent adaptive or mixture, or leave --case-price out and --drop the columns of prices"
             raise ValueError(
                 f"{type(self).__name__} plans with one price for each acquisition, but {dataset.name!r} has prices by "
-                "case; pass costs=data.costs, their means, or use AdaptiveClassifier or MixtureClassifier"
+                f"case; {remedy}"
             )
         return dataset
 

@@ -125,7 +125,8 @@ class LearnerReport(NamedTuple):
             compared = f"{p.difference:+.4f} ± {p.standard_error:.4f}"
             rows.append((p.name, f"{p.loss:.4f} ± {p.error:.4f}", compared, "", ": ".join(remark)))
         if self.limited_by is not None:
-            rows.append(("limit", "", "", "", f"{self.limited_by} of the lattice; a larger effort may help"))
+            remark = f"{self.limited_by} of the lattice; LatticeClassifier with a larger effort may help"
+            rows.append(("limit", "", "", "", remark))
         if self.evidence:
             rows.append(("evidence", "", "", "", f"whether there is a value of {', '.join(self.evidence)}"))
         return rows

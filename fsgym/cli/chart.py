@@ -78,10 +78,9 @@ def chart(
         show(f"Written: {output}. {drawn.headline}")
     learner = getattr(opened.classifier, "learner_", opened.classifier.policy_.acting.kind)
     if learner in NO_CHARTS:
-        say(
-            f"the model is a {NO_CHARTS[learner]}, which a chart can only imitate; train with --agent lattice for a "
-            "policy that a chart shows better"
-        )
+        better = "; train with --agent lattice for a policy that a chart shows better"
+        by_case = opened.classifier.rules_.costs_by_case  # which the lattice does not take
+        say(f"the model is a {NO_CHARTS[learner]}, which a chart can only imitate{'' if by_case else better}")
     if rows is not None and not opened.classifier.rules_.costs_by_case:
         _say_other_figures(opened.classifier, rows, drawn)
 

@@ -461,6 +461,7 @@ def _remarks(ranking: Ranking, noise: Sequence[str]) -> list[str]:
 def _how_to_train(ranking: Ranking) -> list[str]:
     """How the best method is trained, where ``fsgym train`` has no such agent."""
     from fsgym.comparison.answer import cost_text
+    from fsgym.comparison.compared import MEAN_PRICES
 
     best = ranking.best
     method = None if best is None or best.reference else METHODS.get(best.method)
@@ -472,7 +473,8 @@ def _how_to_train(ranking: Ranking) -> list[str]:
     settings = best.chosen["params"].iloc[0]
     text = f"fsgym train has only agents; {best.title} is trained in Python, by {by} with {settings}."
     for other in ranking.standings:
-        if other.verdict == "noise" and other.method in options.agent_names():
+        trained_so = not other.title.endswith(MEAN_PRICES)  # other agents refuse prices by case
+        if other.verdict == "noise" and other.method in options.agent_names() and trained_so:
             how = "trains unless told otherwise" if other.method == DEFAULT_AGENT else f"--agent {other.method} trains"
             loss = cost_text(ranking, other.figures["loss"])
             return [f"{text} {other.title}, which fsgym train {how}, is within noise of it ({loss})."]

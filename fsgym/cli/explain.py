@@ -11,7 +11,13 @@ import typer
 from numpy.typing import NDArray
 
 from fsgym.cli import options
-from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
+from fsgym.cli.mistakes import (
+    check_data,
+    check_missing_columns,
+    check_model,
+    check_no_result,
+    no_result_proposed,
+)
 from fsgym.text.messages import brief
 from fsgym.text.sentences import belief_text, beliefs_in_words, price_text
 from fsgym.text.speech import number_text, speaking
@@ -37,6 +43,7 @@ def explain(
             "are not acquired yet.",
         ),
     ] = False,
+    no_result: options.NoResultOption = None,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,
     data_dir: options.DataDirOption = None,
@@ -52,6 +59,7 @@ def explain(
     check_model(model)
     check_data(data, data_dir)
     check_missing_columns(missing_columns)
+    check_no_result(no_result, next_step)
     if next_step and missing_columns != "error":
         raise ValueError("--next takes what the file lacks as not acquired yet; leave --missing-columns out")
     from fsgym.cli.ask_dialog import Screen
@@ -59,8 +67,8 @@ def explain(
     from fsgym.cli.predict import columns_not_acquired
     from fsgym.session.held_out import terminal_speech
 
-    opened = ModelData.open(model, {"numeric": numeric, **signs})
-    with options.warnings_printed():
+    opened = ModelData.open(model, {"numeric": numeric, **signs}).with_no_result(no_result)
+    with options.warnings_printed(), no_result_proposed(next_step, no_result):
         table, loaded = opened.read(data, data_dir)
         if next_step:
             table = table.assign(**dict.fromkeys(columns_not_acquired(opened, data, table), np.nan))
@@ -76,7 +84,8 @@ def explain(
         screen.show("The model was trained on this row, so its answer here says little of its answers for new cases.")
     classifier = opened.classifier if next_step else opened.classifier_for(table.columns)
     if next_step:
-        screen.show("All filled cells are known, and empty ones are not acquired yet.")
+        lacks = "" if no_result is None else f"; {brief(no_result.strip())} says that there is no result"
+        screen.show(f"All filled cells are known, and empty ones are not acquired yet{lacks}.")
     elif None in values.values() and not getattr(classifier, "evidence_", ()):
         screen.show(
             "A cell without a value counts as one that this case cannot get, and a filled one is used only if the "
@@ -85,7 +94,9 @@ def explain(
         )
     with speaking(terminal_speech(classifier)):
         if next_step:
+            lost = {} if opened.no_result is None else opened.no_result.cells
             says_nothing = [name for name in rows if rows[name].notna().iloc[row] and values[str(name)] is None]
+            says_nothing += [name for name, found in lost.items() if found[row]]
             priced = opened.with_prices(rows.iloc[[row]], table.iloc[[row]], data)
             paragraphs = next_in_words(classifier, values, says_nothing, getattr(priced, "case_costs", None))
         else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import typer
 
 from fsgym.rules.options import OPTIONS
 from fsgym.support.checks import MAX_JOBS
-from fsgym.text.messages import brief, explain_unknown
+from fsgym.text.messages import brief, explain_unknown, option_text
 
 FILE_FORMS = ("pairs", "needs", "errors", "groups")  # of options of the rules whose value is a file
 HEADER_LENGTH_BYTES = 8  # at the start of a model file
@@ -181,6 +181,32 @@ def check_missing_columns(word: str) -> None:
     """ValueError for a value of ``--missing-columns`` that it does not have."""
     if word not in ("error", "unavailable"):
         raise ValueError(f"--missing-columns must be error or unavailable, got {brief(word)}")
+
+
+def check_no_result(text: str | None, next_step: bool) -> None:
+    """ValueError where ``--no-result`` is given without ``--next``, or is empty."""
+    if text is None:
+        return
+    if not next_step:
+        raise ValueError(
+            "--no-result needs --next, where an empty cell is not acquired yet; without it, leave such cells empty"
+        )
+    if not text.strip():
+        raise ValueError("--no-result must be a text, such as none, as empty cells are not acquired yet")
+
+
+@contextmanager
+def no_result_proposed(next_step: bool, text: str | None) -> Iterator[None]:
+    """Where a column has a word in place of a number, propose that it says that there is no result."""
+    from fsgym.data.cells import OddCellError
+
+    try:
+        yield
+    except OddCellError as error:
+        if not next_step or text is not None or any(sign.isdigit() for sign in error.cell):
+            raise
+        option = option_text("no_result", error.cell)
+        raise ValueError(f"{error}; pass {option} if it says that there is no result") from None
 
 
 def check_data(data: str, data_dir: Path | None, split: str | None = None) -> None:

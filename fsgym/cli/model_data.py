@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -21,6 +21,7 @@ from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading import excel
 from fsgym.data.reading.model_tables import labels_for, numbers_for, read_file_for, select_columns
+from fsgym.data.reading.no_result import NoResult
 from fsgym.data.reading.parts import ArrayParts, ParquetParts, parts_of, rows_all_over
 from fsgym.data.reading.reading import Reading, check_reading
 from fsgym.data.repeated import DUPLICATES, duplicate_groups
@@ -126,6 +127,7 @@ class ModelData:
     columns: Columns  # of the model; odd cells of those that --numeric names are missing
     # the column of the prices of each acquisition: that of the command, or else of the training; may be empty
     case_price: Mapping[str, str]
+    no_result: NoResult | None = None  # which cells say that an acquisition brought no result
 
     @classmethod
     def open(cls, path: Path, given: Mapping[str, Any], case_price: Sequence[str] | None = None) -> ModelData:
@@ -156,6 +158,21 @@ class ModelData:
             priced = trained_on.case_price or {}
         return cls(path, classifier, reading, trained_on, classifier.columns_, priced)
 
+    def with_no_result(self, text: str | None) -> ModelData:
+        """The same, where cells with this text say that an acquisition was made and brought no result."""
+        return self if text is None else replace(self, no_result=NoResult(text, self.columns.names))
+
+    def say_where_no_result(self, data: str) -> None:
+        """Say how many cells have the text of ``no_result``, or that none has."""
+        if self.no_result is None:
+            return
+        cells, text = self.no_result.cells, self.no_result.text
+        if not cells:
+            say(f"{data} has no cell {brief(text)} in the columns of the model")
+            return
+        counts = [f"{int(found.sum()):,} of {name!r}" for name, found in cells.items()]
+        say(f"{brief(text)} is in {listing(counts, 5)}: no result, and not asked again")
+
     def reading_of(self, data: str) -> Reading:
         """How to read these data: the options of the command, and else as the training data."""
         training, remembered = self.trained_on, Reading()
@@ -178,9 +195,12 @@ class ModelData:
         """The table of a file, or of a data set with a name, which is returned as well."""
         reading = self.reading_of(data)
         if not is_table_file(data):
+            if self.no_result is not None:
+                raise ValueError(f"--no-result is for CSV, Excel and Parquet files, and {data} is none; leave it out")
             loaded = load_whole(data, reading, data_dir)
             return loaded.dataset.to_frame(), loaded
         others: dict[str, Any] = {"keep": tuple(name for name in (reading.row_groups, *keep) if name is not None)}
+        others["no_result"] = self.no_result
         others["as_numbers"] = [name for name in self.case_price.values() if name not in others["keep"]]
         try:
             table = read_file_for(self.columns, data, reading, **others)
@@ -235,7 +255,7 @@ class ModelData:
     def parts_of(self, data: str, keep: tuple[str, ...] = ()) -> ParquetParts | ArrayParts | None:
         """The rows of a large file in parts, with the columns of the model and of ``keep``; None for another one."""
         path, reading = Path(data).expanduser(), self.reading_of(data)
-        if self.case_price or not is_path(data) or not is_large(path, reading):
+        if self.case_price or self.no_result is not None or not is_path(data) or not is_large(path, reading):
             return None
         return parts_of(path, reading._replace(drop=()), {*self.columns.names, *keep})
 

@@ -191,6 +191,14 @@ MissingColumnsOption = Annotated[
         help="Whether a column of the model that the file lacks is an error, or is unavailable for every row.",
     ),
 ]
+NoResultOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="With --next: cells with this text say that the acquisition was made and brought no result, so that it is "
+        "not asked again; an empty cell is not acquired yet.",
+    ),
+]
 NumericTargetOption = Annotated[
     bool | None,
     typer.Option(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,14 @@ import typer
 from numpy.typing import NDArray
 
 from fsgym.cli import options
-from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, refuse_folder
+from fsgym.cli.mistakes import (
+    check_data,
+    check_missing_columns,
+    check_model,
+    check_no_result,
+    no_result_proposed,
+    refuse_folder,
+)
 from fsgym.cli.terminal import opened_output, say, show, write_utf8
 from fsgym.support.extras import require
 from fsgym.support.writing import opened_whole, writable_folder
@@ -34,6 +42,8 @@ ROWS_PER_CALL = 10_000  # classified and written at a time
 SUFFIXES_OF_OUTPUT = (".csv", ".xlsx", ".jsonl")
 ROW_IN_SHEET = "row (from 0)"  # beside the row numbers of a spreadsheet, which count the names, too
 ROWS_OF_SHEET = 2**20 - 1  # below the header, by the format
+LEAST_WIDTH, MOST_WIDTH = 12, 60  # of a column of a sheet, in characters; a date needs 11
+FIRST_YEAR_OF_SHEETS = 1901  # 1900 has a day in sheets that it had not
 NEXT_HINT = "; --next says which to acquire next"
 # Of the kinds of differences from the training rows, those of a cell alone. What is filled by now is no random choice.
 KINDS_OF_CELLS = {"range", "new level"}
@@ -63,6 +73,7 @@ def predict(
             "file lacks, is not acquired yet.",
         ),
     ] = False,
+    no_result: options.NoResultOption = None,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,
     case_price: options.CasePriceOption = None,
@@ -87,7 +98,8 @@ def predict(
 
     With --next it has row, the columns of --keep, next (the acquisition to make now; empty where the model stops),
     price, answer (if given now), the probability of each class, expected_cost_stop and expected_cost_go_on (of the
-    case from here on, in units of error costs, if it is answered now, and if one more acquisition is made).
+    case from here on, in units of error costs, if it is answered now, and if one more acquisition is made). A cell with
+    the text of --no-result is neither known nor to come.
 
     Example: fsgym predict model.safetensors new.csv -o answers.csv --keep pid
     """
@@ -95,6 +107,7 @@ def predict(
     check_missing_columns(missing_columns)
     if next_step and missing_columns != "error":
         raise ValueError("--next takes what the file lacks as not acquired yet; leave --missing-columns out")
+    check_no_result(no_result, next_step)
     check_data(data, data_dir)
     if output is not None and output.suffix not in SUFFIXES_OF_OUTPUT:
         raise ValueError(f"--output must end in {listing(SUFFIXES_OF_OUTPUT)}, got {output}")
@@ -109,8 +122,8 @@ def predict(
             raise ValueError(f"--output must be another file than the data, got {output}")
         writable_folder(output.parent)
     copied = tuple(options.comma_separated(keep))
-    opened = ModelData.open(model, {"numeric": numeric, **signs}, case_price)
-    with options.warnings_printed():
+    opened = ModelData.open(model, {"numeric": numeric, **signs}, case_price).with_no_result(no_result)
+    with options.warnings_printed(), no_result_proposed(next_step, no_result):
         table, tables, n_rows = opened.read_in_parts(data, data_dir, copied)
         if output is not None and output.suffix == ".xlsx" and n_rows > ROWS_OF_SHEET:
             raise ValueError(f"a sheet has at most {ROWS_OF_SHEET:,} rows, got {n_rows:,}; write a .csv file")
@@ -168,6 +181,8 @@ def _next_steps(
     model = opened.classifier
     writer = NextWriter(model, copied)
     lacking = columns_not_acquired(opened, data, table, copied)
+    no_result = opened.no_result  # of the whole table, which then is one part
+    opened.say_where_no_result(data)
 
     def rows_of(part: pd.DataFrame) -> pd.DataFrame:
         return opened.rows_of(part.assign(**dict.fromkeys(lacking, np.nan)), data, "error")
@@ -175,14 +190,20 @@ def _next_steps(
     def cases(part: pd.DataFrame) -> RowCases:
         rows = rows_of(part)
         priced = opened.with_prices(rows, part, data)
-        return RowCases.of(model, rows, priced.case_costs if isinstance(priced, Dataset) else None)
+        prices = priced.case_costs if isinstance(priced, Dataset) else None
+        lost = None if no_result is None else no_result.of_columns(opened.columns.names, len(part))
+        return RowCases.of(model, rows, prices, lost)
+
+    def kept(part: pd.DataFrame) -> pd.DataFrame:
+        chosen = part.loc[:, list(copied)]
+        return chosen if no_result is None else no_result.put_back(chosen)
 
     compared = opened.compare(rows_of(table), table.columns)
     if compared is not None:
         of_cells = [d for d in compared.differences if d.factor is not None or KINDS_OF_CELLS & {*d.kinds}]
         compared = replace(compared, differences=tuple(of_cells), emptied=())
     opened.warn_of_differences(compared, data, strict)
-    return writer, ((cases(part), part.loc[:, list(copied)]) for part in tables)
+    return writer, ((cases(part), kept(part)) for part in tables)
 
 
 def columns_not_acquired(opened: ModelData, data: str, table: pd.DataFrame, copied: tuple[str, ...] = ()) -> list[str]:
@@ -244,12 +265,22 @@ class Writer:
             lines.writerow([*copied, *texts])
 
     def write_workbook(self, path: Path, parts: Parts) -> None:
-        """Write the header and all rows as the sheet of an Excel workbook, in which no text is a formula."""
+        """Write the header and all rows as the sheet of an Excel workbook, in which no text is a formula.
+
+        Dates are dates, the header stays in sight, and columns are as wide as their names, and those of acquisitions.
+        """
         from openpyxl import Workbook
         from openpyxl.cell import WriteOnlyCell
+        from openpyxl.utils import get_column_letter
 
         book = Workbook(write_only=True)
-        sheet = book.create_sheet(self.sheet)
+        sheet: Any = book.create_sheet(self.sheet)
+        sheet.freeze_panes = "A2"
+        header = [ROW_IN_SHEET, *self.header[1:]]
+        for k, name in enumerate(header, 1):
+            names = self.classifier.rules_.names if name in self.names and name in ("next", "acquired") else ()
+            longest = max(map(len, (name, *names)))
+            sheet.column_dimensions[get_column_letter(k)].width = min(max(longest + 2, LEAST_WIDTH), MOST_WIDTH)
 
         def cell(value: Any) -> Any:
             made = WriteOnlyCell(sheet, value=visible(value) if isinstance(value, str) else value)
@@ -257,8 +288,8 @@ class Writer:
                 made.data_type = "s"
             return made
 
-        sheet.append([cell(name) for name in [ROW_IN_SHEET, *self.header[1:]]])
-        for copied, values in self._lines(parts):
+        sheet.append([cell(name) for name in header])
+        for copied, values in self._lines(parts, _in_sheet):
             sheet.append([cell(value) for value in [*copied, *values]])
         with opened_whole(path, binary=True) as file:
             book.save(file)
@@ -269,10 +300,11 @@ class Writer:
             line = {"row": i, **{name: _plain(v) for name, v in kept.items()}, **found}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
-    def _lines(self, parts: Parts) -> Iterator[tuple[list, list]]:
-        """What a table has of each row: its number and the copied cells; the values of ``names``."""
+    def _lines(self, parts: Parts, plain: Callable[[Any], Any] | None = None) -> Iterator[tuple[list, list]]:
+        """What a table has of each row: its number and the copied cells, made ``plain``; the values of ``names``."""
+        plain = plain or _plain
         for i, kept, found in self._records(parts):
-            yield [i, *("" if (v := _plain(value)) is None else v for value in kept)], self._values(found)
+            yield [i, *("" if (v := plain(value)) is None else v for value in kept)], self._values(found)
 
     def _records(self, parts: Parts) -> Iterator[tuple[int, pd.Series, dict[str, Any]]]:
         """Of each row its number, the copied cells, and what is found, as JSON values."""
@@ -371,6 +403,24 @@ def cells_by_name(row: Any, features: Sequence[int], columns: Any) -> dict[str, 
             cell = None if np.isnan(cell) else columns[k].shortest(part[0, 0])
         cells[columns[k].name] = cell
     return cells
+
+
+def _in_sheet(value: Any) -> Any:
+    """A cell for a sheet: a date or a time of day as such, without the time where that is midnight.
+
+    >>> _in_sheet(datetime.datetime(2026, 7, 19)), _in_sheet(datetime.datetime(1850, 7, 19))
+    (datetime.date(2026, 7, 19), '1850-07-19 00:00:00')
+    """
+    if isinstance(value, datetime.time) and value.tzinfo is None:
+        return value
+    if value != value or not isinstance(value, datetime.date) or value.year < FIRST_YEAR_OF_SHEETS:
+        return _plain(value)
+    if not isinstance(value, datetime.datetime):
+        return value
+    if value.tzinfo is not None:  # which no sheet has
+        return _plain(value)
+    moment = datetime.datetime.combine(value.date(), value.time())
+    return moment.date() if moment.time() == datetime.time() else moment
 
 
 def _plain(value: Any) -> Any:

@@ -25,8 +25,16 @@ PLAIN_NUMBER = re.compile(r"([+-]?)(?=[.,]?[0-9])([0-9]*)(?:[.,]([0-9]*))?((?:e[
 BOOL_TEXTS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 
+class OddCellError(ValueError):
+    """A column has a cell that is not of its kind; ``cell`` is the first one as text."""
+
+    def __init__(self, message: str, cell: str) -> None:
+        super().__init__(message)
+        self.cell = cell
+
+
 def as_wide_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False) -> NDArray[np.float64]:
-    """The cells as float64 (n,); ValueError where one is no number, unless ``odd_is_missing``."""
+    """The cells as float64 (n,); OddCellError where one is no number, unless ``odd_is_missing``."""
     import pandas as pd
 
     if cells.dtype.kind in "mM" or isinstance(cells.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
@@ -46,9 +54,10 @@ def as_wide_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False) -
             first = cells[odd].iloc[0]
             limit = str(first).strip().startswith(("<", ">", "≤", "≥"))
             remedy = f", or say what a limit counts as: {option_text('censored', 'limit')}" if limit else ""
-            raise ValueError(
+            raise OddCellError(
                 f"the column {name!r} must hold numbers, got {brief(first)} in {int(odd.sum())} cell(s); "
-                f"correct them, or leave them empty{remedy}"
+                f"correct them, or leave them empty{remedy}",
+                str(first).strip(),
             )
         cells = numbers
     if pd.api.types.is_complex_dtype(cells.dtype):
@@ -117,6 +126,36 @@ def merged_cells(cells: pd.Series, numbers: pd.Series) -> tuple[Any, Any] | None
     return None
 
 
+def leading_zeros(cells: pd.Series) -> tuple[str, int] | None:
+    """The first whole number that is written with a leading zero, as ``01874``, and how many cells have one.
+
+    None where fewer than two have, and where some text is no whole number: then zeros are no part of a code.
+
+    >>> import pandas as pd
+    >>> leading_zeros(pd.Series(["99970", "01874", "01900", ""])), leading_zeros(pd.Series(["0", "0.5", "00.5"]))
+    (('01874', 2), None)
+    """
+    import pandas as pd
+
+    if not (pd.api.types.is_object_dtype(cells.dtype) or pd.api.types.is_string_dtype(cells.dtype)):
+        return None
+    try:
+        counts = cells.value_counts(sort=False)
+    except TypeError:  # lists and others that cannot be compared
+        return None
+    first, n_cells = "", 0
+    for cell, count in counts.items():
+        text = str(cell).strip()
+        if not isinstance(cell, str):
+            if isinstance(cell, (bool, np.bool_)) or not isinstance(cell, (int, float, np.number, decimal.Decimal)):
+                return None
+        elif text not in MISSING_WORDS and not re.fullmatch("[0-9]+", text):
+            return None
+        elif len(text) > 1 and text[0] == "0":
+            first, n_cells = first or text, n_cells + int(count)
+    return (first, n_cells) if n_cells > 1 else None
+
+
 def with_merged_as_text(
     frame: pd.DataFrame, read_texts: Callable[[list[str]], pd.DataFrame], known: Collection[str] = ()
 ) -> pd.DataFrame:
@@ -161,7 +200,8 @@ def as_bools(cells: pd.Series, name: str, odd_is_missing: bool = False) -> NDArr
         if value is not None:
             values[k] = value
         elif text.strip() not in MISSING_WORDS and not odd_is_missing:
-            raise ValueError(f"the column {name!r} must hold True or False, got {brief(text)}; correct it")
+            message = f"the column {name!r} must hold True or False, got {brief(text)}; correct it"
+            raise OddCellError(message, text.strip())
     return values[which]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.data.cells import BOOL_TEXTS, MISSING_WORDS, as_numbers, merged_cells
+from fsgym.data.cells import BOOL_TEXTS, MISSING_WORDS, as_numbers, leading_zeros, merged_cells
 from fsgym.data.scaling import float32_offsets
 from fsgym.data.written import Writing, signs_of, written_number
 from fsgym.text.messages import brief, option_text
@@ -98,8 +98,8 @@ def find_suspicion(column: pd.Series, n_rows: int | None = None) -> Suspicion | 
     Returns
     -------
     Suspicion or None
-        Its ``kind`` is one of "date", "nearly numeric", "identifier", "many levels", "merged", "spelling",
-        "precision", "null bytes" and "type".
+        Its ``kind`` is one of "date", "nearly numeric", "identifier", "many levels", "merged", "leading zeros",
+        "spelling", "precision", "null bytes" and "type".
 
     Examples
     --------
@@ -175,13 +175,16 @@ def find_note(column: pd.Series) -> str | None:
     return None
 
 
-def plain_numbers(column: pd.Series) -> pd.Series | None:
+def plain_numbers(column: pd.Series, may_be_codes: bool = True) -> pd.Series | None:
     """A column of text as numbers if each cell is a number, missing, or one of ``MISSING_WORDS``; otherwise None.
 
-    None, too, where cells in different decimal forms would become one number, as ``1E2`` and ``10E1``.
+    None, too, where cells in different decimal forms would become one number, as ``1E2`` and ``10E1``, and where the
+    numbers have leading zeros, as ``01874``, unless it is known that they are no codes.
     """
     found = _parsed(column)
-    return None if found is None or merged_cells(*found) is not None else found[1]
+    if found is None or merged_cells(*found) is not None or (may_be_codes and leading_zeros(column) is not None):
+        return None
+    return found[1]
 
 
 def _parsed(column: pd.Series) -> tuple[pd.Series, pd.Series] | None:
@@ -309,6 +312,7 @@ def _check_texts(present: Any, name: str) -> Suspicion | None:
         or _dates(cells, name)
         or find_merged(present, _pass(name, "category", "numeric", "drop"))
         or _truths(cells, name)
+        or _leading_zeros(present, name)
         or _nearly_numeric(cells, name)
     )
     if found:
@@ -360,6 +364,14 @@ def find_merged(column: pd.Series, remedy: str) -> Suspicion | None:
         return None
     first, second = (_quoted(str(cell)) for cell in pair)
     return Suspicion("merged", f"has {first} beside {second}, which are one number but may be two codes", remedy)
+
+
+def _leading_zeros(present: pd.Series, name: str) -> Suspicion | None:
+    found = leading_zeros(present)
+    if found is None:
+        return None
+    said = f"has leading zeros in {found[1]:,} rows, as in {_quoted(found[0])}, and may be a code, such as a postal one"
+    return Suspicion("leading zeros", said, _pass(name, "category", "numeric", "drop"))
 
 
 def _nearly_numeric(cells: _Cells, name: str) -> Suspicion | None:

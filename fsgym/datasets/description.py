@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.repeated import DUPLICATES, RepeatedRows, copied_columns, repeated_rows
 from fsgym.support.checks import check_number
-from fsgym.text.messages import did_you_mean, explain_unknown, listing, option_text, warn_caller
+from fsgym.text.messages import did_you_mean, explain_unknown, is_command, listing, option_text, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,7 @@ TEXT_KINDS = (
     "identifier",
     "many levels",
     "merged",
+    "leading zeros",
     "null bytes",
     "type",
 )  # of columns of text
@@ -189,6 +191,10 @@ def _note_copies(table: pd.DataFrame, rows: list[dict[str, Any]]) -> None:
         else:
             how = "is a copy of" if equal else "tells the same as"
             row["suspicion"], row["remedy"] = f"{how} {of['column']}", f"one of them is enough: pass {option}"
+            prices = [r["column"] for r in (row, of) if r["type"] == "number" and r["low"] > 0]
+            if prices:
+                priced = option_text("case_costs", command=f"--case-price {shlex.quote(f'NAME={prices[0]}')}")
+                row["remedy"] += f", or, where {prices[0]} has the price of an acquisition in each row, {priced}"
 
 
 def _plain(column: Any) -> Any:
@@ -272,7 +278,8 @@ def _row(column: Any, is_label: bool) -> dict[str, Any]:
 def _numeric_target(column: Any) -> str:
     """How a target of numbers is predicted as a number: rows that have none must go first."""
     without = int((~np.isfinite(column.to_numpy(np.float64, na_value=np.nan))).sum())
-    remedy = f"if it is to be predicted as a number, pass {option_text('bins', 16, '--numeric-target')}"
+    to = "fsgym train and compare" if is_command() else "load_dataset"
+    remedy = f"if it is to be predicted as a number, pass {option_text('bins', 16, '--numeric-target')} to {to}"
     return f"remove the {without:,} row(s) without a finite number; {remedy}" if without else remedy
 
 

@@ -18,16 +18,27 @@ class RowCases(NamedTuple):
     """What is known of n cases, each a row; F features and J acquisitions in the order of the user."""
 
     values: NDArray[np.float32]  # (n, F), NaN where not known
-    unavailable: NDArray[np.bool_]  # (n, F), that have a cell which says nothing: a level that was not in training
+    # (n, F), without a result; and those of a cell which says nothing: a level that was not in training
+    unavailable: NDArray[np.bool_]
     prices: NDArray[np.float64] | None = None  # (n, J), of a model with prices by case: those of each case
 
     @classmethod
-    def of(cls, model: AskedModel, table: pd.DataFrame, prices: NDArray[np.float64] | None = None) -> Self:
-        """The cases of a table with the columns of the model in their order."""
+    def of(
+        cls,
+        model: AskedModel,
+        table: pd.DataFrame,
+        prices: NDArray[np.float64] | None = None,
+        no_result: NDArray[np.bool_] | None = None,
+    ) -> Self:
+        """The cases of a table with the columns of the model in their order.
+
+        ``no_result``, bool (n, n_columns), says which empty cells cannot be obtained.
+        """
         columns = model.acquisitions_.columns
         named = table.set_axis(list(columns.names), axis=1)
         values = columns.encode(named)
-        return cls(values, named.notna().to_numpy()[:, columns.column_of] & np.isnan(values), prices)
+        given = named.notna().to_numpy() if no_result is None else named.notna().to_numpy() | no_result
+        return cls(values, given[:, columns.column_of] & np.isnan(values), prices)
 
     def rows(self, which: NDArray[np.int64]) -> Self:
         """Some of the cases."""

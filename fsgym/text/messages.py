@@ -205,6 +205,11 @@ def as_command(other: str = "", flags: Collection[str] | None = None) -> Iterato
         _in_command.reset(token)
 
 
+def is_command() -> bool:
+    """Whether a command runs, so that a sentence should say what can be done there."""
+    return _in_command.get() is not None
+
+
 def option_text(name: str, value: Any = ..., command: str | None = None) -> str:
     """How a user gives an option: as a parameter in Python, as an option where a command runs and any command has it.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fsgym.data.cells import as_wide_numbers, decimal_form, plain_number
 from fsgym.data.columns import Columns, MissingColumns
+from fsgym.data.reading.no_result import NoResult
 from fsgym.data.reading.numbers import numbers_of
 from fsgym.data.reading.reading import Reading, check_reading, declared_in, table_of_other_file
 from fsgym.data.reading.tables import read_table
@@ -89,10 +90,12 @@ def read_file_for(
     *,
     keep: Collection[str] = (),
     as_numbers: Collection[str] = (),
+    no_result: NoResult | None = None,
 ) -> pd.DataFrame:
     """The whole table of ``read_table_for``: also its other columns, and without those that it lacks.
 
-    Columns of ``as_numbers`` are read as those of numbers, beside those of the model.
+    Columns of ``as_numbers`` are read as those of numbers, beside those of the model. The cells of ``no_result`` are
+    empty.
     """
     path = Path(os.fsdecode(path)).expanduser()
     others = [name for name in keep if name not in columns.names]
@@ -106,14 +109,23 @@ def read_file_for(
     as_numbers = [*(column.name for column in numbers), *as_numbers]
     if reading.bins is not None and reading.label not in (*columns.names, *others):  # a numeric target
         as_numbers.append(reading.label)
+    declared = declared._replace(not_codes=as_numbers)
     table = table_of_other_file(path, reading, lambda name: name in as_numbers)
     if table is not None:
+        if no_result is not None:
+            table = no_result.taken_from(table)
         table, _ = numbers_of(table, declared, str(path), [name for name in as_numbers if name in table.columns])
     else:
         between = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
         used = dict.fromkeys((*columns.names, *others, *as_numbers))
         table, _ = read_table(
-            path, separator=between, declared=declared, header_row=reading.header_row, as_text=texts, only=used
+            path,
+            separator=between,
+            declared=declared,
+            header_row=reading.header_row,
+            as_text=texts,
+            only=used,
+            no_result=no_result,
         )
     for column in numbers:  # so that no text is read once more, by the signs of the model
         if column.name in table.columns and table[column.name].dtype.kind not in "biufc":

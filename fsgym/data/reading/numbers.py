@@ -43,6 +43,7 @@ class Declared(NamedTuple):
     numeric: Collection[str] = ()
     # names of columns whose per cent signs, currencies and limits stay: labels and row groups
     plain: Collection[str] = ()
+    not_codes: Collection[str] = ()  # names of columns whose leading zeros say nothing
     usual: Writing = Writing()  # that of the model that reads the table, for what the table leaves open
 
 
@@ -99,7 +100,7 @@ def numbers_of(
             read = with_plain_texts(cells, writing)
         else:
             read = read_written(cells, writing, name in declared.numeric, remarks)
-        numbers = plain_numbers(read)
+        numbers = plain_numbers(read, name not in declared.not_codes)
         odd = shown[name].decimals.get(writing.thousands) if name in shown and name not in declared.plain else None
         if odd is not None and (numbers is not None or name in declared.numeric):
             raise ValueError(

@@ -199,7 +199,8 @@ def declared_in(reading: Reading) -> Declared:
     plain = [] if reading.row_groups is None else [reading.row_groups]
     if reading.bins is None:
         plain.append(reading.label)
-    return Declared(reading.decimal, reading.thousands, reading.censored, reading.numeric, plain)
+    no_codes = {reading.label, reading.row_groups or reading.label, *reading.numeric}
+    return Declared(reading.decimal, reading.thousands, reading.censored, reading.numeric, plain, no_codes)
 
 
 def numbers_in(frame: pd.DataFrame, reading: Reading, what: str) -> tuple[pd.DataFrame, Found]:

@@ -6,12 +6,13 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fsgym.data.cells import plain_number, with_merged_as_text
+from fsgym.data.cells import MISSING_WORDS, leading_zeros, plain_number, with_merged_as_text
 from fsgym.data.reading import files
+from fsgym.data.reading.no_result import NoResult
 from fsgym.data.reading.numbers import (
     NOTHING_DECLARED,
     Declared,
@@ -20,7 +21,7 @@ from fsgym.data.reading.numbers import (
     find_decimal,
     numbers_of,
 )
-from fsgym.data.written import Writing, signs_of
+from fsgym.data.written import Writing, plain_text, signs_of
 from fsgym.text.messages import brief, listing, option_text
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def read_table(
     as_text: Collection[str] = (),
     drop: Collection[str] = (),
     only: Collection[str] | None = None,
+    no_result: NoResult | None = None,
 ) -> tuple[pd.DataFrame, Found]:
     """A table from a CSV file of a user, ``.csv``, ``.tsv``, ``.txt`` or one of these with ``.gz``.
 
@@ -75,6 +77,7 @@ def read_table(
     as_text : names of columns whose cells stay text
     drop : names of columns that are not used; they may have no name in the file, as ``Unnamed: 0``
     only : names of the columns that are used, optional; of the others, names may be missing or repeated
+    no_result : NoResult, optional, whose cells are empty in the table
 
     Raises
     ------
@@ -97,6 +100,9 @@ def read_table(
     except ValueError as error:
         hint = "" if header_row else _later_header(text, separator)
         raise ValueError(f"the first row of {path} does not fit those below; {hint}" if hint else str(error)) from None
+    if no_result is not None:
+        text, sample = no_result.taken_from_text(lines.text, lines.separator, names, sample)
+        lines = lines._replace(text=text)
     decimal = declared.decimal or _find_decimal(sample, lines.separator, declared)
     if "," in (decimal, declared.usual.decimal) or lines.separator != ",":
         check_unclear(sample, decimal, declared, str(path))
@@ -116,7 +122,57 @@ def read_table(
             return pd.read_csv(io.StringIO(lines.text), dtype=object, usecols=wanted, **given)
 
         frame = with_merged_as_text(frame, read_texts, {*as_text, *drop})
-    return numbers_of(frame, declared, str(path), [key for key in used if key not in as_text])
+        known = {*as_text, *drop, *declared.not_codes}
+        zeros = rf"(?:^|[{re.escape(lines.separator)}\"]) {{0,9}}0[0-9]"
+        if re.search(zeros, lines.text, re.MULTILINE):
+            whole = [name for name in names if name not in known and _may_be_codes(frame[name])]
+            texts = read_texts(whole) if whole else frame
+            for name in [name for name in whole if leading_zeros(texts[name]) is not None]:
+                frame[name] = texts[name]
+    may_be_numbers = [key for key in used if key not in as_text]
+    if decimal == ".":
+        columns = dict(zip(names, zip(*sample, strict=True), strict=True))
+        shown = {key: columns[key] for key in may_be_numbers if key not in declared.plain}
+        _refuse_both_signs(frame, shown, str(path), only is None)
+    return numbers_of(frame, declared, str(path), may_be_numbers)
+
+
+def _refuse_both_signs(frame: pd.DataFrame, shown: Mapping[str, Sequence[str]], what: str, may_be_levels: bool) -> None:
+    """ValueError where one column of a file has decimal commas and another one points.
+
+    Parameters
+    ----------
+    frame : DataFrame, read with decimal points
+    shown : dict of str to the first cells of each column that may have numbers, as they are written
+    what : str, the file
+    may_be_levels : bool, whether an option can say that a column is a category
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for sign in ",.":
+        for name, cells in shown.items():
+            example = signs_of(cell.strip() for cell in cells).decimals.get(sign)
+            if example is not None and sign not in found and _are_numbers(frame[name], sign):
+                found[sign] = name, example.strip()
+    if len(found) == 2:
+        (comma, first), (point, second) = found[","], found["."]
+        levels = f"; cells that are no numbers need {option_text('category', [comma])}" if may_be_levels else ""
+        raise ValueError(
+            f"{what} has decimal commas in {comma!r}, as {first!r}, and decimal points in {point!r}, as {second!r}; "
+            f"write all numbers with the same decimal sign{levels}"
+        )
+
+
+def _are_numbers(cells: pd.Series, sign: str) -> bool:
+    """Whether all cells are numbers with this decimal sign, or missing; others were read with decimal points."""
+    if cells.dtype.kind in "biuf":
+        return sign == "."
+    texts = [str(cell).strip() for cell in cells.dropna().unique()]
+    return all(text in MISSING_WORDS or plain_text(text, Writing(sign)) is not None for text in texts)
+
+
+def _may_be_codes(numbers: pd.Series) -> bool:
+    """Whether these are whole numbers, which may have been written with leading zeros."""
+    return numbers.dtype.kind in "iuf" and not (numbers % 1 > 0).any()
 
 
 def read_parquet(path: Path) -> pd.DataFrame:

@@ -182,6 +182,21 @@ def test_monitor_finds_the_answers_of_the_training_on_its_own_rows(priced, capsy
     assert call(capsys, "monitor", priced / "model", priced / "renamed.csv", *named)[0] == 0
 
 
+def test_an_agent_with_one_price_for_each_acquisition_is_refused_in_words_of_the_command(priced, capsys):
+    code, _, error = train(capsys, priced, *PRICED, "--agent", "lattice")
+    assert code == 2
+    assert error.endswith(
+        "has prices by case; use --agent adaptive or mixture, or leave --case-price out and --drop the columns of "
+        "prices\n"
+    )
+
+
+def test_no_agent_is_proposed_for_a_chart_that_refuses_the_prices(priced, capsys):
+    assert train(capsys, priced, *PRICED)[0] == 0
+    error = call(capsys, "chart", priced / "model")[2]
+    assert "the model is a mixture, which a chart can only imitate\n" in error
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.slow
 def test_compare_pays_the_prices_of_the_rows(priced, capsys, tmp_path):

@@ -122,6 +122,8 @@ def test_monitor_and_describe_speak_of_numbers(folder, model, capsys):
     code, output, _ = call(capsys, "monitor", model, folder / "sold.csv", "--target", "price", "--json")
     assert code == 0
     assert next(iter(json.loads(output)["answers"])) == low
+    output = call(capsys, "describe", folder / "sold.csv", "--target", "price")[1]
+    assert "as a number, pass --numeric-target to fsgym train and compare" in " ".join(output.split())
     code, output, _ = call(capsys, "describe", model)
     assert code == 0
     assert "Target: a number, answered by the medians of 4 bins" in " ".join(output.split())

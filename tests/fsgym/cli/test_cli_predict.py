@@ -321,6 +321,30 @@ def test_answers_in_a_workbook_are_those_of_the_csv_file_and_no_text_is_a_formul
     pd.testing.assert_frame_equal(written[columns], csv[columns], check_dtype=False)
 
 
+def test_dates_that_are_copied_to_a_workbook_are_dates_and_its_names_can_be_read(capsys, folder):
+    openpyxl = pytest.importorskip("openpyxl", reason="needs openpyxl, which the extra excel installs")
+    new = patients().head(4).drop(columns=["died", "note"])
+    new["seen"] = pd.to_datetime(["2026-07-19 00:00", "2026-07-20 14:30", None, "2026-07-21 00:00"])
+    new["born"] = ["1.2.1950", None, "x", "2.2.1950"]
+    new.to_excel("visits.xlsx", index=False)
+    for command, sheet in (((), "answers"), (("--next",), "next")):
+        arguments = "predict", MODEL, "visits.xlsx", "--keep", "seen,born", "-o", "kept.xlsx"
+        code, _, error = call(capsys, *arguments, *command)
+        assert code == 0, error
+        found = openpyxl.load_workbook("kept.xlsx")[sheet]
+        assert found.freeze_panes == "A2"
+        cells = [cell for (cell,) in found.iter_rows(min_row=2, min_col=2, max_col=2)]
+        assert [cell.is_date for cell in cells] == [True, True, False, True]
+        assert [str(cell.value) for cell in cells[:2]] == ["2026-07-19 00:00:00", "2026-07-20 14:30:00"]
+        assert [cell.number_format for cell in cells[:2]] == ["yyyy-mm-dd", "yyyy-mm-dd h:mm:ss"]
+        for k, (cell,) in enumerate(found.iter_cols(max_row=1)):
+            width = found.column_dimensions[openpyxl.utils.get_column_letter(k + 1)].width
+            assert max(len(cell.value) + 1, 11) < width <= 60
+    next_sheet = pd.read_excel("kept.xlsx")
+    assert "blood count" in load_classifier(MODEL).rules_.names
+    assert next_sheet["born"].tolist()[2] == "x"
+
+
 def test_next_asks_whether_a_column_has_another_name(capsys, folder):
     new = patients().head(12)
     new.rename(columns={"ward": "Ward name", "age": "Age"}).to_csv("renamed.csv", index=False)

@@ -14,6 +14,7 @@ import fsgym
 from fsgym.cli.compare import _show_differences, named_panels, show_comparison
 from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words, best_elsewhere, headline_table, price_caution
+from fsgym.comparison.compared import MEAN_PRICES
 from fsgym.comparison.ranking import differences_of, rank_methods, titles_with_flags
 from fsgym.comparison.summary import summarise
 from support.comparisons import recalls, results_of, row_of
@@ -183,6 +184,8 @@ def test_the_terminal_says_which_agent_is_within_noise_of_a_best_method_that_is_
     text = " ".join(capsys.readouterr().out.split())
     assert "CART is trained in Python" in text
     assert "Adaptive agent, which fsgym train trains unless told otherwise, is within noise of it (24.5)." in text
+    show_comparison(results_of(*rows, titles={"adaptive": f"Agent{MEAN_PRICES}"}))  # which refuses prices by case
+    assert "which fsgym train" not in " ".join(capsys.readouterr().out.split())
     show_comparison(results_of(*rows[:5], *rows[10:]))
     assert "which fsgym train" not in " ".join(capsys.readouterr().out.split())
 

@@ -214,3 +214,65 @@ def test_a_column_of_numbers_is_read_as_before(tmp_path):
     )
     frame.to_csv(tmp_path / "t.csv", index=False)
     pd.testing.assert_frame_equal(read_table(tmp_path / "t.csv")[0], frame)
+
+
+POSTAL = ["01874", "99970", "01900", "10115"]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("quoted", [False, True])
+def test_whole_numbers_with_leading_zeros_are_refused_as_codes(tmp_path, separator, quoted):
+    path, mark = tmp_path / "t.csv", '"' if quoted else ""
+    lines = [f"{k / 4}{separator}{mark}{cell}{mark}{separator}{k % 2}" for k, cell in enumerate(POSTAL * 5)]
+    path.write_text("\n".join([separator.join(["dose", "PLZ", TARGET]), *lines]))
+    said = r"the column 'PLZ' of .* has leading zeros in 10 rows, as in '01874', and may be a code.*; pass "
+    refused(ValueError, said + r"category=\['PLZ'\], numeric=\['PLZ'\] or drop=\['PLZ'\]", path)
+    row = fsgym.describe(path, TARGET).set_index("column").loc["PLZ"]
+    assert row["type"] == "text"
+    assert row["suspicion"].startswith("has leading zeros in 10 rows, as in '01874'")
+    data = fsgym.load_dataset(path, category=["PLZ"])
+    assert set(data.columns[1].levels) == set(POSTAL)
+    numbers = fsgym.load_dataset(path, numeric=["PLZ"])
+    assert numbers.X[:4, 1].tolist() == [1874, 99970, 1900, 10115]
+    assert read_table_for(numbers.columns, path)["PLZ"].tolist()[:2] == [1874, 99970]  # a model has decided it
+
+
+def test_leading_zeros_of_a_data_frame_and_beside_numbers():
+    frame = pd.DataFrame({"PLZ": pd.Series([*POSTAL, 99970, 10115] * 2, dtype=object), TARGET: [0, 1] * 6})
+    refused(ValueError, "'PLZ' of the DataFrame has leading zeros in 4 rows, as in '01874'", frame)
+    assert fsgym.load_dataset(frame, numeric=["PLZ"]).X[0, 0] == 1874
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["0", "0.5", "-0.3", "00.7"],
+        ["0", "0", "10", "20"],
+        ["01874", "1", "2", "3"],  # in one cell
+        ["-05", "-07", "+01", "4"],
+        ["0e1", "05.5", "1e-05", "1e-05"],
+        ["", "0", "?", "5"],
+    ],
+)
+def test_other_zeros_are_those_of_numbers(tmp_path, cells):
+    path = write(tmp_path / "t.csv", "dose", cells)
+    assert fsgym.load_dataset(path).columns[0].kind == "number"
+    frame = pd.DataFrame({"dose": cells, TARGET: [0, 1, 0, 1]})
+    assert fsgym.load_dataset(frame).columns[0].kind == "number"
+
+
+@pytest.mark.parametrize(
+    "cells", [["01:15", "02:30", "03:00", "04:10"], ["01.02.2024", "05.03.2024", "2.1.2024", "3.1.2024"]]
+)
+def test_times_and_dates_are_said_to_be_such(tmp_path, cells):
+    refused(ValueError, "looks like a (date|time)", write(tmp_path / "t.csv", "when", cells))
+
+
+@pytest.mark.parametrize("file", ["t.csv", "t.xlsx"])
+def test_labels_and_numeric_targets_with_leading_zeros_are_read_as_before(tmp_path, file):
+    if file.endswith("xlsx"):
+        pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({"dose": np.arange(8) / 4, TARGET: ["01", "02"] * 4})
+    (frame.to_excel if file.endswith("xlsx") else frame.to_csv)(tmp_path / file, index=False)
+    assert fsgym.load_dataset(tmp_path / file).classes.tolist() == [1, 2]
+    assert fsgym.load_dataset(tmp_path / file, bins=2).target.tolist() == [1, 2] * 4

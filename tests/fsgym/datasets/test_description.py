@@ -175,6 +175,17 @@ def test_copies_of_columns_are_named(repeated):
     assert describe(counts)["suspicion"].tolist() == ["", ""]
 
 
+def test_a_column_that_another_one_tells_may_have_prices_of_the_case(repeated, tmp_path, capsys):
+    repeated["fee"] = np.where(repeated["sex"] == "m", 12.5, 40.0)
+    remedy = describe(repeated, "outcome").set_index("column").loc["fee", "remedy"]
+    assert remedy.endswith("pass drop=['fee'], or, where fee has the price of an acquisition in each row, case_costs")
+    repeated.to_csv(tmp_path / "fees.csv", index=False)
+    with pytest.raises(SystemExit):
+        main(["describe", str(tmp_path / "fees.csv"), "--target", "outcome"])
+    said = "pass --drop fee, or, where fee has the price of an acquisition in each row, --case-price NAME=fee"
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
 def test_equal_rows_are_counted_and_kept_together(repeated):
     said = describe(repeated, "outcome").attrs["repeated_rows"]
     assert said.startswith("7 of 57 rows are equal to an earlier row in all features but pid and in the class; ")

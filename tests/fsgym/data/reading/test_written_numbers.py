@@ -264,3 +264,25 @@ def test_a_decimal_point_beside_decimal_commas_is_never_read_in_silence(tmp_path
         Columns([crp]).encode(pd.DataFrame({"crp": ["1,5", "1.5"]}))
     assert value_of_text(crp, "1.5") == "1.5"  # which no column of numbers takes
     assert Columns([crp]).encode(pd.DataFrame({"crp": ["1,5", 2.5]})).tolist() == [[1.5], [2.5]]
+
+
+@pytest.mark.parametrize("separator", [";", ","])
+@pytest.mark.parametrize("declared", [{}, {"decimal": "."}, {"numeric": ["c"]}], ids=str)
+def test_decimal_commas_in_one_column_and_points_in_another_are_both_named(tmp_path, separator, declared):
+    path = write(tmp_path, ["5,3", "12,0", "", "7"] * 4, ("1412.0", "80", "?", "33.25"), separator)
+    both = "written.csv has decimal commas in 'c', as '5,3', and decimal points in 'b', as '1412.0'; write all "
+    both += "numbers with the same decimal sign"
+    refused(ValueError, both + r"; cells that are no numbers need category=\['c'\]", path, **declared)
+    if not declared:
+        levels = load_dataset(path, category=["c"]).columns[0].levels
+        assert set(levels) == {"5,3", "12,0", "7"}
+        assert load_dataset(path, drop=["c"]).X[0, 0] == 1412
+    model = Columns([Column("c"), Column("b")])
+    with pytest.raises(ValueError, match=f"{both}$"):
+        read_table_for(model, path, decimal=declared.get("decimal"))
+
+
+def test_texts_beside_decimal_points_are_not_taken_for_decimal_commas(tmp_path):
+    path = write(tmp_path, ["5,3", "a", "7,1", "b"] * 4, ("1412.0", "80", "3", "33.25"))
+    assert set(load_dataset(path).columns[0].levels) == {"5,3", "a", "7,1", "b"}
+    assert read_table_for(Columns([Column("b")]), path)["b"].tolist()[:2] == [1412, 80]

@@ -1,0 +1,150 @@
+"""A list of cases in which a text says that an acquisition was made and brought no result."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_cli import call
+
+from agents import AdaptiveClassifier, load_classifier
+from fsgym.data.columns import Column, Columns
+from fsgym.data.reading.no_result import NoResult
+
+NONE = "k. A."
+
+
+def case_list(case_model):
+    """Known cells, and which of the others have no result, bool like the table; the rest is to come."""
+    rng = np.random.default_rng(0)
+    table = pd.read_csv(case_model.parent / "new.csv").head(30).astype(object)
+    lost = pd.DataFrame(rng.random(table.shape) < 0.4, columns=table.columns)
+    lost.loc[0], lost.loc[1, ["crp", "wbc"]] = False, [True, False]  # of a group in part
+    known = table.where(~lost & (rng.random(table.shape) < 0.5))
+    known.loc[0], known.loc[1, ["crp", "wbc"]] = None, None
+    known["age"] = table["age"]  # a workbook leaves empty rows out
+    lost["age"] = False
+    return known, lost
+
+
+def written(path, known, lost):
+    table = known.mask(lost, NONE).mask(lost & (known.index.to_numpy() % 2 == 0)[:, None], f" {NONE} ")
+    if path.suffix == ".xlsx":
+        table.to_excel(path, index=False)
+    else:
+        table.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("file", ["list.csv", "list.xlsx", "list.parquet"])
+def test_a_cell_without_result_is_that_of_step(case_model, capsys, tmp_path, file):
+    known, lost = case_list(case_model)
+    path = tmp_path / file
+    if file.endswith("xlsx"):
+        pytest.importorskip("openpyxl")
+    if file.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+        known.mask(lost, NONE).astype("string").to_parquet(path)
+    else:
+        written(path, known, lost)
+    arguments = "predict", case_model, path, "--next", "--no-result", NONE, "--keep", "crp,ward"
+    code, printed, error = call(capsys, *arguments)
+    assert code == 0, error
+    counts = ", ".join(f"{n} of {name!r}" for name, n in lost.sum().items() if n)
+    assert f"fsgym: {NONE!r} is in {counts}: no result, and not asked again" in error.splitlines()
+    lines = pd.read_csv(io.StringIO(printed), keep_default_na=False, dtype={"crp": str})
+    assert ((lines["crp"] == NONE) == lost["crp"]).all()
+    assert ((lines["ward"] == NONE) == lost["ward"]).all()
+    model = load_classifier(case_model)
+    for i, line in lines.iterrows():
+        names = [name for name in lost if lost.loc[i, name]]
+        step = model.step(known.loc[i].dropna().to_dict(), unavailable=names, accept=True)
+        assert line["next"] == ("" if step.question is None else step.question.name)
+        assert line["answer"] == step.answer
+        assert step.probabilities is not None
+        assert line["probability_yes"] == pytest.approx(step.probabilities["yes"], abs=1e-6)
+        assert float(line["expected_cost_stop"]) == pytest.approx(step.expected_cost.stop, rel=1e-5)
+        if step.expected_cost.go_on is None:
+            assert line["expected_cost_go_on"] == ""
+        else:
+            assert float(line["expected_cost_go_on"]) == pytest.approx(step.expected_cost.go_on, rel=1e-5)
+    assert lines["next"].ne("").sum() > 5
+    assert call(capsys, *arguments, "-o", tmp_path / "next.jsonl")[0] == 0
+    found = [json.loads(line) for line in (tmp_path / "next.jsonl").read_text().splitlines()]
+    assert [line["next"] or "" for line in found] == lines["next"].tolist()
+    assert [line["ward"] == NONE for line in found] == lost["ward"].tolist()
+
+
+def test_explain_has_the_same(case_model, capsys, tmp_path):
+    known, lost = case_list(case_model)
+    path = written(tmp_path / "list.csv", known, lost)
+    options = "--next", "--no-result", NONE
+    lines = pd.read_csv(io.StringIO(call(capsys, "predict", case_model, path, *options)[1]), keep_default_na=False)
+    for row in (0, 1, 2, 3):
+        code, output, _ = call(capsys, "explain", case_model, path, "--row", row, *options)
+        said, line = " ".join(output.split()), lines.loc[row]
+        assert code == 0
+        assert (f" Next: {line['next']} (" if line["next"] else f" Answer: {line['answer']}.") in said
+        assert f"empty ones are not acquired yet; {NONE!r} says that there is no result." in said
+
+
+def test_a_model_that_uses_what_is_missing_takes_no_result_for_unavailable(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=500)
+    X = pd.DataFrame({"crp": rng.normal(size=500) + y, "age": rng.normal(size=500)})
+    X["crp"] = X["crp"].where(rng.random(500) < np.where(y == 1, 0.95, 0.2))
+    model = AdaptiveClassifier(lam=0.05, random_state=0).fit(X, y)
+    assert model.evidence_ == ("crp",)
+    model.save(tmp_path / "model")
+    (tmp_path / "list.csv").write_text("crp,age\n-1,0.5\n-1,\n,\n0.4,-1\n")  # a code for no result may be a number
+    code, printed, _ = call(capsys, "predict", tmp_path / "model", tmp_path / "list.csv", "--next", "--no-result=-1")
+    lines = pd.read_csv(io.StringIO(printed), keep_default_na=False)
+    cases = ({"age": 0.5}, ["crp"]), ({}, ["crp"]), ({}, []), ({"crp": 0.4}, ["age"])
+    steps = [model.step(known, unavailable=lost) for known, lost in cases]
+    assert code == 0
+    assert lines["next"].tolist() == ["" if step.question is None else step.question.name for step in steps]
+    stop = [float(cost) for cost in lines["expected_cost_stop"]]
+    assert stop == pytest.approx([step.expected_cost.stop for step in steps], rel=1e-5)
+
+
+def test_where_a_text_is_refused_the_option_is_named_and_wrong_uses_are_sentences(case_model, capsys, tmp_path):
+    table = pd.read_csv(case_model.parent / "new.csv").head(4).astype({"age": object, "smoker": object})
+    table.assign(age=[30, NONE, NONE, 40]).to_csv(tmp_path / "list.csv", index=False)
+    table.assign(smoker=["True", NONE, "", ""]).to_csv(tmp_path / "bool.csv", index=False)
+    table.assign(age=["30 y", 4, 5, 6]).to_csv(tmp_path / "unit.csv", index=False)
+    command = "predict", case_model, tmp_path / "list.csv"
+    refused = "must hold numbers, got 'k. A.' in 2 cell(s); correct them, or leave them empty"
+    hint = "; pass --no-result 'k. A.' if it says that there is no result"
+    assert hint in call(capsys, "predict", case_model, tmp_path / "bool.csv", "--next")[2]
+    for name in ("predict", "explain"):
+        code, _, error = call(capsys, name, *command[1:], "--next")
+        assert (code, f"{refused}{hint}" in error, len(error.splitlines())) == (2, True, 1)
+        assert "no-result" not in call(capsys, name, case_model, tmp_path / "unit.csv", "--next")[2]
+        assert "no-result" not in call(capsys, name, *command[1:])[2]
+        code, _, error = call(capsys, name, *command[1:], "--no-result", NONE)
+        assert (code, "--no-result needs --next" in error) == (2, True)
+        assert "must be a text" in call(capsys, name, *command[1:], "--next", "--no-result", " ")[2]
+        assert refused in call(capsys, name, *command[1:], "--next", "--no-result", "none")[2]
+    code, _, error = call(capsys, "predict", case_model, case_model.parent / "new.csv", "--next", "--no-result", "none")
+    assert (code, "new.csv has no cell 'none' in the columns of the model" in error) == (0, True)
+    code, _, error = call(capsys, "predict", case_model, "wine", "--next", "--no-result", "none")
+    assert (code, "--no-result is for CSV, Excel and Parquet files, and wine is none" in error) == (2, True)
+
+
+def test_cells_of_a_text_file_are_found_whatever_else_it_has(tmp_path):
+    """Decimal commas, quotation marks, empty lines, a line break in a cell, and the text in other columns."""
+    from fsgym.data.reading.model_tables import read_file_for
+    from fsgym.data.reading.reading import Reading
+
+    text = 'note;crp;ward\nk. A.;"k. A.";er\n\n"two\nlines";3,5; k. A. \n"a ""b""";;gp\n'
+    (tmp_path / "list.csv").write_text(text)
+    columns = Columns([Column("crp"), Column("ward", "category", ("er", "gp"))])
+    no_result = NoResult(NONE, columns.names)
+    table = read_file_for(columns, tmp_path / "list.csv", Reading(), keep=["note"], no_result=no_result)
+    assert table["note"].tolist() == [NONE, "two\nlines", 'a "b"']
+    np.testing.assert_equal(table["crp"].tolist(), [np.nan, 3.5, np.nan])
+    assert table["ward"].isna().tolist() == [False, True, False]
+    assert no_result.of_columns(["crp", "ward"], 3).tolist() == [[True, False], [False, True], [False, False]]
