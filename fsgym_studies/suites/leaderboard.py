@@ -52,7 +52,7 @@ def score_table(
     frame.loc[without] = "n/a"
     if len(ranks):
         frame["mean rank"] = [format_number(rank, 2) for rank in ranks.reindex(order)]
-    published, sources = _published(suite, declared.score, grouped.columns)
+    published, sources = published_figures(suite, declared.score, grouped.columns)
     frame = pd.concat([frame, _as_text(published, shown.digits)]).rename_axis(index="method", columns=None)
     at = "budget" if shown.within else suite.price_in_words
     better = {True: "More is better. ", False: "Less is better. ", None: ""}[shown.more_is_better]
@@ -94,7 +94,7 @@ def _columns(means: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame({name: flat[[name]].mean(axis=1, skipna=False) for name in dict.fromkeys(labels)})
 
 
-def _published(suite: Suite, score: str, columns: Sequence[str]) -> tuple[pd.DataFrame, str]:
+def published_figures(suite: Suite, score: str, columns: Sequence[str]) -> tuple[pd.DataFrame, str]:
     """The published figures of a score in these columns, and where they are from and what is uncertain, in words."""
     if not suite.published:
         return pd.DataFrame(), ""
@@ -561,7 +561,7 @@ def pictures_of(
     """The picture of the suite, and the diagram of ranks where they are tested."""
     own = scores[scores["score"] == "budget_accuracy"]
     places = dict.fromkeys([*own["at"], *(own["dataset"] + " " + own["at"])])
-    reported = _published(suite, "budget_accuracy", [*places])[0]
+    reported = published_figures(suite, "budget_accuracy", [*places])[0]
     published = {str(title): row for title, row in reported.iterrows()}
     pictures = [picture_of_suite(suite, scores, named, (suite.reference_title,), published)]
     if paired is not None and paired.ranks is not None:

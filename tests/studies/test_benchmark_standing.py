@@ -22,6 +22,7 @@ from fsgym_studies.suites.leaderboard import (
     ahead_within_budget,
     better_search,
     lowest_mean,
+    published_figures,
     score_table,
     standing,
     standings_table,
@@ -375,6 +376,33 @@ def test_a_page_names_its_methods_as_the_command_does_and_says_how_many_rows_the
     n_sets = {"small": 14, "turney": 5, "syn": 3, "mnist": 2}.get(name, 1)
     assert len(re.findall(r"^\| \S.* \| [\d,]+ \| [\d,]+ \|$", rows.partition("</details>")[0], re.MULTILINE)) == n_sets
     assert METHODS_IN_WORDS.split("A score is n/a")[1] in page
+
+
+@pytest.mark.parametrize("name", [name for name in SUITES if name != "syn"])
+def test_a_page_has_the_protocol_and_the_remarks_of_its_suite(name):
+    """That of syn is of fsgym 0.2.0, whose suite had one run, as it says at its command."""
+    page, suite = page_of(name), find_suite(name)
+    assert suite.protocol("These are the rows of a quick run" in page) in page
+    assert all(f"\n* {note}\n" in page for note in suite.notes)
+
+
+def test_the_page_of_syn_says_which_version_its_command_was_of():
+    assert "Command, with fsgym 0.2.0: `fsgym benchmark syn" in page_of("syn")
+    assert "With the present version it makes another page" in page_of("syn")
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_has_its_published_figures(name):
+    """With their source and what is uncertain about them, as far as the page has their table."""
+    page, suite = page_of(name), find_suite(name)
+    if suite.published:
+        for heading, shown in tables_of(page).items():
+            reported = shown.index[shown.index.str.endswith("(as reported)")]
+            score = next((key for key, one in SCORES.items() if one.title == heading), "")
+            columns = [c for c in shown if c != "mean rank"]
+            frame, sources = published_figures(suite, score, columns)
+            assert [*frame.index] == [*reported], heading
+            assert sources in page
 
 
 @pytest.mark.parametrize("name", list(SUITES))
