@@ -628,3 +628,6 @@ def test_the_guide_to_the_choice_has_the_losses_of_the_pages_of_suites():
         shown = tables_of(page_of(page))["Loss"].loc[find_method(method).title].drop("mean rank")
         losses = [float(cell.partition(" ± ")[0]) for cell in shown]
         assert [float(figure) for figure in figures.split(" | ")] == pytest.approx(losses, rel=0, abs=5.01e-4)
+    shares = tables_of(page_of("turney"))["Cost as a share of the standard cost, by data set"]["hepatitis"]
+    for method in ("panel", "adaptive", "lattice"):
+        assert f"`{method}` {shares[find_method(method).title].partition(' ± ')[0]}" in guide
