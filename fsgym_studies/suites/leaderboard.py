@@ -211,6 +211,7 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
 
 # Marks of a difference whose own interval contains 0, and of one that the ranks or the correction do not find.
 NOT_SIGNIFICANT, NOT_BY_RANKS, NOT_CORRECTED = "not significant", "not significant by ranks", "not significant by Holm"
+ONE_DIVISION = "They are about this one division and these fits."
 OF_MORE_ROWS = "Figures as reported are of more rows than those of a quick run: do not compare the two."
 UNKNOWN_LEAD = f"but whether this is significant is not known, which takes {MIN_PAIRS} runs or the rows of one"
 
@@ -478,6 +479,8 @@ def _standings_caption(
         parts.append("± is the standard error over the test rows of the one run.")
     if paired is not None and paired.words and paired.ranks is None:
         parts.append(f"Differences from {first}: {paired.words}; each interval by itself.")
+        if "test rows" in paired.words:
+            parts.append(ONE_DIVISION)
         if corrected:
             parts.append(f'Those "{NOT_CORRECTED}" are so after the correction only.')
     elif paired is not None and paired.ranks is not None:

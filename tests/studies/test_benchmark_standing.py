@@ -19,6 +19,7 @@ from fsgym_studies.suites import SUITES, find_suite
 from fsgym_studies.suites.leaderboard import (
     METHODS_IN_WORDS,
     OF_MORE_ROWS,
+    ONE_DIVISION,
     ahead_within_budget,
     best_by_other_scores,
     better_search,
@@ -269,6 +270,14 @@ def test_a_page_begins_with_the_first_and_whether_its_lead_is_significant(name):
     assert (" 1st of " in verdict) <= ("significantly ahead of each other" in verdict)
     assert not re.search("noise|distinguishable|separated from", page_of(name))
     assert (PAGES / f"{name}_curve.png").exists()
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_says_where_its_tests_are_about_one_division(name):
+    page = page_of(name)
+    assert (ONE_DIVISION in page) == bool(
+        re.search(r"^.*(?:t tests|bootstrap) over [\d,]+ test rows", page, re.MULTILINE)
+    )
 
 
 def test_pages_say_whom_their_data_favour():
