@@ -78,9 +78,9 @@ noise; [From Gymnasium](start/from_gym.md#a-policy-of-your-own) says how.
         {
             "What was run, and what the columns are": """
 One column has the loss of each row minus that of the first. Every policy was trained on the training part with its
-default settings, but for the number of steps where its name has one, and evaluated on every row of the test part. The
-rows of agents are means over three seeds; how far seeds differ is in no interval. The setting of CART was chosen by
-cross-validation on the training part. `constant` acquires nothing and `everything` acquires all features. A dash
+default settings, but for the number of steps where its name has one, and evaluated on every row of the test part. All
+rows but `constant` are means over three seeds; how far seeds differ is in no interval. The setting of CART was chosen
+by cross-validation on the training part. `constant` acquires nothing and `everything` acquires all features. A dash
 instead of a rank marks a row that breaks the rules (budget, prerequisites) for some test rows. `random` draws legal
 actions. `ppo` and `a2c` are trained without masks, and choose among legal actions afterwards. A training has its length
 and its CPU seconds on one core, which other work on the same machine made up to twice as long. The version is that of

@@ -4,9 +4,9 @@ Writes ``fsgym/leaderboard_rows.json`` after each row, so that an interrupted ru
 the same data, rules, parameters and version of fsgym are not computed again; ``--fresh`` computes all. A new
 id has no rows until ``--ids`` computes them; then ``.ci/tables.py`` writes the page of numbers. Every method is
 trained on the training part with its default settings, deep agents for their default number of steps, and evaluated on
-the test part. The rows of agents are means over three seeds. CART has the setting with the smallest cross-validated
-loss. Rows of deep agents also have the CPU seconds of a training. Needs the extra rl; takes about twenty minutes on one
-core.
+the test part. A method that takes a seed has the mean over three of them. CART has the setting with the smallest
+cross-validated loss. Rows of deep agents also have the CPU seconds of a training. Needs the extra rl; takes about
+twenty minutes on one core.
 
 python benchmarks/leaderboard.py
 python benchmarks/leaderboard.py --ids DatumWiseCheap-v0
@@ -134,7 +134,7 @@ def row_for(entry: Entry, env_id: str) -> dict[str, Any]:
         model.set_params(random_state=SEEDS[0])
     params = dict(entry.params) if method.prices or entry.params else chosen_setting(model, env)
     evaluations, seconds = [], []
-    for seed in SEEDS if random and method.kind else SEEDS[:1]:
+    for seed in SEEDS if random else SEEDS[:1]:
         candidate = clone(model).set_params(**params, **({"random_state": seed} if random else {}))
         began = time.process_time()
         candidate = fitted(candidate, env.dataset, options["error_costs"])

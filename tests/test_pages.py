@@ -196,6 +196,8 @@ def test_the_reasons_why_deep_agents_are_behind_have_the_measured_figures():
         (relational, "DatumWiseRelational-v0", ("maskable_ppo", "adaptive", "network", "dqn (300k steps)", *long)),
     ):
         assert all(f"{losses[env_id][name]:.3f}" in text for name in names)
+    lowest = min(losses["DatumWise-v0"], key=lambda name: losses["DatumWise-v0"][name])
+    assert f"from the lowest stored loss, {losses['DatumWise-v0'][lowest]:.3f} of `{lowest}`." in base
     lower = {"dqn (300k steps)": 4, "a2c (1M steps)": 5, "ppo (1M steps)": 2, "maskable_ppo (1M steps)": 3}
     for longer, better in lower.items():
         short = longer.partition(" (")[0]

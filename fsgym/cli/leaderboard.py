@@ -12,7 +12,7 @@ import typer
 
 from fsgym.cli.options import complete_variant
 from fsgym.cli.terminal import console, say, show, write_utf8
-from fsgym.text.messages import visible_json
+from fsgym.text.messages import listing, visible_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,14 +26,14 @@ def leaderboard(
         typer.Argument(metavar="ENV_ID", help="An environment, such as DatumWise-v0.", autocompletion=complete_variant),
     ],
     mine: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="[NAME=]MODULE:FACTORY",
             help="Your own policy: a function train(env) -> policy, named as module:function (the current directory "
             "is searched) or path/to/file.py:function. It receives the training environment. The policy is a "
             "callable (observations, action_masks) -> actions, a Stable-Baselines3 model, an agent or a classifier "
             "with features_used. NAME= before it is its name in the table. It runs in the process that has the "
-            "labels of the test rows, and code from a stranger can read your files: read it first.",
+            "labels of the test rows, and code from a stranger can read your files: read it first. One at a time.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
@@ -44,10 +44,16 @@ def leaderboard(
     """
     from fsgym.comparison.leaderboard import leaderboard as ranked
 
+    references = mine or []
+    if len(references) > 1:
+        raise ValueError(
+            f"--mine takes one policy, got {len(references)}: {listing(references)}; rank one at a time, or name "
+            "several to fsgym compare"
+        )
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     with redirect_stdout(sys.stderr if as_json else sys.stdout):  # of what the factory prints
-        table = ranked(env_id, mine)
+        table = ranked(env_id, next(iter(references), None))
     if table.attrs["note"]:
         say(table.attrs["note"])
     if as_json:

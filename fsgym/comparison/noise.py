@@ -59,6 +59,27 @@ def paired_t(differences: NDArray[np.float64], test_share: float = 0.0) -> Teste
     return mean, error, mean - half, mean + half, p, verdict
 
 
+def holm(p_values: pd.Series) -> pd.Series:
+    """The p-values of several tests, adjusted so that one below a level is found by chance as rarely as in one test.
+
+    Parameters
+    ----------
+    p_values : Series, NaN where there is no test
+
+    Examples
+    --------
+    >>> holm(pd.Series({"a": 0.01, "b": 0.02, "c": 0.6, "d": np.nan})).to_dict()
+    {'a': 0.03, 'b': 0.04, 'c': 0.6, 'd': nan}
+
+    References
+    ----------
+    S. Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6, 1979.
+    """
+    ordered = p_values.dropna().sort_values(kind="stable")
+    adjusted = (ordered * np.arange(len(ordered), 0, -1)).cummax().clip(upper=1.0)
+    return adjusted.reindex(p_values.index)
+
+
 def least_found(n: int, test_share: float = 0.0) -> float:
     """How many of their standard deviations ``n`` differences must exceed to be more than noise by ``paired_t``.
 

@@ -15,7 +15,7 @@ from fsgym.comparison.latex import Shown, latex_table
 from fsgym.comparison.noise import MIN_PAIRS, RankTest
 from fsgym.comparison.ranking import folder_name
 from fsgym.comparison.report import Picture, provenance
-from fsgym.methods import CONSTANT, find_method
+from fsgym.methods import CONSTANT, REFERENCES, find_method
 from fsgym.text.messages import listing
 from fsgym_studies.common.curves import cells_with
 from fsgym_studies.common.render import DASH, draw_picture, format_number, picture_of, with_std
@@ -52,7 +52,7 @@ def score_table(
     frame.loc[without] = "n/a"
     if len(ranks):
         frame["mean rank"] = [format_number(rank, 2) for rank in ranks.reindex(order)]
-    published, sources = _published(suite, declared.score, grouped.columns)
+    published, sources = published_figures(suite, declared.score, grouped.columns)
     frame = pd.concat([frame, _as_text(published, shown.digits)]).rename_axis(index="method", columns=None)
     at = "budget" if shown.within else suite.price_in_words
     better = {True: "More is better. ", False: "Less is better. ", None: ""}[shown.more_is_better]
@@ -94,7 +94,7 @@ def _columns(means: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame({name: flat[[name]].mean(axis=1, skipna=False) for name in dict.fromkeys(labels)})
 
 
-def _published(suite: Suite, score: str, columns: Sequence[str]) -> tuple[pd.DataFrame, str]:
+def published_figures(suite: Suite, score: str, columns: Sequence[str]) -> tuple[pd.DataFrame, str]:
     """The published figures of a score in these columns, and where they are from and what is uncertain, in words."""
     if not suite.published:
         return pd.DataFrame(), ""
@@ -159,7 +159,10 @@ def lowest_mean(means: pd.DataFrame, ranks: pd.Series, shown: scoring.Score) -> 
 
 
 def _in_sentence(shown: scoring.Score) -> str:
-    return shown.title if shown.title.isupper() else shown.title.lower()
+    return " ".join(word if word.isupper() else word.lower() for word in shown.title.split())
+
+
+REIMPLEMENTED = ("rcpi", "rcpi_printed", "gdfs", "dime")  # by hand: of methods of others
 
 
 def methods_table(methods: SuiteMethods) -> Table | None:
@@ -171,7 +174,12 @@ def methods_table(methods: SuiteMethods) -> Table | None:
     if not rows:
         return None
     frame = pd.DataFrame(rows, columns=["method", "name", "uses", "paper"]).replace("", DASH)
-    return Table("methods", "Methods", "The name is that for --methods.", frame)
+    caption = "The name is that for --methods."
+    own = [method for method, name, *_ in rows if name in REIMPLEMENTED]
+    if own:
+        verb = "is a re-implementation" if len(own) == 1 else "are re-implementations"
+        caption += f" {listing(own)} {verb} of this package, not the code of the authors."
+    return Table("methods", "Methods", caption, frame)
 
 
 def rows_table(table: pd.DataFrame) -> Table | None:
@@ -201,13 +209,17 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
     return Table("seconds", "Training time", caption, frame)
 
 
-NOT_BY_RANKS = "not separated by ranks"
+# Marks of a difference whose own interval contains 0, and of one that the ranks or the correction do not find.
+NOT_SIGNIFICANT, NOT_BY_RANKS, NOT_CORRECTED = "not significant", "not significant by ranks", "not significant by Holm"
+ONE_DIVISION = "They are about this one division and these fits."
 OF_MORE_ROWS = "Figures as reported are of more rows than those of a quick run: do not compare the two."
-UNKNOWN_LEAD = f"but whether this is more than noise is not known, which takes {MIN_PAIRS} runs or the rows of one"
+UNKNOWN_LEAD = f"but whether this is significant is not known, which takes {MIN_PAIRS} runs or the rows of one"
 
 
 def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired, n_methods: int | None = None) -> str:
-    """Where a method stands among those that have all scores, and whether the lead is more than noise, in a sentence.
+    """Where a method stands among those that have all scores, and whether the lead is significant, in a sentence.
+
+    The best is called 1st only where it is significantly ahead of each other.
 
     ``n_methods`` is the number of methods that were to be ranked, by default of those that are.
 
@@ -215,37 +227,40 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired, n
     >>> losses = pd.DataFrame({"CART": [0.1, 0.2, 0.3], "mine": [0.2, 0.4, 0.3]})
     >>> paired = scoring.Paired(losses, paired_t, "paired t tests over 3 realisations, 95 %")
     >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "mine", "loss", paired)
-    'mine is 2nd of 2 methods by loss (mean rank 2.00); the first is CART (1.00), ahead of it by no more than noise \
-(paired t tests over 3 realisations, 95 %).'
+    'mine has the 2nd best mean rank of 2 methods by loss (2.00); it does not differ significantly from the best, CART \
+(1.00; paired t tests over 3 realisations, 95 %).'
     >>> standing(pd.Series({"CART": 1.0, "mine": 2.0}), "CART", "loss", paired)
-    'CART has the best mean rank of 2 methods by loss (1.00); mine is not distinguishable from it \
+    'CART has the best mean rank of 2 methods by loss (1.00); mine does not differ significantly from it \
 (paired t tests over 3 realisations, 95 %).'
     >>> standing(pd.Series({"CART": 1.5, "mine": 1.5}), "CART", "loss", paired)
-    'CART and mine have the best mean rank of 2 methods by loss (1.50); mine is not distinguishable from CART \
+    'CART and mine have the best mean rank of 2 methods by loss (1.50); mine does not differ significantly from CART \
 (paired t tests over 3 realisations, 95 %).'
     """
     others = ranks.drop(index=focus)
     if others.empty:
         return f"{focus} is the only method that has a rank."
-    title, test, by_ranks = _in_sentence(scoring.SCORES[score]), paired.words, paired.ranks is not None
+    title, test = _in_sentence(scoring.SCORES[score]), paired.words
     among = f"{len(ranks)} of {n_methods} methods" if (n_methods or 0) > len(ranks) else counted(len(ranks), "method")
     verdicts = paired.verdicts(focus).reindex(ranks.index, fill_value="unknown")
     place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
     if place > 1:
-        first = others.idxmin()
-        within = "not separated from it" if by_ranks else "ahead of it by no more than noise"
-        by = {"lower": f"ahead of it by more than noise ({test})", "unknown": UNKNOWN_LEAD}
-        ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10 if place % 100 not in (11, 12, 13) else 0, "th")
-        return (
-            f"{focus} is {place}{ending} of {among} by {title} (mean rank {ranks[focus]:.2f}); the first is "
-            f"{first} ({others.min():.2f}), {by.get(verdicts[first], f'{within} ({test})')}."
-        )
+        first = str(others.idxmin())
+        found = paired.verdicts(first).get(focus, "unknown")  # as in the table
+        by = {
+            "higher": "it is significantly worse than",
+            "noise": "it does not differ significantly from",
+            "lower": "by its mean it is significantly better than",
+        }
+        own = f"{focus} has the {_ordinal(place)} best mean rank of {among} by {title} ({ranks[focus]:.2f})"
+        if found not in by:
+            return f"{own}; the best is {first} ({others.min():.2f}), {UNKNOWN_LEAD}."
+        return f"{own}; {by[found]} the best, {first} ({others.min():.2f}; {test})."
     level = [m for m in others.index if others[m] < ranks[focus] + 1e-9]
     close = [m for m in others.index if verdicts[m] != "higher" or m in level]
     if not close:
         return (
-            f"{focus} is 1st of {among} by {title} (mean rank {ranks[focus]:.2f}), ahead of each other by more than "
-            f"noise ({test}); the next is {others.idxmin()} ({others.min():.2f})."
+            f"{focus} is 1st of {among} by {title} (mean rank {ranks[focus]:.2f}), significantly ahead of each other "
+            f"({test}); the next is {others.idxmin()} ({others.min():.2f})."
         )
     leaders = f"{listing([focus, *level[:-1]])} and {level[-1]} have" if level else f"{focus} has"
     best = f"{leaders} the best mean rank of {among} by {title} ({ranks[focus]:.2f})"
@@ -253,9 +268,18 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired, n
         further = others.drop(index=level)
         following = f"; the next is {further.idxmin()} ({further.min():.2f})" if len(further) else ""
         return f"{best}{following}, {UNKNOWN_LEAD}."
-    of = focus if level else "it"
-    apart = "separated" if by_ranks else "distinguishable"
-    return f"{best}; {listing(close)} {'is' if len(close) == 1 else 'are'} not {apart} from {of} ({test})."
+    better, of = [m for m in close if verdicts[m] == "lower"], focus if level else "it"
+    alike, parts = [m for m in close if m not in better], [best]
+    if alike:
+        parts.append(f"{listing(alike)} {'does' if len(alike) == 1 else 'do'} not differ significantly from {of}")
+    if better:
+        verb = "is" if len(better) == 1 else "are"
+        parts.append(f"by the mean {listing(better)} {verb} significantly better than {of}")
+    return f"{'; '.join(parts)} ({test})."
+
+
+def _ordinal(n: int) -> str:
+    return f"{n}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10 if n % 100 not in (11, 12, 13) else 0, 'th') }"
 
 
 def without_place(lacking: Sequence[str]) -> str:
@@ -292,6 +316,27 @@ def without_gain(
     found = [f"No better than the constant answer: {listing(worse)}."] if worse else []
     found += [f"Nothing is acquired by {'; '.join(idle)}."] if idle else []
     return [*found, "Other settings than those under What was run were not tried."] if found else []
+
+
+def by_column(suite: Suite, means: pd.DataFrame, shown: scoring.Score, methods: Sequence[str]) -> list[str]:
+    """Where all features are better than half of the methods, and nothing than some: by columns of the main table.
+
+    Compared are the figures as the table shows them.
+    """
+    constant, everything = (find_method(name).title for name in REFERENCES)
+    if not {everything, constant} <= set(means.index):
+        return []
+    declared = next((d for d in suite.tables if d.score == suite.tables[0].score and d.columns != "dataset"), None)
+    if declared is None:
+        return []
+    figures = _columns(means, declared.columns).round(shown.digits) * (-1 if shown.more_is_better else 1)
+    own = figures.loc[list(methods)]
+    beaten = (own > figures.loc[everything]).sum()
+    full = [f"{n} at {column}" for column, n in beaten.items() if n * 2 >= len(own)]
+    worse = {column: [m for m in own.index if own.loc[m, column] > figures.loc[constant, column]] for column in own}
+    none = [f"{listing(names)} at {column}" for column, names in worse.items() if names]
+    found = [f"Of {len(own)} methods All features is better than {'; than '.join(full)}."] if full else []
+    return found + ([f"Worse than the constant answer: {'; '.join(none)}."] if none else [])
 
 
 def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score, alone: bool) -> str:
@@ -337,8 +382,24 @@ def better_search(means: pd.DataFrame, first: str, shown: scoring.Score, quick: 
     better, _ = better_and_worse(means, ORACLE_TITLE, first, shown)
     return (
         f"The {ORACLE_TITLE}, which has no rank, is better than {first} in {better} of {means.shape[1]} columns (mean "
-        f"{other:.{shown.digits}f}, on at most {ORACLE_TEST_ROWS[quick]} test rows of a run)."
+        f"{other:.{shown.digits}f}, on at most {ORACLE_TEST_ROWS[quick]} test rows of a run where {first} has all; "
+        "not tested)."
     )
+
+
+def best_by_other_scores(suite: Suite, scores: pd.DataFrame, first: str, unranked: Collection[str]) -> str:
+    """Who has the best mean rank by each other score of the suite, where the first by its main one has not; or ""."""
+    main, parts = suite.tables[0].score, list[str]()
+    for score in dict.fromkeys(d.score for d in suite.tables if d.score not in (main, "headroom")):
+        shown, means = scoring.SCORES[score], scoring.means_by_place(scores, score)
+        ranks = scoring.mean_ranks(means, shown.more_is_better, unranked)
+        if first in ranks and ranks.iloc[0] < ranks[first] - 1e-9:
+            place = _ordinal(int((ranks < ranks[first] - 1e-9).sum()) + 1)
+            parts.append(
+                f"by {_in_sentence(shown)} {ranks.index[0]} ({ranks.iloc[0]:.2f}; {first} {ranks[first]:.2f}, {place} "
+                f"of {len(ranks)})"
+            )
+    return f"Others have the best mean rank by other scores: {'; '.join(parts)}." if parts else ""
 
 
 def _named(title: str) -> str:
@@ -377,12 +438,13 @@ def standings_table(
             mean = scoring.means_by_place(scores, kind).reindex(order).mean(axis=1, skipna=False).rename("").to_frame()
             digits = scoring.SCORES[kind].digits
             frame[name] = _with_spread(mean, spread, digits)[""]
-    first = next(iter(ranks.index), "")
+    first, marks = next(iter(ranks.index), ""), dict[str, str]()
     if paired is not None and paired.words and len(ranks) > 1:
         found, sign = paired.differences(first), -1 if shown.more_is_better else 1
         text = {m: _difference_text(found.loc[m], sign, shown.digits) for m in found.index if m != first}
         verdicts, alone = paired.verdicts(first), found["verdict"]
-        marks = {m: "noise" if alone[m] == "noise" else NOT_BY_RANKS for m in text if verdicts.get(m) == "noise"}
+        besides = NOT_CORRECTED if paired.ranks is None else NOT_BY_RANKS
+        marks = {m: NOT_SIGNIFICANT if alone[m] == "noise" else besides for m in text if verdicts.get(m) == "noise"}
         text |= {m: f"{text[m]} ({mark})" for m, mark in marks.items()}
         frame.insert(1, "minus the first [95 %]", pd.Series(text).reindex(order))
     if len(ranks):
@@ -397,7 +459,7 @@ def standings_table(
         frame.loc[method] = "n/a"
         frame.loc[method, "version"] = versions[method]
     n = int(scoring.spreads(scores, score, "")[1].max(axis=None)) if (scores["split"] != "").any() else 0
-    caption = " ".join([_standings_caption(shown, n, paired, first), *remarks])
+    caption = " ".join([_standings_caption(shown, n, paired, first, NOT_CORRECTED in marks.values()), *remarks])
     return Table("standings", "Standings", caption, frame.fillna(DASH).reset_index())
 
 
@@ -406,7 +468,9 @@ def _difference_text(found: pd.Series, sign: int, digits: int) -> str:
     return f"{sign * found['difference']:+.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
-def _standings_caption(shown: scoring.Score, n_runs: int, paired: scoring.Paired | None, first: str) -> str:
+def _standings_caption(
+    shown: scoring.Score, n_runs: int, paired: scoring.Paired | None, first: str, corrected: bool
+) -> str:
     better = "more is better" if shown.more_is_better else "less is better"
     parts = [f"{shown.title}: mean over all data sets and columns, {better}."]
     if n_runs > 1:
@@ -414,11 +478,15 @@ def _standings_caption(shown: scoring.Score, n_runs: int, paired: scoring.Paired
     elif n_runs == 1:
         parts.append("± is the standard error over the test rows of the one run.")
     if paired is not None and paired.words and paired.ranks is None:
-        parts.append(f"Differences from {first}: {paired.words}; noise marks those that are not significant.")
+        parts.append(f"Differences from {first}: {paired.words}; each interval by itself.")
+        if "test rows" in paired.words:
+            parts.append(ONE_DIVISION)
+        if corrected:
+            parts.append(f'Those "{NOT_CORRECTED}" are so after the correction only.')
     elif paired is not None and paired.ranks is not None:
         parts.append(
             f"Differences from {first}, with intervals of t tests over the data sets, each by itself. {paired.words}, "
-            "does not separate the marked ones from it; noise marks those whose interval contains 0, too."
+            f'does not separate the marked ones from it; of those "{NOT_BY_RANKS}" the interval excludes 0.'
         )
         if np.isfinite(paired.ranks.difference):
             parts.append(
@@ -455,6 +523,8 @@ def conclusion_of(
     remarks = [f"± of {label}: the standard error over the test rows of its run." for label in labels.values()]
     if ORACLE_TITLE in means.index:
         remarks += [f"The {ORACLE_TITLE} is on at most {ORACLE_TEST_ROWS[quick]} test rows of a run."]
+    remarks += [text for title, text in methods.lengths.items() if title in ranks.index]
+    remarks += by_column(suite, means, shown, list(ranks.index))
     remarks += without_gain(suite, scores, means, shown, [*methods.reference_points, suite.reference_title])
     tables = [standings_table(scores, table, main, ranks, unranked, paired, versions, reasons, remarks)]
     wanted = dict.fromkeys([*suite.tables, TableOf("auacc", "dataset")])
@@ -478,6 +548,7 @@ def conclusion_of(
             without_place(lacking),
             lowest_mean(means, ranks, shown),
             gap_to_reference(suite, means, best, shown, alone=len(verdict) < 2),
+            best_by_other_scores(suite, scores, best, unranked),
             ahead_within_budget(suite, scores, best),
             better_search(means, best, shown, quick),
             OF_MORE_ROWS if quick and suite.published else "",
@@ -507,7 +578,7 @@ def conclusion_of(
 def main_latex(
     suite: Suite, scores: pd.DataFrame, table: pd.DataFrame, main: str, ranks: pd.Series, unranked: Sequence[str]
 ) -> str:
-    """The main score by price as LaTeX, a table for each data set: ±, the best ranked method bold, noise marked.
+    """The main score by price as LaTeX, a table for each data set: ±, the best ranked method bold, others marked.
 
     A column is tested as ``paired_scores`` tests splits or realisations of one data set. What is stored of test rows
     are means over the prices, so that seeds on one division, and fewer than three runs, have no test by column, which
@@ -536,7 +607,7 @@ def main_latex(
                 for m in [*ranks.index, *(m for m in unranked if m in means.index)]
             }
         where = f"{suite.title}, {dataset}" if len(datasets) > 1 else suite.title
-        tested = f"A dagger: not distinguishable from it ({words}; not corrected for the number of columns)."
+        tested = f"A dagger: not significantly different from it ({words}; not corrected for the number of columns)."
         untested = (
             f"No dagger: a test of a column takes {MIN_PAIRS} splits or realisations of the data, which these figures "
             "have not."
@@ -561,7 +632,7 @@ def pictures_of(
     """The picture of the suite, and the diagram of ranks where they are tested."""
     own = scores[scores["score"] == "budget_accuracy"]
     places = dict.fromkeys([*own["at"], *(own["dataset"] + " " + own["at"])])
-    reported = _published(suite, "budget_accuracy", [*places])[0]
+    reported = published_figures(suite, "budget_accuracy", [*places])[0]
     published = {str(title): row for title, row in reported.iterrows()}
     pictures = [picture_of_suite(suite, scores, named, (suite.reference_title,), published)]
     if paired is not None and paired.ranks is not None:

@@ -69,10 +69,14 @@ class SuiteMethods:
         methods = [find_method(name) for name in self.all_names]
         own = f"fsgym {version_of_rows()}"  # defaults differ by version
         readings = [f"{m.title}: {m.reading.replace('this library', own)}." for m in methods if m.reading]
-        deep = [
-            (method.title, find_algorithm(method.preset["algorithm"])) for method in methods if method.extra == "rl"
-        ]
-        return readings + [f"{title}: {one.total_timesteps:,} training steps at each price." for title, one in deep]
+        return [*readings, *self.lengths.values()]
+
+    @property
+    def lengths(self) -> dict[str, str]:
+        """A sentence that says how long a deep agent is trained, by its title."""
+        methods = [method for method in map(find_method, self.all_names) if method.extra == "rl"]
+        steps = {method.title: find_algorithm(method.preset["algorithm"]).total_timesteps for method in methods}
+        return {title: f"{title}: {n:,} training steps at each price." for title, n in steps.items()}
 
     @property
     def versions(self) -> dict[str, str]:

@@ -205,11 +205,17 @@ def spreads(scores: pd.DataFrame, score: str, by: str) -> tuple[pd.DataFrame, pd
     return spread, found["n"].unstack("label", sort=False)
 
 
-# Whether differences are more than noise.
+# Whether differences are significant.
+
+CORRECTED = "95 % with Holm's correction"
 
 
 class Paired(NamedTuple):
-    """The main score of the ranked methods on what is independent, in a form where less is better."""
+    """The main score of the ranked methods on what is independent, in a form where less is better.
+
+    Each method is compared with one of them: what several tests find is corrected by Holm's procedure, but not their
+    intervals.
+    """
 
     losses: pd.DataFrame  # a row for each independent unit, a column for each method
     test: Callable[..., noise.Tested]  # callable (differences) -> ``noise.Tested``
@@ -223,7 +229,9 @@ class Paired(NamedTuple):
     def verdicts(self, focus: str) -> pd.Series:
         """Whether each method is "higher" (worse) or "lower" than ``focus``, or within "noise", or "unknown"."""
         if self.ranks is None:
-            return self.differences(focus)["verdict"]
+            found = self.differences(focus)
+            adjusted = noise.holm(found["difference_p"].drop(index=focus)).reindex(found.index)
+            return found["verdict"].mask(adjusted >= noise.SIGNIFICANCE, "noise")
         gap = self.ranks.mean_ranks - self.ranks.mean_ranks[focus]
         apart = self.ranks.differ & ~(gap.abs() < self.ranks.difference) & (gap != 0)
         return pd.Series(np.where(apart, np.where(gap > 0, "higher", "lower"), "noise"), gap.index)
@@ -258,14 +266,14 @@ def paired_scores(
     if runs_are != "seeds" and n_runs >= noise.MIN_PAIRS:
         share = float(pd.to_numeric(table["test_share"]).mean()) if runs_are == "splits" else 0.0
         corrected = ", corrected for training rows in common" if runs_are == "splits" else ""
-        words = f"paired t tests over {n_runs} {runs_are}{corrected}, 95 %"
+        words = f"paired t tests over {n_runs} {runs_are}{corrected}, {CORRECTED}"
         return Paired(_by_unit(own, "split"), partial(noise.paired_t, test_share=share), words)
     losses, several = _by_row(table, ranked, runs_are), runs_are == "seeds" and n_runs > 1
     if len(losses) < noise.MIN_PAIRS:
         return Paired(_by_unit(own, "split"), noise.paired_t, "")
     first = "" if several or n_runs == 1 else " of the first run"
     seeds = f", of means over {n_runs} seeds" if several else ""
-    return Paired(losses, noise.paired_t, f"paired t tests over {len(losses):,} test rows{first}{seeds}, 95 %")
+    return Paired(losses, noise.paired_t, f"paired t tests over {len(losses):,} test rows{first}{seeds}, {CORRECTED}")
 
 
 def _by_unit(own: pd.DataFrame, unit: str) -> pd.DataFrame:

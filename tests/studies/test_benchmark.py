@@ -29,6 +29,7 @@ from fsgym_studies.suites.leaderboard import conclusion_of, score_table
 from fsgym_studies.suites.methods import BENCHMARK_METHODS, SLOW_METHODS, SuiteMethods, chosen_methods, has_prices
 from fsgym_studies.suites.oracle import ORACLE_TITLE
 from fsgym_studies.suites.scores import SCORES, mean_ranks, version_of_rows
+from fsgym_studies.suites.spam.suite import SPAM_ORDER_SEED, SPAM_SHARES
 from fsgym_studies.suites.suite import RowSplit, TableOf
 from fsgym_studies.suites.syn.suite import syn_problems
 from fsgym_studies.suites.turney.suite import price_options
@@ -130,10 +131,10 @@ def test_the_command_says_where_my_method_stands(capsys, folder, tmp_path):
     assert code == 0
     assert f"{len(cells_of(folder))} cells, " in output
     assert f"({len(cells_of(folder))} of an earlier run)" in output
-    assert f"{NAME} is " in output
+    assert f"{NAME} has the " in output
     assert "Quick: fewer rows and splits" in output
     assert output.rstrip().endswith("the report says how many.")
-    assert f"of 3 methods by loss (mean rank {float(ranks[NAME]):.2f})" in output
+    assert f"of 3 methods by loss ({float(ranks[NAME]):.2f})" in output
     assert f"Wins and losses of {NAME}" in (folder / "doc.md").read_text()
 
 
@@ -142,8 +143,8 @@ def test_each_own_method_has_its_place_and_its_illegal_actions_are_said(capsys, 
     mine = ("--mine", f"first={MINE}", "--mine", "stuck=support.tiny_suite.policies:repeat")
     code, output, _ = call(capsys, "tiny", "--quick", "--methods", "cart", *mine, "--jobs", 1, "--out", tmp_path)
     assert code == 0
-    assert "first is 2nd of 3 methods by loss" in output
-    assert "stuck is 3rd of 3 methods by loss" in output
+    assert "first has the 2nd best mean rank of 3 methods by loss" in output
+    assert "stuck has the 3rd best mean rank of 3 methods by loss" in output
     assert "stuck: up to 100.00% of the test rows end with an illegal action, the costliest answer." in output
     assert "first: " not in output
     scores = pd.read_csv(tmp_path / "scores.csv")
@@ -418,6 +419,18 @@ def test_rows_are_split_by_position_or_in_a_drawn_order():
     np.testing.assert_array_equal(RowSplit(5, 2, 0).parts(data).test.X.ravel(), order[7:])
 
 
+def test_no_test_row_of_spam_is_one_of_the_code_of_gdfs():
+    """That code shuffles the rows with the same seed, and takes the first fifth for test."""
+    rows, end_fit, end = np.arange(4_601), *(int(share * 4_601) for share in SPAM_SHARES)
+    data = Dataset(rows[:, None], rows % 2)
+    test = RowSplit(end_fit, end - end_fit, SPAM_ORDER_SEED).parts(data).test.X.ravel()
+    np.random.default_rng(0).shuffle(rows)
+    assert not set(test) & set(rows[: int(0.2 * 4_601)])
+    text = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for said in (suites.find_suite("spam").protocol(False), " ".join(text.split())):
+        assert "its test rows are not ours" in said
+
+
 def test_syn_uses_the_published_parts():
     (problem, *_) = syn_problems(True, None, ())
     (data, split) = problem.runs[0]
@@ -470,7 +483,7 @@ def test_the_standings_have_differences_from_the_first_with_intervals(folder):
     shown = pd.read_csv(folder / "standings.csv", dtype=str, keep_default_na=False).set_index("method")
     assert shown.index[-2:].tolist() == [ORACLE_TITLE, "reference"]
     assert re.fullmatch(r"\+0\.\d{4} \[0\.\d{4}, 0\.\d{4}\]", shown.loc[NAME, "minus the first [95 %]"])
-    assert shown.loc["CART", "minus the first [95 %]"] == "+0.0000 [0.0000, 0.0000] (noise)"
+    assert shown.loc["CART", "minus the first [95 %]"] == "+0.0000 [0.0000, 0.0000] (not significant)"
     assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4}", shown.loc["CART", "Loss"])
     assert all(version.startswith(__version__) for version in shown["version"])
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
@@ -484,7 +497,7 @@ def test_the_page_begins_with_its_verdict_and_its_details_are_closed(folder):
     )
     assert (folder / "tiny_curve.png").exists()
     page = "\n".join(rest)
-    assert page.index("<details>") > page.index("(noise)")
+    assert page.index("<details>") > page.index("(not significant)")
     assert page.count("<details>") == page.count("</details>") > 5
     made = page[page.rindex("<details>") :].partition("</details>")[0]
     assert "by hand" in made

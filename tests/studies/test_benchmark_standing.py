@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from fsgym.comparison.noise import paired_t, rank_test
+from fsgym.comparison.noise import holm, paired_t, rank_test
 from fsgym.datasets import CubeNM
 from fsgym.evaluation.reference_policies import accuracies_within
 from fsgym.methods import find_method
@@ -19,9 +19,13 @@ from fsgym_studies.suites import SUITES, find_suite
 from fsgym_studies.suites.leaderboard import (
     METHODS_IN_WORDS,
     OF_MORE_ROWS,
+    ONE_DIVISION,
     ahead_within_budget,
+    best_by_other_scores,
     better_search,
+    by_column,
     lowest_mean,
+    published_figures,
     score_table,
     standing,
     standings_table,
@@ -44,30 +48,56 @@ def words(first, second, ranks=(1.0, 2.0), score="loss", focus="mine", test=pair
     return standing(ranks.sort_values(), focus, score, Paired(losses, test, f"t tests over {len(losses)} runs"))
 
 
-def test_the_first_place_needs_a_lead_over_each_other_that_is_more_than_noise():
+def test_the_first_place_needs_a_lead_over_each_other_that_is_significant():
     ahead = words(NOISE[:, 0], NOISE[:, 1] + 0.1)
     assert ahead == (
-        "mine is 1st of 2 methods by loss (mean rank 1.00), ahead of each other by more than noise (t tests over 10 "
-        "runs); the next is other (2.00)."
+        "mine is 1st of 2 methods by loss (mean rank 1.00), significantly ahead of each other (t tests over 10 runs); "
+        "the next is other (2.00)."
     )
     level = words(NOISE[:, 0], NOISE[:, 1])
-    assert level.startswith("mine has the best mean rank of 2 methods by loss (1.00); other is not distinguishable")
-    assert words(NOISE[:, 0] + 0.1, NOISE[:, 1]) == level  # the lower mean rank with the higher mean is no lead
+    assert level.startswith("mine has the best mean rank of 2 methods by loss (1.00); other does not differ sig")
+    higher = words(NOISE[:, 0] + 0.1, NOISE[:, 1])  # the lower mean rank with the higher mean is no lead
+    assert higher.endswith("(1.00); by the mean other is significantly better than it (t tests over 10 runs).")
     assert "1st" not in words([0.1, 0.1], [0.2, 0.2])
     assert words([0.1, 0.1], [0.2, 0.2]).endswith(
-        "the next is other (2.00), but whether this is more than noise is not known, which takes 3 runs or the rows of "
-        "one."
+        "the next is other (2.00), but whether this is significant is not known, which takes 3 runs or the rows of one."
     )
     assert "1st" not in words(NOISE[:, 0], NOISE[:, 1] + 0.1, ranks=(1.5, 1.5))
 
 
 def test_the_lead_of_the_first_over_another_is_tested_too():
     assert words(NOISE[:, 0] + 0.1, NOISE[:, 1], ranks=(2.0, 1.0)) == (
-        "mine is 2nd of 2 methods by loss (mean rank 2.00); the first is other (1.00), ahead of it by more than noise "
-        "(t tests over 10 runs)."
+        "mine has the 2nd best mean rank of 2 methods by loss (2.00); it is significantly worse than the best, other "
+        "(1.00; t tests over 10 runs)."
     )
-    assert "ahead of it by no more than noise (" in words(NOISE[:, 0], NOISE[:, 1], ranks=(2.0, 1.0))
-    assert "but whether this is more than noise is not known" in words([0.2], [0.1], ranks=(2.0, 1.0))
+    level = words(NOISE[:, 0], NOISE[:, 1], ranks=(2.0, 1.0))
+    assert "it does not differ significantly from the best, other (1.00; t" in level
+    lower = words(NOISE[:, 0] - 0.1, NOISE[:, 1], ranks=(2.0, 1.0))
+    assert "by its mean it is significantly better than the best, other (1.00; t" in lower
+    assert "but whether this is significant is not known" in words([0.2], [0.1], ranks=(2.0, 1.0))
+
+
+def test_several_tests_against_the_first_are_corrected():
+    """Each of three has p = .03 by itself, so .09 by Holm's procedure; a fourth one far behind does not help them."""
+    scores = np.random.default_rng(1).normal(size=(30, 4))
+    scores = (scores - scores.mean(axis=0)) / scores.std(axis=0, ddof=1)
+    shift = stats.t.ppf(1 - 0.015, 29) / 30**0.5
+    losses = pd.DataFrame(scores + shift, columns=["a", "b", "c", "far"]).assign(far=scores[:, 3] + 10, first=0.0)
+    paired = Paired(losses, paired_t, "t tests, 95 % with Holm's correction")
+    assert paired.differences("first")["difference_p"][["a", "b", "c"]].tolist() == pytest.approx([0.03] * 3)
+    assert paired.differences("first")["verdict"][["a", "b", "c", "far"]].tolist() == ["higher"] * 4
+    assert paired.verdicts("first")[["a", "b", "c", "far"]].tolist() == ["noise"] * 3 + ["higher"]
+    assert Paired(losses[["a", "first"]], paired_t, "").verdicts("first")["a"] == "higher"  # one test alone
+    ranks = pd.Series({"first": 1.0, "a": 2.0, "b": 3.0, "c": 4.0, "far": 5.0})
+    assert "; a, b, c do not differ significantly from it (" in standing(ranks, "first", "loss", paired)
+    assert "(3.00); it does not differ significantly from the best, first" in standing(ranks, "b", "loss", paired)
+    rows = [("d", 0, name, "loss", "1", value, 0.1) for name, value in losses.mean().items()]
+    table = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value", "error"])
+    shown = standings_table(table, pd.DataFrame(), "loss", ranks, (), paired, dict.fromkeys(ranks.index, "1"))
+    marks = shown.frame.set_index("method")["minus the first [95 %]"]
+    assert marks[["a", "b", "c"]].str.endswith("] (not significant by Holm)").all()
+    assert marks["far"].endswith("]")
+    assert 'Those "not significant by Holm" are so after the correction only.' in shown.caption
 
 
 def test_a_method_without_a_rank_or_a_rival_has_no_place():
@@ -113,17 +143,17 @@ def test_realisations_are_independent_and_splits_of_the_same_rows_are_not():
         assert low == pytest.approx(np.mean(GAINS) - half * np.sqrt(1 / 3 + extra))
     verdicts = {kind: paired.verdicts("mine")["other"] for kind, paired in found.items()}
     assert verdicts == {"realisations": "higher", "splits": "noise"}
-    assert found["realisations"].words == "paired t tests over 3 realisations, 95 %"
+    assert found["realisations"].words == "paired t tests over 3 realisations, 95 % with Holm's correction"
     assert "corrected for training rows in common" in found["splits"].words
 
 
 def test_seeds_on_one_division_are_tested_over_its_rows():
     seeds = paired_of(1, GAINS, "seeds")
-    assert seeds.words == "paired t tests over 4 test rows, of means over 3 seeds, 95 %"
+    assert seeds.words == "paired t tests over 4 test rows, of means over 3 seeds, 95 % with Holm's correction"
     difference = seeds.differences("mine").loc["other"]
     wanted = stats.ttest_rel([0.2, 0.3, 0.3, 0.32], [0.2] * 4).confidence_interval(0.95)
     assert (difference["difference_low"], difference["difference_high"]) == pytest.approx(tuple(wanted))
-    assert paired_of(1, GAINS[:2], "splits").words == "paired t tests over 4 test rows of the first run, 95 %"
+    assert paired_of(1, GAINS[:2], "splits").words.startswith("paired t tests over 4 test rows of the first run, 95 %")
     assert "first" not in paired_of(1, GAINS[:1], "splits").words
 
 
@@ -144,11 +174,11 @@ def test_from_five_data_sets_on_mean_ranks_over_them_are_tested():
     assert paired_of(4, GAINS, "splits").ranks is None
 
 
-def test_a_rank_test_calls_noise_only_what_the_interval_calls_so_too():
+def test_what_only_the_ranks_do_not_find_has_a_mark_of_its_own():
     """Of five data sets, on all of which ``other`` is worse, ranks separate nothing, and the interval excludes 0."""
     for gains, mark, apart in (
-        (GAINS, "not separated by ranks", "[0.0300, 0.0300]"),
-        ((0.0,), "noise", "[0.0000, 0.0000]"),
+        (GAINS, "not significant by ranks", "[0.0300, 0.0300]"),
+        ((0.0,), "not significant", "[0.0000, 0.0000]"),
     ):
         scores, cells = scores_with(5, gains)
         paired = paired_scores(scores, cells, "loss", "splits", METHODS)
@@ -157,7 +187,7 @@ def test_a_rank_test_calls_noise_only_what_the_interval_calls_so_too():
         assert shown.frame.set_index("method").loc["other", "minus the first [95 %]"].endswith(f"{apart} ({mark})")
         assert "5 data sets, 95 %, does not separate the marked ones from it" in shown.caption
     sentence = standing(paired.ranks.mean_ranks, "mine", "loss", paired)
-    assert sentence.endswith("other is not separated from mine (Nemenyi's test over 5 data sets, 95 %).")
+    assert sentence.endswith("other does not differ significantly from mine (Nemenyi's test over 5 data sets, 95 %).")
 
 
 def test_more_may_be_better():
@@ -230,15 +260,24 @@ def test_a_page_names_the_methods_of_the_suites_that_it_lacks(name):
 
 
 @pytest.mark.parametrize("name", list(SUITES))
-def test_a_page_begins_with_the_first_and_whether_its_lead_is_noise(name):
+def test_a_page_begins_with_the_first_and_whether_its_lead_is_significant(name):
     _, title, _, verdict, _, picture, *_ = page_of(name).splitlines()
     assert (title, picture.endswith(f"({name}_curve.png)")) == (f"# {find_suite(name).title}", True)
     first = verdict.removeprefix("These are the rows of a quick run, for a first look. ").partition(". ")[0]
     ranks = pd.to_numeric(tables_of(page_of(name))[""]["mean rank"], errors="coerce")
     assert first.startswith(ranks.idxmin())
-    assert re.search("noise|not distinguishable|not separated", first)
-    assert (" 1st of " in verdict) <= ("ahead of each other by more than noise" in verdict)
+    assert re.search("whether this is significant is not known|not differ significantly|significantly ahead", first)
+    assert (" 1st of " in verdict) <= ("significantly ahead of each other" in verdict)
+    assert not re.search("noise|distinguishable|separated from", page_of(name))
     assert (PAGES / f"{name}_curve.png").exists()
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_says_where_its_tests_are_about_one_division(name):
+    page = page_of(name)
+    assert (ONE_DIVISION in page) == bool(
+        re.search(r"^.*(?:t tests|bootstrap) over [\d,]+ test rows", page, re.MULTILINE)
+    )
 
 
 def test_pages_say_whom_their_data_favour():
@@ -377,6 +416,33 @@ def test_a_page_names_its_methods_as_the_command_does_and_says_how_many_rows_the
     assert METHODS_IN_WORDS.split("A score is n/a")[1] in page
 
 
+@pytest.mark.parametrize("name", [name for name in SUITES if name != "syn"])
+def test_a_page_has_the_protocol_and_the_remarks_of_its_suite(name):
+    """That of syn is of fsgym 0.2.0, whose suite had one run, as it says at its command."""
+    page, suite = page_of(name), find_suite(name)
+    assert suite.protocol("These are the rows of a quick run" in page) in page
+    assert all(f"\n* {note}\n" in page for note in suite.notes)
+
+
+def test_the_page_of_syn_says_which_version_its_command_was_of():
+    assert "Command, with fsgym 0.2.0: `fsgym benchmark syn" in page_of("syn")
+    assert "With the present version it makes another page" in page_of("syn")
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_has_its_published_figures(name):
+    """With their source and what is uncertain about them, as far as the page has their table."""
+    page, suite = page_of(name), find_suite(name)
+    if suite.published:
+        for heading, shown in tables_of(page).items():
+            reported = shown.index[shown.index.str.endswith("(as reported)")]
+            score = next((key for key, one in SCORES.items() if one.title == heading), "")
+            columns = [c for c in shown if c != "mean rank"]
+            frame, sources = published_figures(suite, score, columns)
+            assert [*frame.index] == [*reported], heading
+            assert sources in page
+
+
 @pytest.mark.parametrize("name", list(SUITES))
 def test_a_page_counts_the_methods_and_names_those_without_complete_scores(name):
     ranks, verdict = tables_of(page_of(name))[""]["mean rank"], page_of(name).splitlines()[3]
@@ -424,7 +490,7 @@ def test_what_is_clearly_ahead_of_the_first_without_a_rank_is_said():
     means = pd.DataFrame({"1": [0.2, 0.1, 0.3], "2": [0.3, 0.3, 0.1]}, ["first", ORACLE_TITLE, "other"])
     assert better_search(means, "first", SCORES["loss"], True) == (
         "The AACO-like search, which has no rank, is better than first in 1 of 2 columns (mean 0.2000, on at most 50 "
-        "test rows of a run)."
+        "test rows of a run where first has all; not tested)."
     )
     assert better_search(means, "other", SCORES["loss"], True) == ""
 
@@ -458,7 +524,7 @@ def test_each_row_of_a_page_has_its_version(name):
 
 
 @pytest.mark.parametrize("name", ["small", "turney"])
-def test_whom_a_page_calls_not_distinguishable_is_so_by_its_own_figures(name):
+def test_whom_ranks_do_not_find_is_so_by_the_figures_of_the_page(name):
     """By the means by data set that it prints."""
     page, suite = page_of(name), find_suite(name)
     (line,) = re.findall(r"^.* has the best mean rank .*$", page, re.MULTILINE)
@@ -466,16 +532,97 @@ def test_whom_a_page_calls_not_distinguishable_is_so_by_its_own_figures(name):
     figures = table[table["mean rank"] != "–"].drop(columns="mean rank")
     test = rank_test(figures.map(lambda cell: float(cell.partition(" ± ")[0])).T)
     close = next(clique for clique in test.cliques if test.mean_ranks.index[0] in clique)
-    said = line.partition("; ")[2].partition(" are not separated")[0]
+    said = line.partition("; ")[2].partition(" do not differ significantly")[0]
     assert [line.partition(" has the best")[0], *said.split(", ")] == close
     top = tables_of(page)[""]
     assert f"The test separates mean ranks that are {test.difference:.2f} apart, of {len(top) - 4} at most." in page
     for method, text in top.loc[close[1:], r"minus the first \[95 %\]"].items():
         low, high = map(float, re.search(r"\[(\S+), (\S+)\\]", text).groups())
-        assert text.endswith("(noise)" if low <= 0 <= high else "(not separated by ranks)"), method
+        assert text.endswith("(not significant)" if low <= 0 <= high else "(not significant by ranks)"), method
     assert (
         not top.loc[[m for m in figures.index if m not in close], r"minus the first \[95 %\]"].str.contains(r"\(").any()
     )
+
+
+@pytest.mark.parametrize(("name", "n"), [("spam", 921), ("cube", 5), ("cube-nuc", 5), ("cube-nm", 5)])
+def test_whom_a_corrected_test_does_not_find_is_so_by_the_intervals_of_the_page(name, n):
+    page, top = page_of(name), tables_of(page_of(name))[""]
+    shown = top.loc[top["mean rank"].str.contains(r"\d"), r"minus the first \[95 %\]"].iloc[1:]
+    p_values, alone = {}, {}
+    for method, text in shown.items():
+        difference, low, high = map(float, re.match(r"(\S+) \\\[(\S+), (\S+)\\\]", text).groups())
+        error = (high - low) / 2 / stats.t.ppf(0.975, n - 1)
+        p_values[method], alone[method] = 2 * stats.t.sf(abs(difference) / error, n - 1), low <= 0 <= high
+    found = holm(pd.Series(p_values))
+    for method, text in shown.items():
+        mark = "not significant" if alone[method] else "not significant by Holm" if found[method] >= 0.05 else ""
+        assert text.endswith(f" ({mark})" if mark else "]"), method
+    said = re.search(r"(?:; )(.*?) (?:does|do) not differ significantly from it \(", page.splitlines()[3])[1]
+    assert said.split(", ") == [m for m in shown.index if found[m] >= 0.05]
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_says_by_which_other_scores_its_first_is_not_the_best(name):
+    page, suite, tables = page_of(name), find_suite(name), tables_of(page_of(name))
+    first, said = tables[""].index[0], page.splitlines()[3].partition("Others have the best mean rank by ")[2]
+    leads = 0
+    for score in {d.score for d in suite.tables} - {suite.tables[0].score, "headroom"}:
+        shown = tables.get(SCORES[score].title, pd.DataFrame(columns=["mean rank"]))
+        ranks = pd.to_numeric(shown.get("mean rank", pd.Series()), errors="coerce").dropna()
+        if first in ranks and ranks.min() < ranks[first]:
+            leads += 1
+            place = int((ranks < ranks[first]).sum()) + 1
+            assert f" {ranks.index[0]} ({ranks.min():.2f}; {first} {ranks[first]:.2f}, {place}" in said
+    assert (leads > 0) == bool(said)
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_says_where_everything_or_nothing_is_better_than_its_methods(name):
+    page, suite = page_of(name), find_suite(name)
+    declared = next(d for d in suite.tables if d.score == suite.tables[0].score and d.columns != "dataset")
+    title = SCORES[declared.score].title
+    tables = tables_of(page)
+    shown = tables.get(title, tables.get(f"{title}, by {suite.price_in_words}")).drop(columns="mean rank")
+    figures = shown.map(lambda cell: float(re.match(r"-?[\d.]+|", cell)[0] or "nan"))
+    figures.columns = pd.MultiIndex.from_product([[""], figures.columns], names=["dataset", "at"])
+    ranked = list(tables[""].index[tables[""]["mean rank"].str.contains(r"\d")])
+    caption = page.partition("with the commit of its code.")[2].partition("\n")[0]
+    said = by_column(suite, figures, SCORES[declared.score], ranked)
+    assert " ".join(said) in caption
+    assert ("All features is better" in caption) + ("Worse than the constant" in caption) == len(said)
+
+
+def test_where_everything_or_nothing_is_better_is_counted_by_column():
+    at = pd.MultiIndex.from_product([["d"], ["1", "2"]], names=["dataset", "at"])
+    rows = {"a": (0.2, 0.4), "b": (0.3, 0.5), "Constant answer": (0.5, 0.45), "All features": (0.25, 0.3)}
+    means = pd.DataFrame.from_dict(rows, orient="index", columns=at)
+    assert by_column(find_suite("cube"), means, SCORES["loss"], ["a", "b"]) == [
+        "Of 2 methods All features is better than 1 at 1; than 2 at 2.",
+        "Worse than the constant answer: b at 2.",
+    ]
+    assert by_column(find_suite("cube"), means.loc[["a", "b"]], SCORES["loss"], ["a", "b"]) == []
+
+
+def test_the_best_by_another_score_is_said():
+    rows = [
+        ("d", 0, method, score, "2", value)
+        for method, loss, accuracy in (("first", 0.1, 0.8), ("other", 0.2, 0.9))
+        for score, value in (("loss", loss), ("budget_accuracy", accuracy))
+    ]
+    scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value"])
+    assert best_by_other_scores(find_suite("cube"), scores, "first", ()) == (
+        "Others have the best mean rank by other scores: by accuracy within a budget other (1.00; first 2.00, 2nd of "
+        "2)."
+    )
+    assert best_by_other_scores(find_suite("cube"), scores, "other", ()) == ""
+
+
+@pytest.mark.parametrize("name", list(SUITES))
+def test_a_page_says_where_a_ranked_deep_agent_is_how_long_it_was_trained(name):
+    page, ranks = page_of(name), tables_of(page_of(name))[""]["mean rank"]
+    caption = page.partition("with the commit of its code.")[2].partition("\n")[0]
+    ranked = "MaskablePPO" in ranks.index and ranks["MaskablePPO"][0].isdigit()
+    assert bool(re.search(r"MaskablePPO: [\d,]+ training steps at each price\.", caption)) == ranked
 
 
 def test_the_guide_to_the_choice_has_the_losses_of_the_pages_of_suites():
@@ -490,3 +637,6 @@ def test_the_guide_to_the_choice_has_the_losses_of_the_pages_of_suites():
         shown = tables_of(page_of(page))["Loss"].loc[find_method(method).title].drop("mean rank")
         losses = [float(cell.partition(" ± ")[0]) for cell in shown]
         assert [float(figure) for figure in figures.split(" | ")] == pytest.approx(losses, rel=0, abs=5.01e-4)
+    shares = tables_of(page_of("turney"))["Cost as a share of the standard cost, by data set"]["hepatitis"]
+    for method in ("panel", "adaptive", "lattice"):
+        assert f"`{method}` {shares[find_method(method).title].partition(' ± ')[0]}" in guide

@@ -1,1 +1,1 @@
-"""The suite ``spam``: spambase within hard budgets, as GDFS was evaluated."""
+"""The suite ``spam``: spambase within hard budgets, which GDFS was evaluated on."""

@@ -1,4 +1,4 @@
-"""Spambase as GDFS was evaluated: accuracy and AUROC within hard budgets."""
+"""Spambase, on which GDFS was evaluated: accuracy and AUROC within hard budgets. Its test rows are not ours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def spam_protocol(quick: bool) -> str:
     rows = f"Quick: {SPAM_QUICK_ROWS:,} random rows of spambase" if quick else "Spambase (4,601 rows, 57 features)"
     return (
         f"{rows}, in the order of numpy.random.default_rng({SPAM_ORDER_SEED}).permutation: 60 % for training, 20 % for "
-        "validation, 20 % for test, as in the code of GDFS. The means of the training part are subtracted. "
+        "validation, the last 20 % for test. The code of GDFS divides this order the other way round, 920 rows for "
+        "test first, and centres by all rows: its test rows are not ours. The means of the training part are "
+        "subtracted. "
         f"{counted(SPAM_RUNS[quick], 'run')} on these rows"
         f"{'' if quick else ', each with another seed of the methods'}. Each feature costs 1, an error costs 1, and "
         f"lam is {prices}. No optimum is known."

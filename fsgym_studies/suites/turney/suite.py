@@ -93,7 +93,8 @@ def turney_protocol(quick: bool) -> str:
     )
     return (
         "Liver, heart, hepatitis, pima and thyroid with the prices of their tests in Canadian dollars, as compiled by "
-        f"Turney (1995). An error costs {errors} dollars, and all errors cost the same. Of each data set "
+        f"Turney (1995), but for that of drinks of liver, as the remarks say. An error costs {errors} dollars, and all "
+        "errors cost the same. Of each data set "
         f"{counted(n_splits, 'random stratified split')}, two thirds of the rows for training (a quarter of these for "
         f"validation).{cut} "
         "The standard cost is T + (1 - f) E: T is the price of all tests, with the reductions within groups; f is the "
@@ -117,6 +118,10 @@ TURNEY_SUITE = Suite(
         "Results of some tests come with a delay, which is ignored: every value is known before the next choice.",
         "Thyroid is used without FTI, which is computed from two other tests and has no price of its own. The price "
         "list of thyroid names no group of tests that share a part of their price.",
+        "Turney (1995) uses drinks of liver (3 or more) as the class and not as a test: its price of 1 dollar is not "
+        "his. The prices of liver are from one source.",
+        "Which tests of heart form a group is inferred from equal prices, in full and reduced; for hepatitis it is "
+        "inferred from what he says of blood tests.",
         "A missing value costs nothing.",
         "The class of liver is the column that the publishers of the data used to divide the rows, as is usual; it may "
         "not be a diagnosis.",

@@ -109,6 +109,7 @@ def test_errors_are_one_sentence(capsys, folder):
         (["DatumWise-v1"], "did you mean 'DatumWise-v0'"),
         (["DatumWise-v0", "--mine", "always_malignant:trian"], "did you mean 'train'"),
         (["DatumWise-v0", "--mine", "always_malignant"], "module:factory"),
+        (["DatumWise-v0", "--mine", "a:train", "--mine", "b:train"], "takes one policy, got 2: a:train, b:train; rank"),
     ):
         code, output, error = call(capsys, "leaderboard", *arguments)
         assert (code, output) == (2, "")

@@ -73,6 +73,7 @@ def test_stored_rows_are_of_the_present_data_and_rules(env_id):
         assert row["loss"] == pytest.approx(row["error_cost"] + row["acquisition_cost"], abs=1e-5)
         assert row["loss_se"] == pytest.approx(np.std(row["losses"], ddof=1) / n_samples**0.5, abs=1e-5)
         assert len(row["loss_by_seed"]) == max(len(row["seeds"]), 1)
+        assert row["seeds"] == ([] if row["name"] == "constant" else [0, 1, 2]), row["name"]
         assert row["version"]
 
 
