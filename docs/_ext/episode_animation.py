@@ -35,14 +35,14 @@ def longest_episode(name: str) -> list[np.ndarray]:
     """The cards of the steps of a test case: the first with most acquisitions, of those that are answered correctly."""
     train = gym.make(name).unwrapped
     options = {key: value for key, value in train.rules.options().items() if key in LatticeClassifier().get_params()}
-    policy = LatticeClassifier(random_state=0, **options).fit(train.dataset).policy_
-    env = gym.make(name, split="test", render_mode="rgb_array", belief=policy)
+    model = LatticeClassifier(random_state=0, **options).fit(train.dataset)
+    env = gym.make(name, split="test", render_mode="rgb_array", belief=model)
     data = env.unwrapped.dataset
-    paths = policy.trajectories(data.X)
+    paths = model.trajectories(data)
     index = int(np.argmax(np.where(paths.answers == data.y, paths.lengths, -1)))
     env.reset(options={"index": index})
     cards = [env.render()]
-    for action in [*paths.order[index, : paths.lengths[index]], policy.rules.n_acquisitions + paths.answers[index]]:
+    for action in [*paths.order[index, : paths.lengths[index]], model.rules_.n_acquisitions + paths.answers[index]]:
         env.step(action)
         cards.append(env.render())
     return cards

@@ -114,10 +114,10 @@ class DatumWiseEnv(HasJsonSpec, gym.Env[NDArray[np.float32], np.int64]):
         Prices, groups and budgets; by default ``Rules.for_dataset(dataset)``.
     render_mode : {"ansi", "rgb_array", "human"}, optional
     illegal_action : {"forfeit", "raise"}, default "forfeit"
-    belief : callable or policy, optional
+    belief : callable, classifier or policy, optional
         What the card shows as belief: a function from observations (n, 2 n_features) to class probabilities
-        (n, n_classes), or a policy of an agent, such as ``model.policy_``. It may return None. The episode does not
-        depend on it.
+        (n, n_classes), a fitted classifier of ``agents``, or a policy that knows the columns in the order of the data.
+        It may return None. The episode does not depend on it.
 
     Raises
     ------

@@ -164,13 +164,24 @@ class EpisodeLog:
 
 
 def check_belief(belief: Any, rules: Rules) -> Belief | None:
-    """A function observations -> class probabilities, from such a function, a policy or None.
+    """A function observations -> class probabilities, from such a function, a fitted classifier, a policy or None.
 
-    TypeError for anything else; ValueError for a policy that knows the acquisitions of ``rules`` in another order.
+    TypeError for anything else; ValueError for one that knows the acquisitions of ``rules`` in another order.
     """
     if belief is None:
         return None
-    of_states = getattr(belief, "state_probabilities", None)
+    advise, of_states = (getattr(belief, name, None) for name in ("advise", "state_probabilities"))
+    acquisitions = getattr(belief, "acquisitions_", None)  # only of a classifier, which orders the columns by itself
+    if callable(advise) and acquisitions is not None:
+        rules.check_order_of(acquisitions.rules)
+
+        def of_answers(observations: NDArray[np.float32]) -> Any:
+            z, values = np.split(observations, 2, axis=1)
+            legal = np.arange(rules.n_actions) >= rules.n_acquisitions  # answers alone
+            known = np.where(z > 0.5, values.astype(np.float64), np.nan)
+            return advise(z > 0.5, known, np.tile(legal, (len(z), 1))).probabilities
+
+        return of_answers
     if callable(of_states):
         rules.check_order_of(getattr(belief, "rules", None))
 
@@ -181,8 +192,8 @@ def check_belief(belief: Any, rules: Rules) -> Belief | None:
         return of_observations
     if not callable(belief):
         raise TypeError(
-            "belief must be a function (observations) -> class probabilities, or a policy with state_probabilities, "
-            f"got {brief(belief)}"
+            "belief must be a function (observations) -> class probabilities, a fitted classifier, or a policy with "
+            f"state_probabilities, got {brief(belief)}"
         )
     return belief
 

@@ -450,7 +450,11 @@ def test_a_policy_that_knows_the_columns_in_another_order_is_refused():
         fsgym.evaluate(model.policy_, DatumWiseEnv(data))
     with pytest.raises(ValueError, match="in the order of its training"):
         DatumWiseEnv(data, belief=model.policy_)
-    assert fsgym.evaluate(model, DatumWiseEnv(data)).accuracy > 0.85
+    played = fsgym.evaluate(model, DatumWiseEnv(data))
+    assert played.accuracy > 0.85
+    believed, ends = DatumWiseEnv(data, belief=model).belief, played.trajectories
+    seen = np.where(ends.acquired, data.X, 0)
+    np.testing.assert_array_equal(believed(np.hstack([ends.acquired, seen])), ends.probabilities)
 
 
 def test_a_policy_for_other_actions_is_refused(data):
