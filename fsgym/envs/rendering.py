@@ -170,7 +170,8 @@ def check_belief(belief: Any, rules: Rules) -> Belief | None:
     """
     if belief is None:
         return None
-    advise, of_states = (getattr(belief, name, None) for name in ("advise", "state_probabilities"))
+    advise: Any = getattr(belief, "advise", None)
+    of_states: Any = getattr(belief, "state_probabilities", None)
     acquisitions = getattr(belief, "acquisitions_", None)  # only of a classifier, which orders the columns by itself
     if callable(advise) and acquisitions is not None:
         rules.check_order_of(acquisitions.rules)

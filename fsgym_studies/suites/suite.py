@@ -21,7 +21,10 @@ def counted(n: int, thing: str) -> str:
 
 
 class RowSplit(NamedTuple):
-    """A division of the rows by their position: for training, for validation, and all others for test."""
+    """A division of the rows by their position: for training, for validation, and all others for test.
+
+    In this order, or, where ``test_first``, the other way round.
+    """
 
     # numbers of rows
     n_fit: int
@@ -29,11 +32,14 @@ class RowSplit(NamedTuple):
     # the rows are first brought into the order ``numpy.random.default_rng(order_seed).permutation``; None: they stay in
     # their order
     order_seed: int | None = None
+    test_first: bool = False
 
     def parts(self, dataset: Dataset) -> SplitParts:
         """The training part (to fit on, and validation), its two parts, and the test part."""
         n, end = dataset.n_samples, self.n_fit + self.n_validation
         rows = np.arange(n) if self.order_seed is None else np.random.default_rng(self.order_seed).permutation(n)
+        if self.test_first:
+            rows = np.concatenate([rows[n - self.n_fit :], rows[n - end : n - self.n_fit], rows[: n - end]])
         places = (rows[:end], rows[: self.n_fit], rows[self.n_fit : end], rows[end:])
         return SplitParts(*(dataset.rows(part) for part in places))
 

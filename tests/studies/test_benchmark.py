@@ -29,7 +29,6 @@ from fsgym_studies.suites.leaderboard import conclusion_of, score_table
 from fsgym_studies.suites.methods import BENCHMARK_METHODS, SLOW_METHODS, SuiteMethods, chosen_methods, has_prices
 from fsgym_studies.suites.oracle import ORACLE_TITLE
 from fsgym_studies.suites.scores import SCORES, mean_ranks, version_of_rows
-from fsgym_studies.suites.spam.suite import SPAM_ORDER_SEED, SPAM_SHARES
 from fsgym_studies.suites.suite import RowSplit, TableOf
 from fsgym_studies.suites.syn.suite import syn_problems
 from fsgym_studies.suites.turney.suite import price_options
@@ -417,18 +416,21 @@ def test_rows_are_split_by_position_or_in_a_drawn_order():
     assert train.n_samples == 7
     order = np.random.default_rng(0).permutation(10)
     np.testing.assert_array_equal(RowSplit(5, 2, 0).parts(data).test.X.ravel(), order[7:])
+    _, fit, validation, test = RowSplit(5, 2, 0, test_first=True).parts(data)
+    parts = [part.X.ravel().tolist() for part in (test, validation, fit)]
+    assert parts == [order[:3].tolist(), order[3:5].tolist(), order[5:].tolist()]
 
 
-def test_no_test_row_of_spam_is_one_of_the_code_of_gdfs():
-    """That code shuffles the rows with the same seed, and takes the first fifth for test."""
-    rows, end_fit, end = np.arange(4_601), *(int(share * 4_601) for share in SPAM_SHARES)
-    data = Dataset(rows[:, None], rows % 2)
-    test = RowSplit(end_fit, end - end_fit, SPAM_ORDER_SEED).parts(data).test.X.ravel()
+def test_the_test_rows_of_spam_are_those_of_the_code_of_gdfs():
+    """It shuffles the numbers of the rows, and takes the first fifth for test and the next for validation."""
+    (problem,) = suites.find_suite("spam").problems(False, None, ())
+    ((data, split), *_) = problem.runs
+    rows = np.arange(data.n_samples)
     np.random.default_rng(0).shuffle(rows)
-    assert not set(test) & set(rows[: int(0.2 * 4_601)])
-    text = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    for said in (suites.find_suite("spam").protocol(False), " ".join(text.split())):
-        assert "its test rows are not ours" in said
+    n = int(0.2 * data.n_samples)
+    _, fit, validation, test = split.parts(data)
+    for part, wanted in ((test, rows[:n]), (validation, rows[n : 2 * n]), (fit, rows[2 * n :])):
+        np.testing.assert_array_equal(part.X, data.X[wanted])
 
 
 def test_syn_uses_the_published_parts():
