@@ -170,17 +170,16 @@ def check_belief(belief: Any, rules: Rules) -> Belief | None:
     """
     if belief is None:
         return None
-    advise: Any = getattr(belief, "advise", None)
-    of_states: Any = getattr(belief, "state_probabilities", None)
+    of_states = getattr(belief, "state_probabilities", None)
     acquisitions = getattr(belief, "acquisitions_", None)  # only of a classifier, which orders the columns by itself
-    if callable(advise) and acquisitions is not None:
+    if acquisitions is not None and hasattr(belief, "advise"):
         rules.check_order_of(acquisitions.rules)
 
         def of_answers(observations: NDArray[np.float32]) -> Any:
             z, values = np.split(observations, 2, axis=1)
             legal = np.arange(rules.n_actions) >= rules.n_acquisitions  # answers alone
             known = np.where(z > 0.5, values.astype(np.float64), np.nan)
-            return advise(z > 0.5, known, np.tile(legal, (len(z), 1))).probabilities
+            return belief.advise(z > 0.5, known, np.tile(legal, (len(z), 1))).probabilities
 
         return of_answers
     if callable(of_states):

@@ -33,6 +33,7 @@ from fsgym_studies.suites.suite import RowSplit, TableOf
 from fsgym_studies.suites.syn.suite import syn_problems
 from fsgym_studies.suites.turney.suite import price_options
 from support.pages import read
+from support.problems import needs_folder
 
 MINE = "support.tiny_suite.policies:train"
 NAME = MINE
@@ -421,6 +422,7 @@ def test_rows_are_split_by_position_or_in_a_drawn_order():
     assert parts == [order[:3].tolist(), order[3:5].tolist(), order[5:].tolist()]
 
 
+@needs_folder
 def test_the_test_rows_of_spam_are_those_of_the_code_of_gdfs():
     """It shuffles the numbers of the rows, and takes the first fifth for test and the next for validation."""
     (problem,) = suites.find_suite("spam").problems(False, None, ())

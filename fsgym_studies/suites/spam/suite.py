@@ -32,9 +32,9 @@ def spam_protocol(quick: bool) -> str:
     prices = ", ".join(f"{p:g}" for p in SPAM_PRICES)
     rows = f"Quick: {SPAM_QUICK_ROWS:,} random rows of spambase" if quick else "Spambase (4,601 rows, 57 features)"
     return (
-        f"{rows}, in the order of numpy.random.default_rng({SPAM_ORDER_SEED}).permutation: the first fifth for test, the "
-        "next for validation, the rest for training, as in the code of GDFS, whose test rows these are in a full run. The "
-        "means of the training part are subtracted. "
+        f"{rows}, in the order of numpy.random.default_rng({SPAM_ORDER_SEED}).permutation: the first fifth for test, "
+        "the next for validation, the rest for training, as in the code of GDFS, whose test rows these are in a full "
+        "run. The means of the training part are subtracted. "
         f"{counted(SPAM_RUNS[quick], 'run')} on these rows"
         f"{'' if quick else ', each with another seed of the methods'}. Each feature costs 1, an error costs 1, and "
         f"lam is {prices}. No optimum is known."
