@@ -543,7 +543,8 @@ def conclusion_of(
         lacking = [m for m in methods.names_by_title if m not in (*ranks.index, *first_run)]
         places = dict.fromkeys([best, *(m for m in methods.own or [methods.focus] if m in ranks.index)])
         verdict = [standing(ranks, title, main, paired, len(ranks) + len(lacking)) for title in places]
-        verdict = [verdict[0], *(text.replace(f", {UNKNOWN_LEAD}", "") for text in verdict[1:])]  # it is said once
+        said = (f", {UNKNOWN_LEAD}", f"; {paired.words}")  # once is enough
+        verdict = [verdict[0], *(text.replace(said[0], "").replace(said[1], "") for text in verdict[1:])]
         beside = [
             without_place(lacking),
             lowest_mean(means, ranks, shown),
