@@ -543,8 +543,9 @@ def conclusion_of(
         lacking = [m for m in methods.names_by_title if m not in (*ranks.index, *first_run)]
         places = dict.fromkeys([best, *(m for m in methods.own or [methods.focus] if m in ranks.index)])
         verdict = [standing(ranks, title, main, paired, len(ranks) + len(lacking)) for title in places]
-        said = (f", {UNKNOWN_LEAD}", f"; {paired.words}")  # once is enough
-        verdict = [verdict[0], *(text.replace(said[0], "").replace(said[1], "") for text in verdict[1:])]
+        close = f"; it does not differ significantly from the best, {best} ({ranks[best]:.2f})"
+        for said in (f", {UNKNOWN_LEAD}", f"; {paired.words}", close):  # the first sentence has said it
+            verdict[1:] = [text.replace(said, "") for text in verdict[1:]]
         beside = [
             without_place(lacking),
             lowest_mean(means, ranks, shown),
