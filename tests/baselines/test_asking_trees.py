@@ -38,7 +38,7 @@ def wine():
 @cache
 def fitted(name):
     if name.startswith("cegb"):
-        pytest.importorskip("lightgbm")
+        pytest.importorskip("lightgbm", reason="needs LightGBM, which the extra cegb installs")
     X, y, _ = wine()
     return clone(MODELS[name]).fit(X, y)
 
@@ -94,7 +94,7 @@ def test_on_demand_numbers_are_not_rounded_to_float32(name, kind):
 def finely_fitted(name):
     """A model of columns whose values differ by less than float32 resolves, one of them whole numbers."""
     if name == "cegb":
-        pytest.importorskip("lightgbm")
+        pytest.importorskip("lightgbm", reason="needs LightGBM, which the extra cegb installs")
     rng = np.random.default_rng(0)
     X = np.stack([1.7e9 + rng.integers(0, 2000, 600), 1e6 + rng.random(600)], axis=1)
     y = (X[:, 0] > 1.7e9 + 1000) ^ (X[:, 1] > 1e6 + 0.5)
@@ -155,7 +155,7 @@ def test_unknown_values_go_where_scikit_learn_sends_them(name):
 
 
 def test_unknown_values_go_where_lightgbm_sends_them():
-    lightgbm = pytest.importorskip("lightgbm")
+    lightgbm = pytest.importorskip("lightgbm", reason="needs LightGBM, which the extra cegb installs")
     X, y = load_breast_cancer(return_X_y=True)
     X = X[:, 10:20] - X[:, 10:20].mean(axis=0)  # thresholds on both sides of 0
     booster = lightgbm.train(

@@ -239,7 +239,7 @@ def test_values_of_dime_are_a_share_of_the_entropy_per_price():
 
 def test_the_relaxed_choice_has_the_gradient_of_gain_per_price():
     """Against finite differences of gain / price in the weights of the relaxed choice."""
-    torch = pytest.importorskip("torch")
+    torch = pytest.importorskip("torch", reason="needs PyTorch, which the extra deep installs")
     from baselines.neural.training import RelaxedChoiceTraining, TensorRows, TrainingSettings, build_network
 
     X, y = (v[:30] for v in copy_among_noise())

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from test_cli import call
 
-from agents import AdaptiveClassifier, load_classifier
+from agents import load_classifier
 from fsgym.data.columns import Column, Columns
 from fsgym.data.reading.no_result import NoResult
 
@@ -44,9 +44,9 @@ def test_a_cell_without_result_is_that_of_step(case_model, capsys, tmp_path, fil
     known, lost = case_list(case_model)
     path = tmp_path / file
     if file.endswith("xlsx"):
-        pytest.importorskip("openpyxl")
+        pytest.importorskip("openpyxl", reason="needs openpyxl, which the extra excel installs")
     if file.endswith("parquet"):
-        pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow", reason="needs pyarrow, which the extra parquet installs")
         known.mask(lost, NONE).astype("string").to_parquet(path)
     else:
         written(path, known, lost)
@@ -91,13 +91,8 @@ def test_explain_has_the_same(case_model, capsys, tmp_path):
         assert f"empty ones are not acquired yet; {NONE!r} says that there is no result." in said
 
 
-def test_a_model_that_uses_what_is_missing_takes_no_result_for_unavailable(capsys, tmp_path):
-    rng = np.random.default_rng(0)
-    y = rng.integers(2, size=500)
-    X = pd.DataFrame({"crp": rng.normal(size=500) + y, "age": rng.normal(size=500)})
-    X["crp"] = X["crp"].where(rng.random(500) < np.where(y == 1, 0.95, 0.2))
-    model = AdaptiveClassifier(lam=0.05, random_state=0).fit(X, y)
-    assert model.evidence_ == ("crp",)
+def test_a_model_that_uses_what_is_missing_takes_no_result_for_unavailable(told_of_missing, capsys, tmp_path):
+    model, _ = told_of_missing
     model.save(tmp_path / "model")
     (tmp_path / "list.csv").write_text("crp,age\n-1,0.5\n-1,\n,\n0.4,-1\n")  # a code for no result may be a number
     code, printed, _ = call(capsys, "predict", tmp_path / "model", tmp_path / "list.csv", "--next", "--no-result=-1")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from test_cli import call
 
-from agents import AdaptiveClassifier, LatticeClassifier, load_classifier
+from agents import LatticeClassifier, load_classifier
 from fsgym.cli.explain import known_values, path_in_words
 from fsgym.data.reading.reading import Reading
 from fsgym.datasets import load_dataset
@@ -73,14 +73,9 @@ def test_low_probabilities_have_a_digit_more_where_the_answer_depends_on_them(tm
     assert "yes is the answer from a probability of 0.99 % on" in " ".join(output.split())
 
 
-def test_a_model_that_is_not_told_what_is_missing_counts_it_as_unavailable(tmp_path, capsys):
+def test_a_model_that_is_not_told_what_is_missing_counts_it_as_unavailable(told_of_missing, tmp_path, capsys):
     """A table without one of the columns that say something by what is missing says nothing of them."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(2, size=500)
-    X = pd.DataFrame({"crp": rng.normal(size=500) + y, "age": rng.normal(size=500)})
-    X["crp"] = X["crp"].where(rng.random(500) < np.where(y == 1, 0.95, 0.2))
-    model = AdaptiveClassifier(lam=0.05, random_state=0).fit(X, y)
-    assert model.evidence_ == ("crp",)
+    model, X = told_of_missing
     model.save(tmp_path / "model")
     X[["age"]].to_csv(tmp_path / "part.csv", index=False)
     code, output, _ = call(

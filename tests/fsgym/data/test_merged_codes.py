@@ -271,7 +271,7 @@ def test_times_and_dates_are_said_to_be_such(tmp_path, cells):
 @pytest.mark.parametrize("file", ["t.csv", "t.xlsx"])
 def test_labels_and_numeric_targets_with_leading_zeros_are_read_as_before(tmp_path, file):
     if file.endswith("xlsx"):
-        pytest.importorskip("openpyxl")
+        pytest.importorskip("openpyxl", reason="needs openpyxl, which the extra excel installs")
     frame = pd.DataFrame({"dose": np.arange(8) / 4, TARGET: ["01", "02"] * 4})
     (frame.to_excel if file.endswith("xlsx") else frame.to_csv)(tmp_path / file, index=False)
     assert fsgym.load_dataset(tmp_path / file).classes.tolist() == [1, 2]

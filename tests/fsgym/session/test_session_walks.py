@@ -52,7 +52,7 @@ def test_every_answer_is_judged_where_it_is_given_by_other_agents(agent, variant
 @cache
 def tree(name: str) -> Any:
     if name.startswith("cegb"):
-        pytest.importorskip("lightgbm")
+        pytest.importorskip("lightgbm", reason="needs LightGBM, which the extra cegb installs")
     return clone(TREES[name][0]).fit(*load_wine(return_X_y=True, as_frame=True))
 
 

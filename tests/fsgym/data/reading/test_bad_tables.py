@@ -207,7 +207,7 @@ def test_parquet_without_pyarrow(file, monkeypatch):
 
 
 def test_parquet(tmp_path):
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="needs pyarrow, which the extra parquet installs")
     frame = pd.DataFrame({"a": [1, 2, 2], "b": ["p", "q", "p"], "target": ["x", "y", "x"]})
     frame.to_parquet(tmp_path / "t.parquet")
     assert load_dataset(tmp_path / "t.parquet").X.tobytes() == load_dataset(frame).X.tobytes()

@@ -148,7 +148,7 @@ def test_names_of_prices_on_two_lines(tmp_path):
 
 def write_repeated(path, cell, n_rows):
     """A small Parquet file of many rows that have the same cell."""
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="needs pyarrow, which the extra parquet installs")
     frame = pd.DataFrame({"c": np.resize(cell, n_rows), "target": np.resize(["x", "y"], n_rows)})
     frame.to_parquet(path, use_dictionary=True)
     return path
@@ -168,7 +168,7 @@ def test_parquet_that_unpacks_to_more_than_is_plausible(tmp_path, cell, n_rows):
 
 
 def test_parquet_without_compression_is_read_at_any_size(tmp_path, monkeypatch):
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="needs pyarrow, which the extra parquet installs")
     monkeypatch.setattr(files, "FREE_BYTES", 1000)
     frame = pd.DataFrame({"c": np.arange(5000) * 0.5, "target": ["x", "y"] * 2500})
     frame.to_parquet(tmp_path / "t.parquet", compression=None, use_dictionary=False)
@@ -177,7 +177,7 @@ def test_parquet_without_compression_is_read_at_any_size(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("column", ["c", "target"])
 def test_parquet_with_texts_that_are_not_utf8(tmp_path, column):
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="needs pyarrow, which the extra parquet installs")
     frame = pd.DataFrame({"c": ["first", "second"] * 5, "target": ["ill", "well"] * 5})
     frame.to_parquet(tmp_path / "t.parquet", compression=None)
     old = {"c": b"first", "target": b"well"}[column]
@@ -186,7 +186,7 @@ def test_parquet_with_texts_that_are_not_utf8(tmp_path, column):
 
 
 def test_parquet_with_lists(tmp_path):
-    pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow", reason="needs pyarrow, which the extra parquet installs")
     pd.DataFrame({"c.d": [1, 2], "c": [[1], [2]], "target": ["x", "y"]}).to_parquet(tmp_path / "t.parquet")
     refused(ValueError, "t.parquet cannot be read .*'c' has lists or objects as cells", tmp_path / "t.parquet")
 
