@@ -56,21 +56,23 @@ class Case:
             self.know(column, value)
         self.closed[self.policy.groups[j]] = np.isnan(self.values[self.policy.groups[j]])
 
-    def legal_and_prices(self):
-        """Which acquisitions are legal, and their prices."""
+    def taken_and_open(self):
+        """The acquisitions that need not be made any more, and those that would bring something."""
         known = ~np.isnan(self.values)
         some = np.array([known[group].any() for group in self.policy.groups])
         rest = ~self.paid & [(~known & ~self.closed)[group].any() for group in self.policy.groups]
-        taken = self.paid | (some & ~rest)
+        return self.paid | (some & ~rest), rest
+
+    def legal_and_prices(self):
+        """Which acquisitions are legal, and their prices."""
+        taken, rest = self.taken_and_open()
         legal, prices = self.policy.legal_and_prices(taken, self.spent)
         budget = self.policy.rules["budget"]
         return legal & rest & (budget is None or self.n_paid < budget), prices
 
     def hides_what_is_unavailable(self):
         """Whether something cannot be obtained that is not legal for now anyway, as its prerequisites come first."""
-        known = ~np.isnan(self.values)
-        rest = ~self.paid & [(~known & ~self.closed)[group].any() for group in self.policy.groups]
-        taken = self.paid | (~rest & [known[group].any() for group in self.policy.groups])
+        taken, rest = self.taken_and_open()
         gone, needs = ~taken & ~rest, [a["needs"] for a in self.policy.acquisitions]
         return any(gone[j] and not taken[n].all() and not gone[n].any() for j, n in enumerate(needs))
 

@@ -122,10 +122,18 @@ def legal_in_cases(
     paid : bool (n, J), the acquisitions that were made
     spent, n_paid : float64 and int64 (n,), what was paid, and for how many acquisitions
     """
-    some, rest = rules.acquisitions_of(acquired), rules.acquisitions_of(~acquired & ~unavailable) & ~paid
-    legal, prices = rules.legal_and_prices(paid | (some & ~rest), spent, n_paid)
-    legal[:, : rules.n_acquisitions] &= rest
+    taken, is_open = _taken_and_open(rules, acquired, unavailable, paid)
+    legal, prices = rules.legal_and_prices(taken, spent, n_paid)
+    legal[:, : rules.n_acquisitions] &= is_open
     return legal, prices
+
+
+def _taken_and_open(
+    rules: Rules, acquired: NDArray[np.bool_], unavailable: NDArray[np.bool_], paid: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The acquisitions that need not be made any more, and those that would bring something, bool (n, J) each."""
+    some, rest = rules.acquisitions_of(acquired), rules.acquisitions_of(~acquired & ~unavailable) & ~paid
+    return paid | (some & ~rest), rest
 
 
 def hides_what_is_unavailable(
@@ -138,10 +146,9 @@ def hides_what_is_unavailable(
     """
     if rules.prerequisites is None:
         return np.zeros(len(acquired), bool)
-    some, rest = rules.acquisitions_of(acquired), rules.acquisitions_of(~acquired & ~unavailable) & ~paid
-    done = paid | (some & ~rest)
-    gone = ~done & ~rest
-    opens = (~done & ~gone).astype(np.int64) @ rules.prerequisites.T > 0  # a prerequisite can still be met
+    taken, is_open = _taken_and_open(rules, acquired, unavailable, paid)
+    gone = ~taken & ~is_open
+    opens = (~taken & ~gone).astype(np.int64) @ rules.prerequisites.T > 0  # a prerequisite can still be met
     closed = gone.astype(np.int64) @ rules.prerequisites.T > 0
     return np.logical_or.reduce(gone & opens & ~closed, axis=1)
 

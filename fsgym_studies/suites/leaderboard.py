@@ -216,12 +216,20 @@ OF_MORE_ROWS = "Figures as reported are of more rows than those of a quick run: 
 UNKNOWN_LEAD = f"but whether this is significant is not known, which takes {MIN_PAIRS} runs or the rows of one"
 
 
-def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired, n_methods: int | None = None) -> str:
+def standing(
+    ranks: pd.Series,
+    focus: str,
+    score: str,
+    paired: scoring.Paired,
+    n_methods: int | None = None,
+    is_first: bool = True,
+) -> str:
     """Where a method stands among those that have all scores, and whether the lead is significant, in a sentence.
 
     The best is called 1st only where it is significantly ahead of each other.
 
-    ``n_methods`` is the number of methods that were to be ranked, by default of those that are.
+    ``n_methods`` is the number of methods that were to be ranked, by default of those that are. ``is_first``: whether
+    no sentence about the best stands before it, which names the test and the methods that it does not separate.
 
     >>> from fsgym.comparison.noise import paired_t
     >>> losses = pd.DataFrame({"CART": [0.1, 0.2, 0.3], "mine": [0.2, 0.4, 0.3]})
@@ -253,8 +261,10 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired, n
         }
         own = f"{focus} has the {_ordinal(place)} best mean rank of {among} by {title} ({ranks[focus]:.2f})"
         if found not in by:
-            return f"{own}; the best is {first} ({others.min():.2f}), {UNKNOWN_LEAD}."
-        return f"{own}; {by[found]} the best, {first} ({others.min():.2f}; {test})."
+            return f"{own}; the best is {first} ({others.min():.2f}){f', {UNKNOWN_LEAD}' if is_first else ''}."
+        if found == "noise" and not is_first:
+            return f"{own}."
+        return f"{own}; {by[found]} the best, {first} ({others.min():.2f}{f'; {test}' if is_first else ''})."
     level = [m for m in others.index if others[m] < ranks[focus] + 1e-9]
     close = [m for m in others.index if verdicts[m] != "higher" or m in level]
     if not close:
@@ -267,7 +277,7 @@ def standing(ranks: pd.Series, focus: str, score: str, paired: scoring.Paired, n
     if "unknown" in verdicts[others.index].tolist():
         further = others.drop(index=level)
         following = f"; the next is {further.idxmin()} ({further.min():.2f})" if len(further) else ""
-        return f"{best}{following}, {UNKNOWN_LEAD}."
+        return f"{best}{following}{f', {UNKNOWN_LEAD}' if is_first else ''}."
     better, of = [m for m in close if verdicts[m] == "lower"], focus if level else "it"
     alike, parts = [m for m in close if m not in better], [best]
     if alike:
@@ -542,10 +552,8 @@ def conclusion_of(
         best = ranks.index[0]
         lacking = [m for m in methods.names_by_title if m not in (*ranks.index, *first_run)]
         places = dict.fromkeys([best, *(m for m in methods.own or [methods.focus] if m in ranks.index)])
-        verdict = [standing(ranks, title, main, paired, len(ranks) + len(lacking)) for title in places]
-        close = f"; it does not differ significantly from the best, {best} ({ranks[best]:.2f})"
-        for said in (f", {UNKNOWN_LEAD}", f"; {paired.words}", close):  # the first sentence has said it
-            verdict[1:] = [text.replace(said, "") for text in verdict[1:]]
+        n = len(ranks) + len(lacking)
+        verdict = [standing(ranks, title, main, paired, n, is_first=title == best) for title in places]
         beside = [
             without_place(lacking),
             lowest_mean(means, ranks, shown),
