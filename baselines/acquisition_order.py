@@ -65,20 +65,3 @@ def legal_order(rules: Rules, wanted: Iterable[int]) -> list[int] | None:
         ordered.append(j)
         remaining.remove(j)
     return ordered
-
-
-def with_prerequisites(rules: Rules, acquisition: int) -> list[int]:
-    """An acquisition after all that it needs, directly or not, in an order that prerequisites allow."""
-    needs = rules.prerequisites
-    if needs is None:
-        return [acquisition]
-    needed: list[int] = []
-
-    def add(j: int) -> None:
-        for i in np.flatnonzero(needs[j]).tolist():
-            if i not in needed:
-                add(i)
-        needed.append(j)
-
-    add(acquisition)
-    return needed

@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.base import SettingsPathMixin
-from baselines.linear import check_X_y, class_codes, validate_data
+from baselines.base import SettingsPathMixin, check_X_y, class_codes, validate_data
 from baselines.tree_steps import AskedTrees, TreeAskingMixin
 from fsgym.data.scaling import Scaling, float32_offsets
 from fsgym.rules import Rules

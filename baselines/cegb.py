@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.base import acquisition_names
-from baselines.linear import class_codes, probabilities, validate_data
+from baselines.base import acquisition_names, class_codes, probabilities, validate_data
 from baselines.tree_steps import AskedTrees, TreeAskingMixin
 from fsgym.rules import Rules
 from fsgym.rules.rules import cheapest_answers

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.acquisition_order import with_prerequisites
 from baselines.subset_models import Assessment, SubsetModels
 
 # Limits for large tables, in floating-point operations as ``SubsetModels.operations`` estimates them; some 5e9 take a
@@ -77,7 +76,7 @@ def candidate_steps(models: SubsetModels, order: list[int], lam: float) -> list[
     """
     rules = models.rules
     remaining = [j for j in range(rules.n_acquisitions) if j not in order and not models.uninformative[j]]
-    steps = [[i for i in with_prerequisites(rules, j) if i not in order] for j in remaining]
+    steps = [[*rules.prerequisites_of(j, met=order), j] for j in remaining]
     steps = [step for step in steps if models.is_legal([*order, *step])]
     operations = np.cumsum([models.operations([*order, *step]) for step in steps])
     if not steps or operations[-1] <= STEP_OPERATIONS:

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.fixes import parse_version
 
+from baselines.base import signed_targets, widening_factors
 from baselines.liblinear import LiblinearMixin
-from baselines.linear import signed_targets, widening_factors
 from fsgym.sklearn_private import checks_parameters
 
 

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
 
+from baselines.base import signed_targets
 from baselines.liblinear import LiblinearMixin
-from baselines.linear import signed_targets
 from fsgym.sklearn_private import StrOptions, checks_parameters
 
 

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path, lasso_path
 
-from baselines.linear import SparseLinearMixin, counts_up_to, scaled_table, signed_targets
+from baselines.base import SparseLinearMixin, counts_up_to, scaled_table, signed_targets
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from baselines.linear import SparseLinearMixin, correlations, scaled_table, signed_targets
+from baselines.base import SparseLinearMixin, correlations, scaled_table, signed_targets
 from fsgym.sklearn_private import Interval
 
 

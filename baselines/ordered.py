@@ -13,8 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from baselines.acquisition_order import follow_order
-from baselines.base import acquisition_names, column_names
-from baselines.linear import class_codes, validate_data
+from baselines.base import acquisition_names, class_codes, column_names, validate_data
 from baselines.subset_models import SubsetModel, SubsetModels
 from fsgym.data.columns import Columns
 from fsgym.data.groups import resolve_groups

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.acquisition_order import legal_order, with_prerequisites
+from baselines.acquisition_order import legal_order
 from baselines.base import ColumnSelectorMixin
 from baselines.forward_selection import select_forward
 from baselines.ordered import OrderedAcquisitionsMixin
@@ -150,7 +150,7 @@ def panel_order(rules: Rules, panel: Any) -> list[int]:
             raise ValueError(f"{option_text('panel')} must name each acquisition once, got {rules.names[j]!r} twice")
         chosen.append(j)
     for j in chosen:
-        lacking = [rules.names[i] for i in with_prerequisites(rules, j) if i not in chosen]
+        lacking = [rules.names[i] for i in rules.prerequisites_of(j) if i not in chosen]
         if lacking:
             raise ValueError(
                 f"{option_text('panel')} must contain the prerequisites of its acquisitions, but {rules.names[j]!r} "

@@ -15,8 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from baselines import subset_models
-from baselines.base import SettingsPathMixin, acquisition_names
-from baselines.linear import class_codes, validate_data
+from baselines.base import SettingsPathMixin, acquisition_names, class_codes, validate_data
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
@@ -226,7 +225,7 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
 
     def _available(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
         """The values that are not missing and of which no prerequisite is, of the shape of ``table``."""
-        reachable = subset_models.reachable_acquisitions(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)))
+        reachable = self.rules_.available(table)
         return reachable[:, self.rules_.acquisition_of_features] & ~np.isnan(table)
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
-from baselines.base import acquisition_names
+from baselines.base import acquisition_names, check_X_y, validate_data
 from baselines.cart import TreePathsMixin, for_trees, pruning_settings, tree_scaling
 from baselines.cegb import (
     MAX_PENALTY,
@@ -22,7 +22,6 @@ from baselines.cegb import (
     power_of_two_scales,
     summed_losses,
 )
-from baselines.linear import check_X_y, validate_data
 from fsgym.rules import Rules
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 from fsgym.trees import Forest

@@ -12,8 +12,16 @@ from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.base import ColumnSelectorMixin, SettingsPathMixin
-from baselines.linear import apply_scaling, class_codes, clip_extremes, counts_up_to, scaled_table, validate_data
+from baselines.base import (
+    ColumnSelectorMixin,
+    SettingsPathMixin,
+    apply_scaling,
+    class_codes,
+    clip_extremes,
+    counts_up_to,
+    scaled_table,
+    validate_data,
+)
 from fsgym.data.scaling import Scaling
 from fsgym.rules.uninformative import without_repeated
 from fsgym.sklearn_private import check_parameters, checks_parameters

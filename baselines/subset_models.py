@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from baselines.acquisition_order import follow_order, with_prerequisites
-from baselines.linear import clip_extremes
+from baselines.acquisition_order import follow_order
+from baselines.base import clip_extremes
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules
@@ -112,8 +112,7 @@ class SubsetModels:
         available = rules.acquisitions_of(~np.isnan(X))
         self._patterns, pattern_of = np.unique(available, axis=0, return_inverse=True)
         self._pattern_of = pattern_of.ravel()
-        reachable = reachable_acquisitions(rules, available)
-        self._reachable = reachable[:, rules.acquisition_of_features] & ~np.isnan(X)
+        self._reachable = rules.available(X)[:, rules.acquisition_of_features] & ~np.isnan(X)
         self.encoder = TableEncoder.fit(X, self._reachable)
         generator = check_random_state(random_state)
         self.rows = np.arange(len(X))
@@ -235,16 +234,6 @@ class SubsetModels:
         features = np.array(sorted(i for j in order for i in self.rules.groups[j]), dtype=np.int64)
         known = taken[:, self._acquisition][self._pattern_of[rows]] & ~np.isnan(self._X[rows])
         return self.encoder.encode(self._X[rows], known, features), features
-
-
-def reachable_acquisitions(rules: Rules, available: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether each acquisition and all that it needs are available, bool (n_samples, n_acquisitions)."""
-    if rules.prerequisites is None:
-        return available
-    reachable = available.copy()
-    for j in range(rules.n_acquisitions):
-        reachable[:, j] = available[:, with_prerequisites(rules, j)].all(axis=1)
-    return reachable
 
 
 def class_folds(codes: NDArray[np.int64], n_classes: int, cv: int, random_state: Any) -> NDArray[np.int64]:

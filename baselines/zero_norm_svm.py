@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
 
-from baselines.linear import signed_targets
+from baselines.base import signed_targets
 from baselines.selected import SelectedMixin, varying_columns
 from baselines.svm_plus.problem import SampleTable, solve_svm
 from fsgym.sklearn_private import Interval

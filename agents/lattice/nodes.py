@@ -63,7 +63,7 @@ class Moves:
         related = self.rules.related
         if related is None:
             return direct
-        near = np.flatnonzero(related[[*self._missing_prerequisites(z, j), j]].any(axis=0)).tolist()
+        near = np.flatnonzero(related[[*self.rules.prerequisites_of(j, {*z, *self.base}), j]].any(axis=0)).tolist()
         paths = [direct, *(self._path_through(z, (k,), j) for k in near if k != j and k not in z)]
         return min((p for p in paths if p is not None), key=lambda p: p[1], default=None)
 
@@ -71,7 +71,7 @@ class Moves:
         """The way from z to j that begins with the acquisitions ``first``; None if one of them is illegal."""
         steps: list[int] = []
         price = 0.0
-        for k in [*first, *self._missing_prerequisites(extended(z, first), j), j]:
+        for k in [*first, *self.rules.prerequisites_of(j, {*z, *first, *self.base}), j]:
             here = extended(z, steps)
             legal, prices = self.at(here)
             if not legal[k]:
@@ -79,16 +79,6 @@ class Moves:
             steps.append(k)
             price += prices[k]
         return tuple(steps), float(price)
-
-    def _missing_prerequisites(self, z: Subset, j: int) -> list[int]:
-        """Prerequisites of j that z does not contain, in an order in which they can be acquired."""
-        if self.rules.prerequisites is None:
-            return []
-        missing: list[int] = []
-        for i in np.flatnonzero(self.rules.prerequisites[j]).tolist():
-            if i not in z and i not in self.base:
-                missing += [k for k in [*self._missing_prerequisites(z, i), i] if k not in missing]
-        return missing
 
 
 def extended(z: Subset, more: list[int] | Subset) -> Subset:

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 
-from baselines.base import SettingsPathMixin
+from baselines.base import DecisionMixin, SettingsPathMixin, check_X_y, class_codes, probabilities
 from baselines.gbfs.losses import Logistic, Loss, Softmax, Squared
 from baselines.gbfs.model import GBFSModel, boost_each
-from baselines.linear import DecisionMixin, check_X_y, class_codes, probabilities
 from fsgym.sklearn_private import checks_parameters
 from fsgym.support.checks import check_n_jobs
 

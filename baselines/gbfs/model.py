@@ -15,9 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.base import ColumnSelectorMixin, FloatVector, column_names
+from baselines.base import ColumnSelectorMixin, FloatVector, column_names, validate_data
 from baselines.gbfs.losses import Loss
-from baselines.linear import validate_data
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, check_parameters, check_sample_weight
 from fsgym.support.checks import check_prices
 from fsgym.support.threads import n_threads

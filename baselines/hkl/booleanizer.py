@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.linear import validate_data
+from baselines.base import validate_data
 from fsgym.sklearn_private import Interval, StrOptions, check_sample_weight, checks_parameters, feature_names_of
 
 LiteralTest = Literal["true", "is", "above", "missing"]

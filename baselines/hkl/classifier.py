@@ -10,14 +10,23 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.base import ColumnSelectorMixin, FloatMatrix, FloatVector, SettingsPathMixin
+from baselines.base import (
+    ColumnSelectorMixin,
+    DecisionMixin,
+    FloatMatrix,
+    FloatVector,
+    SettingsPathMixin,
+    check_X_y,
+    class_codes,
+    signed_targets,
+    validate_data,
+)
 from baselines.hkl.active_set import SearchOptions, SearchResult, distinct_rows, grow_active_set, merge_rows
 from baselines.hkl.booleanizer import Booleanizer, validate_literal_table
 from baselines.hkl.certificate import Certificate
 from baselines.hkl.interior_point import interior_point
 from baselines.hkl.lattice import Disjunction, DisjunctionLattice, evaluate_disjunctions
 from baselines.hkl.problem import HKLProblem, HKLSolution, Incumbent, best_bias
-from baselines.linear import DecisionMixin, check_X_y, class_codes, signed_targets, validate_data
 from fsgym.data.checks import check_groups
 from fsgym.rules.uninformative import repeated_columns
 from fsgym.sklearn_private import (

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from baselines.linear import signed_targets
+from baselines.base import signed_targets
 from baselines.lufe.roles import LUFeMixin, Roles
 from baselines.svm_plus.model import slack_weight, solve_each
 from baselines.svm_plus.problem import SVMPlusProblem, SVMPlusSolution, solve_svm_plus

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils.sparsefuncs import min_max_axis
 
-from baselines.linear import signed_targets
+from baselines.base import signed_targets
 from baselines.svm_plus.problem import SampleTable, solve_svm
 
 SELECTORS = ("rfe", "anova", "mutual_info", "hsic", "leverage")

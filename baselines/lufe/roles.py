@@ -14,8 +14,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.base import SettingsPathMixin
-from baselines.linear import apply_scaling, check_X_y, class_codes, clip_extremes, counts_up_to, validate_data
+from baselines.base import (
+    SettingsPathMixin,
+    apply_scaling,
+    check_X_y,
+    class_codes,
+    clip_extremes,
+    counts_up_to,
+    validate_data,
+)
 from baselines.lufe.order import SELECTORS, feature_order
 from baselines.svm_plus.model import SVMPlusModel
 from baselines.svm_plus.problem import SampleTable

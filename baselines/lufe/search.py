@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state
 
-from baselines.linear import predicted_codes, signed_targets
+from baselines.base import predicted_codes, signed_targets
 from baselines.lufe.classifier import LUFeClassifier
 from baselines.lufe.roles import LUFeMixin, scale_columns
 from baselines.svm_plus.model import settled_scores, shares_of, slack_weight

@@ -13,7 +13,14 @@ from scipy.special import entr, expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from baselines import linear
+from baselines.base import (
+    SparseLinearMixin,
+    correlations,
+    scaled_table,
+    signed_targets,
+    standard_scaling,
+    widening_factors,
+)
 from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
 from baselines.sparse_group_lasso.group_lasso import (
     MAX_GROUP_SIZE,
@@ -48,7 +55,7 @@ def null_model(y: NDArray[np.float64]) -> tuple[float, float]:
 
 def lambda_max(X: NDArray[np.float64], y: NDArray[np.float64], tau: float, groups: ColumnGroups) -> float:
     """Return the smallest lambda at which, with (tau lambda, (1 - tau) lambda), every coefficient is zero."""
-    return Penalty(tau, 1.0 - tau, groups).dual_norm(linear.correlations(X, y - y.mean()))
+    return Penalty(tau, 1.0 - tau, groups).dual_norm(correlations(X, y - y.mean()))
 
 
 def solve_logistic(
@@ -224,7 +231,7 @@ class _State(NamedTuple):
         return w, b, False
 
 
-class GroupLassoClassifier(linear.SparseLinearMixin, ClassifierMixin, BaseEstimator):
+class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     """Logistic regression with the group LASSO penalty, which selects groups of features; one-vs-rest if multiclass.
 
     It minimises the summed logistic loss plus lambda (``tau |w|_1 + (1 - tau) sum_g v_g |w_g|_2``), to a duality gap of
@@ -319,7 +326,7 @@ class GroupLassoClassifier(linear.SparseLinearMixin, ClassifierMixin, BaseEstima
         """
         Z, codes = self._training_data(X, y)
         groups = make_groups(self.groups, self.group_weights, Z.shape[1])
-        targets = linear.signed_targets(codes)
+        targets = signed_targets(codes)
         zero_one_targets = (targets.T + 1.0) / 2.0
         largest = max(lambda_max(Z, t, self.tau, groups) for t in zero_one_targets)
         self.lambda_ = self.alpha * largest
@@ -345,5 +352,5 @@ class GroupLassoClassifier(linear.SparseLinearMixin, ClassifierMixin, BaseEstima
         The steps of the logarithm increase linearly. Raises ValueError for invalid tables and for fewer than two
         classes.
         """
-        linear.scaled_table(X, y, linear.standard_scaling)
-        return [{"alpha": float(a)} for a in 1.0 / linear.widening_factors(3.0, n_settings)]
+        scaled_table(X, y, standard_scaling)
+        return [{"alpha": float(a)} for a in 1.0 / widening_factors(3.0, n_settings)]

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.base import ColumnSelectorMixin
-from baselines.linear import validate_data
+from baselines.base import ColumnSelectorMixin, validate_data
 from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
 from baselines.sparse_group_lasso.fista import duality_gap, run_fista
 from baselines.sparse_group_lasso.groups import make_groups

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from baselines.linear import check_X_y, correlations
+from baselines.base import check_X_y, correlations
 from baselines.sparse_group_lasso import kernels
 from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
 from baselines.sparse_group_lasso.groups import make_groups

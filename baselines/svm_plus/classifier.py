@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.linear import class_codes, signed_targets, validate_data
+from baselines.base import class_codes, signed_targets, validate_data
 from baselines.svm_plus.model import SVMPlusModel, slack_weight, solve_each
 from baselines.svm_plus.problem import SampleTable, SVMPlusProblem, SVMPlusSolution, solve_svm, solve_svm_plus
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters

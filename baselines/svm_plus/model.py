@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from baselines.base import ColumnSelectorMixin
-from baselines.linear import DecisionMixin
+from baselines.base import ColumnSelectorMixin, DecisionMixin
 from baselines.svm_plus.problem import SVMPlusSolution
 from fsgym.support.threads import one_blas_thread
 

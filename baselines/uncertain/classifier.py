@@ -11,8 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.base import ColumnSelectorMixin, SettingsPathMixin
-from baselines.linear import DecisionMixin, check_X_y, class_codes, signed_targets, validate_data
+from baselines.base import (
+    ColumnSelectorMixin,
+    DecisionMixin,
+    SettingsPathMixin,
+    check_X_y,
+    class_codes,
+    signed_targets,
+    validate_data,
+)
 from baselines.sparse_group_lasso import sgl_lambda_max
 from baselines.uncertain.expander import UncertainExpander
 from baselines.uncertain.intersection import IntersectionMachine, intersection_kernel

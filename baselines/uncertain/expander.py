@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.linear import clip_extremes, validate_data
+from baselines.base import clip_extremes, validate_data
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters, feature_names_of
 
 

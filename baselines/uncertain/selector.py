@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.base import ColumnSelectorMixin
-from baselines.linear import class_codes, signed_targets, validate_data
+from baselines.base import ColumnSelectorMixin, class_codes, signed_targets, validate_data
 from baselines.sparse_group_lasso import SparseGroupLasso
 from baselines.sparse_group_lasso.path import check_penalties
 from baselines.uncertain.expander import UncertainExpander

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, Self, Unpack, cast
 
 import numpy as np
@@ -594,7 +594,26 @@ class Rules:
             return np.broadcast_to(self.costs, (len(acquired), self.n_acquisitions))
         return self.legal_and_prices(self.acquisitions_of(acquired))[1]
 
-    def available(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+    def prerequisites_of(self, j: int, met: Collection[int] = ()) -> list[int]:
+        """What acquisition j needs, directly or not, in an order in which it can be acquired; without those ``met``.
+
+        Examples
+        --------
+        >>> Rules(3, 2, prerequisites={"x2": ["x1"], "x1": ["x0"]}).prerequisites_of(2)
+        [0, 1]
+        """
+        needed: list[int] = []
+
+        def add_needs_of(k: int) -> None:
+            for i in [] if self.prerequisites is None else np.flatnonzero(self.prerequisites[k]).tolist():
+                if i not in met and i not in needed:
+                    add_needs_of(i)
+                    needed.append(i)
+
+        add_needs_of(j)
+        return needed
+
+    def available(self, X: NDArray[np.floating]) -> NDArray[np.bool_]:
         """The acquisitions that some sequence of acquisitions reaches for each row, bool (n_samples, J).
 
         An acquisition without an available value cannot be made, so neither can those that it is a prerequisite of.

@@ -235,7 +235,7 @@ class ClassifierComparison:
         self, role: Role, rows: IndexArray, test: IndexArray, lam1: float, C: float, tol: float = 1e-8
     ) -> tuple[float, bool]:
         """Accuracy on the rows ``test`` after training on ``rows``, and whether the classifier says anything."""
-        from baselines.linear import predicted_codes
+        from baselines.base import predicted_codes
         from baselines.svm_plus.model import settled_scores, shares_of
 
         y = np.where(self.codes[rows] == 1, 1.0, -1.0)

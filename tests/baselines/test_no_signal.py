@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.svm import SVC
 
 from baselines import LUFeClassifier, LUFeCV, SVMPlusClassifier
-from baselines.linear import signed_targets
+from baselines.base import signed_targets
 from baselines.lufe.search import best_weight_pair
 from baselines.svm_plus.model import CANCELLED, settled_scores
 from baselines.svm_plus.problem import SampleTable, SVMPlusProblem, solve_svm, solve_svm_plus

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import fsgym
 from baselines import CARTClassifier, PanelClassifier, StoppingClassifier, forward_selection
-from baselines.acquisition_order import follow_order, legal_order, with_prerequisites
+from baselines.acquisition_order import follow_order, legal_order
 from baselines.ridge_logistic import fit_ridge_logistic, ridge_proba
 from baselines.subset_models import class_folds
 from fsgym.rules import Rules
@@ -109,8 +109,9 @@ def test_an_order_is_followed_as_far_as_the_process_allows(variant):
 
 def test_prerequisites_come_first():
     rules = Rules(4, 2, prerequisites=NEEDS)
-    assert with_prerequisites(rules, 2) == [0, 1, 2]
-    assert with_prerequisites(rules, 3) == [3]
+    assert rules.prerequisites_of(2) == [0, 1]
+    assert rules.prerequisites_of(2, met=[1]) == []
+    assert rules.prerequisites_of(3) == []
     assert legal_order(rules, [2, 3, 0, 1]) == [3, 0, 1, 2]
     assert legal_order(rules, [2, 3]) is None
 
