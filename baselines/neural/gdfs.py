@@ -46,8 +46,9 @@ class GDFSClassifier(BaseNeuralClassifier):
     lam : float, default 0.01
         Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``. Ignored
         if a target is given. The networks do not depend on it, so ``path`` trains them once.
-    max_acquisitions : int, default 10
-        Acquisitions of a row, at most.
+    max_acquisitions : int, optional
+        Acquisitions of a row, at most; the time of the training grows with them. By default as many as there are, and
+        25 where there are more.
     hidden : sequence of int, default (128, 128)
         Widths of the hidden layers of both networks.
     n_epochs : int, default 8

@@ -94,6 +94,9 @@ def _columns(means: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame({name: flat[[name]].mean(axis=1, skipna=False) for name in dict.fromkeys(labels)})
 
 
+AS_REPORTED = " (as reported)"
+
+
 def published_figures(suite: Suite, score: str, columns: Sequence[str]) -> tuple[pd.DataFrame, str]:
     """The published figures of a score in these columns, and where they are from and what is uncertain, in words."""
     if not suite.published:
@@ -107,7 +110,7 @@ def published_figures(suite: Suite, score: str, columns: Sequence[str]) -> tuple
     ]
     figures = printed.pivot(index="method", columns="column", values="value")
     figures = figures.reindex(index=printed["method"].unique(), columns=columns)
-    return figures.rename("{} (as reported)".format), "".join(words)
+    return figures.rename(lambda title: f"{title}{AS_REPORTED}"), "".join(words)
 
 
 def wins_of_focus(means: pd.DataFrame, focus: str, shown: scoring.Score, unranked: Collection[str]) -> Table | None:
@@ -409,7 +412,28 @@ def best_by_other_scores(suite: Suite, scores: pd.DataFrame, first: str, unranke
                 f"by {_in_sentence(shown)} {ranks.index[0]} ({ranks.iloc[0]:.2f}; {first} {ranks[first]:.2f}, {place} "
                 f"of {len(ranks)})"
             )
-    return f"Others have the best mean rank by other scores: {'; '.join(parts)}." if parts else ""
+    return f"Others have the best mean rank by other scores (not tested): {'; '.join(parts)}." if parts else ""
+
+
+def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool) -> str:
+    """In how many columns reported figures are better than those of the same method here, and than all here; or ""."""
+    found: dict[str, list[str]] = {}
+    for declared in () if quick else suite.tables:
+        shown, means = scoring.SCORES[declared.score], scoring.means_by_place(scores, declared.score)
+        sign, grouped = 1 if shown.more_is_better else -1, _columns(means, declared.columns)
+        reported = published_figures(suite, declared.score, grouped.columns)[0]
+        for label, figures in reported.iterrows():
+            title, printed = str(label).removesuffix(AS_REPORTED), figures.dropna()
+            if title in grouped.index and len(printed):
+                here = grouped[printed.index].round(shown.digits)
+                above_own = int((sign * (printed - here.loc[title]) > 0).sum())
+                above_all = int((sign * printed > (sign * here).max()).sum())
+                found.setdefault(title, []).append(
+                    f"in {above_own} of {len(printed)} columns by {_in_sentence(shown)}, and than all methods here in "
+                    f"{above_all}"
+                )
+    sentences = [f"{t} as reported is better than {t} of this package {'; '.join(p)}." for t, p in found.items()]
+    return " ".join(sentences)
 
 
 def _named(title: str) -> str:
@@ -546,7 +570,7 @@ def conclusion_of(
     tables += [t for t in (*(t for _, t in by_score), *further) if t is not None]
     first = "run" if n_runs == 1 else f"{n_runs} runs"
     cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]
-    protocol = " ".join([suite.protocol(quick), *cut, METHODS_IN_WORDS])
+    protocol = " ".join([suite.protocol(quick), *cut, prices_in_words(methods), METHODS_IN_WORDS])
     verdict = []
     if paired is not None:
         best = ranks.index[0]
@@ -560,6 +584,7 @@ def conclusion_of(
             gap_to_reference(suite, means, best, shown, alone=len(verdict) < 2),
             best_by_other_scores(suite, scores, best, unranked),
             ahead_within_budget(suite, scores, best),
+            beside_reported(suite, scores, quick),
             better_search(means, best, shown, quick),
             OF_MORE_ROWS if quick and suite.published else "",
         ]
@@ -675,10 +700,18 @@ def _notes(
     return [*notes, *suite.notes, suite.development, f"Versions: {versions}."]
 
 
+def prices_in_words(methods: SuiteMethods) -> str:
+    """How the methods get from a price to a model, with the names of those that are trained at each."""
+    others = [method.title for name in methods.all_names if not (method := find_method(name)).prices]
+    return (
+        f"Methods that know prices{f' (all but {listing(others)})' if others else ''} have their default settings and "
+        "are trained at each price. Each other method has a list of settings: all are trained, the one with the lowest "
+        "loss on the validation rows is chosen at each price, and is fitted again."
+    )
+
+
 METHODS_IN_WORDS = (
-    "Methods that know prices have their default settings and are trained at each price. Each other method has a list "
-    "of settings: all are trained, the one with the lowest loss on the validation rows is chosen at each price, and is "
-    "fitted again. All final fits are on the training and the validation rows together. Methods are ranked in each "
+    "All final fits are on the training and the validation rows together. Methods are ranked in each "
     "column, a price or a budget on a data set, of the means over the runs, rounded to a multiple of "
     f"{scoring.SAME_SCORE:g}, and mean ranks are over all data sets and columns, from five data sets on over data "
     "sets. Constant answer and All features are reference points and have no rank. The command writes the figures of "
@@ -785,7 +818,10 @@ def picture_of_ranks(test: RankTest, names: Mapping[str, str]) -> Picture:
     """The diagram of mean ranks with Nemenyi's critical difference; ``names`` are those of ``picture_of_suite``."""
     styled = replace(test, mean_ranks=test.mean_ranks.rename(dict(names)))
     titles = {name: title for title, name in names.items()}
-    n = len(test.losses)
-    caption = f"Mean ranks over {n} data sets; a bar joins methods that Nemenyi's test does not separate, 95 %."
+    friedman = f"Friedman's test: chi-squared {test.statistic:.1f}, p = {test.p:.1g}"
+    caption = (
+        f"Mean ranks over {len(test.losses)} data sets ({friedman}); a bar joins methods that Nemenyi's test does not "
+        "separate, 95 %."
+    )
     plot: Callable = plot_ranks
     return picture_of("ranks", "Mean ranks", caption, plot, styled, titles)

@@ -129,14 +129,21 @@ def test_a_target_limits_the_mean_cost(name):
 
 
 @every_class
+def test_by_default_as_many_acquisitions_are_made_as_pay(name):
+    X = np.random.default_rng(0).normal(size=(300, 12)).astype(np.float32)
+    model = CLASSES[name](lam=1e-9, **SHORT | {"max_acquisitions": None}).fit(X, (X.sum(axis=1) > 0).astype(int))
+    assert model.features_used(X).sum(axis=1).max() > 10
+
+
+@every_class
 def test_mistakes_are_one_sentence(name):
     X, y = copy_among_noise()
     for parameter, value, sentence in (
         ("hidden", 8, "hidden must be widths of layers"),
         ("hidden", (0,), "hidden must be widths of layers"),
-        ("max_acquisitions", 0, "max_acquisitions must be a whole number from 1, got 0"),
+        ("max_acquisitions", 0, "max_acquisitions must be None or a whole number from 1, got 0"),
         ("n_epochs", 1.5, "n_epochs must be a whole number from 1, got 1.5"),
-        ("batch_size", -1, "batch_size must be a whole number from 1"),
+        ("batch_size", -1, "batch_size must be None or a whole number from 1"),
         ("learning_rate", 0, "learning_rate must be above 0"),
         ("learning_rate", 1e30, r"training must lead to finite losses.*use a learning_rate below 1e\+30"),
     ):

@@ -21,6 +21,7 @@ from fsgym_studies.suites.leaderboard import (
     OF_MORE_ROWS,
     ONE_DIVISION,
     ahead_within_budget,
+    beside_reported,
     best_by_other_scores,
     better_search,
     by_column,
@@ -611,10 +612,26 @@ def test_the_best_by_another_score_is_said():
     ]
     scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value"])
     assert best_by_other_scores(find_suite("cube"), scores, "first", ()) == (
-        "Others have the best mean rank by other scores: by accuracy within a budget other (1.00; first 2.00, 2nd of "
-        "2)."
+        "Others have the best mean rank by other scores (not tested): by accuracy within a budget other (1.00; first "
+        "2.00, 2nd of 2)."
     )
     assert best_by_other_scores(find_suite("cube"), scores, "other", ()) == ""
+
+
+def test_reported_figures_are_held_against_the_same_method_and_all_methods():
+    accuracies = {"GDFS": (0.80, 0.81, 0.95), "other": (0.75, 0.85, 0.94)}  # reported of GDFS: .785 .823 .858
+    rows = [
+        ("Spambase", 0, method, "budget_accuracy", at, value)
+        for method, values in accuracies.items()
+        for at, value in zip("123", values)
+    ]
+    scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value"])
+    assert beside_reported(find_suite("spam"), scores, quick=False) == (
+        "GDFS as reported is better than GDFS of this package in 1 of 3 columns by accuracy within a budget, and than "
+        "all methods here in 0."
+    )
+    assert beside_reported(find_suite("spam"), scores, quick=True) == ""
+    assert beside_reported(find_suite("small"), scores, quick=False) == ""
 
 
 @pytest.mark.parametrize("name", list(SUITES))

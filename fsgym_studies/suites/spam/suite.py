@@ -34,7 +34,8 @@ def spam_protocol(quick: bool) -> str:
     return (
         f"{rows}, in the order of numpy.random.default_rng({SPAM_ORDER_SEED}).permutation: the first fifth for test, "
         "the next for validation, the rest for training, as in the code of GDFS, whose test rows these are in a full "
-        "run. The means of the training part are subtracted. "
+        "run. The means of the training part are subtracted; the notebook of GDFS subtracts those of all rows, fits on "
+        "the training part alone, and trains for 35 acquisitions and up to 250 epochs at each temperature. "
         f"{counted(SPAM_RUNS[quick], 'run')} on these rows"
         f"{'' if quick else ', each with another seed of the methods'}. Each feature costs 1, an error costs 1, and "
         f"lam is {prices}. No optimum is known."
@@ -53,8 +54,9 @@ SPAM_SUITE = Suite(
         TableOf("price_accuracy"),
         TableOf("features"),
     ),
-    "Spambase was used while the neural methods (GDFS and DIME are among them) and the lattice agent of this package "
-    "were developed, in other orders of its rows, so also with rows that are test rows here.",
+    "Spambase was used, at prices of this suite too, while the neural methods (GDFS and DIME are among them) and the "
+    "lattice agent of this package were developed, of which the adaptive agent chooses one, in other orders of its "
+    "rows, so also with rows that are test rows here.",
     published=__file__,
     reference=bibtex(__file__),
     datasets=(SPAM_SOURCE.name,),
