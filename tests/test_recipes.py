@@ -29,6 +29,8 @@ def file_of(path):
     for start, place in TESTED.items():
         if path.startswith(start):
             text = (ROOT / "tests" / "support" / path.replace(start, place, 1)).read_text()
+            package = start.partition("/")[0]
+            text = re.sub(r"^(    >>> from) support\.\w+ import", rf"\1 {package} import", text, flags=re.MULTILINE)
             return text.replace("support.tree_on_wine", "fsgym_studies.tree_on_wine")
     return None
 

@@ -117,7 +117,8 @@ def test_every_public_object_has_an_example_that_the_tests_run(generated):
     examples = doctest.DocTestParser()
     for path in (path for paths in api.public_objects().values() for path in paths):
         found = examples.get_examples(inspect.getdoc(api.find(path)) or "", path)
-        assert any(not example.options.get(doctest.SKIP) for example in found), path
+        runs = any(not example.options.get(doctest.SKIP) for example in found)
+        assert runs, f"the docstring of {path} must have an example that runs: add a section Examples with >>> lines"
     assert {"tests", "fsgym", "agents", "baselines"} <= set(PYPROJECT["tool"]["pytest"]["ini_options"]["testpaths"])
     assert "--doctest-modules" in PYPROJECT["tool"]["pytest"]["ini_options"]["addopts"]
 

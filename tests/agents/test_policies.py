@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import re
 from functools import cache
 
 import numpy as np
@@ -139,6 +141,61 @@ def test_a_file_without_its_own_entries_rules_or_labels_is_refused(kind, tmp_pat
         with pytest.raises(ValueError, match="without class labels" if name == "classes" else "damaged") as caught:
             load_classifier(path)
         assert "\n" not in str(caught.value)
+
+
+def numbers_in(value, path=()):
+    """The path of each number in a JSON value."""
+    if type(value) in (int, float):
+        yield path
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from numbers_in(value[key], (*path, key))
+
+
+def damaged_files(policy, arrays, header, place, number):
+    """Arrays and header, each time with other numbers of the policy damaged: floats are NaN, whole numbers ``number``.
+
+    Of an array those in one place, of the header each one. Before them, what is damaged and whether it is NaN.
+    """
+    own_arrays, own_header = policy.to_arrays()
+    for name, array in own_arrays.items():
+        if array.size and array.dtype.kind in "fiu":
+            changed, is_float = arrays[name].copy(), array.dtype.kind == "f"
+            limits = None if is_float else np.iinfo(array.dtype)
+            changed.flat[place] = np.nan if limits is None else min(max(number, limits.min), limits.max)
+            yield f"array {name}", is_float, arrays | {name: changed}, header
+    for path in numbers_in(own_header):
+        changed = inner = copy.deepcopy(header)
+        for key in path[:-1]:
+            inner = inner[key]
+        is_float = isinstance(inner[path[-1]], float)
+        inner[path[-1]] = np.nan if is_float else number
+        yield f"header {path}", is_float, arrays, changed
+
+
+def answers_or_error(path, X):
+    try:
+        return load_classifier(path).predict(X)
+    except Exception as error:
+        return error
+
+
+@pytest.mark.parametrize(("place", "number"), [(0, 99), (-1, -1), (slice(None), 10**6)], ids=["first", "last", "all"])
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=pytest.mark.slow) if k == "adaptive" else k for k in AGENTS])
+@pytest.mark.one_in(3)
+def test_damaged_numbers_are_refused_in_a_sentence(kind, place, number, tmp_path, registered):
+    """NaN always is. Another whole number may have a meaning: if it is not refused, the model answers with a class."""
+    dataset, _ = problem("base", True)
+    path, model = tmp_path / "model", fitted_on_base(kind)
+    model.save(path)
+    for what, is_nan, *damaged in damaged_files(model.policy_, *model_file.read(path, kind), place, number):
+        model_file.write(path, kind, *damaged)
+        found = answers_or_error(path, dataset.X)
+        if isinstance(found, Exception):
+            assert isinstance(found, ValueError), f"{what}: {found!r}"
+            assert re.fullmatch(".* is damaged: .+", str(found)), f"{what}: {found!r}"
+        else:
+            assert not is_nan, f"{what} is NaN, which from_arrays or __post_init__ must refuse with a ValueError"
+            assert set(found) <= set(model.classes_), what
 
 
 def test_a_file_of_the_first_format_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""A minimal agent: it acquires nothing and answers the class of least expected cost."""
+"""A minimal agent: it acquires nothing and gives the answer of least expected cost."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from agents.base import BaseAgentClassifier
 from agents.policy import Policy
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
+from fsgym.rules.rules import cheapest_answers
 
 
 @dataclass(frozen=True, eq=False)
 class MajorityPolicy(Policy):
-    """Always answers the same class without acquiring anything."""
+    """Always gives the same answer without acquiring anything."""
 
     kind = "majority"
 
@@ -23,8 +24,8 @@ class MajorityPolicy(Policy):
     rules: Rules
 
     def __post_init__(self):
-        if not 0 <= self.answer < self.rules.n_classes:
-            raise ValueError(f"the answer must be one of {self.rules.n_classes} classes, got {self.answer!r}")
+        if not isinstance(self.answer, int) or not 0 <= self.answer < self.rules.n_answers:
+            raise ValueError(f"the answer must be one of {self.rules.n_answers} answers, got {self.answer!r}")
 
     # bool (n, n_features), float32 (n, n_features), and the mask of legal actions, bool (n, n_actions)
     def actions(self, acquired, values, legal, *, continue_after_stop=False):
@@ -40,7 +41,15 @@ class MajorityPolicy(Policy):
 
 
 class MajorityClassifier(BaseAgentClassifier):
-    """Answers the class of least expected cost for all rows: without ``error_costs``, the most frequent class."""
+    """Answers all rows as is expected to cost least: by default with the most frequent class.
+
+    Examples
+    --------
+    >>> from support.majority import MajorityClassifier
+    >>> X, y = [[0.0], [1.0], [2.0]], ["ill", "well", "well"]
+    >>> MajorityClassifier().fit(X, y).predict(X[:1]), MajorityClassifier(refer_cost=0.2).fit(X, y).predict(X[:1])
+    (array(['well'], dtype='<U4'), array(['a person'], dtype='<U8'))
+    """
 
     policy_class = MajorityPolicy
 
@@ -56,6 +65,7 @@ class MajorityClassifier(BaseAgentClassifier):
 
     def fit(self, X, y=None):
         dataset, rules = self._task(X, y)
-        expected_costs = rules.error_costs @ np.bincount(dataset.y)
-        self._set_policy(MajorityPolicy(int(expected_costs.argmin()), rules))
+        counts = np.bincount(dataset.y, minlength=rules.n_classes)
+        answer = cheapest_answers(counts[None], rules.answer_costs)[0]
+        self._set_policy(MajorityPolicy(int(answer), rules))
         return self

@@ -128,6 +128,28 @@ def test_where_an_acquisition_costs_more_than_any_error_none_is_made(name, optio
     assert (model.predict(X) == (costs @ np.bincount(y)).argmin()).all()
 
 
+REFERRING = [name for name in METHODS if "refer_cost" in load_class(METHODS[name])().get_params()]
+
+
+@pytest.mark.parametrize("name", or_slow(REFERRING))
+def test_a_case_is_referred_where_that_is_cheapest(name):
+    """Where no column tells two classes apart; and wherever it is, by the class probabilities of the method, if any."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    noise = rng.normal(size=(200, 3))
+    model = make_estimator(name).set_params(lam=0.02, refer_cost=0.05).fit(noise, y)
+    referred = (model.predict(noise) == "a person").mean()
+    assert referred > 0.9, f"referring is cheapest, but {referred:.0%} were referred; use the answer_costs of the rules"
+
+    X = noise + np.outer(y, [2.0, 0.0, 0.0])
+    model.set_params(lam=0.01, refer_cost=0.15).fit(X, y)
+    done = model.trajectories(X) if isinstance(model, BaseAgentClassifier) else None
+    if done is not None and done.probabilities is not None:
+        expected = done.probabilities @ model.rules_.answer_costs.T
+        chosen = expected[np.arange(len(X)), done.answers]
+        np.testing.assert_allclose(chosen, expected.min(axis=1), atol=1e-6)
+
+
 def nothing_to_learn(table: str) -> tuple[np.ndarray, np.ndarray]:
     """Labels that do not depend on the columns, of which the most frequent one is the first, or the last of three."""
     rng = np.random.default_rng(0)
