@@ -18,6 +18,7 @@ from fsgym.text.sentences import cutoff_text, probability_text
 from fsgym.text.speech import cost_text, money_text, said
 
 CHART_FORMAT = "fsgym-chart-1"
+FIGURES = ("loss", "policy_loss", "difference_error", "paid", "policy_paid", "fidelity")
 # by hand
 MOST_LOST = 0.25  # of what the policy saves against asking nothing, that a chart may lose without a warning
 HIGH_FIDELITY = 0.95  # from which on its loss differs from that of the policy by few cases, and is no reason to warn
@@ -40,6 +41,8 @@ class Chart:
     n_cases : int, cases by which shares and figures were measured
     loss, policy_loss : float
         Mean error cost plus ``lam`` times the mean price, of the chart and of the policy; NaN if classes are not given.
+    difference_error : float
+        The standard error of ``loss - policy_loss`` over the cases, which both are of.
     paid, policy_paid : float, mean prices, in the unit of ``costs``
     fidelity : float, share of cases in which the policy gives the same answer and acquires the same
     n_boxes_enough : int or None
@@ -77,7 +80,7 @@ class Chart:
         self._first_answer = None if structure.boxes else labels[structure.first - terms.rules.n_acquisitions]
         self.boxes: tuple[BoxView, ...] = tuple(views_of(structure, figures, terms, n_boxes))
         self.n_boxes_in_all, self.n_cases = len(structure.boxes), figures.n
-        self.loss, self.policy_loss = figures.loss, figures.policy_loss
+        self.loss, self.policy_loss, self.difference_error = figures.loss, figures.policy_loss, figures.difference_error
         self.paid, self.policy_paid, self.fidelity = figures.paid, figures.policy_paid, figures.same
         self.n_boxes_enough: int | None = None
         self.is_usable = True
@@ -102,6 +105,9 @@ class Chart:
         if self.loss == self.loss:
             loss, policy = cost_text(self.loss, ".4g"), cost_text(self.policy_loss, ".4g")
             text = said("chart_loss", text=text, loss=loss, policy=policy)
+            if self.difference_error > 0:
+                difference, error = (cost_text(v, ".2g") for v in (self.loss - self.policy_loss, self.difference_error))
+                text = said("chart_difference", text=text, difference=difference, error=error)
         text = said("chart_pays", text=text, paid=money_text(self.paid), policy=money_text(self.policy_paid))
         whole = said("chart_of_cases", title=self._title, shown=shown, n=self._n, cases=self._cases, compared=text)
         return f"{whole}{self._dearer_answer}{self._caution}"
@@ -214,7 +220,7 @@ class Chart:
 
     def to_json(self) -> str:
         """The chart as JSON: boxes with branches, figures, and the format's name."""
-        figures = {name: getattr(self, name) for name in ("loss", "policy_loss", "paid", "policy_paid", "fidelity")}
+        figures = {name: getattr(self, name) for name in FIGURES}
         plain = {
             "format": CHART_FORMAT,
             "headline": self.headline,

@@ -131,6 +131,7 @@ class ChartFigures(NamedTuple):
     # mean error cost plus ``lam`` times the mean price; NaN if classes are not given
     loss: float
     policy_loss: float
+    difference_error: float  # the standard error of ``loss - policy_loss``, which are of the same cases
     # mean price
     paid: float
     policy_paid: float
@@ -152,7 +153,7 @@ def figures_of(structure: Structure, rules: Rules, ways: Sequence[Way], n_boxes:
     arrivals: dict[int, NDArray[np.int64]] = {}
     taken: dict[tuple[int, bool, int], list[tuple[int, int, float]]] = {}
     prices: dict[int, list[float]] = {}
-    total = cost = policy_cost = paid_in_all = policy_paid = same = 0.0
+    total = cost = policy_cost = squares = paid_in_all = policy_paid = same = 0.0
     for way in ways:
         paid, answer, acquired = 0.0, structure.first - rules.n_acquisitions, []
         for p in way.passages:
@@ -170,8 +171,10 @@ def figures_of(structure: Structure, rules: Rules, ways: Sequence[Way], n_boxes:
         policy_paid += way.n * way.policy_paid
         same += way.n * (answer == way.policy_answer and tuple(sorted(acquired)) == way.policy_acquired)
         errors = (np.nan, np.nan) if way.code < 0 else rules.answer_costs[[answer, way.policy_answer], way.code]
-        cost += way.n * (errors[0] + rules.lam * paid)
-        policy_cost += way.n * (errors[1] + rules.lam * way.policy_paid)
+        own, of_policy = errors[0] + rules.lam * paid, errors[1] + rules.lam * way.policy_paid
+        cost += way.n * own
+        policy_cost += way.n * of_policy
+        squares += way.n * (own - of_policy) ** 2
     branches = {}
     for key, entries in taken.items():
         classes = np.zeros(K + 1, np.int64)
@@ -181,5 +184,7 @@ def figures_of(structure: Structure, rules: Rules, ways: Sequence[Way], n_boxes:
         branches[key] = classes, (min(spent), max(spent))
     ranges = {box: (min(found), max(found)) for box, found in prices.items()}
     n = max(total, 1.0)
-    means = (cost / n, policy_cost / n, paid_in_all / n, policy_paid / n, same / n)
+    variance = (squares - (cost - policy_cost) ** 2 / n) / max(n - 1.0, 1.0)
+    error = float(np.sqrt(max(variance, 0.0) / n)) if cost == cost else np.nan
+    means = (cost / n, policy_cost / n, error, paid_in_all / n, policy_paid / n, same / n)
     return ChartFigures(int(total), arrivals, branches, ranges, *means)

@@ -271,7 +271,7 @@ def headline_sentence(result: Evaluation) -> str:
     costs = result.rules.answer_costs[:, result.dataset.y].mean(axis=1)  # of each answer, if nothing is acquired
     labels = result.rules.answer_labels(result.dataset.classes)
     answer, cost = one_line(str(labels[costs.argmin()]), 40), float(costs.min())
-    nothing = f"with nothing acquired and the answer always {answer} it would be {short_number(cost)} per case"
+    nothing = f"with the answer {answer} in all cases it would be {short_number(cost)} per case"
     return f"{text}, {short_number(result.cost_per_1000.mean)} per 1,000 cases; {nothing}"
 
 

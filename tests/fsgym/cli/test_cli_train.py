@@ -323,7 +323,7 @@ def test_the_headline_comes_first_and_figures_by_class_are_shown(capsys, tmp_pat
     code, output, _ = call(capsys, "evaluate", tmp_path / "model", tmp_path / "ward.csv")
     words = (
         r"90 rows: cost per case [\d.]+ \(95 % interval [\d.]+ to [\d.]+\), [\d,]+ per 1,000 cases; "
-        r"with nothing acquired and the answer always \S+ it would be [\d.]+ per case"
+        r"with the answer \S+ in all cases it would be [\d.]+ per case"
     )
     assert re.fullmatch(words, output.splitlines()[2])
     shown = figures(output)
