@@ -265,9 +265,12 @@ def print_reliability(result: Evaluation) -> None:
 
 def headline_sentence(result: Evaluation) -> str:
     """The figures to decide by in words; if they are costs, with that of 1,000 cases and that of acquiring nothing."""
-    text = result.headline_text()
+    text, rules = result.headline_text(), result.rules
     if "loss" not in result.headline or result.predicted is not None:
         return text
+    if rules.lam != 1.0 and result.spent:
+        errors, spent = short_number(result.loss - rules.lam * result.spent), short_number(result.spent)
+        text += f", which is {errors} for errors and lambda {rules.lam:g} times {spent} for prices"
     costs = result.rules.answer_costs[:, result.dataset.y].mean(axis=1)  # of each answer, if nothing is acquired
     labels = result.rules.answer_labels(result.dataset.classes)
     answer, cost = one_line(str(labels[costs.argmin()]), 40), float(costs.min())

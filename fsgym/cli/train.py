@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fsgym.datasets.folder import LoadedDataset
     from fsgym.evaluation.evaluate import Evaluation
 
+ROWS_TOO_GOOD = 50  # held out, from which on it is remarkable that all are answered right; by hand
 OTHER_PART = {"train": "test", "test": "train"}  # the part that was not used for training
 
 
@@ -301,5 +302,10 @@ def _print_held_out(results: dict[str, Evaluation], split: str) -> None:
     if "held out" in results:
         n = results["held out"].dataset.n_samples
         show(f"Held out are the {n} rows of the {OTHER_PART[split]} part, not used in training; {optimistic}.")
+        if n >= ROWS_TOO_GOOD and results["held out"].accuracy == 1.0 and results["held out"].predicted is None:
+            show(
+                "Each of them is answered right: perhaps a column is filled in only afterwards. fsgym describe names "
+                "those that tell the class alone, and --drop leaves columns out."
+            )
     else:
         show(f"No rows are held out with --split all; {optimistic}.")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 SHOWN_LEVELS, LONGEST_LEVEL = 4, 20  # levels of a column, and characters of a level
 FEW_NUMBERS, FEWEST_ROWS = range(3, 11), 30  # distinct whole numbers that may be a code, in so many rows; by hand
 MANY_NUMBERS = 20  # by hand: of a target; with more of them it is rather a number than a class
+LEAST_TELLING = 5  # cells with a value, and without, from which it counts that their classes differ; by hand
 FIELDS = ("column", "type", "levels", "low", "high", "missing", "price", "unit", "suspicion", "remedy")
 TEXT_KINDS = (
     "nearly numeric",
@@ -195,6 +196,23 @@ def _note_copies(table: pd.DataFrame, rows: list[dict[str, Any]]) -> None:
             if prices:
                 priced = option_text("case_costs", command=f"--case-price {shlex.quote(f'NAME={prices[0]}')}")
                 row["remedy"] += f", or, where {prices[0]} has the price of an acquisition in each row, {priced}"
+    if labels and rows[compared[labels[0]]]["levels"]:
+        _note_telling_gaps(columns, [rows[k] for k in compared], labels[0])
+
+
+def _note_telling_gaps(columns: list[Any], rows: list[dict[str, Any]], label: int) -> None:
+    """Say of columns that look right otherwise where whether there is a value tells the class in each row."""
+    classes = columns[label]
+    for column, row in zip(columns, rows, strict=True):
+        missing = column.isna().to_numpy() & classes.notna().to_numpy()
+        present = column.notna().to_numpy() & classes.notna().to_numpy()
+        if row["suspicion"] or min(missing.sum(), present.sum()) < LEAST_TELLING:
+            continue
+        absent, others = set(classes[missing].astype(str)), set(classes[present].astype(str))
+        if not absent & others:
+            of, how = (absent, "is empty") if len(absent) <= len(others) else (others, "has a value")
+            row["suspicion"] = f"{how} exactly where {rows[label]['column']} is {listing(sorted(of), 3)}"
+            row["remedy"] = f"if it is filled in only afterwards, pass {option_text('drop', [row['column']])}"
 
 
 def _plain(column: Any) -> Any:

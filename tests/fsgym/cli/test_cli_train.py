@@ -328,6 +328,23 @@ def test_the_headline_comes_first_and_figures_by_class_are_shown(capsys, tmp_pat
     assert re.fullmatch(words, output.splitlines()[2])
     shown = figures(output)
     assert shown["loss, lower limit of 95 %"] < shown["loss"] < shown["loss, upper limit of 95 %"]
+    code, output, _ = call(capsys, *train, "--error-costs", tmp_path / "errors.csv", "--lam", 0.5)
+    parts = r"cost per case ([\d.]+) .*, which is ([\d.]+) for errors and lambda 0\.5 times ([\d.]+) for prices, "
+    cost, errors, prices = map(float, re.search(parts, output).groups())
+    assert code == 0
+    assert cost == pytest.approx(errors + 0.5 * prices, abs=0.01)
+
+
+def test_a_model_that_answers_all_rows_right_is_remarked(capsys, tmp_path):
+    for noise, perfect in ((0.0, True), (3.0, False)):
+        rng = np.random.default_rng(0)
+        age = rng.integers(20, 80, 300)
+        ill = np.where((age < 40) + (age < 50) * rng.random(300) * noise > 0.5, "yes", "no")
+        pd.DataFrame({"age": age, "ill": ill}).to_csv(tmp_path / "ward.csv", index=False)
+        train = ("train", tmp_path / "ward.csv", "--target", "ill", "-o", tmp_path / "model", "--agent", "lattice")
+        code, output, _ = call(capsys, *train)
+        assert code == 0
+        assert ("Each of them is answered right: perhaps a column is filled in only afterwards." in output) == perfect
 
 
 def test_codes_are_named_and_the_loss_is_printed_in_the_unit_of_the_prices(capsys, tmp_path):

@@ -162,6 +162,20 @@ def repeated():
     return table
 
 
+def test_a_column_with_a_value_where_the_class_is_one_of_them_is_named():
+    outcome = np.array(["no", "yes", "later"] * 20)
+    table = pd.DataFrame({"age": np.arange(60) / 7, "outcome": outcome})
+    table["reason"] = np.where(outcome == "yes", "x", None)
+    table["follow-up"] = np.where(outcome == "yes", np.nan, np.arange(60) / 9)
+    rows = describe(table, "outcome").set_index("column")
+    assert rows.loc["reason", "suspicion"] == "has a value exactly where outcome is yes"
+    assert rows.loc["follow-up", "suspicion"] == "is empty exactly where outcome is yes"
+    assert rows.loc["reason", "remedy"] == "if it is filled in only afterwards, pass drop=['reason']"
+    assert rows.loc["age", "suspicion"] == ""
+    table.loc[0, "reason"] = "x"  # one row of another class
+    assert describe(table, "outcome").set_index("column").loc["reason", "suspicion"] == ""
+
+
 def test_copies_of_columns_are_named(repeated):
     rows = describe(repeated, "outcome").set_index("column")
     copies = {"crp again": "is a copy of crp", "sex code": "tells the same as sex"}
