@@ -1,4 +1,4 @@
-"""Ctrl-C while kernels are compiled or loaded."""
+"""Ctrl-C while kernels are compiled or loaded, and where Python would drop it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 COMPILERS = ("numba", "llvmlite")
+WEAK_REFERENCES = ("weakref", "_weakrefset")
 PAUSE = 0.02  # seconds until a postponed interrupt is tried again
 
 
@@ -21,6 +22,9 @@ def interrupts_between_kernels() -> Iterator[None]:
 
     LLVM asks a Python function for the machine code of a cached kernel. A KeyboardInterrupt in that function is printed
     and lost, the kernel gets the address 0, and its first use ends the process with a segmentation fault.
+
+    It also waits for the end of finalizers and callbacks of weak references, in which Python prints exceptions and goes
+    on: one is called after each import.
 
     Other handlers of SIGINT than Python's own stay as they are; so do threads other than the main one, in which Python
     raises no KeyboardInterrupt.
@@ -43,7 +47,7 @@ def interrupts_between_kernels() -> Iterator[None]:
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         nonlocal postponed
-        if not _is_compiling(frame):
+        if not _would_be_lost(frame):
             postponed = False
             signal.default_int_handler(number, frame)
         if not postponed:
@@ -61,10 +65,13 @@ def interrupts_between_kernels() -> Iterator[None]:
             raise KeyboardInterrupt
 
 
-def _is_compiling(frame: FrameType | None) -> bool:
-    """Whether a function of the compiler runs in this frame or called it."""
+def _would_be_lost(frame: FrameType | None) -> bool:
+    """Whether the compiler, a finalizer or a callback of a weak reference runs in this frame or called it."""
     while frame is not None:
-        if str(frame.f_globals.get("__name__")).partition(".")[0] in COMPILERS:
+        module, function = str(frame.f_globals.get("__name__")), frame.f_code.co_name
+        if module.partition(".")[0] in COMPILERS or module in WEAK_REFERENCES or function == "__del__":
+            return True
+        if module == "importlib._bootstrap" and function == "cb":  # forgets the lock of a module that was imported
             return True
         frame = frame.f_back
     return False

@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,53 @@ def test_a_kernel_is_loaded_whole_and_then_the_run_stops(tmp_path):
 def test_elsewhere_an_interrupt_is_raised_where_it_arrives():
     with pytest.raises(KeyboardInterrupt), interrupts_between_kernels():
         signal.raise_signal(signal.SIGINT)
+
+
+class Thing:
+    """What an interrupt meets where Python drops exceptions."""
+
+    def __del__(self):
+        interrupt()
+
+
+def interrupt(*_):
+    signal.raise_signal(signal.SIGINT)
+
+
+def drop_a_thing():
+    thing = Thing()
+    del thing
+
+
+def call_back_a_reference():
+    thing, kept = set(), weakref.WeakValueDictionary()
+    kept[0] = thing
+    weakref.finalize(thing, interrupt)
+    del thing
+
+
+def forget_the_lock_of_an_import():
+    names = {"__name__": "importlib._bootstrap", "interrupt": interrupt}
+    exec("def cb(_): interrupt()", names)  # as the callback there is called
+    thing = set()
+    reference = weakref.ref(thing, names["cb"])
+    del thing
+    assert reference() is None
+
+
+@pytest.mark.usefixtures("_python_handles_interrupts")
+@pytest.mark.parametrize("happen", [drop_a_thing, call_back_a_reference, forget_the_lock_of_an_import])
+def test_an_interrupt_is_not_dropped_where_exceptions_are(happen):
+    passed = []
+
+    def run():
+        happen()
+        passed.append(True)
+        time.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt), interrupts_between_kernels():
+        run()
+    assert passed
 
 
 @pytest.mark.usefixtures("_python_handles_interrupts")
