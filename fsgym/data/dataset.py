@@ -457,6 +457,13 @@ class Dataset:
         scaled = self.replace(X=scaling.apply(self.X), bounds=(low, high), columns=plain)
         return scaled._with_origin(self._source._replace(scaling=whole))
 
+    def before_scaling(self) -> Dataset | None:
+        """These rows as they were before ``scaled``; None if they were not scaled, or their table is not in memory."""
+        selected = self._source
+        if selected.scaling is None or isinstance(selected.whole, str):
+            return None
+        return selected.whole.rows(selected.rows)
+
     def split(self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0) -> tuple[Dataset, Dataset]:
         """A random stratified split into two data sets of disjoint rows.
 

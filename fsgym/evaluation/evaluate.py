@@ -22,6 +22,7 @@ from fsgym.rules import Rules
 from fsgym.text.messages import brief, warn_caller
 
 ROWS_PER_BATCH = 4096  # evaluated at a time; bounds the memory of the observations
+LEAST_IN_RANGE = 0.7  # of the numbers, in the ranges of the training rows, below which evaluate warns; by hand
 TOTAL_TOLERANCE = 1e-4  # of the sum of the probabilities of a row, which may be float32
 
 
@@ -326,7 +327,15 @@ def _play_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> tuple[Tra
     env = getattr(data, "unwrapped", data)
     if isinstance(getattr(env, "dataset", None), Dataset):
         data, rules = env.dataset, rules or env.rules
+    if isinstance(data, Dataset):
+        data = _in_values_of(model, data)
     dataset = model.labelled_dataset(data, y)
+    share = _share_in_range(model, dataset.to_array())
+    if share < LEAST_IN_RANGE:
+        warn_caller(
+            f"only {share:.0%} of the values are in the ranges of the rows that the model was trained on; are they on "
+            "another scale, as those of an environment are after Dataset.scaled?"
+        )
     own: Rules = model.rules_
     if rules is None and dataset.case_costs is not None and not own.costs_by_case:
         warn_caller(
@@ -348,6 +357,23 @@ def _play_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> tuple[Tra
     if own.costs_by_case and not rules.costs_by_case:  # then it plans by the prices that are paid
         model = model.at_prices(rules.costs)
     return model.trajectories(dataset), dataset, rules
+
+
+def _in_values_of(model: Any, dataset: Dataset) -> Dataset:
+    """The rows before ``Dataset.scaled``, where more of their values are in the ranges of the model's training rows."""
+    unscaled = dataset.before_scaling()
+    if unscaled is None or dataset.n_features != len(model.columns_.column_of):
+        return dataset
+    shares = [_share_in_range(model, rows.to_array()) for rows in (dataset, unscaled)]
+    return unscaled if shares[1] > shares[0] else dataset
+
+
+def _share_in_range(model: Any, values: NDArray) -> float:
+    """The share of the known numbers that are in the ranges of the model's training rows; NaN where there are none."""
+    ranges = [(model.columns_[k].low, model.columns_[k].high) for k in model.columns_.column_of.tolist()]
+    low, high = (np.array([np.nan if v is None else v for v in ends]) for ends in zip(*ranges, strict=True))
+    known = ~np.isnan(values) & ~np.isnan(low)
+    return float(((values >= low) & (values <= high))[known].mean()) if known.any() else float("nan")
 
 
 def _in_order_of(own: Rules, rules: Rules) -> Rules:

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import fsgym
-from agents import DatumWiseClassifier
+from agents import DatumWiseClassifier, LatticeClassifier, load_classifier
 from baselines import PanelClassifier
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, load_dataset, loss_scorer
 from fsgym.envs.trajectories import price_orders
@@ -466,3 +466,16 @@ def test_a_policy_for_other_actions_is_refused(data):
 
     with pytest.raises(ValueError, match="must choose among the 5 actions of the rules, got 3"):
         fsgym.evaluate(Policy(), data)
+
+
+def test_a_model_is_shown_the_values_of_an_environment_as_it_knows_them(tmp_path):
+    train, test = load_dataset("breast_cancer", "train"), load_dataset("breast_cancer", "test")
+    env = gym.make("DatumWise-v0", lam=0.05, split="test")
+    scaled = gym.make("DatumWise-v0", lam=0.05, split="train").unwrapped.dataset
+    on_raw, on_scaled = (LatticeClassifier(lam=0.05, random_state=0).fit(rows) for rows in (train, scaled))
+    on_raw.save(tmp_path / "model.safetensors")
+    expected = evaluate(on_raw, test).loss
+    assert evaluate(load_classifier(tmp_path / "model.safetensors"), env).loss == evaluate(on_raw, env).loss == expected
+    assert evaluate(on_scaled, env).loss == expected
+    with pytest.warns(UserWarning, match="only [56].% of the values are in the ranges of the rows that the model was"):
+        assert evaluate(on_scaled, test).loss > expected

@@ -194,7 +194,7 @@ def test_certainties_in_words(model, p, limit, text):
     assert promise.certainty(0, np.array([p, 1 - p]), 1 - np.eye(2), stops).text == text
     asks_on = promise.certainty(0, np.array([p, 1 - p]), 1 - np.eye(2), False).text
     asked = text.removeprefix("Certain enough: ")[:-1]
-    on = "the model asks on to lower the cost, not for the promise."
+    on = "the model asks on to lower the cost."
     assert asks_on == (f"Certain enough for the promise: {asked}; {on}" if stops else text)
 
 
