@@ -22,7 +22,7 @@ from fsgym.rules import Rules
 from fsgym.text.messages import brief, warn_caller
 
 ROWS_PER_BATCH = 4096  # evaluated at a time; bounds the memory of the observations
-LEAST_IN_RANGE = 0.7  # of the numbers, in the ranges of the training rows, below which evaluate warns; by hand
+LEAST_IN_RANGE = 0.7  # of the numbers shown to a model of scaled values, below which evaluate warns; by hand
 TOTAL_TOLERANCE = 1e-4  # of the sum of the probabilities of a row, which may be float32
 
 
@@ -330,11 +330,11 @@ def _play_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> tuple[Tra
     if isinstance(data, Dataset):
         data = _in_values_of(model, data)
     dataset = model.labelled_dataset(data, y)
-    share = _share_in_range(model, dataset.to_array())
-    if share < LEAST_IN_RANGE:
+    ranges = {(c.low, c.high) for c in model.columns_ if c.kind == "number"}
+    if ranges == {(-1.0, 1.0)} and (share := _share_in_range(model, dataset.to_array())) < LEAST_IN_RANGE:
         warn_caller(
-            f"only {share:.0%} of the values are in the ranges of the rows that the model was trained on; are they on "
-            "another scale, as those of an environment are after Dataset.scaled?"
+            f"the model was trained on values from -1 to 1, as those of an environment are after Dataset.scaled, but "
+            f"only {share:.0%} of these are; show it rows of the environment"
         )
     own: Rules = model.rules_
     if rules is None and dataset.case_costs is not None and not own.costs_by_case:
