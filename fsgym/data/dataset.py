@@ -622,12 +622,10 @@ def row_before_scaling(dataset: Any, i: int) -> tuple[NDArray, Any]:
 
     Where the data set was not scaled, or its table is not in memory, these are its own values and columns.
     """
-    selected = dataset._source
-    if selected.scaling is None or isinstance(selected.whole, str):
-        return dataset.X[i], dataset.columns
-    row = selected.whole.X[selected.rows[i]]
-    values = dataset.X[i]  # of which some may be hidden, as NaN
-    return np.where(np.isnan(values), values, row), selected.whole.columns
+    values, unscaled = dataset.X[i], dataset.rows([i]).before_scaling()
+    if unscaled is None:
+        return values, dataset.columns
+    return np.where(np.isnan(values), values, unscaled.X[0]), unscaled.columns  # hidden values are NaN
 
 
 def table_fingerprint(dataset: Any) -> str:

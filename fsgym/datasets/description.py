@@ -202,10 +202,9 @@ def _note_copies(table: pd.DataFrame, rows: list[dict[str, Any]]) -> None:
 
 def _note_telling_gaps(columns: list[Any], rows: list[dict[str, Any]], label: int) -> None:
     """Say of columns that look right otherwise where whether there is a value tells the class in each row."""
-    classes = columns[label]
+    classes, labelled = columns[label], columns[label].notna().to_numpy()
     for column, row in zip(columns, rows, strict=True):
-        missing = column.isna().to_numpy() & classes.notna().to_numpy()
-        present = column.notna().to_numpy() & classes.notna().to_numpy()
+        missing, present = (labelled & cells for cells in (column.isna().to_numpy(), column.notna().to_numpy()))
         if row["suspicion"] or min(missing.sum(), present.sum()) < LEAST_TELLING:
             continue
         absent, others = set(classes[missing].astype(str)), set(classes[present].astype(str))
