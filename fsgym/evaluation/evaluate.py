@@ -40,7 +40,8 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
     data : gymnasium environment of this package, Dataset, Blocks, or table (n_samples, n_columns)
         The data to evaluate on; all rows are used once. Those of ``Blocks`` (``fsgym.open_blocks``) are read in one
         pass; the result then has no trajectories. A table is an array or a DataFrame, and needs ``y``. A
-        classifier of ``agents`` finds its columns in a DataFrame or ``Dataset`` by name.
+        classifier of ``agents`` finds its columns in a DataFrame or ``Dataset`` by name, and is shown the values before
+        ``Dataset.scaled`` where its training rows had such. Any other policy is shown the values of the data set.
     y : array-like of shape (n_samples,), optional
         The labels of a table.
     rules : Rules, optional
