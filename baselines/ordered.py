@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from baselines.acquisition_order import follow_order
 from baselines.base import acquisition_names, class_codes, column_names, validate_data
 from baselines.subset_models import SubsetModel, SubsetModels
 from fsgym.data.columns import Columns
@@ -146,7 +145,7 @@ class OrderedAcquisitionsMixin:
 
     def _known_after(self, table: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The values known after the first ``lengths[i]`` acquisitions of the order, of the shape of ``table``."""
-        taken, _ = follow_order(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)), self.order_)
+        taken, _ = self.rules_.follow(self.order_, self.rules_.acquisitions_of(~np.isnan(table)))
         return self._known_from(table, taken & (np.arange(len(self.order_)) < lengths[:, None]))
 
     def _known_from(self, table: NDArray[np.float64], taken: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -209,7 +208,7 @@ class OrderedAcquisitionsMixin:
         Trajectories, whose answers are indices into ``classes_``
         """
         table, rules = self._validate_table(X), rules or self.rules_
-        taken, _ = follow_order(rules, rules.acquisitions_of(~np.isnan(table)), self.order_)
+        taken, _ = rules.follow(self.order_, rules.acquisitions_of(~np.isnan(table)))
         lengths = np.where(taken, np.arange(1, len(self.order_) + 1), 0).max(axis=1, initial=0)
         return self._trajectories(table, taken, lengths)
 
@@ -227,7 +226,7 @@ class OrderedAcquisitionsMixin:
     def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
         """The number of acquisitions of the order after which each row is answered, with those that are passed over."""
         lengths, costs = np.full(len(table), len(self.order_)), self.rules_.answer_costs
-        open_next, _ = follow_order(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)), self.order_)
+        open_next, _ = self.rules_.follow(self.order_, self.rules_.acquisitions_of(~np.isnan(table)))
         unanswered, models = np.ones(len(table), bool), [*self.models_, *self._models_beyond]
         for k in range(len(self.order_)):
             deciding = np.flatnonzero(unanswered & self._decides(k, open_next[:, k]))
@@ -243,7 +242,7 @@ class OrderedAcquisitionsMixin:
     def _record(self, table: NDArray[np.float64]) -> PathRecord:
         """What is said of each row at each step to the end of ``order_``, past the stop."""
         last, models = len(self.order_), [*self.models_, *self._models_beyond]
-        taken, _ = follow_order(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)), self.order_)
+        taken, _ = self.rules_.follow(self.order_, self.rules_.acquisitions_of(~np.isnan(table)))
         parts, n_steps = [], np.zeros(len(table), np.int64)
         for k in range(last + 1):
             decides = self._decides(k, taken[:, k]) if k < last else np.ones(len(table), bool)
@@ -371,7 +370,7 @@ class OrderedAcquisitionsMixin:
             raise ValueError(f"acquired must have shape {table.shape}, as X, got {known.shape}")
         known = known & ~np.isnan(table)
         order = self.order_[: len(self.models_) - 1]
-        open_to_all, _ = follow_order(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)), order)
+        open_to_all, _ = self.rules_.follow(order, self.rules_.acquisitions_of(~np.isnan(table)))
         passed = self.rules_.acquisitions_of(known)[:, order] | ~open_to_all
         lengths = np.logical_and.accumulate(passed, axis=1).sum(axis=1)
         in_prefix = np.zeros((len(table), self.rules_.n_acquisitions), bool)

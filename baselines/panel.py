@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.acquisition_order import legal_order
 from baselines.base import ColumnSelectorMixin
 from baselines.forward_selection import select_forward
 from baselines.ordered import OrderedAcquisitionsMixin
@@ -157,7 +156,7 @@ def panel_order(rules: Rules, panel: Any) -> list[int]:
                 "needs "
                 f"{listing(lacking)}; add it"
             )
-    ordered = legal_order(rules, chosen)
+    ordered = rules.legal_order(chosen)
     if ordered is None:
         raise ValueError(
             f"{option_text('panel')} must be legal under {rules!r}, but its {len(chosen)} acquisitions are not "

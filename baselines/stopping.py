@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from baselines.acquisition_order import follow_order
 from baselines.forward_selection import extend_order, select_forward
 from baselines.ordered import OrderedAcquisitionsMixin
 from baselines.subset_models import SubsetModels
@@ -228,5 +227,5 @@ class StoppingClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimato
         """The acquisitions for each row in their order, and the answers as indices into ``classes_``."""
         table = self._validate_table(X)
         lengths = self._lengths(table)
-        taken, _ = follow_order(self.rules_, self.rules_.acquisitions_of(~np.isnan(table)), self.order_)
+        taken, _ = self.rules_.follow(self.order_, self.rules_.acquisitions_of(~np.isnan(table)))
         return self._trajectories(table, taken & (np.arange(len(self.order_)) < lengths[:, None]), lengths)

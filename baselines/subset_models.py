@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from baselines.acquisition_order import follow_order
 from baselines.base import clip_extremes
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from fsgym.data.scaling import Scaling
@@ -138,7 +137,7 @@ class SubsetModels:
         """Whether a row without missing values may be acquired in this order."""
         if self.rules.tables.independent:
             return len(order) <= self.rules.tables.budget
-        return bool(follow_order(self.rules, np.ones((1, self.rules.n_acquisitions), bool), order)[0].all())
+        return bool(self.rules.follow(order, np.ones((1, self.rules.n_acquisitions), bool))[0].all())
 
     def assess(self, order: Sequence[int]) -> Assessment | None:
         """Validated figures of the acquisitions ``order``, a legal order; None if ``price_sets`` refuses their set."""
@@ -213,8 +212,8 @@ class SubsetModels:
         return np.bincount(acquisition, gains, self.rules.n_acquisitions).astype(np.float64)
 
     def follow(self, order: Sequence[int]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """What ``follow_order`` returns for the rows in the folds."""
-        taken, spent = follow_order(self.rules, self._patterns, order)
+        """What ``Rules.follow`` returns for the rows in the folds."""
+        taken, spent = self.rules.follow(order, self._patterns)
         pattern_of = self._pattern_of[self.rows]
         return taken[pattern_of], spent[pattern_of]
 
@@ -224,7 +223,7 @@ class SubsetModels:
         if self.rules.tables.independent and len(places) <= self.rules.tables.budget:
             taken[:, places] = self._patterns[:, places]
         else:
-            taken[:, places] = follow_order(self.rules, self._patterns, order)[0]
+            taken[:, places] = self.rules.follow(order, self._patterns)[0]
         return taken
 
     def _encode(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, Self, Unpack, cast
 
 import numpy as np
@@ -16,7 +16,18 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.groups import resolve_groups
 from fsgym.data.targets import Bins
 from fsgym.rules import checks
-from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, price, price_sets_greedily, set_acquired
+from fsgym.rules.kernels import (
+    FIRST,
+    NO_BUDGET,
+    Costs,
+    State,
+    Tables,
+    acquire,
+    price,
+    price_sets_greedily,
+    set_acquired,
+    start,
+)
 from fsgym.rules.options import FIRST_SCALARS, OPTIONS, REFER_LABEL, SCALARS, RuleOptions, takes_rule_options
 from fsgym.support.arrays import read_only
 from fsgym.support.checks import check_choice, check_number, check_prices
@@ -564,6 +575,44 @@ class Rules:
         _place_and_price(tables, self.tables.budget, state, read_only(taken), read_only(spent), n_paid, prices)
         return state.legal.astype(bool), prices
 
+    def follow(
+        self, order: Iterable[int], available: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Make the acquisitions of ``order`` for each row, without those that are not legal when their turn comes.
+
+        Parameters
+        ----------
+        order : acquisitions
+        available : bool (n_samples, n_acquisitions), whether the acquisition has a value for the row
+
+        Returns
+        -------
+        taken : bool (n_samples, n_order), whether each was made
+        spent : float64 (n_samples, n_order + 1), total price of the first 0, 1, ... of them, in the unit of ``costs``
+        """
+        sequence = np.array([*order], dtype=np.int64)
+        values = np.where(available[:, self.acquisition_of_features], np.float32(0.0), np.float32(np.nan))
+        taken, spent = np.zeros((len(values), len(sequence)), bool), np.zeros((len(values), len(sequence) + 1))
+        _follow(self.tables, self.blank_state(), read_only(values), sequence, taken, spent)
+        return taken, spent
+
+    def legal_order(self, wanted: Iterable[int]) -> list[int] | None:
+        """The acquisitions ``wanted`` in an order that is legal for a complete row; None if there is none.
+
+        The first one in ``wanted`` that is legal comes next.
+        """
+        remaining, ordered = [*wanted], []
+        complete = np.ones((1, self.n_acquisitions), bool)
+        while remaining:
+            for j in remaining:
+                if self.follow([*ordered, j], complete)[0].all():
+                    break
+            else:
+                return None
+            ordered.append(j)
+            remaining.remove(j)
+        return ordered
+
     def options_that_forbid_all(self) -> dict[str, Any]:
         """The options, each with its value, without which an acquisition could be made where none can be.
 
@@ -698,6 +747,18 @@ def _place_and_price(t, budget, state, taken, spent, n_paid, prices):
             prices[e, j] = price(t, state, e, j)
             if n_paid[e] >= budget:
                 state.legal[e, j] = 0
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _follow(t, state, X, order, taken, spent):
+    """Compiled loop of ``Rules.follow``, which uses state 0 for all rows."""
+    for i in range(len(X)):
+        start(t, state, FIRST, X, i)
+        for k in range(order.size):
+            if state.legal[0, order[k]] == 1:
+                acquire(t, state, FIRST, order[k])
+                taken[i, k] = True
+            spent[i, k + 1] = state.spent[0]
 
 
 def cheapest_answers(shares: NDArray[np.float64], answer_costs: NDArray[np.float64]) -> NDArray[np.int64]:

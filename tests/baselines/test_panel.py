@@ -13,13 +13,11 @@ from sklearn.preprocessing import StandardScaler
 
 import fsgym
 from baselines import CARTClassifier, PanelClassifier, StoppingClassifier, forward_selection
-from baselines.acquisition_order import follow_order, legal_order
 from baselines.ridge_logistic import fit_ridge_logistic, ridge_proba
 from baselines.subset_models import class_folds
 from fsgym.rules import Rules
 from support.fixed_orders import CELLS, ERROR_COSTS, joint_shares, known_table, plain_forward_selection
 from support.rcpi_twin import VARIANTS
-from support.reference import ReferenceProcess
 from support.refusals import refused
 
 BOTH = pytest.mark.parametrize("cls", [PanelClassifier, StoppingClassifier])
@@ -87,33 +85,6 @@ def test_folds_are_even_within_each_class():
     for k in range(3):
         assert np.ptp(np.bincount(fold[y == k], minlength=5)) <= 1
     assert class_folds(np.array([0, 1, 1]), 2, 5, 0).max() == 1
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_an_order_is_followed_as_far_as_the_process_allows(variant):
-    options = {"lam": 0.05, **VARIANTS[variant]}
-    rules, process = Rules(6, 3, **options), ReferenceProcess(6, 3, options)
-    rng = np.random.default_rng(0)
-    X = np.where(rng.random((12, 6)) < 0.3, np.nan, 0.5)
-    for _ in range(3):
-        order = rng.permutation(rules.n_acquisitions)
-        taken, spent = follow_order(rules, rules.acquisitions_of(~np.isnan(X)), order)
-        for i, x in enumerate(X):
-            sequence: list[int] = []
-            for k, j in enumerate(order):
-                legal = process.is_legal(j, sequence, x)
-                assert taken[i, k] == legal
-                sequence += [j] if legal else []
-                assert spent[i, k + 1] == pytest.approx(process.spent(sequence))
-
-
-def test_prerequisites_come_first():
-    rules = Rules(4, 2, prerequisites=NEEDS)
-    assert rules.prerequisites_of(2) == [0, 1]
-    assert rules.prerequisites_of(2, met=[1]) == []
-    assert rules.prerequisites_of(3) == []
-    assert legal_order(rules, [2, 3, 0, 1]) == [3, 0, 1, 2]
-    assert legal_order(rules, [2, 3]) is None
 
 
 @pytest.mark.parametrize(("lam", "unequal"), [(0.004, True), (0.02, False)])

@@ -316,3 +316,29 @@ def test_a_forked_worker_and_two_threads():
     with os.fdopen(read, "rb") as pipe:
         assert pipe.read() == b"same"
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_an_order_is_followed_as_far_as_the_process_allows(name):
+    rules, process = Rules(N, C, **VARIANTS[name]), ReferenceProcess(N, C, VARIANTS[name])
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((12, N)) < 0.3, np.nan, 0.5)
+    for _ in range(3):
+        order = rng.permutation(rules.n_acquisitions)
+        taken, spent = rules.follow(order, rules.acquisitions_of(~np.isnan(X)))
+        for i, x in enumerate(X):
+            sequence: list[int] = []
+            for k, j in enumerate(order):
+                legal = process.is_legal(j, sequence, x)
+                assert taken[i, k] == legal
+                sequence += [j] if legal else []
+                assert spent[i, k + 1] == pytest.approx(process.spent(sequence))
+
+
+def test_prerequisites_come_first():
+    rules = Rules(4, 2, prerequisites={"x2": ["x1"], "x1": ["x0"]})
+    assert rules.prerequisites_of(2) == [0, 1]
+    assert rules.prerequisites_of(2, met=[1]) == []
+    assert rules.prerequisites_of(3) == []
+    assert rules.legal_order([2, 3, 0, 1]) == [3, 0, 1, 2]
+    assert rules.legal_order([2, 3]) is None
