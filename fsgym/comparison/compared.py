@@ -210,15 +210,14 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
     """A method of ``METHODS`` with the settings at which it is fitted."""
     method, options = method_for(key, protocol.dataset), protocol.rules.options()
     cls, title = load_class(method), method.title if name == key else name
-    if method.prices and protocol.rules.costs_by_case:
-        if getattr(cls, "takes_case_costs", False):
-            options["costs"] = None  # those of the data
-        else:
-            title += MEAN_PRICES
-    elif (
-        method.prices and (own := protocol.dataset.costs) is not None and not np.array_equal(own, protocol.rules.costs)
-    ):
-        options["costs"] = protocol.rules.costs.tolist()  # and not those of the data, even where all are 1
+    if method.prices or "costs" in cls().get_params():
+        if protocol.rules.costs_by_case:
+            if getattr(cls, "takes_case_costs", False):
+                options["costs"] = None  # those of the data
+            else:
+                title += MEAN_PRICES
+        elif (own := protocol.dataset.costs) is not None and not np.array_equal(own, protocol.rules.costs):
+            options["costs"] = protocol.rules.costs.tolist()  # and not those of the data, even where all are 1
     fitted_to_data = protocol.dataset.bins is not None or protocol.dataset.case_costs is not None
     if fitted_to_data and hasattr(cls, "labelled_dataset"):
         options["groups"] = None  # those of the data, by column
@@ -226,9 +225,8 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
         targets = [{target: v} for target, v in protocol.targets if target in cls().get_params()]
         params: list[dict[str, Any]] = targets or [{"lam": v} for v in protocol.sweep]
     else:
-        if key not in REFERENCES:
-            received = ("error_costs", "groups") if method.groups else ("error_costs",)
-            options = {k: v for k, v in options.items() if k in received}
+        own_meaning = {"lam"} if method.groups or key in REFERENCES else {"lam", "groups"}  # as parameters of its class
+        options = {k: v for k, v in options.items() if k not in own_meaning}
         params = sparsity_settings(method, options, protocol.parts(0).train, protocol.seed)
         # The sparsest setting may use a feature in another split.
         params += [dict(empty)] if (empty := getattr(cls, "empty_setting", None)) is not None else []
@@ -253,7 +251,7 @@ def candidates_at(key: str | Method, options: Mapping[str, Any], settings: Itera
 
 
 def sparsity_settings(key: str | Method, options: Mapping[str, Any], train: Dataset, seed: int) -> list[dict[str, Any]]:
-    """The settings of a method that ignores prices: its ``sparsity_grid`` on a training part, means in place of NaN."""
+    """The settings of a method without ``lam``: its ``sparsity_grid`` on a training part, means in place of NaN."""
     (estimator,) = candidates_at(key, options, [{}])
     X = train.to_array()
     if np.isnan(X).any():

@@ -176,7 +176,7 @@ def _caption(name: str, table: pd.DataFrame) -> str:
     spread = f", mean ± sample standard deviation over {n} splits" if n > 1 else ""
     return (
         f"Loss on the test rows of {name}{spread}: cost of errors plus lambda times the price, {unit}; a column for "
-        f"each lambda; {100 * share:.0f} % of the rows for training. Bold: the best method of a column, unless "
-        f"acquiring nothing is better. Dagger: the difference from it is noise. {' '.join(noise_in_words(table))} "
-        "The tests are not corrected for the number of methods and columns."
+        f"each lambda; {100 * share:.0f} % of the rows for training, on which each setting is chosen. Bold: the best "
+        "method of a column, unless acquiring nothing is better. Dagger: the difference from it is noise. "
+        f"{' '.join(noise_in_words(table))} The tests are not corrected for the number of methods and columns."
     )

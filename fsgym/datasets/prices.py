@@ -89,8 +89,8 @@ def prices_for(
         folder = find_folder(data_dir)
         if folder is None:
             raise FileNotFoundError(
-                f"the prices of {str(path)!r} need a folder with a costs.json; name one with "
-                f"{option_text('data_dir')} or the variable FSGYM_DATA"
+                f"prices must be in a .csv or .json file, or the name of a data set in a folder with a costs.json, got "
+                f"{str(path)!r}; name that folder with {option_text('data_dir')} or the variable FSGYM_DATA"
             )
         wanted, path = str(path), folder / "costs.json"
     if path.suffix in (".csv", *SUFFIXES):

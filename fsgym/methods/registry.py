@@ -46,10 +46,11 @@ def register_method(
     title : str, default: the name
         Its name in tables and figures.
     prices : bool, default False
-        True: it has a parameter ``lam`` and is trained at several values of it; it also receives those options of
-        ``Rules`` for which it has parameters. False: it has ``sparsity_grid(X, y) -> list of dict``, which returns its
-        settings, from no feature to all features. If the first of them may use a feature on other rows, an attribute
-        ``empty_setting``, a dict of parameters that uses none on any rows, adds this setting.
+        True: it has a parameter ``lam`` and is trained at several values of it. False: it has
+        ``sparsity_grid(X, y) -> list of dict``, which returns its settings, from no feature to all features. If the
+        first of them may use a feature on other rows, an attribute ``empty_setting``, a dict of parameters that uses
+        none on any rows, adds this setting. In both cases it receives those options of ``Rules`` for which it has
+        parameters, such as ``costs``; with ``sparsity_grid`` neither ``lam`` nor ``groups``.
     reference : str
         Its authors and year.
     preset : mapping, optional

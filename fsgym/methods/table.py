@@ -18,9 +18,9 @@ class Method(NamedTuple):
     prices : bool
         True: it takes prices into account in training. It is trained at several values of its parameter ``lam``, and
         receives those options of ``Rules`` for which it has parameters. It does not know the other options, so it may
-        violate them (be inadmissible). False: it ignores prices; its class provides its settings with
-        ``sparsity_grid(X, y) -> list of dict``. Of the options of ``Rules`` it receives ``error_costs``, if it has a
-        parameter of that name.
+        violate them (be inadmissible). False: its class provides its settings with
+        ``sparsity_grid(X, y) -> list of dict``. It receives the same options of ``Rules``, but for ``lam`` and
+        ``groups``; without a parameter ``costs`` it ignores prices.
     reference : str, its authors and year
     adaptive : bool, whether the features that it uses depend on the values of the case
     uses : str, which features it uses, in a few words
@@ -33,7 +33,7 @@ class Method(NamedTuple):
         ``"module:Class"``, which takes the place of ``estimator`` where the target is a number; "" if the method
         classifies bins of it. Its parameter ``loss`` is "absolute" or "squared".
     groups : bool
-        True: it ignores prices, but selects features by group, and receives the ``groups`` of ``Rules``.
+        True: it has ``sparsity_grid`` and selects features by group: it receives the ``groups`` of ``Rules``.
 
     Examples
     --------

@@ -51,7 +51,7 @@ def test_the_table_has_the_losses_their_spread_the_best_and_what_is_noise(result
     for words in (
         "sample standard deviation over 3 splits",
         "the price, 1 for each feature",
-        r"50 \% of the rows for training",
+        r"50 \% of the rows for training, on which each setting is chosen",
         r"by a t test at 95 \% of the differences from the best, paired over the 3 splits",
         "``noise'' says little",
         "not corrected for the number of methods and columns",

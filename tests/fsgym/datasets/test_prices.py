@@ -103,7 +103,7 @@ def test_prices_that_do_not_fit(tmp_path, data, no_folder):
     path.write_text('{"a": {"costs": {"x": 1}}, "b": {"costs": {"x": 1}}}')
     refused(ValueError, "no prices of 'c'; it has those of a, b", path, "c", call=load_costs)
     refused(FileNotFoundError, "no file", tmp_path / "none.json", call=load_costs)
-    refused(FileNotFoundError, "'pima' need a folder", "pima", call=load_costs)
+    refused(FileNotFoundError, "a costs.json, got 'pima'", "pima", call=load_costs)
     refused(FileNotFoundError, "costs.json", "pima", data_dir=tmp_path, call=load_costs)
     refused(TypeError, "path or a name", 3, call=load_costs)
     refused(TypeError, "name or a Dataset", path, 3, call=load_costs)

@@ -18,6 +18,8 @@ import fsgym
 from agents import load_classifier
 from fsgym import cli
 from fsgym.comparison import figures
+from fsgym.comparison.compared import compared_methods
+from fsgym.comparison.protocol import make_protocol
 from fsgym.methods import METHODS, Method, find_method, load_class, method_names
 from fsgym.methods import registry as methods
 from support.outside import TopFeatures
@@ -104,6 +106,29 @@ def test_a_method_without_settings_is_refused_before_the_work(registry, cls, pri
     with pytest.raises(TypeError, match=sentence) as caught:
         fsgym.compare("wine", "mine", references=False)
     assert "\n" not in str(caught.value)
+
+
+class PerPrice(TopFeatures):
+    """Has settings of its own, and knows prices; ``lam`` and ``groups`` are its own too."""
+
+    def __init__(self, k=2, costs=None, error_costs=None, budget=None, lam=7.0, groups="mine"):
+        super().__init__(k)
+        self.costs, self.error_costs, self.budget, self.lam, self.groups = costs, error_costs, budget, lam, groups
+
+
+@pytest.mark.parametrize("own", [None, np.arange(1.0, 14.0)])  # the prices of the data
+def test_a_method_with_settings_of_its_own_receives_prices(registry, own):
+    fsgym.register_method("mine", PerPrice)
+    prices = [2.0] * 6 + [1.0] * 7 if own is None else [1.0] * 13
+    options = {"costs": prices, "budget": 3, "error_costs": 2.0 - 2 * np.eye(3)}
+    wine = fsgym.load_dataset("wine").replace(costs=own)
+    protocol = make_protocol(wine, splits=1, train_share=0.5, seed=0, lam=0.05, options=options)
+    (compared,) = compared_methods("mine", protocol)
+    for candidate in compared.candidates:
+        received = candidate.get_params()
+        assert (received["costs"], received["budget"], received["lam"], received["groups"]) == (prices, 3, 7.0, "mine")
+        assert received["error_costs"] == options["error_costs"].tolist()
+    assert [{"k": candidate.k} for candidate in compared.candidates] == TopFeatures().sparsity_grid(wine.X, wine.y)
 
 
 def test_a_preset_holds_for_methods_that_know_no_price(registry):
