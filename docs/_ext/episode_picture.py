@@ -49,6 +49,8 @@ def believed(session: Any) -> float:
 def draw(path: Path, colours: tuple[str, str, str], steps: list, answer: str, truth: str) -> None:
     import matplotlib.pyplot as plt
 
+    from fsgym.text.sentences import probability_text
+
     ink, bar, empty = colours
     figure, axes = plt.subplots(figsize=(6.2, 0.5 * len(steps) + 0.9), layout="constrained")
     for i, (text, spent, share) in enumerate(steps):
@@ -56,13 +58,13 @@ def draw(path: Path, colours: tuple[str, str, str], steps: list, answer: str, tr
         axes.barh(y, 1.0, height=0.42, color=empty)
         axes.barh(y, share, height=0.42, color=bar)
         axes.text(-0.03, y, text, ha="right", va="center", color=ink, fontsize=11)
-        axes.text(1.03, y, f"{share:.0%}", ha="left", va="center", color=ink, fontsize=11)
-        axes.text(1.24, y, f"paid {spent:g}", ha="left", va="center", color=ink, fontsize=11)
+        axes.text(1.03, y, probability_text(share), ha="left", va="center", color=ink, fontsize=11)
+        axes.text(1.48, y, f"paid {spent:g}", ha="left", va="center", color=ink, fontsize=11)
     last = -len(steps)
     axes.text(-0.03, last, f"answer: {answer}", ha="right", va="center", color=bar, fontsize=12, weight="bold")
     axes.text(0.0, last, f"(true class: {truth})", ha="left", va="center", color=ink, fontsize=11)
     axes.text(0.0, 0.62, "believed chance of malignant", ha="left", va="center", color=ink, fontsize=10)
-    axes.set(xlim=(-1.0, 1.5), ylim=(last - 0.4, 0.9))
+    axes.set(xlim=(-1.0, 1.74), ylim=(last - 0.4, 0.9))
     axes.axis("off")
     figure.savefig(path, dpi=160, transparent=True)
     plt.close(figure)
