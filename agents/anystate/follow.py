@@ -1,4 +1,4 @@
-"""Compiled: the trajectories of rows under the model and the stop rule of an any-state policy.
+"""Compiled models of states: their estimates, and the trajectories of rows under a model and a stop rule.
 
 In the compiled functions, m is a model as a named tuple of arrays with the field ``answer_costs``, b is its memory for
 one state, t are ``Tables`` of the rules.
@@ -6,17 +6,20 @@ one state, t are ``Tables`` of the rules.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit, typeof
 from numpy.typing import NDArray
 
+from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
 from agents.anystate.stop_rule import N_STATE_NUMBERS, StopRule, predict_advantage, write_state_numbers
 from fsgym.envs.trajectories import Trajectories, TrajectoryArrays
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
+from fsgym.support.arrays import read_only
 from fsgym.support.kernels import INNER
 
 # The entry points by type of model; for a single row, Numba would spend more time on the types of the arguments.
@@ -60,36 +63,64 @@ class StateArrays(NamedTuple):
         )
 
 
-def follow_rows(
-    model: Any,
-    memory: Any,
-    stop: StopRule,
-    prices: NDArray[np.float64],
-    X: NDArray[np.float32],
-    rules: Rules,
-    skipped: NDArray[np.bool_],
-    known: NDArray[np.bool_],
-) -> Trajectories:
-    """Classify the rows of ``X`` (n_samples, n_features), contiguous, under rules with prices that do not change.
+class StateKernels(NamedTuple):
+    """The compiled functions of a kind of model; m is the model as a named tuple, b its memory for one state."""
 
-    Parameters
-    ----------
-    model, memory : named tuples, for which ``estimate_state`` is defined; always with arrays of the same types
-    stop : StopRule
-    prices : float64 (n_acquisitions,), that the policy was trained with, in units of the error costs
-    X, rules
-    skipped : bool (n_acquisitions,), the acquisitions that no row makes
-    known : bool (n_acquisitions,), the acquisitions that each row makes first
+    buffers: Callable[[Any], Any]  # (m) -> b
+    write_probabilities: Callable[..., None]  # (m, b, acquired, values, probabilities)
+    write_estimates: Callable[..., None]  # (m, b, (acquired, values, legal, prices), probabilities, preference, inputs)
+
+
+class CompiledStateModel(StateModel):
+    """A model of states whose estimates are compiled: a subclass has its kernels, and itself as a named tuple.
+
+    ``estimate_state`` must be defined for the type of the named tuple. Arrays have the same types in all calls, also in
+    whether they can be written: Numba would compile anew for others.
     """
-    J, n_inputs = rules.n_acquisitions, len(stop.centre) - N_STATE_NUMBERS
-    done = TrajectoryArrays.blank(len(X), rules, with_probabilities=True)
-    now, start = StateArrays.blank(rules, n_inputs), StateArrays.blank(rules, n_inputs)
-    state = State.blank(1, J, J + rules.n_classes)
-    arguments = (rules.tables, state, X, model, memory, (stop, prices, skipped, known), (now, start), done)
-    if type(model) not in _COMPILED:
-        _COMPILED[type(model)] = _follow_rows.compile(tuple(typeof(value) for value in arguments))
-    _COMPILED[type(model)](*arguments)
-    return done.filled()
+
+    kernels: ClassVar[StateKernels]
+
+    @property
+    @abstractmethod
+    def _compiled(self) -> Any:
+        """The model as a named tuple of arrays."""
+
+    def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
+        proba, m = np.empty((len(values), self.rules.n_classes)), self._compiled
+        known = np.array(acquired, bool, order="C"), read_only(values, np.float32)
+        self.kernels.write_probabilities(m, self.kernels.buffers(m), *known, proba)
+        return proba
+
+    def estimate(self, states: StateBatch) -> StateEstimates:
+        (n, n_acquisitions), m = states.legal.shape, self._compiled
+        arrays = (
+            np.array(states.acquired, bool, order="C"),
+            read_only(states.values, np.float32),
+            np.array(states.legal, bool, order="C"),
+            np.array(states.prices, np.float64, order="C"),
+        )
+        outputs = np.empty((n, self.rules.n_classes)), np.empty((n, n_acquisitions)), np.empty((n, self.n_inputs))
+        self.kernels.write_estimates(m, self.kernels.buffers(m), arrays, *outputs)
+        return StateEstimates(*outputs)
+
+    def follow(
+        self,
+        stop: StopRule,
+        X: NDArray[np.float32],
+        rules: Rules,
+        skipped: NDArray[np.bool_],
+        known: NDArray[np.bool_],
+    ) -> Trajectories:
+        J, n_inputs = rules.n_acquisitions, len(stop.centre) - N_STATE_NUMBERS
+        done = TrajectoryArrays.blank(len(X), rules, with_probabilities=True)
+        now, start = StateArrays.blank(rules, n_inputs), StateArrays.blank(rules, n_inputs)
+        state, m = State.blank(1, J, J + rules.n_classes), self._compiled
+        rule = stop, self.rules.lam * self.rules.costs, skipped, known
+        arguments = (rules.tables, state, X, m, self.kernels.buffers(m), rule, (now, start), done)
+        if type(m) not in _COMPILED:
+            _COMPILED[type(m)] = _follow_rows.compile(tuple(typeof(value) for value in arguments))
+        _COMPILED[type(m)](*arguments)
+        return done.filled()
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, softmax
 
-from agents.anystate.follow import follow_rows
+from agents.anystate.follow import CompiledStateModel, StateKernels
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import MixtureParameters
 from agents.anystate.mixture.fitting import FittedMixtures
@@ -24,12 +24,8 @@ from agents.anystate.mixture.kernels import (
 )
 from agents.anystate.mixture.tuning import ClassMixture
 from agents.anystate.mixture.variables import Variables
-from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
-from agents.anystate.stop_rule import StopRule
 from agents.parts import lengths_of_parts
-from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
-from fsgym.support.arrays import read_only
 
 # What each acquisition may reveal: a few points, and how probable each is in every component.
 #
@@ -191,7 +187,7 @@ def _cluster(x: NDArray[np.float64], most: int, rng: np.random.Generator) -> NDA
 
 
 @dataclass(frozen=True, eq=False)
-class MixtureModel(StateModel):
+class MixtureModel(CompiledStateModel):
     """A class-conditional mixture that ranks acquisitions by what they are expected to tell about the class.
 
     The preference of an acquisition is the expected reduction of the expected error cost, plus ``weights`` times the
@@ -206,6 +202,7 @@ class MixtureModel(StateModel):
     weights: tuple[float, float, float] = (1.0, 0.0, const.COMPONENT_WEIGHT)
     kind: ClassVar[str] = "mixture"
     n_inputs: ClassVar[int] = const.N_INPUTS
+    kernels: ClassVar[StateKernels] = StateKernels(state_buffers, write_probabilities, write_estimates)
 
     @cached_property
     def _compiled(self) -> CompiledMixture:
@@ -224,36 +221,6 @@ class MixtureModel(StateModel):
             _unit_cost(self.rules.answer_costs),
             np.array(self.weights, np.float64),
         )
-
-    def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
-        proba = np.empty((len(values), self.rules.n_classes))
-        known = np.array(acquired, bool, order="C"), read_only(values, np.float32)  # as in ``estimate``
-        write_probabilities(self._compiled, state_buffers(self._compiled), *known, proba)
-        return proba
-
-    def estimate(self, states: StateBatch) -> StateEstimates:
-        n, n_acquisitions = states.legal.shape
-        arrays = (  # as in ``follow_rows``, where some can be written: Numba would compile anew for others
-            np.array(states.acquired, bool, order="C"),
-            read_only(states.values, np.float32),
-            np.array(states.legal, bool, order="C"),
-            np.array(states.prices, np.float64, order="C"),
-        )
-        proba, preference = np.empty((n, self.rules.n_classes)), np.empty((n, n_acquisitions))
-        inputs = np.empty((n, const.N_INPUTS))
-        write_estimates(self._compiled, state_buffers(self._compiled), arrays, proba, preference, inputs)
-        return StateEstimates(proba, preference, inputs)
-
-    def follow(
-        self,
-        stop: StopRule,
-        X: NDArray[np.float32],
-        rules: Rules,
-        skipped: NDArray[np.bool_],
-        known: NDArray[np.bool_],
-    ) -> Trajectories:
-        prices, memory = self.rules.lam * self.rules.costs, state_buffers(self._compiled)
-        return follow_rows(self._compiled, memory, stop, prices, X, rules, skipped, known)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         mixture = self.mixture

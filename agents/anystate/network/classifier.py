@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.classifier import BaseAnyStateClassifier, Candidates
-from agents.anystate.follow import follow_rows
+from agents.anystate.follow import CompiledStateModel, StateKernels
 from agents.anystate.learn import CrossFittedModels
 from agents.anystate.network import constants as const
 from agents.anystate.network.embedding import Embedding, check_embedding
@@ -27,14 +27,10 @@ from agents.anystate.network.mlp import MLP, check_hidden_sizes
 from agents.anystate.network.predictors import FittedPredictors, fit_predictors
 from agents.anystate.network.task import CandidateTask, scaled_regrets
 from agents.anystate.policy import AnyStatePolicy
-from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
-from agents.anystate.stop_rule import StopRule
 from agents.calibration import Calibration
 from agents.tradeoff import TrainingTask
-from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
-from fsgym.support.arrays import read_only
 from fsgym.support.checks import is_integer
 from fsgym.support.threads import one_blas_thread
 from fsgym.text.messages import brief
@@ -43,8 +39,13 @@ from fsgym.text.messages import brief
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkModel(StateModel):
+class NetworkModel(CompiledStateModel):
     """Predictors of the classes, and a ranking network.
+
+    The preference of an acquisition is minus its advantage over answering, in units of error costs. The inputs of the
+    stop rule are log(e + .001), (expected reduction of the error by the best acquisition) / (e + .001), U / (e + .001),
+    the share of acquisitions whose values are known, and the difference between the two best advantages, see
+    ``agents.anystate.network.lookahead``.
 
     Raises
     ------
@@ -54,6 +55,7 @@ class NetworkModel(StateModel):
 
     kind = "any_network"
     n_inputs = N_STOP_INPUTS
+    kernels = StateKernels(network_buffers, write_all_network_probabilities, write_network_estimates)
 
     # (b,), the acquisitions that the networks use, ascending; others have the lowest preference
     candidates: NDArray[np.int64]
@@ -72,41 +74,6 @@ class NetworkModel(StateModel):
         lowest, highest = min(const.SCORE_TEMPERATURES), max(const.SCORE_TEMPERATURES)
         if type(self.temperature) is not float or not lowest <= self.temperature <= highest:
             raise ValueError(f"the temperature must be a number from {lowest} to {highest}, got {self.temperature}")
-
-    def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
-        proba = np.empty((len(values), self.rules.n_classes))
-        known = np.array(acquired, bool, order="C"), read_only(values, np.float32)  # as in ``estimate``
-        write_all_network_probabilities(self._compiled, network_buffers(self._compiled), *known, proba)
-        return proba
-
-    def estimate(self, states: StateBatch) -> StateEstimates:
-        """See ``StateModel.estimate``; the preference is minus the advantage over answering, in units of error costs.
-
-        The ``inputs`` are the columns log(e + .001), (expected reduction of the error by the best acquisition) /
-        (e + .001), U / (e + .001), the share of acquisitions whose values are known, and the difference between the
-        two best advantages, see ``agents.anystate.network.lookahead``.
-        """
-        n, n_acquisitions = states.legal.shape
-        arrays = (  # as in ``follow_rows``, where some can be written: Numba would compile anew for others
-            np.array(states.acquired, bool, order="C"),
-            read_only(states.values, np.float32),
-            np.array(states.legal, bool, order="C"),
-            np.array(states.prices, np.float64, order="C"),
-        )
-        outputs = np.empty((n, self.rules.n_classes)), np.empty((n, n_acquisitions)), np.empty((n, N_STOP_INPUTS))
-        write_network_estimates(self._compiled, network_buffers(self._compiled), arrays, *outputs)
-        return StateEstimates(*outputs)
-
-    def follow(
-        self,
-        stop: StopRule,
-        X: NDArray[np.float32],
-        rules: Rules,
-        skipped: NDArray[np.bool_],
-        known: NDArray[np.bool_],
-    ) -> Trajectories:
-        prices, memory = self.rules.lam * self.rules.costs, network_buffers(self._compiled)
-        return follow_rows(self._compiled, memory, stop, prices, X, rules, skipped, known)
 
     @cached_property
     def _compiled(self) -> CompiledNetwork:
