@@ -403,7 +403,8 @@ def better_search(means: pd.DataFrame, first: str, shown: scoring.Score, quick: 
 def best_by_other_scores(suite: Suite, scores: pd.DataFrame, first: str, unranked: Collection[str]) -> str:
     """Who has the best mean rank by each other score of the suite, where the first by its main one has not; or ""."""
     main, parts = suite.tables[0].score, list[str]()
-    for score in dict.fromkeys(d.score for d in suite.tables if d.score not in (main, "headroom")):
+    stored = [s for s in (*(d.score for d in suite.tables), "auacc") if s in set(scores["score"])]
+    for score in dict.fromkeys(s for s in stored if s not in (main, "headroom")):
         shown, means = scoring.SCORES[score], scoring.means_by_place(scores, score)
         ranks = scoring.mean_ranks(means, shown.more_is_better, unranked)
         if first in ranks and ranks.iloc[0] < ranks[first] - 1e-9:
@@ -423,7 +424,7 @@ def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool) -> str:
         sign, grouped = 1 if shown.more_is_better else -1, _columns(means, declared.columns)
         reported = published_figures(suite, declared.score, grouped.columns)[0]
         for label, figures in reported.iterrows():
-            title, printed = str(label).removesuffix(AS_REPORTED), figures.dropna()
+            title, printed = str(label).removesuffix(AS_REPORTED), figures.dropna().round(shown.digits)
             if title in grouped.index and len(printed):
                 here = grouped[printed.index].round(shown.digits)
                 above_own = int((sign * (printed - here.loc[title]) > 0).sum())
@@ -434,6 +435,16 @@ def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool) -> str:
                 )
     sentences = [f"{t} as reported is better than {t} of this package {'; '.join(p)}." for t, p in found.items()]
     return " ".join(sentences)
+
+
+def ranks_on_less_developed(suite: Suite, means: pd.DataFrame, shown: scoring.Score, unranked: Collection[str]) -> str:
+    """The first five mean ranks on the data sets on which fewer of the methods were developed, in a sentence; or ""."""
+    own = means[[place for place in means.columns if place[0] in suite.less_developed]]
+    if own.empty or own.shape[1] == means.shape[1]:
+        return ""
+    ranks = scoring.mean_ranks(own, shown.more_is_better, unranked)
+    first = ", ".join(f"{title} {rank:.2f}" for title, rank in ranks.iloc[:5].items())
+    return f"On the sets on which the lattice was not developed ({', '.join(suite.less_developed)}) ranks are {first}."
 
 
 def _named(title: str) -> str:
@@ -586,6 +597,7 @@ def conclusion_of(
             ahead_within_budget(suite, scores, best),
             beside_reported(suite, scores, quick),
             better_search(means, best, shown, quick),
+            ranks_on_less_developed(suite, means, shown, unranked),
             OF_MORE_ROWS if quick and suite.published else "",
         ]
         verdict += [text for text in beside if text]
@@ -705,13 +717,14 @@ def prices_in_words(methods: SuiteMethods) -> str:
     others = [method.title for name in methods.all_names if not (method := find_method(name)).prices]
     return (
         f"Methods that know prices{f' (all but {listing(others)})' if others else ''} have their default settings and "
-        "are trained at each price. Each other method has a list of settings: all are trained, the one with the lowest "
-        "loss on the validation rows is chosen at each price, and is fitted again."
+        "are trained at each price, or choose for each when they stop. Each other method has a list of settings: all "
+        "are trained, the one with the lowest loss on the validation rows is chosen at each price, and is fitted again."
     )
 
 
 METHODS_IN_WORDS = (
-    "All final fits are on the training and the validation rows together. Methods are ranked in each "
+    "All final fits are on the training and the validation rows together, of which a method may hold some out for its "
+    "own choices. Methods are ranked in each "
     "column, a price or a budget on a data set, of the means over the runs, rounded to a multiple of "
     f"{scoring.SAME_SCORE:g}, and mean ranks are over all data sets and columns, from five data sets on over data "
     "sets. Constant answer and All features are reference points and have no rank. The command writes the figures of "

@@ -11,11 +11,12 @@ from agents.deep.algorithms import find_algorithm
 from fsgym.comparison.compared import ComparedMethod, compared_methods
 from fsgym.comparison.protocol import make_protocol
 from fsgym.data.dataset import Dataset
-from fsgym.methods import REFERENCES, find_method
+from fsgym.methods import REFERENCES, find_method, load_class
 from fsgym.support.extras import EXTRAS, require
 from fsgym_studies.suites.scores import version_of_rows
 
 SLOW_METHODS = ("maskable_ppo",)  # run only if named
+NEURAL = ("gdfs", "dime")  # those of ``baselines.neural``
 BENCHMARK_METHODS = ("adaptive", "lattice", "mixture", "rcpi", "cegb", "panel", "stopping", "cart", "gdfs", "dime")
 
 
@@ -69,7 +70,23 @@ class SuiteMethods:
         methods = [find_method(name) for name in self.all_names]
         own = f"fsgym {version_of_rows()}"  # defaults differ by version
         readings = [f"{m.title}: {m.reading.replace('this library', own)}." for m in methods if m.reading]
-        return [*readings, *self.lengths.values()]
+        return [*readings, *self.lengths.values(), *self.neural]
+
+    @property
+    def neural(self) -> list[str]:
+        """A sentence on how the methods with a chooser and a predictor are trained; [] where there is none."""
+        names = [name for name in self.all_names if name in NEURAL]
+        if not names:
+            return []
+        from baselines.neural.classifier import HELD_OUT_PARTS, MAX_ACQUISITIONS
+
+        titles = " and ".join(find_method(name).title for name in names)
+        epochs = load_class(find_method(names[0]))().n_epochs
+        return [
+            f"{titles} train once, on {HELD_OUT_PARTS - 1} of {HELD_OUT_PARTS} parts of the rows, for up to "
+            f"{MAX_ACQUISITIONS} acquisitions and {epochs} passes at each temperature or in each round; the last part "
+            "ends the training, and chooses for each price when to stop."
+        ]
 
     @property
     def lengths(self) -> dict[str, str]:

@@ -423,8 +423,11 @@ def test_rows_are_split_by_position_or_in_a_drawn_order():
 
 
 @needs_folder
-def test_the_test_rows_of_spam_are_those_of_the_code_of_gdfs():
-    """It shuffles the numbers of the rows, and takes the first fifth for test and the next for validation."""
+def test_the_rows_of_spam_are_divided_as_in_the_code_of_gdfs():
+    """It shuffles the numbers of the rows, and takes the first fifth for test and the next for validation.
+
+    Its file has the rows in another order than ours, so that the numbers are those of other rows.
+    """
     (problem,) = suites.find_suite("spam").problems(False, None, ())
     ((data, split), *_) = problem.runs
     rows = np.arange(data.n_samples)

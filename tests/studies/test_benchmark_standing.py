@@ -27,6 +27,7 @@ from fsgym_studies.suites.leaderboard import (
     by_column,
     lowest_mean,
     published_figures,
+    ranks_on_less_developed,
     score_table,
     standing,
     standings_table,
@@ -567,7 +568,7 @@ def test_a_page_says_by_which_other_scores_its_first_is_not_the_best(name):
     page, suite, tables = page_of(name), find_suite(name), tables_of(page_of(name))
     first, said = tables[""].index[0], page.splitlines()[3].partition("Others have the best mean rank by ")[2]
     leads = 0
-    for score in {d.score for d in suite.tables} - {suite.tables[0].score, "headroom"}:
+    for score in {d.score for d in (*suite.tables, TableOf("auacc"))} - {suite.tables[0].score, "headroom"}:
         shown = tables.get(SCORES[score].title, pd.DataFrame(columns=["mean rank"]))
         ranks = pd.to_numeric(shown.get("mean rank", pd.Series()), errors="coerce").dropna()
         if first in ranks and ranks.min() < ranks[first]:
@@ -608,18 +609,18 @@ def test_the_best_by_another_score_is_said():
     rows = [
         ("d", 0, method, score, "2", value)
         for method, loss, accuracy in (("first", 0.1, 0.8), ("other", 0.2, 0.9))
-        for score, value in (("loss", loss), ("budget_accuracy", accuracy))
+        for score, value in (("loss", loss), ("budget_accuracy", accuracy), ("auacc", accuracy))
     ]
     scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value"])
     assert best_by_other_scores(find_suite("cube"), scores, "first", ()) == (
         "Others have the best mean rank by other scores (not tested): by accuracy within a budget other (1.00; first "
-        "2.00, 2nd of 2)."
+        "2.00, 2nd of 2); by AUACC other (1.00; first 2.00, 2nd of 2)."
     )
     assert best_by_other_scores(find_suite("cube"), scores, "other", ()) == ""
 
 
 def test_reported_figures_are_held_against_the_same_method_and_all_methods():
-    accuracies = {"GDFS": (0.80, 0.81, 0.95), "other": (0.75, 0.85, 0.94)}  # reported of GDFS: .785 .823 .858
+    accuracies = {"GDFS": (0.80, 0.8228, 0.81), "other": (0.75, 0.85, 0.94)}  # reported of GDFS: .7848 .8228 .8576
     rows = [
         ("Spambase", 0, method, "budget_accuracy", at, value)
         for method, values in accuracies.items()
@@ -632,6 +633,20 @@ def test_reported_figures_are_held_against_the_same_method_and_all_methods():
     )
     assert beside_reported(find_suite("spam"), scores, quick=True) == ""
     assert beside_reported(find_suite("small"), scores, quick=False) == ""
+
+
+def test_ranks_on_sets_on_which_fewer_methods_were_developed_are_said():
+    suite, places = find_suite("small"), ["wine", "digits", "australian"]
+    means = pd.DataFrame(
+        [[0.1, 0.3, 0.3], [0.2, 0.1, 0.2]], index=["a", "b"], columns=[(name, "0.01") for name in places]
+    )
+    means.columns = pd.MultiIndex.from_tuples(means.columns)
+    said = ranks_on_less_developed(suite, means, SCORES["loss"], ())
+    assert said.endswith("red wine quality) ranks are b 1.00, a 2.00.")
+    assert ranks_on_less_developed(suite, means.iloc[:, :1], SCORES["loss"], ()) == ""
+    assert ranks_on_less_developed(find_suite("cube"), means, SCORES["loss"], ()) == ""
+    known = {problem.name for problem in suite.problems(True, None, ())}
+    assert known & set(suite.less_developed) == {"digits"}
 
 
 @pytest.mark.parametrize("name", list(SUITES))

@@ -1,4 +1,4 @@
-"""Spambase as GDFS was evaluated: accuracy and AUROC within hard budgets, on its test rows."""
+"""Spambase as GDFS was evaluated: accuracy and AUROC within hard budgets."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ def spam_protocol(quick: bool) -> str:
     rows = f"Quick: {SPAM_QUICK_ROWS:,} random rows of spambase" if quick else "Spambase (4,601 rows, 57 features)"
     return (
         f"{rows}, in the order of numpy.random.default_rng({SPAM_ORDER_SEED}).permutation: the first fifth for test, "
-        "the next for validation, the rest for training, as in the code of GDFS, whose test rows these are in a full "
-        "run. The means of the training part are subtracted; the notebook of GDFS subtracts those of all rows, fits on "
-        "the training part alone, and trains for 35 acquisitions and up to 250 epochs at each temperature. "
+        "the next for validation, the rest for training, as in the code of GDFS, but its file has the rows in another "
+        "order, so that its test rows are others. The means of the training part are subtracted; the notebook of GDFS "
+        "subtracts those of all rows, and trains for 35 acquisitions and up to 250 epochs at each temperature (97 in "
+        "all). "
         f"{counted(SPAM_RUNS[quick], 'run')} on these rows"
         f"{'' if quick else ', each with another seed of the methods'}. Each feature costs 1, an error costs 1, and "
         f"lam is {prices}. No optimum is known."
@@ -54,9 +55,9 @@ SPAM_SUITE = Suite(
         TableOf("price_accuracy"),
         TableOf("features"),
     ),
-    "Spambase was used, at prices of this suite too, while the neural methods (GDFS and DIME are among them) and the "
-    "lattice agent of this package were developed, of which the adaptive agent chooses one, in other orders of its "
-    "rows, so also with rows that are test rows here.",
+    "The adaptive agent, the lattice and the mixture are this package's own. Spambase was used, at prices of this "
+    "suite too, while these, GDFS and DIME were developed, in other orders of its rows, so also with rows that are "
+    "test rows here. The adaptive agent chooses between the lattice and the mixture.",
     published=__file__,
     reference=bibtex(__file__),
     datasets=(SPAM_SOURCE.name,),
