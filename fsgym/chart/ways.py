@@ -153,7 +153,8 @@ def figures_of(structure: Structure, rules: Rules, ways: Sequence[Way], n_boxes:
     arrivals: dict[int, NDArray[np.int64]] = {}
     taken: dict[tuple[int, bool, int], list[tuple[int, int, float]]] = {}
     prices: dict[int, list[float]] = {}
-    total = cost = policy_cost = squares = paid_in_all = policy_paid = same = 0.0
+    total = cost = policy_cost = paid_in_all = policy_paid = same = 0.0
+    differences: list[float] = []  # of the cost of each way from that of the policy
     for way in ways:
         paid, answer, acquired = 0.0, structure.first - rules.n_acquisitions, []
         for p in way.passages:
@@ -174,7 +175,7 @@ def figures_of(structure: Structure, rules: Rules, ways: Sequence[Way], n_boxes:
         own, of_policy = errors[0] + rules.lam * paid, errors[1] + rules.lam * way.policy_paid
         cost += way.n * own
         policy_cost += way.n * of_policy
-        squares += way.n * (own - of_policy) ** 2
+        differences.append(own - of_policy)
     branches = {}
     for key, entries in taken.items():
         classes = np.zeros(K + 1, np.int64)
@@ -184,7 +185,20 @@ def figures_of(structure: Structure, rules: Rules, ways: Sequence[Way], n_boxes:
         branches[key] = classes, (min(spent), max(spent))
     ranges = {box: (min(found), max(found)) for box, found in prices.items()}
     n = max(total, 1.0)
-    variance = (squares - (cost - policy_cost) ** 2 / n) / max(n - 1.0, 1.0)
-    error = float(np.sqrt(max(variance, 0.0) / n)) if cost == cost else np.nan
+    error = _standard_error(np.array(differences), np.array([way.n for way in ways], np.float64))
     means = (cost / n, policy_cost / n, error, paid_in_all / n, policy_paid / n, same / n)
     return ChartFigures(int(total), arrivals, branches, ranges, *means)
+
+
+def _standard_error(values: NDArray[np.float64], counts: NDArray[np.float64]) -> float:
+    """Of the mean of values that occur so often; NaN where one is. Squares of large costs would overflow.
+
+    >>> [_standard_error(np.array([0.0, size]), np.array([1.0, 1.0])) / size for size in (1.0, 1e200)]
+    [0.5, 0.5]
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0:
+        return 0.0
+    parts, n = values / largest, max(counts.sum(), 1.0)
+    variance = (counts * (parts - (counts @ parts) / n) ** 2).sum() / max(n - 1.0, 1.0)
+    return largest * float(np.sqrt(variance / n))
