@@ -56,7 +56,7 @@ class DIMEClassifier(BaseNeuralClassifier):
         25 where there are more.
     hidden : sequence of int, default (128, 128)
         Widths of the hidden layers of both networks.
-    n_epochs : int, default 8
+    n_epochs : int, default 50
         Passes through the training rows in each of five rounds of less and less exploration, at most; a fifth of the
         rows is held out, and five passes without a lower loss on these end a round.
     batch_size, learning_rate, target_cost, target_features, class_weight, random_state

@@ -51,7 +51,7 @@ class GDFSClassifier(BaseNeuralClassifier):
         25 where there are more.
     hidden : sequence of int, default (128, 128)
         Widths of the hidden layers of both networks.
-    n_epochs : int, default 8
+    n_epochs : int, default 50
         Passes through the training rows at each of five temperatures, at most; a fifth of the rows is held out, and
         five passes without a lower loss on these end a temperature.
     batch_size : int, optional

@@ -437,16 +437,6 @@ def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool) -> str:
     return " ".join(sentences)
 
 
-def ranks_on_less_developed(suite: Suite, means: pd.DataFrame, shown: scoring.Score, unranked: Collection[str]) -> str:
-    """The first five mean ranks on the data sets on which fewer of the methods were developed, in a sentence; or ""."""
-    own = means[[place for place in means.columns if place[0] in suite.less_developed]]
-    if own.empty or own.shape[1] == means.shape[1]:
-        return ""
-    ranks = scoring.mean_ranks(own, shown.more_is_better, unranked)
-    first = ", ".join(f"{title} {rank:.2f}" for title, rank in ranks.iloc[:5].items())
-    return f"On the sets on which the lattice was not developed ({', '.join(suite.less_developed)}) ranks are {first}."
-
-
 def _named(title: str) -> str:
     """A title within a sentence: "the constant answer"."""
     return f"{title[:1].lower()}{title[1:]}"
@@ -597,7 +587,6 @@ def conclusion_of(
             ahead_within_budget(suite, scores, best),
             beside_reported(suite, scores, quick),
             better_search(means, best, shown, quick),
-            ranks_on_less_developed(suite, means, shown, unranked),
             OF_MORE_ROWS if quick and suite.published else "",
         ]
         verdict += [text for text in beside if text]

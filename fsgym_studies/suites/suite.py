@@ -92,8 +92,6 @@ class Suite:
     # sequence of TableOf, the first of them is that of the score by which methods are ranked
     tables: tuple[TableOf, ...]
     development: str  # whether the data were used while the methods of this package were developed
-    # data sets on which fewer of the methods were developed than on the others, whose ranks are given apart
-    less_developed: tuple[str, ...] = ()
     published: str = ""  # path of a module beside ``published.csv``, or "" without one
     reference: str = ""  # BibTeX entries
     # names that ``load_dataset`` must know

@@ -27,7 +27,6 @@ from fsgym_studies.suites.leaderboard import (
     by_column,
     lowest_mean,
     published_figures,
-    ranks_on_less_developed,
     score_table,
     standing,
     standings_table,
@@ -633,20 +632,6 @@ def test_reported_figures_are_held_against_the_same_method_and_all_methods():
     )
     assert beside_reported(find_suite("spam"), scores, quick=True) == ""
     assert beside_reported(find_suite("small"), scores, quick=False) == ""
-
-
-def test_ranks_on_sets_on_which_fewer_methods_were_developed_are_said():
-    suite, places = find_suite("small"), ["wine", "digits", "australian"]
-    means = pd.DataFrame(
-        [[0.1, 0.3, 0.3], [0.2, 0.1, 0.2]], index=["a", "b"], columns=[(name, "0.01") for name in places]
-    )
-    means.columns = pd.MultiIndex.from_tuples(means.columns)
-    said = ranks_on_less_developed(suite, means, SCORES["loss"], ())
-    assert said.endswith("red wine quality) ranks are b 1.00, a 2.00.")
-    assert ranks_on_less_developed(suite, means.iloc[:, :1], SCORES["loss"], ()) == ""
-    assert ranks_on_less_developed(find_suite("cube"), means, SCORES["loss"], ()) == ""
-    known = {problem.name for problem in suite.problems(True, None, ())}
-    assert known & set(suite.less_developed) == {"digits"}
 
 
 @pytest.mark.parametrize("name", list(SUITES))

@@ -55,9 +55,10 @@ SPAM_SUITE = Suite(
         TableOf("price_accuracy"),
         TableOf("features"),
     ),
-    "The adaptive agent, the lattice and the mixture are this package's own. Spambase was used, at prices of this "
-    "suite too, while these, GDFS and DIME were developed, in other orders of its rows, so also with rows that are "
-    "test rows here. The adaptive agent chooses between the lattice and the mixture.",
+    "The adaptive agent, the lattice and the mixture are this package's own, RCPI, GDFS and DIME its "
+    "re-implementations. Spambase was used, at prices of this suite too, while they, but for RCPI, were developed, in "
+    "other orders of its rows, so also with rows that are test rows here. The adaptive agent chooses between the "
+    "lattice and the mixture.",
     published=__file__,
     reference=bibtex(__file__),
     datasets=(SPAM_SOURCE.name,),
