@@ -84,8 +84,8 @@ class Summary(NamedTuple):
 
 def summarise(
     results: pd.DataFrame,
-    within: Sequence[float] | None = None,
-    lam: Sequence[float] | None = None,
+    within: float | Sequence[float] | None = None,
+    lam: float | Sequence[float] | None = None,
     counted: str | None = None,
 ) -> Summary:
     """Summarise what ``compare`` returned; settings are chosen by lambda or on validation data, never on test data.
@@ -94,9 +94,9 @@ def summarise(
     ----------
     results : DataFrame
         What ``compare`` returned, or its ``results.csv`` read again.
-    within : sequence of numbers, optional
+    within : number or sequence of numbers, optional
         Upper limits k of the mean number of features; by default those given to ``compare``, otherwise 1, 2, 3, 5, 10.
-    lam : sequence of float, optional
+    lam : float or sequence of float, optional
         Values of lambda at which the loss is reported; by default those of ``compare``. A file does not say which these
         were: of results that were read again, all values at which a method was trained.
     counted : {"n_features", "n_acquisitions"}, optional
@@ -125,13 +125,15 @@ def summarise(
     lam = (results.attrs.get("reported") or lambdas_of(results)) if lam is None else lam
     succeeded = results[results["error"].isna()]
     limits, by_lam = [], []
+    ks = [within] if isinstance(within, int | float) else within
+    prices = [lam] if isinstance(lam, int | float) else lam
     for name, rows in results.groupby("method", sort=False):
         allowed = rows[rows["error"].isna() & (rows["validation_admissible"] == 1.0)]
-        for k in within:
+        for k in ks:
             few = allowed[expected_use(allowed, counted) <= k + 1e-9]
             chosen = best_per_split(few, -few["validation_accuracy"], counted)
             limits.append({"method": name, "k": k, **mean_figures(chosen, rows["split"].nunique())})
-    for price in lam:
+    for price in prices:
         choices = choices_at(results, price, counted)
         known = [choice for choice in choices if not np.isnan(choice.figures["loss"])]
         lowest = lowest_of(known) or lowest_of(choice._replace(flag="") for choice in known)

@@ -467,3 +467,11 @@ def test_a_method_trained_for_lambdas_is_at_the_nearest_one_whatever_the_validat
     without = results.assign(params='{"ccp_alpha": 0}')
     last = results[results["setting"] == 2]
     assert summarise(without, lam=[0.001]).losses["n_features"][0] == pytest.approx(last["n_features"].mean())
+
+
+def test_a_summary_takes_one_lambda_and_one_limit_as_compare_does():
+    results = compare("wine", ["cart"], splits=2, lam=[0.01, 0.05], references=False)
+    one, listed = summarise(results, within=3, lam=0.05), summarise(results, within=[3], lam=[0.05])
+    assert one.losses["lam"].tolist() == [0.05]
+    pd.testing.assert_frame_equal(one.losses, listed.losses)
+    pd.testing.assert_frame_equal(one.within, listed.within)
