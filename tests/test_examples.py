@@ -236,6 +236,7 @@ def test_rllib_ppo(tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("quick_references")
+@pytest.mark.slow
 def test_a_trained_policy_against_baselines(capsys):
     agent = RCPI(gym.make("fsgym:DatumWiseCost-v0"), n_iterations=1, random_state=0).learn()
     losses = main_of("around_training.py", "compare_with_baselines")(agent, "mine", "fsgym:DatumWiseCost-v0", ["cart"])

@@ -146,6 +146,7 @@ def table_page(tmp_path, monkeypatch, capsys, no_folder, shared_fits):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_first_pages_print_what_they_show(table_page, capsys):
     assert (table_page / "patients.safetensors").is_file()
     for page in (*START, *(f"guide/{name}.md" for name in QUICK_GUIDE)):

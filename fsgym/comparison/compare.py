@@ -193,7 +193,7 @@ def compare(
     Examples
     --------
     >>> import fsgym
-    >>> results = fsgym.compare("wine", ["cart"], splits=2)
+    >>> results = fsgym.compare("wine", ["cart"], splits=1)
     >>> results.loc[0, ["method", "params", "n_features"]].astype(str).tolist()
     ['cart', '{"ccp_alpha": 1.0}', '0.0']
     """
@@ -378,7 +378,8 @@ def compare_datasets(
     Examples
     --------
     >>> import fsgym
-    >>> result = fsgym.compare_datasets(["wine", "breast_cancer"], ["cart", "lars"], splits=1, lam=0.01)
+    >>> asked = {"splits": 1, "lam": 0.01, "references": False}
+    >>> result = fsgym.compare_datasets(["wine", "breast_cancer"], ["cart", "lars"], **asked)
     >>> result.losses.index.tolist(), result.answer
     (['wine', 'breast_cancer'], ['No rank test: it needs at least 3 data sets, got 2.'])
     """

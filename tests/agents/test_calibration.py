@@ -137,7 +137,7 @@ def with_temperatures(model, temperatures):
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_temperatures_change_probabilities_alone_where_all_errors_cost_the_same(agent):
     (plain, fitted), (table, _) = models(agent), asked_table("base")
     assert (plain.calibration_, fitted.calibration_) == ("none", "temperature")
@@ -150,7 +150,7 @@ def test_temperatures_change_probabilities_alone_where_all_errors_cost_the_same(
     assert abs(after.probabilities - before.probabilities).max() > 0.05
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("costs", [False, True])
 @pytest.mark.parametrize("agent", AGENTS)
 def test_sessions_tables_and_continued_paths_have_the_same_answers(agent, costs):
@@ -184,7 +184,7 @@ def test_error_costs_make_answers_follow_the_calibrated_probabilities():
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_model_files_hold_temperatures_and_their_format_is_another(agent, tmp_path):
     plain, fitted = models(agent)
     plain.save(tmp_path / "plain")

@@ -169,6 +169,7 @@ def test_what_needs_one_price_for_each_acquisition_says_so(models, tmp_path):
 
 @needs_node
 @pytest.mark.parametrize("name", ["mixture", "lattice"])
+@pytest.mark.one_in(2)
 def test_columns_that_are_free_in_every_row_may_always_be_known(name, tmp_path):
     """They were refused with prices by case, so that a list which has them was not what evaluate measured."""
     data = two_equal_features(600, 0)
@@ -201,6 +202,7 @@ def test_columns_that_are_free_in_every_row_may_always_be_known(name, tmp_path):
 
 @needs_node
 @pytest.mark.parametrize("name", ["mixture", "lattice"])
+@pytest.mark.one_in(2)
 def test_an_exported_policy_asks_at_the_prices_of_the_case_as_a_session_does(models, name):
     model, rng = models[name], np.random.default_rng(0)
     table = two_equal_features(60, 7).to_frame()[NAMES]
@@ -351,6 +353,7 @@ def test_prices_that_do_not_count_are_said():
     assert model.rules_.costs.tolist() == [1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_the_means_are_the_means_however_they_are_passed():
     data = two_equal_features(80, 0)
     train = data.split()[0]
@@ -359,6 +362,7 @@ def test_the_means_are_the_means_however_they_are_passed():
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 def test_own_agents_take_the_prices_of_the_data_in_compare():
     data = two_equal_features(200, 0)
     plain = data.replace(costs=[1, 30, 1, 1])
@@ -409,6 +413,7 @@ def test_prices_are_those_of_the_column_in_any_order():
         model.predict(more.replace(groups={"ab": ["a", "b"]}, case_costs=np.ones((200, 3))))
 
 
+@pytest.mark.slow
 def test_prices_are_those_of_the_group_in_any_order():
     data = priced_data()
     prices = data.case_costs[:, :2]

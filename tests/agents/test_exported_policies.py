@@ -64,7 +64,7 @@ def test_what_comes_after_a_known_value_may_be_lacking():
     assert all(case[0]["question"] is not None for case in steps)  # hue alone leaves two classes possible
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @needs_node
 @pytest.mark.parametrize("variant", DEFAULT)
 @pytest.mark.parametrize("agent", [agent for agent in ASKED_AGENTS if agent != "adaptive"])
@@ -121,7 +121,7 @@ def check_certain(agent, variant, rule, n):
     return asked_by_model(plain, cases), steps
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(9)
 @needs_node
 @pytest.mark.parametrize("variant", DEFAULT)
 @pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network"])
@@ -139,7 +139,7 @@ def test_rules_of_calibrated_models(agent, variant, rule):
 
 @needs_node
 @pytest.mark.parametrize("rule", CERTAIN)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_every_rule_of_a_calibrated_lattice(rule):
     plain, certain = check_certain("lattice", "base", rule, 40)
     assert sum(map(len, certain)) > sum(map(len, plain))
@@ -192,7 +192,7 @@ def few_numbers_and_repeated_columns():
 
 @needs_node
 @pytest.mark.parametrize("agent", ["mixture", "any_network", "linear", "lattice"])
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_numbers_between_levels_and_acquisitions_that_tell_nothing_new(agent):
     table, y = few_numbers_and_repeated_columns()
     model = FITTED[agent](lam=0.002, prerequisites={"lab": ["open"], "again": ["open"]}).fit(table, y)
@@ -211,6 +211,7 @@ def test_numbers_between_levels_and_acquisitions_that_tell_nothing_new(agent):
 
 @needs_node
 @pytest.mark.parametrize("agent", ["mixture", "any_network"])
+@pytest.mark.one_in(2)
 def test_columns_that_every_case_brings_come_first(agent, tmp_path):
     """Site tells nothing, and ward hardly anything: without ``known`` neither is asked for."""
     table, y = few_numbers_and_repeated_columns()

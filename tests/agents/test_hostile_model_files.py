@@ -37,6 +37,7 @@ def starts_of(arrays):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_starts_that_overflow_are_refused(saved, kind):
     path, arrays, header = saved[kind]
     names = [*starts_of(arrays), *(name for name in arrays if name.endswith("entry_start"))]
@@ -75,6 +76,7 @@ def test_repeated_moves_are_refused(saved):
 
 
 @pytest.mark.parametrize("shape", [(10**7, 0), pytest.param((0, 10**7), marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_groups_of_any_shape_take_the_time_of_the_file(saved, shape):
     path, arrays, header = saved["lattice"]
     model_file.write(path, "lattice", arrays | {"rules.groups": np.zeros(shape, np.int64)}, header)

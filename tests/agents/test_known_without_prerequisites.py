@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ AGENTS = {
     "adaptive": AdaptiveClassifier,
     "lattice": LatticeClassifier,
     "mixture": MixtureClassifier,
-    "network": AnyStateNetworkClassifier,
+    "network": partial(AnyStateNetworkClassifier, n_steps=400),  # 2,000 by default
 }
 
 

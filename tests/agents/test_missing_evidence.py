@@ -57,6 +57,7 @@ OTHERS = [pytest.param(learner, marks=pytest.mark.slow) for learner in ("mixture
 
 
 @pytest.mark.parametrize("model", ["lattice", *OTHERS], indirect=True)
+@pytest.mark.slow
 def test_what_is_missing_lowers_the_loss_as_a_free_column_that_says_so(model, new):
     X, y = new
     rules = Rules(3, 2, lam=0.03)

@@ -149,6 +149,7 @@ def training_arguments(table: pd.DataFrame, form: str, mixed_groups: Any, option
     predicted=columns_in_any_order,
     form=st.sampled_from(["table", "data set", "grouped data set"]),
 )
+@pytest.mark.one_in(2)
 def test_orders_and_forms_do_not_matter(expected, name, options, fitted, predicted, form):
     arguments = training_arguments(X[fitted], form, options["groups"], options)
     model = clone(ESTIMATORS[name]).set_params(**options).fit(*arguments)

@@ -126,7 +126,7 @@ def test_a_file_is_loaded_by_its_kind_and_refused_by_other_kinds(kind, tmp_path,
 
 
 @pytest.mark.parametrize("kind", AGENTS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_a_file_without_its_own_entries_rules_or_labels_is_refused(kind, tmp_path, registered):
     path = tmp_path / "model"
     fitted_on_base(kind).save(path)

@@ -61,7 +61,7 @@ def table_for(name, X):
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("name", EACH)
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_sessions_and_tables_agree_row_by_row(name, missing):
     model = fitted(name).calibrate(min_confidence=0.93)
     X, _ = cases(10, 2, missing)

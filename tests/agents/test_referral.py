@@ -57,7 +57,7 @@ def loss_of(model):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_each_learner_learns_when_to_refer(name):
     model = fitted(name)
     best = optimum(JOINT, model.rules_)
@@ -159,6 +159,7 @@ def test_the_loss_is_estimated_with_referral():
     assert estimate.error == pytest.approx(1 - figures["accuracy"])
 
 
+@pytest.mark.slow
 def test_three_classes_with_error_costs_and_missing_values():
     table, labels = load_breast_cancer(return_X_y=True, as_frame=True)
     table = table.iloc[:, :6].mask(np.random.default_rng(0).random((len(table), 6)) < 0.1)
@@ -365,6 +366,7 @@ def test_the_html_of_a_model_says_so():
     assert "A row may be referred to a person, for 0.2 (refer_cost)." in named("lattice")._repr_html_()
 
 
+@pytest.mark.slow
 def test_temperatures_and_referral_go_together(tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)

@@ -42,7 +42,7 @@ every_table = pytest.mark.parametrize("table", TABLES)
 
 @every_table
 @every_method
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_sparsity_grid_goes_from_no_feature_to_nearly_all_and_unused_features_have_no_effect(method, table):
     X, y = TABLES[table]
     grid = method.sparsity_grid(X, y)
@@ -143,7 +143,7 @@ def test_lasso_is_optimal_on_dependent_columns_for_which_lars_fails():
 
 
 @every_table
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 def test_lasso_respects_max_features_and_shrinks_as_little_as_possible(table):
     X, y = TABLES[table]
     used = [LassoPathClassifier(0.0, max_features=k).fit(X, y).features_used(X[:1]).sum() for k in range(9)]

@@ -88,6 +88,7 @@ def test_a_constant_model_uses_no_feature():
     assert model.rules_as_text() == []
 
 
+@pytest.mark.slow
 def test_sparsity_grid_goes_from_no_feature_to_many():
     X, y = load_breast_cancer(return_X_y=True)
     grid = DisjunctionClassifier().sparsity_grid(X, y)

@@ -64,6 +64,7 @@ def test_elimination_is_a_new_svm_in_every_round(n_selected, step):
     np.testing.assert_array_equal(order, plain_elimination(X, y[:120], n_selected, step))
 
 
+@pytest.mark.slow
 def test_elimination_works_on_badly_scaled_data():
     X, y = load_breast_cancer(return_X_y=True)
     order = feature_order(X, y, "rfe", 5)
@@ -289,6 +290,7 @@ def test_any_finite_table_can_be_learnt(X):
 
 
 @pytest.mark.parametrize("table", ["binary", "three"])
+@pytest.mark.one_in(2)
 def test_the_nested_search_is_a_grid_search_over_the_classifier(table):
     X, y = TABLES[table]
     X, y = X[::5, :12], y[::5]

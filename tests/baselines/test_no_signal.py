@@ -102,6 +102,7 @@ def test_there_is_a_signal_where_a_linear_program_finds_no_multipliers(seed):
     assert seen == {True, False}
 
 
+@pytest.mark.slow
 def test_badly_scaled_columns_have_the_signal_of_their_scaled_ones():
     """Whether w is 0 depends on neither the scale nor the offset of a column."""
     X, y = load_breast_cancer(return_X_y=True)

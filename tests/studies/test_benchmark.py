@@ -89,6 +89,7 @@ def test_headroom_is_the_loss_above_the_exact_optimum(folder):
     np.testing.assert_allclose(table(folder, "loss_by_at").loc["reference", ["0.05", "0.6"]].astype(float), best)
 
 
+@pytest.mark.slow
 def test_published_figures_stand_beside_ours_with_their_source(folder):
     row = table(folder, "loss_by_at").loc["PAPER (as reported)"]
     assert row.tolist() == ["0.2500", "–", "–"]
@@ -97,6 +98,7 @@ def test_published_figures_stand_beside_ours_with_their_source(folder):
     assert "PAPER" not in table(folder, "budget_accuracy_by_at").index
 
 
+@pytest.mark.slow
 def test_a_quick_report_warns_of_published_figures_and_names_none_that_it_lacks(folder):
     """Those of the tiny suite are of its loss at 0.05."""
     warning = "Figures as reported are of more rows than those of a quick run: do not compare the two."
@@ -316,6 +318,7 @@ def test_a_reference_that_is_no_optimum_is_called_greedy(folder):
     assert "Headroom" in [t.heading for t in conclusion.tables]
 
 
+@pytest.mark.slow
 def test_a_table_without_the_score_of_any_method_is_left_out(folder):
     cells = cells_of(folder)
     few = cells[cells["method"].isin(["CART", *POINTS, ORACLE_TITLE, "reference"])]

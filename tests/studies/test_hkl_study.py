@@ -319,6 +319,7 @@ def test_no_claim_is_assessed_when_its_data_set_is_missing():
     "method",
     [pytest.param(m, marks=pytest.mark.slow) if k > 1 else m for k, m in enumerate(hkl_cell.TABLE1_APPROACHES)],
 )
+@pytest.mark.slow
 def test_the_study_concludes_although_all_cells_of_a_method_failed(method):
     table = disjunctions(0.0).assign(error=None)
     table.loc[table["method"] == method, ["accuracy", "error"]] = [np.nan, "ValueError: failed"]

@@ -70,6 +70,7 @@ def test_the_lattice_of_a_cell_is_that_of_a_fit_at_each_price():
         assert loss == fsgym.evaluate(model, test, Rules.for_dataset(test, lam=price)).loss
 
 
+@pytest.mark.slow
 def test_single_fits_are_timed_one_by_one():
     cell = lattice_cell.single_fits(one_informative_feature(), prices=PRICES, split=SPLIT, seed=0)
     check_result(lattice_cell.single_fits, cell)

@@ -41,6 +41,7 @@ PART: dict[str, Any] = {"sample": 40, "draw": 1, "folds": 5, "fold": 2, "seed": 
 @pytest.mark.parametrize(
     ("selector", "inner"), [("rfe", "nested"), pytest.param("anova", "outer", marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_a_lufe_cell_agrees_with_the_estimator(selector, inner, monkeypatch):
     """The cell shares selections and factors among its classifiers, the estimators do not."""
     monkeypatch.setattr("baselines.lufe.search.PAPER_WEIGHTS", (0.01, 1.0, 100.0))

@@ -35,7 +35,7 @@ def test_every_study_has_a_complete_declaration(name):
 
 
 @pytest.mark.parametrize("name", STUDIES)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_no_study_fails_without_results(name):
     """If all cells failed, there are claims, and none of them is assessed."""
     study = find_study(name)
@@ -164,7 +164,7 @@ def test_claims_without_a_paper_are_not_counted_beside_those_of_a_paper(tmp_path
 
 
 @pytest.mark.parametrize("name", STUDIES)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_each_data_set_of_a_study_can_be_left_out(name, monkeypatch):
     """Its files are not read, and those of the others are."""
     X = np.random.default_rng(0).normal(size=(60, 20))

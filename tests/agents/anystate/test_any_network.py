@@ -81,6 +81,7 @@ def test_predictor_is_near_the_exact_posterior(small):
     assert loss < best + 0.25 * (prior - best)
 
 
+@pytest.mark.slow
 def test_values_that_are_not_acquired_have_no_effect(learnt):
     _, _, final, dataset = learnt
     X = np.ascontiguousarray(dataset.X[:50])

@@ -28,7 +28,7 @@ def train(algorithm, env, steps, callback=None, **options):
 
 
 @pytest.mark.parametrize("algorithm", ["maskable_ppo", "dqn", "ppo"])
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 def test_figures_are_those_of_the_model_and_training_is_unchanged(algorithm, parts, tmp_path):
     env, unseen = parts
     callback = EvaluationCallback(unseen, every=300)

@@ -127,7 +127,7 @@ def test_other_environments_are_refused_in_one_sentence():
 
 
 @pytest.mark.parametrize("algorithm", SETTINGS)
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 def test_a_model_trains_the_same_network_whatever_the_number_of_threads(algorithm):
     env, trained = gym.make("DatumWise-v0"), []
     for n_threads in (1, 2):
@@ -233,7 +233,7 @@ def test_exploration_samples_legal_actions_uniformly():
 
 
 @pytest.mark.parametrize(("algorithm", "steps"), [("maskable_ppo", 20_000), ("dqn", 20_000)])
-@pytest.mark.one_in(2)
+@pytest.mark.slow
 def test_a_task_with_one_informative_feature_is_solved(algorithm, steps):
     X, y = one_informative_feature()
     model = SB3Classifier(0.1, algorithm=algorithm, total_timesteps=steps, num_envs=64, random_state=0).fit(X, y)

@@ -76,6 +76,7 @@ def test_values_that_are_not_acquired_have_no_effect(variant):
 
 
 @pytest.mark.parametrize("algorithm", ["maskable_ppo", "dqn"])
+@pytest.mark.one_in(2)
 def test_the_same_seed_gives_the_same_file_and_the_process_state_is_restored(algorithm, tmp_path):
     X, y = one_informative_feature()
     random.seed(5), np.random.seed(5), torch.manual_seed(5)  # noqa: NPY002
@@ -97,6 +98,7 @@ def test_the_same_seed_gives_the_same_file_and_the_process_state_is_restored(alg
     assert (tmp_path / "one").read_bytes() != (tmp_path / "three").read_bytes()
 
 
+@pytest.mark.slow
 def test_trainings_in_threads_do_not_disturb_each_other():
     X, y = one_informative_feature()
     makers = [
@@ -273,6 +275,7 @@ def test_the_scale_of_error_costs_does_not_matter():
     np.testing.assert_array_equal(small.predict(X), large.predict(X))
 
 
+@pytest.mark.slow
 def test_both_algorithms_are_methods_of_the_comparison(monkeypatch):
     def shortened(name):
         options = {**SETTINGS[name].options, **SHORT_TRAININGS[name]["options"]}

@@ -198,6 +198,7 @@ def test_a_loaded_model_is_the_saved_one(variant, tmp_path):
         DatumWiseClassifier.load(tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_refused(cancer, tmp_path):
     model, *_ = cancer
     path = tmp_path / "model"

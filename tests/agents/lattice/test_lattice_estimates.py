@@ -71,6 +71,7 @@ def walked(models, X, y):
     return stop, go_on, loss[row.astype(int)] - paid
 
 
+@pytest.mark.slow
 def test_going_on_costs_what_is_said_where_all_rows_go_on(model, before):
     stop, (now, then), real = walked([model, before], *complete(8000, seed=10))
     had = ~np.isnan(then)
@@ -110,6 +111,7 @@ def test_no_figure_contradicts_the_question(model, before, tmp_path):
 
 
 @needs_node
+@pytest.mark.slow
 def test_exported_policies_have_the_figures_of_sessions(model, before):
     cases = cases_of(model, complete(200, seed=3)[0], 30)
     figures = [

@@ -248,6 +248,7 @@ def test_of_a_rare_class_with_dear_errors_few_rows_decide_beside_many_that_cost_
     assert few.is_small
 
 
+@pytest.mark.slow
 def test_leaves_of_forests_are_large_where_few_of_many_rows_are_at_stake():
     """Small leaves of a rare class learn the rows by heart, and the own loss out of fold was too low."""
     rng = np.random.default_rng(0)

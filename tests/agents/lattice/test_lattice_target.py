@@ -167,6 +167,7 @@ def test_the_estimate_comes_from_refits_in_each_fold():
         model.estimate_loss(X, names, cv=[(np.flatnonzero(y != 1), np.flatnonzero(y == 1))])
 
 
+@pytest.mark.slow
 def test_other_agents_estimate_their_loss_as_well():
     agent = DatumWiseClassifier(lam=0.02, n_iterations=2, random_state=0)
     X, y = load_wine(return_X_y=True, as_frame=True)
@@ -178,6 +179,7 @@ def test_other_agents_estimate_their_loss_as_well():
     assert [f.loss for f in estimate.folds] == pytest.approx(losses)
 
 
+@pytest.mark.slow
 def test_the_training_loss_is_optimistic_and_the_estimate_is_not():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 6)), np.arange(80) % 2  # labels are independent of the features

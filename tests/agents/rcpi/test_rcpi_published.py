@@ -69,6 +69,7 @@ def check_scores(theta, expected, constant=1):
 
 
 @pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.one_in(2)
 def test_the_published_algorithm_agrees_with_exact_expectations_state_by_state(intercept):
     env = DatumWiseEnv(Dataset(ROWS, LABELS), Rules(N, 2, lam=LAM))
     policies = []
@@ -93,7 +94,7 @@ def test_the_published_algorithm_agrees_with_exact_expectations_state_by_state(i
 @pytest.mark.parametrize(
     "name", ["breast_cancer", *(pytest.param(n, marks=needs_folder) for n in ("australian", "pima_diabetes"))]
 )
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 def test_a_high_lambda_selects_nothing_and_answers_the_larger_class(name):
     """Section 6.1: "the model chooses to select no features and associates each input to the larger category".
 

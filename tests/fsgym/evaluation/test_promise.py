@@ -370,6 +370,7 @@ def few_rows(record, y, n):
         ),
     ],
 )
+@pytest.mark.one_in(3)
 def test_promises_about_the_answered_are_kept_as_often_as_they_say(limit, shared, delta):
     """On a population whose risk among the answered is known at each threshold; 200 calibrations of 300 rows each."""
     record, y = population(4000)

@@ -180,6 +180,7 @@ except OSError as error:
 
 
 @pytest.mark.parametrize("limit", [6_000, 120_000])
+@pytest.mark.one_in(2)
 def test_a_full_disk_is_reported_in_one_sentence_and_committed_results_stay(tmp_path, limit):
     store, long = (
         tmp_path / "results.sqlite",
