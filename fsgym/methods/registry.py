@@ -208,9 +208,23 @@ def class_of(method: Method) -> type[Any]:
 
 
 def supported_options(cls: type[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the given options of ``Rules`` for which a class has parameters."""
+    """Those of the given options of ``Rules`` for which a class has parameters.
+
+    A class that takes prices, but no relation between acquisitions, is told the larger one of the two prices of an
+    acquisition, so that it is charged no more than it was told.
+
+    >>> from baselines import CEGBClassifier
+    >>> related = {"costs": [1.0, 2.0], "unrelated_costs": [3.0, 3.0], "related": [[False, True], [True, False]]}
+    >>> supported_options(CEGBClassifier, related)
+    {'costs': [3.0, 3.0]}
+    """
     parameters = cls().get_params()
-    return {name: value for name, value in options.items() if name in parameters}
+    supported = {name: value for name, value in options.items() if name in parameters}
+    apart = options.get("unrelated_costs")
+    if "costs" in supported and "unrelated_costs" not in parameters and not isinstance(apart, str | None):
+        near = supported["costs"] or [1.0] * len(apart)  # none: all cost 1
+        supported["costs"] = [max(prices) for prices in zip(near, apart, strict=True)]
+    return supported
 
 
 def methods_table() -> str:

@@ -210,8 +210,9 @@ def folded_page(study: Study, conclusion: Conclusion, full: bool, work: str) -> 
         **{p.heading: _picture_link(study, p) for p in pictures},
         **{t.heading: f"{t.caption}\n\n{markdown(t.frame)}" for t in tables},
         "Remarks and versions": "\n".join(f"* {note}" for note in notes),
-        "How this page is made": "The command above with `--doc PAGE` writes this page; do not edit it by hand. "
-        "Its folder of results is not kept with the page: run the command for the files of that folder.",
+        "How this page is made": "The command above with `--doc PAGE` writes this page anew, with the rows of the "
+        "version that runs it. Its folder of results is not kept with the page: run the command for the files of that "
+        "folder.",
     }
     parts = [
         f"# {study.title}\n",

@@ -326,9 +326,9 @@ def without_gain(
         idle = [
             f"{m} at {listing(used.columns[nothing.loc[m]])}" for m in order if m in used.index and nothing.loc[m].any()
         ]
-    found = [f"No better than the constant answer: {listing(worse)}."] if worse else []
+    found = [f"A mean no better than that of the constant answer: {listing(worse)}."] if worse else []
     found += [f"Nothing is acquired by {'; '.join(idle)}."] if idle else []
-    return [*found, "Other settings than those under What was run were not tried."] if found else []
+    return [*found, "Methods that know prices were run at their defaults alone."] if found else []
 
 
 def by_column(suite: Suite, means: pd.DataFrame, shown: scoring.Score, methods: Sequence[str]) -> list[str]:
@@ -348,8 +348,8 @@ def by_column(suite: Suite, means: pd.DataFrame, shown: scoring.Score, methods: 
     full = [f"{n} at {column}" for column, n in beaten.items() if n * 2 >= len(own)]
     worse = {column: [m for m in own.index if own.loc[m, column] > figures.loc[constant, column]] for column in own}
     none = [f"{listing(names)} at {column}" for column, names in worse.items() if names]
-    found = [f"Of {len(own)} methods All features is better than {'; than '.join(full)}."] if full else []
-    return found + ([f"Worse than the constant answer: {'; '.join(none)}."] if none else [])
+    found = [f"Of {len(own)} methods All features has a better mean than {'; than '.join(full)}."] if full else []
+    return found + ([f"A mean worse than that of the constant answer: {'; '.join(none)}."] if none else [])
 
 
 def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score, alone: bool) -> str:
@@ -361,7 +361,7 @@ def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scori
         if {title, first} <= set(means.index):
             own, other = (float(means.loc[name].mean()) for name in (first, title))
             own_text, other_text = (f"{value:.{shown.digits}f}" for value in (own, other))
-            return f"The {_in_sentence(shown)} of {first} is {own_text}, that of the {_named(title)} {other_text}."
+            return f"The mean {_in_sentence(shown)} of {first} is {own_text}, that of the {_named(title)} {other_text}."
     return ""
 
 
@@ -705,9 +705,10 @@ def prices_in_words(methods: SuiteMethods) -> str:
     """How the methods get from a price to a model, with the names of those that are trained at each."""
     others = [method.title for name in methods.all_names if not (method := find_method(name)).prices]
     return (
-        f"Methods that know prices{f' (all but {listing(others)})' if others else ''} have their default settings and "
-        "are trained at each price, or choose for each when they stop. Each other method has a list of settings: all "
-        "are trained, the one with the lowest loss on the validation rows is chosen at each price, and is fitted again."
+        "Methods that know prices have their default settings and are trained at each price, or choose for each when "
+        f"they stop. Those that do not ({listing([*others, find_method(REFERENCES[1]).title])}) have a list of "
+        "settings: all are trained, the one with the lowest loss on the validation rows is chosen at each price, and "
+        "is fitted again."
     )
 
 

@@ -510,7 +510,7 @@ def test_the_page_begins_with_its_verdict_and_its_details_are_closed(folder):
     assert page.index("<details>") > page.index("(not significant)")
     assert page.count("<details>") == page.count("</details>") > 5
     made = page[page.rindex("<details>") :].partition("</details>")[0]
-    assert "by hand" in made
+    assert "writes this page anew" in made
     assert "folder of results is not kept with the page" in made
     assert "writes the figures of each run to scores.csv in its folder of results" in page
     stored = [

@@ -84,5 +84,6 @@ CUBE_NM_SUITE = cube_suite(
     "As CUBE, but a context, which says nothing of the class by itself, decides in which of five blocks of ten "
     "features the informative ones are; the context, which is five columns, and each feature cost 1. So 55 columns are "
     "51 acquisitions: features are counted as columns, budgets by acquisitions.",
-    f"acquires the context first, by rule, as a greedy policy by itself never would, and then {MOST_INFORMATIVE}",
+    "acquires the context first, by rule, as a policy that is greedy in information never would, and then "
+    + MOST_INFORMATIVE,
 )

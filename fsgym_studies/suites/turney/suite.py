@@ -93,8 +93,8 @@ def turney_protocol(quick: bool) -> str:
     )
     return (
         "Liver, heart, hepatitis, pima and thyroid with the prices of their tests in Canadian dollars, as compiled by "
-        f"Turney (1995), but for that of drinks of liver, as the remarks say. An error costs {errors} dollars, and all "
-        "errors cost the same. Of each data set "
+        "Turney (1995), but for one test of liver (drinks), as the remarks say. An error costs "
+        f"{errors} dollars, and all errors cost the same. Of each data set "
         f"{counted(n_splits, 'random stratified split')}, two thirds of the rows for training (a quarter of these for "
         f"validation).{cut} "
         "The standard cost is T + (1 - f) E: T is the price of all tests, with the reductions within groups; f is the "
@@ -109,15 +109,15 @@ TURNEY_SUITE = Suite(
     turney_protocol,
     (TableOf("cost_share"), TableOf("cost_share", "dataset"), TableOf("features")),
     "The agents of this package were developed on other splits of these data sets, so also on rows that are test rows "
-    "here; the other methods, as far as we know, were not.",
+    "here, and RCPI on other splits of heart; the other methods, as far as we know, were not.",
     reference=bibtex(__file__),
     datasets=tuple(s.name for s in TURNEY_SOURCES),
     price_in_words="cost of an error in dollars",
     notes=(
         "Tests of a group share a part of their price, such as that of taking blood, which only the first one pays.",
         "Results of some tests come with a delay, which is ignored: every value is known before the next choice.",
-        "Thyroid is used without FTI, which is computed from two other tests and has no price of its own. The price "
-        "list of thyroid names no group of tests that share a part of their price.",
+        "Thyroid is used without FTI, which is computed from two other tests and has no price of its own. That TSH, "
+        "T3, TT4 and T4U share the price of taking blood is left out: the price list used here does not have it.",
         "Turney (1995) uses drinks of liver (3 or more) as the class and not as a test: its price of 1 dollar is not "
         "his. The prices of liver are from one source.",
         "Which tests of heart form a group is inferred from equal prices, in full and reduced; for hepatitis it is "

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agents import BaseAgentClassifier
 from fsgym.methods import METHODS as OWN
-from fsgym.methods import REFERENCES, Method, load_class
+from fsgym.methods import REFERENCES, Method, load_class, supported_options
 from support.estimator_checks import expected_failed_checks
 from support.f_statistic import FStatisticClassifier
 from support.majority import MajorityClassifier
@@ -270,3 +270,13 @@ def test_any_finite_table_can_be_learnt(name, data):
     corrupted = np.where(used, X, -1.7e308)
     np.testing.assert_array_equal(model.predict(corrupted), answers)
     np.testing.assert_array_equal(model.features_used(corrupted), used)
+
+
+@pytest.mark.parametrize(
+    ("costs", "apart", "told"),
+    [([1.0, 2.0], [3.0, 0.5], [3.0, 2.0]), (None, [3.0, 0.5], [3.0, 1.0]), ([1.0, 2.0], "forbid", [1.0, 2.0])],
+)
+def test_a_method_without_relations_is_told_the_larger_price_of_an_acquisition(costs, apart, told):
+    options = {"costs": costs, "unrelated_costs": apart, "related": [[False, True], [True, False]]}
+    assert supported_options(load_class(OWN["cegb"]), options) == {"costs": told}
+    assert supported_options(load_class(OWN["panel"]), options) == options
