@@ -925,6 +925,9 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
 
     def _errors_compared(self, rows: Dataset, answers: NDArray[np.int64]) -> Difference | None:
         """The test of whether it errs more than on the rows held out; None where the model keeps no counts of them."""
+        codes = np.asarray(answers)
+        if codes.dtype.kind not in "iu" or not ((codes >= 0) & (codes < self._n_answers)).all():
+            raise ValueError("answers must be the codes of trajectories(X).answers, and not labels or numbers")
         found, errors = held_out_of(self), None
         if found is None:
             return None

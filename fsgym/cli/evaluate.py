@@ -242,7 +242,7 @@ def print_evaluations(
     rules = last.rules
     if rules.lam not in (0.0, 1.0) and (rules.costs != 1.0).any():
         per_case = short_number(last.loss / rules.lam)
-        show(f"  The loss / lambda is {per_case}: the cost per case in the unit of the prices, errors included")
+        show(f"  The loss / lambda is {per_case}: the same cost in the unit of the prices, not in that of the errors")
     absent = [str(c) for k, c in enumerate(last.dataset.class_labels) if k not in last.dataset.y]
     if absent and undefined and len(results) == 1 and last.probabilities is not None:
         show(f"  Not defined for these rows: {', '.join(undefined)}; none is of class {listing(absent, 3)}")
@@ -266,11 +266,13 @@ def print_reliability(result: Evaluation) -> None:
 def headline_sentence(result: Evaluation) -> str:
     """The figures to decide by in words; if they are costs, with that of 1,000 cases and that of acquiring nothing."""
     text, rules = result.headline_text(), result.rules
-    if "loss" not in result.headline or result.predicted is not None:
+    if "loss" not in result.headline:
         return text
     if rules.lam != 1.0 and result.spent:
         errors, spent = short_number(result.loss - rules.lam * result.spent), short_number(result.spent)
         text += f", which is {errors} for errors and lambda {rules.lam:g} times {spent} for prices"
+    if result.predicted is not None:
+        return text
     costs = result.rules.answer_costs[:, result.dataset.y].mean(axis=1)  # of each answer, if nothing is acquired
     labels = result.rules.answer_labels(result.dataset.classes)
     answer, cost = one_line(str(labels[costs.argmin()]), 40), float(costs.min())

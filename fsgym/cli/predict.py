@@ -253,7 +253,7 @@ class Writer:
         """What is said of the rows that were written."""
         rules = self.classifier.rules_
         referred = "" if rules.refer_cost is None else f", {self.n_special} referred to {rules.refer_label}"
-        return f" classified{referred}"
+        return f" {'classified' if self.classifier.bins_ is None else 'answered'}{referred}"
 
     def write_csv(self, file: IO[str], parts: Parts) -> None:
         """Write the header and all rows as CSV."""

@@ -258,13 +258,16 @@ def _at_lambda(ranking: Ranking) -> str:
 
 
 def _cost_of(ranking: Ranking, standing: RankedMethod, parts: bool = True) -> str:
-    """Such as "29.8 per case (95 % interval 26.1 to 33.9): 9.1 for prices, 20.7 for errors"."""
+    """Such as "29.8 per case (95 % interval 26.1 to 33.9): 9.1 for prices, 20.7 for errors".
+
+    All in the unit of the errors; where that of the prices is another, it is said that they are times lambda.
+    """
     figures, interval = standing.figures, interval_text(ranking, standing)
     text = f"{cost_text(ranking, figures['loss'])} per case" + (f" (95 % interval {interval})" if interval else "")
     if not parts:
         return text
     spent, errors = (cost_text(ranking, figures[name]) for name in ("acquisition_cost", "error_cost"))
-    return f"{text}: {spent} for prices, {errors} for errors"
+    return f"{text}: {spent} for {'' if ranking.lam == 1 else 'lambda times the '}prices, {errors} for errors"
 
 
 def _recalls(standing: RankedMethod) -> str:

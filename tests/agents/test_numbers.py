@@ -269,6 +269,8 @@ def test_rows_with_other_numbers_differ_from_the_training():
     assert model.compare_with_training(TEST).differences == ()
     differing = model.compare_with_training(FRAME[:200], np.full(200, 0.1)).differences
     assert [d.kinds for d in differing] == [("classes",)]
+    with pytest.raises(ValueError, match="answers must be the codes of trajectories"):
+        model.compare_with_training(FRAME[:200], np.full(200, 0.1), answers=model.predict(FRAME[:200]))
     assert re.match(r"the target is (below \S+|\S+ to \S+) in 100 % of the rows, \S+ % in training", differing[0].text)
 
 

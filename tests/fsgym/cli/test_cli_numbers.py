@@ -48,6 +48,7 @@ def test_evaluate_prints_errors_beside_references(folder, model, capsys):
     for text in (
         "The target is a number, answered by the medians of 4 bins: absolute error",
         "90 rows: mean absolute error 0.",
+        " for errors and lambda 0.1 times ",
         "The best constant, with nothing acquired, fitted to the training rows: mean absolute error 2.",
         "A regression forest with all features, fitted to the training rows: mean absolute error 0.",
         "None of these rows were used in training.",
