@@ -305,9 +305,9 @@ def dataset_of_table(
     features, labels = take_target(frame, reading.label, what, is_number=reading.bins is not None)
     if (labels == labels[:1]).all():
         kind = "classes" if reading.bins is None else "numbers"
-        found = listing(map(brief, labels.tolist()[:1])) or "none"
+        value = listing(map(brief, labels.tolist()[:1])) or "none"
         raise ValueError(
-            f"the target column {reading.label!r} of {what} must hold at least two {kind}, got {found} in every row"
+            f"the target column {reading.label!r} of {what} must hold at least two {kind}, got {value} in every row"
         )
     category = [c for c in (*reading.category, *(listed or ())) if c in features.columns and c not in reading.numeric]
     try:
