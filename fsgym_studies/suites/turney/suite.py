@@ -116,6 +116,7 @@ TURNEY_SUITE = Suite(
     notes=(
         "Tests of a group share a part of their price, such as that of taking blood, which only the first one pays.",
         "Results of some tests come with a delay, which is ignored: every value is known before the next choice.",
+        "CEGB knows no groups that share a part of their price: it is trained at the full prices.",
         "Thyroid is used without FTI, which is computed from two other tests and has no price of its own. That TSH, "
         "T3, TT4 and T4U share the price of taking blood is left out: the price list used here does not have it.",
         "Turney (1995) uses drinks of liver (3 or more) as the class and not as a test: its price of 1 dollar is not "
