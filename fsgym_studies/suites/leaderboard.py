@@ -326,9 +326,9 @@ def without_gain(
         idle = [
             f"{m} at {listing(used.columns[nothing.loc[m]])}" for m in order if m in used.index and nothing.loc[m].any()
         ]
-    found = [f"A mean no better than that of the constant answer: {listing(worse)}."] if worse else []
+    found = [f"No better mean than the constant answer: {listing(worse)}."] if worse else []
     found += [f"Nothing is acquired by {'; '.join(idle)}."] if idle else []
-    return [*found, "Methods that know prices were run at their defaults alone."] if found else []
+    return [*found, "Methods that know prices ran at their defaults."] if found else []
 
 
 def by_column(suite: Suite, means: pd.DataFrame, shown: scoring.Score, methods: Sequence[str]) -> list[str]:
@@ -349,7 +349,7 @@ def by_column(suite: Suite, means: pd.DataFrame, shown: scoring.Score, methods: 
     worse = {column: [m for m in own.index if own.loc[m, column] > figures.loc[constant, column]] for column in own}
     none = [f"{listing(names)} at {column}" for column, names in worse.items() if names]
     found = [f"Of {len(own)} methods All features has a better mean than {'; than '.join(full)}."] if full else []
-    return found + ([f"A mean worse than that of the constant answer: {'; '.join(none)}."] if none else [])
+    return found + ([f"A worse mean than the constant answer: {'; '.join(none)}."] if none else [])
 
 
 def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score, alone: bool) -> str:
