@@ -328,7 +328,7 @@ def without_gain(
         ]
     found = [f"No better mean than the constant answer: {listing(worse)}."] if worse else []
     found += [f"Nothing is acquired by {'; '.join(idle)}."] if idle else []
-    return [*found, "Methods that know prices ran at their defaults."] if found else []
+    return found
 
 
 def by_column(suite: Suite, means: pd.DataFrame, shown: scoring.Score, methods: Sequence[str]) -> list[str]:
