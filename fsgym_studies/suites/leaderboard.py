@@ -361,7 +361,7 @@ def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scori
         if {title, first} <= set(means.index):
             own, other = (float(means.loc[name].mean()) for name in (first, title))
             own_text, other_text = (f"{value:.{shown.digits}f}" for value in (own, other))
-            return f"The mean {_in_sentence(shown)} of {first} is {own_text}, that of the {_named(title)} {other_text}."
+            return f"The {_in_sentence(shown)} of {first} is {own_text}, that of the {_named(title)} {other_text}."
     return ""
 
 
