@@ -95,13 +95,13 @@ def test_the_loss_of_the_first_learner_counts_as_half_a_standard_error_higher():
         assert ("higher than that of lattice by" in report.reason) == (chosen == "mixture")
 
 
-def test_the_network_is_tried_on_many_rows_or_where_the_lattice_is_limited():
+def test_the_network_is_tried_from_five_hundred_rows_on():
     names = ["lattice", "mixture", "network"]
-    for n, limited_by, tried in ((6000, None, 2), (400, "operations", 2), (6000, "operations", 3), (20_000, None, 3)):
-        report = choose(n, dict(zip(names, [learner(True, limited_by), learner(True), learner(True)]))).report
+    for n, tried in ((499, 2), (500, 3)):
+        report = choose(n, dict(zip(names, [learner(True), learner(True), learner(True)]))).report
         assert [trial.learner for trial in report.trials] == names
         assert sum(np.isfinite(trial.loss) for trial in report.trials) == tried
-        assert ("not trained" in report.trials[2].left) == (tried == 2)
+        assert ("not trained: under 500 rows" in report.trials[2].left) == (tried == 2)
 
 
 def test_the_standard_error_counts_one_row_more_on_which_only_one_of_the_two_errs():

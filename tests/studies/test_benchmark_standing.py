@@ -524,7 +524,7 @@ def test_each_row_of_a_page_has_its_version(name):
 
 @pytest.mark.parametrize("name", ["small", "turney"])
 def test_whom_ranks_do_not_find_is_so_by_the_figures_of_the_page(name):
-    """By the means by data set that it prints."""
+    """By the means by data set that it prints; close ranks may change places, as these means are rounded."""
     page, suite = page_of(name), find_suite(name)
     (line,) = re.findall(r"^.* has the best mean rank .*$", page, re.MULTILINE)
     table = tables_of(page)[f"{SCORES[suite.tables[0].score].title}, by data set"]
@@ -532,7 +532,7 @@ def test_whom_ranks_do_not_find_is_so_by_the_figures_of_the_page(name):
     test = rank_test(figures.map(lambda cell: float(cell.partition(" ± ")[0])).T)
     close = next(clique for clique in test.cliques if test.mean_ranks.index[0] in clique)
     said = line.partition("; ")[2].partition(" do not differ significantly")[0]
-    assert [line.partition(" has the best")[0], *said.split(", ")] == close
+    assert sorted([line.partition(" has the best")[0], *said.split(", ")]) == sorted(close)
     top = tables_of(page)[""]
     assert f"The test separates mean ranks that are {test.difference:.2f} apart, of {len(top) - 4} at most." in page
     for method, text in top.loc[close[1:], r"minus the first \[95 %\]"].items():

@@ -42,7 +42,8 @@ LOG_SHARE_OF_ABSENT = -1e9  # 0 after any evidence, and finite, as numbers in mo
 # Honest probabilities (tuning.py)
 
 FEW_VARIABLES = 20  # up to so many, subsets of all sizes are drawn alike, otherwise more small ones; by hand
-MIN_PROBABILITY = 1e-12  # of the true class, before the logarithm
+MIN_PROBABILITY = 1e-12  # of the true class, where candidates are compared
+MIN_SUMMED = 1e-250  # of the true class; below, where exponentials underflow, its best component stands for all
 EXPONENT_PENALTY = 2.0  # of the squared logarithm of an exponent, in nats; by hand
 EXPONENT_STEPS = 40  # of L-BFGS
 EXPONENT_STEPS_OF_CHOICE = 10  # the same, to choose the number of components

@@ -136,15 +136,13 @@ def _cells(
 
     The probabilities in a component are importance weights: the rows come from all components alike.
     """
-    variables, densities = mixture.variables, mixture.densities
+    variables, densities, columns = mixture.variables, mixture.densities, mixture.variables.columns_of(members)
     n_components = len(mixture.class_of)
     component = np.repeat(np.arange(n_components), max(1, const.N_SAMPLED // n_components))
-    codes = np.full((len(component), len(variables.center)), np.nan)
-    for v in members:
-        codes[:, v] = _draw_codes(variables, densities, v, component, rng)
-    design = variables.design(codes)
-    mass = softmax(design @ densities.theta, axis=1).T
-    table = _tuned(mixture, mass / mass.sum(axis=1, keepdims=True), (design @ mixture.theta).T)
+    codes = np.stack([_draw_codes(variables, densities, v, component, rng) for v in members], axis=1)
+    design = variables.design(codes, members)
+    mass = softmax(design @ densities.theta[columns], axis=1).T
+    table = _tuned(mixture, mass / mass.sum(axis=1, keepdims=True), (design @ mixture.theta[columns]).T)
     likelihood = table / table.sum(axis=0)
     return _cluster(np.sqrt(likelihood.T), const.N_CELLS, rng), table
 
@@ -180,8 +178,7 @@ def _cluster(x: NDArray[np.float64], most: int, rng: np.random.Generator) -> NDA
     for _ in range(const.CLUSTER_STEPS):
         nearest = ((means**2).sum(axis=1) - 2 * x @ means.T).argmin(axis=1)
         count = np.bincount(nearest, minlength=len(means))
-        sums = np.zeros_like(means)
-        np.add.at(sums, nearest, x)
+        sums = (nearest == np.arange(len(means))[:, None]).astype(np.float64) @ x
         means = np.where(count[:, None] > 0, sums / np.maximum(count, 1)[:, None], means)
     return np.unique(nearest, return_inverse=True)[1]
 

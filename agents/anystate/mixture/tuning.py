@@ -40,7 +40,8 @@ class ClassMixture:
     def log_loss(self, data: TrainingDesign, known: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Log-loss of each row given the known variables, float64 (n,); ``known`` is bool (n, V)."""
         columns = masked(self.variables.widths, data.design, known, self.count_power)
-        return _losses(self.theta.T @ columns.T + self.densities.log_share[:, None], self.class_of, data.y)
+        losses = _losses(self.theta.T @ columns.T + self.densities.log_share[:, None], self.class_of, data.y)
+        return np.minimum(losses, -np.log(const.MIN_PROBABILITY))
 
 
 @dataclass(frozen=True)
@@ -89,18 +90,30 @@ def _write_masked(design, known, powers, variable_of, factor, columns):
 
 
 def _losses(scores: NDArray[np.float64], class_of: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Log-loss (n,) of rows with scores (G, n) of classes and components, which become its derivatives by them."""
-    losses = np.empty(len(y))
-    _write_losses(scores, read_only(class_of), read_only(y), losses, *np.empty((3, BLOCK)))
+    """Log-loss (n,) of rows with scores (G, n) of classes and components, which become its derivatives by them.
+
+    The loss has no bound: with hundreds of variables the class of many rows is at first less probable than 1e-12, and a
+    constant loss there would contradict its derivative.
+    """
+    losses, own_top = np.empty(len(y)), np.empty(BLOCK)
+    _write_losses(
+        scores, read_only(class_of), read_only(y), losses, np.empty(BLOCK, np.int64), own_top, *np.empty((3, BLOCK))
+    )
     return losses
 
 
 @njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
-def _write_losses(scores, class_of, y, losses, top, total, own):
-    """As ``_losses``; ``top``, ``total`` and ``own``, (BLOCK,), are overwritten."""
+def _write_losses(scores, class_of, y, losses, own_best, own_top, top, total, own):
+    """As ``_losses``; ``own_best``, int64, ``own_top``, ``top``, ``total`` and ``own``, (BLOCK,), are overwritten."""
     for begin in range(0, len(y), BLOCK):
         size = min(BLOCK, len(y) - begin)
         classes, loss = y[begin : begin + size], losses[begin : begin + size]
+        own_top[:] = -np.inf
+        for g in range(len(scores)):
+            row, c = scores[g, begin : begin + size], class_of[g]
+            for i in range(size):
+                if classes[i] == c and row[i] > own_top[i]:
+                    own_top[i], own_best[i] = row[i], g
         write_exponentials(scores, begin, size, top, total)
         own[:] = 0.0
         for g in range(len(scores)):
@@ -110,9 +123,11 @@ def _write_losses(scores, class_of, y, losses, top, total, own):
                 own[i] += e if classes[i] == c else 0.0
         for i in range(size):
             total[i] = 1.0 / total[i]
-            own[i] = max(own[i] * total[i], const.MIN_PROBABILITY)
+            own[i] = own[i] * total[i]
         for i in range(size):
-            loss[i] = -np.log(own[i])
+            improbable = own[i] < const.MIN_SUMMED
+            loss[i] = top[i] - own_top[i] - np.log(total[i]) if improbable else -np.log(own[i])
+            own[i] = np.inf if improbable else own[i]
         for i in range(size):  # the derivative is e / total, of the own class e / total - e / total / own
             own[i] = total[i] * (1.0 - 1.0 / own[i])
         for g in range(len(scores)):
@@ -120,6 +135,9 @@ def _write_losses(scores, class_of, y, losses, top, total, own):
             for i in range(size):
                 of_own, of_other = own[i], total[i]
                 row[i] *= of_own if classes[i] == c else of_other
+        for i in range(size):
+            if own[i] == total[i]:
+                scores[own_best[i], begin + i] -= 1.0
 
 
 def fit_exponents(

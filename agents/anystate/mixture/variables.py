@@ -88,21 +88,22 @@ class Variables:
             return z * self.scale[v] + self.center[v]
         return np.interp(z, self.score[part], self.knot[part])
 
-    def design(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sufficient statistics of ``encode``, float64 (n, n_columns).
+    def design(self, codes: NDArray[np.float64], of: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """Sufficient statistics of ``encode``, float64 (n, n_columns); only those of the variables ``of``, if given.
 
         Those of a number are its z-score, the square and 1, those of a category an indicator of each level; all are 0
-        where the variable is not known.
+        where the variable is not known. ``codes`` are of the same variables.
         """
-        columns = np.zeros((len(codes), self.first_column[-1]))
-        known = ~np.isnan(codes)
-        for v, first in enumerate(self.first_column[:-1]):
+        of = np.arange(len(self.center)) if of is None else of
+        ends = np.cumsum(self.widths[of])
+        columns, known = np.zeros((len(codes), ends[-1])), ~np.isnan(codes)
+        for i, (v, first) in enumerate(zip(of, ends - self.widths[of])):
             if self.n_levels[v] == 0:
-                z = np.where(known[:, v], codes[:, v], 0.0)
-                columns[:, first], columns[:, first + 1], columns[:, first + 2] = z, z * z, known[:, v]
+                z = np.where(known[:, i], codes[:, i], 0.0)
+                columns[:, first], columns[:, first + 1], columns[:, first + 2] = z, z * z, known[:, i]
             else:
-                rows = np.flatnonzero(known[:, v])
-                columns[rows, first + codes[rows, v].astype(np.int64)] = 1.0
+                rows = np.flatnonzero(known[:, i])
+                columns[rows, first + codes[rows, i].astype(np.int64)] = 1.0
         return columns
 
     def to_arrays(self) -> dict[str, NDArray]:

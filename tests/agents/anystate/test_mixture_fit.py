@@ -80,14 +80,16 @@ def test_steps_of_expectation_maximisation_are_those_of_a_plain_reference():
         np.testing.assert_allclose(state.responsibility.T, responsibility, rtol=1e-9, atol=1e-12)
 
 
-def test_losses_and_their_derivatives_are_those_of_softmax():
+@pytest.mark.parametrize("scale", [3.0, 100.0, 1e4])  # of a few variables, and of hundreds
+def test_losses_and_their_derivatives_are_those_of_softmax(scale):
     rng = np.random.default_rng(1)
-    scores, y, class_of = rng.normal(0, 3, (5, 300)), rng.integers(0, 3, 300), np.array([0, 0, 1, 2, 2])
+    scores, y, class_of = rng.normal(0, scale, (5, 300)), rng.integers(0, 3, 300), np.array([0, 0, 1, 2, 2])
     P = softmax(scores, axis=0)
-    own = P * (class_of[:, None] == y)
+    of_own = np.where(class_of[:, None] == y, scores, -np.inf)
     derivative = scores.copy()
-    np.testing.assert_allclose(_losses(derivative, class_of, y), -np.log(own.sum(axis=0)))
-    np.testing.assert_allclose(derivative, P - own / own.sum(axis=0), atol=1e-14)
+    expected = logsumexp(scores, axis=0) - logsumexp(of_own, axis=0)
+    np.testing.assert_allclose(_losses(derivative, class_of, y), expected, atol=1e-12)
+    np.testing.assert_allclose(derivative, P - softmax(of_own, axis=0), atol=1e-8)
 
 
 def test_known_columns_are_multiplied_by_the_power_of_their_number():
@@ -210,6 +212,21 @@ def test_exponents_make_copies_of_a_variable_count_once():
     assert loss < plain.log_loss(second, known).mean() - 0.01
     worse = Exponents(np.full(4, 3.0), 0.5).applied(variables, densities)
     assert tune(worse, first, 100, seed=0).log_loss(second, known).mean() < worse.log_loss(second, known).mean()
+
+
+def test_exponents_are_found_where_most_wrong_answers_look_certain():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    X = np.tile(rng.normal(1.5 * y, 1)[:, None], 200) + 0.1 * rng.normal(size=(600, 200))
+    variables = fit_variables(Dataset(X.astype(np.float32), y), None)
+    data = TrainingDesign(variables.design(variables.encode(X.astype(np.float32))), y, np.ones(600), 2)
+    first, second, known = data.rows(np.arange(300)), data.rows(np.arange(300, 600)), np.ones((300, 200), bool)
+    densities = fit_mixture(variables, first, 1, seed=0)
+    plain = Exponents(np.ones(200), 0.0).applied(variables, densities)
+    honest = fit_exponents([(plain, second, known)], 300).applied(variables, densities)
+    possible = -norm.logcdf((2 * y - 1) * 1.5 * (X[:, 0] - 0.75))[300:].mean()  # about that of the single variable
+    assert plain.log_loss(second, known).mean() > 3
+    assert honest.log_loss(second, known).mean() < possible + 0.05
 
 
 @pytest.mark.parametrize("seed", range(4))
