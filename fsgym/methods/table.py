@@ -63,7 +63,7 @@ METHODS: dict[str, Method] = {
         True,
         "",
         True,
-        "the features that its policy acquires; the lattice, the mixture or the network, chosen on held-out rows",
+        "the features that its policy acquires; the lattice, the mixture or the network, chosen out of fold",
         kind="adaptive",
     ),
     "lattice": Method(

@@ -18,9 +18,9 @@ def quick_references_everywhere(quick_references):
 def told_of_missing():
     """A model for which it is evidence whether there is a value of ``crp``, and its rows."""
     rng = np.random.default_rng(0)
-    y = rng.integers(2, size=500)
-    X = pd.DataFrame({"crp": rng.normal(size=500) + y, "age": rng.normal(size=500)})
-    X["crp"] = X["crp"].where(rng.random(500) < np.where(y == 1, 0.95, 0.2))
+    y = rng.integers(2, size=400)
+    X = pd.DataFrame({"crp": rng.normal(size=400) + y, "age": rng.normal(size=400)})
+    X["crp"] = X["crp"].where(rng.random(400) < np.where(y == 1, 0.95, 0.2))
     model = AdaptiveClassifier(lam=0.05, random_state=0).fit(X, y)
     assert model.evidence_ == ("crp",)
     return model, X
