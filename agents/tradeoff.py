@@ -136,9 +136,9 @@ def _price_range(rules: Rules) -> tuple[float, float]:
     """The lowest ``lam`` to try, at which all features together cost a thousandth of an error; and the highest one, at
     which each feature costs at least an error.
     """
-    prices = np.minimum(rules.costs, rules.unrelated_costs)
+    prices = rules.lowest_costs
     error = float(rules.error_costs.max() - rules.error_costs.min())
-    total = float(np.maximum(rules.costs, rules.unrelated_costs).sum())
+    total = float(rules.highest_costs.sum())
     if total == 0 or error == 0:
         return 1.0, 1.0
     return MIN_PRICE_SHARE * error / total, error / float(prices[prices > 0].min())

@@ -29,7 +29,7 @@ class States(NamedTuple):
         J = rules.n_acquisitions
         longest = min(J, rules.tables.budget)
         if rules.budget_cost is not None:
-            cheapest = np.sort(np.minimum(rules.costs, rules.unrelated_costs))
+            cheapest = np.sort(rules.lowest_costs)
             longest = min(longest, int((np.cumsum(cheapest) <= rules.tables.budget_cost).sum()))
         return cls(
             np.zeros(n_states, np.int64),

@@ -107,8 +107,8 @@ class JointTraining(ABC):
         self.acquisition = torch.from_numpy(rules.acquisition_of_features)
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.rng = np.random.default_rng(settings.seed)
-        given = rules.costs if rules.related is None else np.minimum(rules.costs, rules.unrelated_costs)
-        self.mean_price = float(given[np.isfinite(given)].mean()) or 1.0
+        prices = rules.lowest_costs
+        self.mean_price = float(prices[np.isfinite(prices)].mean()) or 1.0
 
     def run(self) -> tuple[Layers, Layers]:
         """Train; return the predictor and the chooser."""

@@ -446,7 +446,7 @@ class Rules:
         count.
         """
         with np.errstate(over="ignore"):
-            spent = np.maximum(self.costs, self.unrelated_costs).sum()
+            spent = self.highest_costs.sum()
             if case_costs is not None:
                 spent = max(spent, case_costs.sum(axis=1).max())
             return float(spent * self.lam + np.abs(self.answer_costs).max())
@@ -631,6 +631,16 @@ class Rules:
         """Whether an acquisition is legal where nothing is known."""
         nothing = np.zeros((1, self.n_acquisitions), bool)
         return bool(self.legal_and_prices(nothing)[0][0, : self.n_acquisitions].any())
+
+    @property
+    def lowest_costs(self) -> NDArray[np.float64]:
+        """What each acquisition costs at least, whatever comes before it, float64 (n_acquisitions,)."""
+        return np.minimum(self.costs, self.unrelated_costs)
+
+    @property
+    def highest_costs(self) -> NDArray[np.float64]:
+        """What each acquisition costs at most, whatever comes before it, float64 (n_acquisitions,)."""
+        return np.maximum(self.costs, self.unrelated_costs)
 
     @property
     def prices_change(self) -> bool:

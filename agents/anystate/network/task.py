@@ -51,8 +51,7 @@ class CandidateTask:
     @cached_property
     def smallest_price(self) -> float:
         """The smallest price that a candidate can have; where the expected error is below, nothing is worth it."""
-        costs = np.minimum(self.rules.costs, self.rules.unrelated_costs)[self.candidates]
-        return float(self.rules.lam * costs.min() / self.unit)
+        return float(self.rules.lam * self.rules.lowest_costs[self.candidates].min() / self.unit)
 
     def legal_and_prices(
         self, taken: NDArray[np.bool_], available: NDArray[np.bool_]

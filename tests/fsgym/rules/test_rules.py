@@ -69,6 +69,7 @@ def test_every_function_that_tells_prices_tells_those_of_the_rules(variant):
             wanted = [twin.price(j, order) for j in legal]
             assert rules.next_prices(episodes.acquired())[0, legal].tolist() == wanted
             assert present_prices(rules, episodes.state, np.zeros(1, np.int64))[0, legal].tolist() == wanted
+            assert ((rules.lowest_costs[legal] == wanted) | (rules.highest_costs[legal] == wanted)).all()
             order.append(int(rng.choice(legal)))
             episodes.step(np.array(order[-1:]), np.zeros(1), np.zeros(1, bool), EpisodeOutcomes.blank(1))
             most = rules.lam * episodes.state.spent[0] + np.abs(rules.answer_costs).max()
