@@ -40,7 +40,7 @@ class Fixed(Policy):
         return cls(rules, True)
 
 
-def learner(acquires, limited_by=None, seen=None):
+def learner(acquires, seen=None):
     """A learner of ``Fixed``, whose losses are those of a training that learnt nothing from the row."""
 
     @contextmanager
@@ -53,9 +53,7 @@ def learner(acquires, limited_by=None, seen=None):
             answers = ((X[:, 0] > 0) & acquires).astype(np.int64)
             losses = rules.error_costs[answers, y] + rules.lam * acquires
             usage = {"features": 1.0, "cost": 1.0}
-            return SimpleNamespace(
-                rules=rules, usage=lambda: usage, row_losses=lambda rules: losses, limited_by=limited_by
-            )
+            return SimpleNamespace(rules=rules, usage=lambda: usage, row_losses=lambda rules: losses)
 
         yield SimpleNamespace(learn_at=learn_at, finish=lambda model, result: Fixed(result.rules, acquires))
 
