@@ -113,7 +113,7 @@ class ChoosingLearner(Learner):
         n, trials, first = self.task.dataset.n_samples, list[LearnerTrial](), next(iter(self.learners))
         for name in self.learners:
             if name == "network" and name != first and n < MIN_ROWS_OF_NETWORK:
-                left = f"not trained: under {MIN_ROWS_OF_NETWORK} rows"
+                left = f"not trained: under {MIN_ROWS_OF_NETWORK} training rows"
                 trials.append(LearnerTrial(name, np.nan, 0.0, 0.0, None, left=left))
                 continue
             begun = time.perf_counter()

@@ -99,7 +99,7 @@ def test_the_network_is_tried_from_five_hundred_rows_on():
         report = choose(n, dict(zip(names, [learner(True), learner(True), learner(True)]))).report
         assert [trial.learner for trial in report.trials] == names
         assert sum(np.isfinite(trial.loss) for trial in report.trials) == tried
-        assert ("not trained: under 500 rows" in report.trials[2].left) == (tried == 2)
+        assert ("not trained: under 500 training rows" in report.trials[2].left) == (tried == 2)
 
 
 def test_the_standard_error_counts_one_row_more_on_which_only_one_of_the_two_errs():
