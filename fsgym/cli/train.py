@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +16,7 @@ from fsgym.cli import mistakes, options
 from fsgym.cli.evaluate import JsonOption, part_in_words, print_evaluations, print_json, print_rules, references_of
 from fsgym.cli.options import agent_names, complete_agent
 from fsgym.cli.terminal import say, show
+from fsgym.cli.warm import on_first_run
 from fsgym.methods import DEFAULT_AGENT, Method, find_method, load_class, method_names
 from fsgym.support.writing import writable_folder
 from fsgym.text.messages import brief, did_you_mean, listing, option_text
@@ -102,7 +103,7 @@ def train(
     evidence (columns for which it tells something that a value is missing), seconds, and the evaluations training,
     held_out (null with --split all) and held_out_asked (of the same rows where nothing is said of what is missing;
     null without evidence), each with the keys that evaluate --json has in evaluation; of a numeric target also
-    references.
+    references. What a first run compiles is not in seconds, but in compiling.
 
     Example: fsgym train ward.csv --target died --drop pid -o model.safetensors
     """
@@ -134,7 +135,8 @@ def train(
     model.set_params(lam=price, random_state=seed, **given)
     _warn_of_codes(data, getattr(loaded.dataset, "sketch", loaded.dataset), reading)
     rows = part_index(loaded, split, row_groups)
-    seconds = _seconds_of_fit(model, loaded.dataset.rows(rows).with_own_bins())
+    compiled = on_first_run()
+    seconds = _seconds_of_fit(model, loaded.dataset.rows(rows).with_own_bins(), compiled)
     priced = options.columns_by_name(rules["case_price"])
     model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading, priced).to_json()
     model.save(output)
@@ -146,6 +148,7 @@ def train(
             digest = model.without_evidence().policy_digest()
             model.held_out_asked_ = HeldOut.of(asked.confusion, asked.absolute_errors, digest)
         model.save(output)  # again, as it is there already if the evaluation fails
+    compiling = compiled()
     shown = results[list(results)[-1]]
     references = references_of(shown, loaded.dataset.rows(rows) if "held out" in results else None)
     if as_json:
@@ -156,9 +159,11 @@ def train(
         parts = {name: found and found.to_json() for name, found in zip(names, evaluations, strict=True)}
         if references:
             parts["references"] = references
-        print_json(head | {"seconds": seconds} | parts)
+        print_json(head | {"seconds": seconds, "compiling": compiling} | parts)
         return
     show(f"{method.title}, trained in {seconds:.1f} s: {part_in_words(loaded, split, row_groups)}, {model.rules_}")
+    if compiling > 1.0:
+        show(f"Besides, {compiling:.0f} s went to compiling code, which later runs do not need.")
     if priced:
         show(f"Each row has its own prices: {in_words(priced)}.")
     if hasattr(model, "report_"):
@@ -195,14 +200,14 @@ def train(
             show(f"As a page that works offline: {shlex.join(['fsgym', 'export', str(output), page])}")
 
 
-def _seconds_of_fit(model: Any, dataset: Dataset) -> float:
-    """Fit the model; return the seconds that it took."""
+def _seconds_of_fit(model: Any, dataset: Dataset, compiled: Callable[[], float]) -> float:
+    """Fit the model; return the seconds that it took, without those of compiling."""
     start = time.perf_counter()
     try:
         model.fit(dataset)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("stopped; no model was written") from None
-    return time.perf_counter() - start
+    return time.perf_counter() - start - compiled()
 
 
 def _warn_of_codes(data: str, dataset: Dataset, reading: Reading) -> None:

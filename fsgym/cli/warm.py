@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsgym.cli.terminal import show
+from fsgym.cli.terminal import say, show
 
 if TYPE_CHECKING:
     from fsgym.data.dataset import Dataset
@@ -53,6 +55,23 @@ def warm() -> None:
     folder = acquire.stats.cache_path  # of the machine code of one of the modules
     total = time.perf_counter() - begun
     show(f"{done}; with the trainings it took {total:.0f} s. They are kept in folders such as {folder}.")
+
+
+def on_first_run() -> Callable[[], float]:
+    """Tell who waits at a terminal that code will be compiled, where no kernel of the rules is.
+
+    Returns a function that says how many seconds this process has compiled since.
+    """
+    from numba.core import event
+
+    from fsgym.rules.kernels import acquire
+
+    stored = Path(acquire.stats.cache_path).glob(f"kernels.{acquire.py_func.__qualname__}-*.nbi")
+    if sys.stderr.isatty() and not any(stored):
+        say("the first run compiles code, up to a minute or two; later ones do not")
+    recorder = event.RecordingListener()
+    event.register("numba:compile", recorder)
+    return lambda: counted(recorder.buffer)[1]
 
 
 def _say_of(what: str, before: tuple[int, float], after: tuple[int, float]) -> None:

@@ -270,7 +270,19 @@ def test_figures_of_train_and_evaluate_as_json(capsys, tmp_path):
     code, output, error = call(capsys, "train", "breast_cancer", "-o", path, *arguments)
     assert (code, error) == (0, "")
     trained = json.loads(output)
-    figures = {"model", "agent", "learner", "data", "part", "lam", "seconds", "training", "held_out", "held_out_asked"}
+    figures = {
+        "model",
+        "agent",
+        "learner",
+        "data",
+        "part",
+        "lam",
+        "seconds",
+        "compiling",
+        "training",
+        "held_out",
+        "held_out_asked",
+    }
     assert set(trained) == figures | {"evidence"}
     assert trained["model"] == str(path)
     code, output, error = call(capsys, "evaluate", path, "breast_cancer", "--json")

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from test_cli import call
 
 from fsgym.cli import warm
 from fsgym.comparison import compare
 from fsgym.methods import DEFAULT_METHODS, METHODS
+
+ROOT = Path(__file__).parents[3]
 
 
 def test_no_method_needs_an_extra():
@@ -26,6 +35,8 @@ def test_what_is_compiled_already_is_said_in_one_line(monkeypatch, capsys):
     monkeypatch.setattr(warm, "METHODS", ("cart",))
     tables = warm.small_tables()
     compare(tables[1], "cart", references=False, splits=1, lam=warm.LAM, progress=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    warm.on_first_run()
     monkeypatch.setattr(warm, "small_tables", lambda: tables[1:])
     monkeypatch.setattr(warm, "write_report_and_ask", lambda _: None)
     code, out, err = call(capsys, "warm")
@@ -44,3 +55,25 @@ def test_the_seconds_of_compiling_are_apart_from_those_of_the_trainings(monkeypa
     first, second, last = out.splitlines()
     assert (code, first, second) == (0, "cart: 3 kernels, 2.0 s", "a report and sessions: 2 kernels, 4.0 s")
     assert last.startswith("5 kernels compiled in 6 s; with the trainings it took ")
+
+
+@pytest.mark.slow  # as kernels of a new installation are compiled
+def test_the_first_training_says_that_it_compiles_and_does_not_count_it(tmp_path):
+    rows = "".join(f"{i % 7},{i % 5},{int(i % 7 > 3)}\n" for i in range(90))
+    (tmp_path / "table.csv").write_text("a,b,y\n" + rows)
+    command = [sys.executable, "-m", "fsgym", "train", "table.csv", "--target", "y", "--agent", "rcpi", "-o", "model"]
+    place = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": str(ROOT)}
+    for first in (True, False):
+        primary, terminal = os.openpty()
+        done = subprocess.run(command, cwd=tmp_path, env=os.environ | place, stdout=subprocess.PIPE, stderr=terminal)
+        os.close(terminal)
+        assert done.returncode == 0
+        said = ""
+        with suppress(OSError):  # that is how the end of a terminal is read on Linux
+            said = os.read(primary, 10_000).decode()
+        os.close(primary)
+        assert first == ("the first run compiles code" in said)
+        found = re.search(r"trained in (\d+\.\d) s(?:.*\nBesides, (\d+) s)?", done.stdout.decode())
+        assert found is not None
+        assert first == (found[2] is not None)
+        assert float(found[1]) < 3.0
