@@ -229,7 +229,7 @@ def standing(
 ) -> str:
     """Where a method stands among those that have all scores, and whether the lead is significant, in a sentence.
 
-    The best is called 1st only where it is significantly ahead of each other.
+    The best is called 1st only where it is significantly ahead of every other.
 
     ``n_methods`` is the number of methods that were to be ranked, by default of those that are. ``is_first``: whether
     no sentence about the best stands before it, which names the test and the methods that it does not separate.
@@ -272,7 +272,7 @@ def standing(
     close = [m for m in others.index if verdicts[m] != "higher" or m in level]
     if not close:
         return (
-            f"{focus} is 1st of {among} by {title} (mean rank {ranks[focus]:.2f}), significantly ahead of each other "
+            f"{focus} is 1st of {among} by {title} (mean rank {ranks[focus]:.2f}), significantly ahead of every other "
             f"({test}); the next is {others.idxmin()} ({others.min():.2f})."
         )
     leaders = f"{listing([focus, *level[:-1]])} and {level[-1]} have" if level else f"{focus} has"

@@ -52,7 +52,7 @@ def words(first, second, ranks=(1.0, 2.0), score="loss", focus="mine", test=pair
 def test_the_first_place_needs_a_lead_over_each_other_that_is_significant():
     ahead = words(NOISE[:, 0], NOISE[:, 1] + 0.1)
     assert ahead == (
-        "mine is 1st of 2 methods by loss (mean rank 1.00), significantly ahead of each other (t tests over 10 runs); "
+        "mine is 1st of 2 methods by loss (mean rank 1.00), significantly ahead of every other (t tests over 10 runs); "
         "the next is other (2.00)."
     )
     level = words(NOISE[:, 0], NOISE[:, 1])
@@ -268,7 +268,7 @@ def test_a_page_begins_with_the_first_and_whether_its_lead_is_significant(name):
     ranks = pd.to_numeric(tables_of(page_of(name))[""]["mean rank"], errors="coerce")
     assert first.startswith(ranks.idxmin())
     assert re.search("whether this is significant is not known|not differ significantly|significantly ahead", first)
-    assert (" 1st of " in verdict) <= ("significantly ahead of each other" in verdict)
+    assert (" 1st of " in verdict) <= ("significantly ahead of every other" in verdict)
     assert not re.search("noise|distinguishable|separated from", page_of(name))
     assert (PAGES / f"{name}_curve.png").exists()
 
@@ -292,8 +292,9 @@ def test_pages_say_whom_their_data_favour():
 
 def test_the_list_of_suites_names_the_pages_whose_leader_may_be_noise():
     text = PAGES.with_suffix(".md").read_text(encoding="utf-8")
-    (listed,) = re.findall(r"It is not known for ([^:]*):", text)
-    assert set(re.findall(r"`([^`]+)`", listed)) == {name for name in SUITES if "is not known" in page_of(name)}
+    listed = re.findall(r"It is not known for ([^:]*):", text)
+    named = set(re.findall(r"`([^`]+)`", " ".join(listed)))
+    assert named == {name for name in SUITES if "is not known" in page_of(name)}
 
 
 @pytest.mark.parametrize("name", list(SUITES))
@@ -303,7 +304,9 @@ def test_the_top_of_a_page_says_once_what_is_not_known_and_what_the_data_were_us
     assert verdict.endswith(find_suite(name).development)
     assert page_of(name).count(find_suite(name).development) == 1
     leaders = ranks.index[pd.to_numeric(ranks, errors="coerce") == pd.to_numeric(ranks, errors="coerce").min()]
-    assert " and ".join(leaders) + (" have" if len(leaders) > 1 else " has") + " the best mean rank" in verdict
+    first = f"{leaders[0]} is 1st of " in verdict
+    assert first == ("significantly ahead of every other" in verdict)
+    assert first or " and ".join(leaders) + (" have" if len(leaders) > 1 else " has") + " the best mean rank" in verdict
     assert ("Learnt stopping" in ranks.index) != ("Learnt stopping, now a default method, was not run." in verdict)
 
 
@@ -337,7 +340,8 @@ def test_a_page_names_published_figures_where_it_has_them_and_warns_of_them_besi
         assert not heading or (" as reported: " in caption) == shown.index.str.endswith("(as reported)").any()
     quick = page.splitlines()[3].startswith("These are the rows of a quick run")
     assert (OF_MORE_ROWS in page.splitlines()[3]) == bool(quick and find_suite(name).published)
-    assert ("Dotted: as reported." in page) == bool(find_suite(name).published and "Accuracy within a budget" in page)
+    within = tables_of(page).get("Accuracy within a budget", pd.DataFrame())
+    assert ("Dotted: as reported." in page) == any(str(row).endswith("(as reported)") for row in within.index)
 
 
 def figures_of(table):
@@ -415,17 +419,11 @@ def test_a_page_names_its_methods_as_the_command_does_and_says_how_many_rows_the
     assert METHODS_IN_WORDS.split("A score is n/a")[1] in page
 
 
-@pytest.mark.parametrize("name", [name for name in SUITES if name != "syn"])
+@pytest.mark.parametrize("name", list(SUITES))
 def test_a_page_has_the_protocol_and_the_remarks_of_its_suite(name):
-    """That of syn is of fsgym 0.2.0, whose suite had one run, as it says at its command."""
     page, suite = page_of(name), find_suite(name)
     assert suite.protocol("These are the rows of a quick run" in page) in page
     assert all(f"\n* {note}\n" in page for note in suite.notes)
-
-
-def test_the_page_of_syn_says_which_version_its_command_was_of():
-    assert "Command, with fsgym 0.2.0: `fsgym benchmark syn" in page_of("syn")
-    assert "With the present version it makes another page" in page_of("syn")
 
 
 @pytest.mark.parametrize("name", list(SUITES))
@@ -448,7 +446,8 @@ def test_a_page_counts_the_methods_and_names_those_without_complete_scores(name)
     ranks = ranks[[m for m in ranks.index if m not in UNRANKED and "(first of" not in m]]
     lacking = ranks.index[~ranks.str.contains(r"\d")]
     among = f"{len(ranks) - len(lacking)} of {len(ranks)}" if len(lacking) else str(len(ranks))
-    assert f" has the best mean rank of {among} methods" in verdict.replace(" have the", " has the")
+    said = (f" has the best mean rank of {among} methods", f" is 1st of {among} methods")
+    assert any(words in verdict.replace(" have the", " has the") for words in said)
     assert set(lacking) == {m for m in ranks.index if re.search(re.escape(m) + r"[^.]* ha(s|ve) no place:", verdict)}
 
 
