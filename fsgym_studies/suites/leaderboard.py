@@ -418,7 +418,8 @@ def best_by_other_scores(suite: Suite, scores: pd.DataFrame, first: str, unranke
 
 def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool) -> str:
     """In how many columns reported figures are better than those of the same method here, and than all here; or ""."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, tuple[str, ...]] = {}
+    scores = scores[scores["method"] != suite.reference_title]  # which knows the distribution, and is no method
     for declared in () if quick else suite.tables:
         shown, means = scoring.SCORES[declared.score], scoring.means_by_place(scores, declared.score)
         sign, grouped = 1 if shown.more_is_better else -1, _columns(means, declared.columns)
@@ -429,11 +430,16 @@ def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool) -> str:
                 here = grouped[printed.index].round(shown.digits)
                 above_own = int((sign * (printed - here.loc[title]) > 0).sum())
                 above_all = int((sign * printed > (sign * here).max()).sum())
-                found.setdefault(title, []).append(
+                found[title] = (
+                    *found.get(title, ()),
                     f"in {above_own} of {len(printed)} columns by {_in_sentence(shown)}, and than all methods here in "
-                    f"{above_all}"
+                    f"{above_all}",
                 )
-    sentences = [f"{t} as reported is better than {t} of this package {'; '.join(p)}." for t, p in found.items()]
+    sentences = []
+    for said in dict.fromkeys(found.values()):
+        titles = [title for title, columns in found.items() if columns == said]
+        names, verb = " and ".join(titles), "is" if len(titles) == 1 else "are"
+        sentences.append(f"{names} as reported {verb} better than {names} of this package {'; '.join(said)}.")
     return " ".join(sentences)
 
 

@@ -629,6 +629,15 @@ def test_reported_figures_are_held_against_the_same_method_and_all_methods():
         "GDFS as reported is better than GDFS of this package in 1 of 3 columns by accuracy within a budget, and than "
         "all methods here in 0."
     )
+    alike = pd.concat(
+        [scores[scores["method"] == "GDFS"].assign(method=name) for name in ("GDFS", "DIME", "reference")]
+    )
+    complete = alike.assign(dataset="syn1", score="complete", at="", value=5.0).drop_duplicates("method")
+    complete.loc[complete["method"] == "reference", "value"] = 4.0  # which is no method
+    assert beside_reported(find_suite("syn"), complete, quick=False) == (
+        "DIME and GDFS as reported are better than DIME and GDFS of this package in 1 of 1 columns by features until "
+        "the relevant ones are complete, and than all methods here in 1."
+    )
     assert beside_reported(find_suite("spam"), scores, quick=True) == ""
     assert beside_reported(find_suite("small"), scores, quick=False) == ""
 
