@@ -16,7 +16,7 @@ import fsgym
 from fsgym.cli import options
 from fsgym.cli.mistakes import MAX_SEED, RESULT_FILES, refuse_file, whole_number
 from fsgym.cli.terminal import console, say, show, wrapped
-from fsgym.cli.warm import on_first_run
+from fsgym.cli.warm import say_of_first_run
 from fsgym.methods import DEFAULT_AGENT, DEFAULT_METHODS, METHODS, method_names
 from fsgym.support.checks import MAX_SPLITS
 from fsgym.text.messages import explain_unknown, listing
@@ -155,7 +155,7 @@ def compare(
     }
     from fsgym.comparison.report import figures_as
 
-    on_first_run()
+    say_of_first_run()
     with warnings.catch_warnings(), figures_as(figures):
         warnings.simplefilter("ignore")  # failed fits are reported below
         failed = compare_and_show([(loaded.dataset, given) for loaded, given, _ in tasks], compared, out, latex, own)

@@ -33,20 +33,18 @@ def warm() -> None:
 
     Example: fsgym warm
     """
-    from numba.core.event import install_recorder
-
     from fsgym.comparison import compare
 
-    begun, tables, counts = time.perf_counter(), small_tables(), [(0, 0.0)]
-    with install_recorder("numba:compile") as recorder, warnings.catch_warnings():
+    begun, tables, counts, compiled = time.perf_counter(), small_tables(), [(0, 0.0)], compilations()
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of small tables
         for method in METHODS:
             for table in tables:
                 compare(table, method, references=False, splits=1, lam=LAM, progress=False)
-            counts.append(counted(recorder.buffer))
+            counts.append(compiled())
             _say_of(method, *counts[-2:])
         write_report_and_ask(tables)
-        counts.append(counted(recorder.buffer))
+        counts.append(compiled())
         _say_of("a report and sessions", *counts[-2:])
     kernels, compiling = counts[-1]
     done = f"{kernels} kernels compiled in {compiling:.0f} s" if kernels else "All kernels were compiled already"
@@ -57,21 +55,22 @@ def warm() -> None:
     show(f"{done}; with the trainings it took {total:.0f} s. They are kept in folders such as {folder}.")
 
 
-def on_first_run() -> Callable[[], float]:
-    """Tell who waits at a terminal that code will be compiled, where no kernel of the rules is.
-
-    Returns a function that says how many seconds this process has compiled since.
-    """
-    from numba.core import event
-
+def say_of_first_run() -> None:
+    """Tell who waits at a terminal that code will be compiled, where no kernel of the rules is."""
     from fsgym.rules.kernels import acquire
 
     stored = Path(acquire.stats.cache_path).glob(f"kernels.{acquire.py_func.__qualname__}-*.nbi")
     if sys.stderr.isatty() and not any(stored):
         say("the first run compiles code, up to a minute or two; later ones do not")
+
+
+def compilations() -> Callable[[], tuple[int, float]]:
+    """A function that returns how many kernels this process has compiled since, and in how many seconds."""
+    from numba.core import event
+
     recorder = event.RecordingListener()
     event.register("numba:compile", recorder)
-    return lambda: counted(recorder.buffer)[1]
+    return lambda: counted(recorder.buffer)
 
 
 def _say_of(what: str, before: tuple[int, float], after: tuple[int, float]) -> None:

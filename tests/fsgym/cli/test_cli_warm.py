@@ -36,7 +36,7 @@ def test_what_is_compiled_already_is_said_in_one_line(monkeypatch, capsys):
     tables = warm.small_tables()
     compare(tables[1], "cart", references=False, splits=1, lam=warm.LAM, progress=False)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    warm.on_first_run()
+    warm.say_of_first_run()
     monkeypatch.setattr(warm, "small_tables", lambda: tables[1:])
     monkeypatch.setattr(warm, "write_report_and_ask", lambda _: None)
     code, out, err = call(capsys, "warm")
