@@ -181,7 +181,8 @@ UnitsOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE|NAME=UNIT,...",
-        help="Units of the columns, shown beside their values: as crp=mg/l,hgb=g/dl, or a JSON file {column: unit}.",
+        help="Units of the columns, or of a numeric target, shown beside their values: as crp=mg/l,hgb=g/dl, or a "
+        "JSON file {column: unit}.",
     ),
 ]
 MissingColumnsOption = Annotated[

@@ -77,6 +77,7 @@ class Bins:
         the unit of the target; with ``answers="mean"`` of its square.
     answers : {"median", "mean"}
     n_asked : int, the number of bins of about equal size that was asked for, or None where edges were given
+    unit : str, of the numbers, said with the answers; "" for none
 
     Examples
     --------
@@ -90,6 +91,7 @@ class Bins:
     error_costs: NDArray[np.float64]
     answers: BinAnswers = "median"
     n_asked: int | None = None
+    unit: str = ""
 
     def are_costs(self, error_costs: NDArray[np.float64]) -> bool:
         """Whether costs of errors are those of these bins; others are a user's own."""
@@ -103,6 +105,7 @@ class Bins:
         *,
         edges: ArrayLike | None = None,
         answers: BinAnswers = "median",
+        unit: str = "",
     ) -> Self:
         """The bins of the numbers of some rows.
 
@@ -116,6 +119,8 @@ class Bins:
             Between the bins, in place of ``n_bins``.
         answers : {"median", "mean"}, default "median"
             The answer of a bin, and with it the loss: the absolute error for medians, the squared error for means.
+        unit : str, optional
+            Of the numbers, such as "h", shown with the answers.
 
         Raises
         ------
@@ -147,7 +152,7 @@ class Bins:
                 )
         values = np.array([np.median(part) if answers == "median" else part.mean() for part in rows])
         costs = np.array([[_losses(part, value, answers).mean() for part in rows] for value in values])
-        return cls(_frozen(inner), _frozen(values), _frozen(costs), answers, n_asked)
+        return cls(_frozen(inner), _frozen(values), _frozen(costs), answers, n_asked, unit)
 
     @classmethod
     def from_json(cls, plain: Any) -> Self:
@@ -163,12 +168,12 @@ class Bins:
         if n_asked is not None and not is_integer(n_asked):
             raise ValueError("the bins of its target have no valid number")
         answers = check_choice(plain["answers"], option_text("answers"), *get_args(BinAnswers))
-        return cls(_frozen(edges), _frozen(values), _frozen(costs), answers, n_asked)
+        return cls(_frozen(edges), _frozen(values), _frozen(costs), answers, n_asked, str(plain.get("unit", "")))
 
     def to_json(self) -> dict[str, Any]:
         """The bins as plain JSON values."""
         arrays = {name: getattr(self, name).tolist() for name in ("edges", "values", "error_costs")}
-        return arrays | {"answers": self.answers, "n_asked": self.n_asked}
+        return arrays | {"answers": self.answers, "n_asked": self.n_asked} | ({"unit": self.unit} if self.unit else {})
 
     @property
     def n_bins(self) -> int:
@@ -190,7 +195,7 @@ class Bins:
     def of_other(self, numbers: ArrayLike) -> Self:
         """The bins of other rows: as many of equal size as were asked for, or with the same edges."""
         asked: Mapping[str, Any] = {"edges": self.edges} if self.n_asked is None else {"n_bins": self.n_asked}
-        return type(self).of(numbers, answers=self.answers, **asked)
+        return type(self).of(numbers, answers=self.answers, unit=self.unit, **asked)
 
     def ranges(self) -> list[NumberInWords]:
         """The answer of each bin, which prints as its range: ``4.5 to 5.5``."""
@@ -201,7 +206,8 @@ class Bins:
         return self._in_words(is_range=False)
 
     def _in_words(self, is_range: bool) -> list[NumberInWords]:
-        return [NumberInWords(v, *_edges_of(self.edges, k), is_range) for k, v in enumerate(self.values.tolist())]
+        edges = (_edges_of(self.edges, k) for k in range(self.n_bins))
+        return [NumberInWords(v, *of, is_range, self.unit) for v, of in zip(self.values.tolist(), edges, strict=True)]
 
 
 class NumberInWords(float):
@@ -211,30 +217,33 @@ class NumberInWords(float):
     ----------
     low, high : float, or None where its bin has no lower or upper edge
     is_range : bool, whether it prints as its range alone
+    unit : str, "" for none
 
     Examples
     --------
-    >>> number = Bins.of([4, 5, 6], edges=[4.5, 5.5]).labels()[1]
+    >>> number = Bins.of([4, 5, 6], edges=[4.5, 5.5], unit="h").labels()[1]
     >>> print(number, "->", number + 1)
-    about 5, between 4.5 and 5.5 -> 6.0
+    about 5 h, between 4.5 and 5.5 h -> 6.0
     """
 
     low: float | None
     high: float | None
     is_range: bool
+    unit: str
 
-    def __new__(cls, value: float, low: float | None, high: float | None, is_range: bool) -> Self:
+    def __new__(cls, value: float, low: float | None, high: float | None, is_range: bool, unit: str = "") -> Self:
         number = super().__new__(cls, value)
-        number.low, number.high, number.is_range = low, high, is_range
+        number.low, number.high, number.is_range, number.unit = low, high, is_range, unit
         return number
 
-    def __getnewargs__(self) -> tuple[float, float | None, float | None, bool]:
-        return float(self), self.low, self.high, self.is_range
+    def __getnewargs__(self) -> tuple[float, float | None, float | None, bool, str]:
+        return float(self), self.low, self.high, self.is_range, self.unit
 
     def __str__(self) -> str:
         if self.is_range:
-            return _range_text(self.low, self.high, "from_to")
-        return said("about_number", number=number_text(self), range=_range_text(self.low, self.high, "between"))
+            return _range_text(self.low, self.high, "from_to", self.unit)
+        between = _range_text(self.low, self.high, "between", self.unit)
+        return said("about_number", number=_with_unit(number_text(self), self.unit), range=between)
 
 
 def as_bins(given: Any, numbers: NDArray[np.float64], answers: BinAnswers = "median") -> Bins:
@@ -309,9 +318,14 @@ def _edges_of(edges: NDArray[np.float64], k: int) -> tuple[float | None, float |
     return (float(edges[k - 1]) if k else None, float(edges[k]) if k < len(edges) else None)
 
 
-def _range_text(low: float | None, high: float | None, between: str) -> str:
+def _range_text(low: float | None, high: float | None, between: str, unit: str = "") -> str:
     """The numbers of a bin in words; ``between`` names the sentence of one with both edges."""
     below, above = ("" if edge is None else number_text(edge, ".6g") for edge in (low, high))
-    if low is not None and high is not None:
-        return said(between, low=below, high=above)
-    return said("below", high=above) if low is None else said("or_more", low=below)
+    if high is None:
+        return said("or_more", low=_with_unit(below, unit))
+    above = _with_unit(above, unit)
+    return said("below", high=above) if low is None else said(between, low=below, high=above)
+
+
+def _with_unit(number: str, unit: str) -> str:
+    return f"{number} {unit}" if unit else number

@@ -118,9 +118,10 @@ def describe(
         repeated = _repeated_text(table, rows, row_groups, equal_stay)
     names = [row["column"] for row in rows if row["type"] not in ("classes", "row groups")]
     prices = _prices(costs, names, data_dir)
+    measured = [row["column"] for row in rows if row["type"] != "row groups"]  # a numeric target may have a unit, too
     for name in units or ():
-        if name not in names:
-            raise ValueError(f"{option_text('units')}: " + explain_unknown("column", name, names))
+        if name not in measured:
+            raise ValueError(f"{option_text('units')}: " + explain_unknown("column", name, measured))
     for row in rows:
         row["price"] = prices.get(row["column"], row.get("price", np.nan))
         row["unit"] = (marks | {**(units or {})}).get(row["column"], row.get("unit", ""))

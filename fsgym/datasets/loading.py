@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -135,7 +136,7 @@ def load_dataset(
         with several visits. It is not a feature. Rows with the same value are on the same side of every split; see
         ``Dataset``. Where no column has this name, "duplicates" keeps rows together whose features are equal.
     units : mapping name of a column -> unit, optional
-        Such as ``{"crp": "mg/l"}``; shown beside values.
+        Such as ``{"crp": "mg/l"}``; shown beside values. With ``bins`` the target can have one, too.
     ordered, ordered_costs
         The classes are grades, as in ``Dataset``.
     bins : int, sequence of edges, or Bins, optional
@@ -200,8 +201,11 @@ def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "al
         loaded = loaded._replace(dataset=with_target(loaded.dataset, given))
     if given.units is None:
         return loaded
-    dataset = loaded.dataset
-    return loaded._replace(dataset=dataset.replace(columns=dataset.columns.with_units(given.units)))
+    dataset, units, bins = loaded.dataset, given.units, loaded.dataset.bins
+    if bins is not None and isinstance(units, Mapping) and isinstance(units.get(reading.label), str):
+        dataset = dataset.replace(bins=replace(bins, unit=units[reading.label]))
+        units = {name: unit for name, unit in units.items() if name != reading.label}
+    return loaded._replace(dataset=dataset.replace(columns=dataset.columns.with_units(units)))
 
 
 def check_split(split: Any) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fsgym import Bins, Dataset, Rules, load_dataset
+from agents import LatticeClassifier
+from fsgym import Bins, Dataset, Rules, describe, load_dataset
 from fsgym.data.targets import NumberInWords, costs_of_order
 from fsgym.text.speech import Speech, speaking
 from support.refusals import one_sentence
@@ -143,6 +144,23 @@ def test_numbers_in_words_are_said_in_the_language_of_the_page():
             "etwa 7, mindestens 6,5",
         ]
         assert [str(v) for v in bins.ranges()] == ["unter 5", "5 bis 6,5", "mindestens 6,5"]
+
+
+def test_a_numeric_target_has_a_unit_as_columns_have():
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(hours=Y)
+    units = {"hours": "h", "a": "mm"}
+    data = load_dataset(table, target="hours", bins=[5, 15], units=units)
+    assert [str(v) for v in data.bins.ranges()] == ["below 5 h", "5 to 15 h", "15 h or more"]
+    assert [column.unit for column in data.columns] == ["mm", ""]
+    train, _ = data.split(0.7, seed=0)
+    model = LatticeClassifier(lam=0.01, random_state=0).fit(train)
+    assert str(model.step({"a": 1.0, "b": 0.0}).answer) == str(model.bins_.labels()[1])
+    with speaking(Speech("de")):
+        assert str(data.bins.labels()[1]).endswith(" h, zwischen 5 und 15 h")
+    assert Bins.from_json(data.bins.to_json()).unit == data.bins.of_other(Y[:100]).unit == "h"
+    with pytest.raises(ValueError, match="unknown column 'hours'"):  # of classes
+        load_dataset(table.assign(hours=(Y > 5).astype(int)), target="hours", units=units)
+    assert describe(table, "hours", units=units).set_index("column")["unit"].to_dict() == {**units, "b": ""}
 
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx", "frame"])
