@@ -60,16 +60,24 @@ def score_table(
     caption = f"{shown.caption} {better}A column is a {columns}."
     if len(ranks) and declared.columns == "at" and means.columns.get_level_values(0).nunique() >= scoring.NEMENYI_FROM:
         caption += " The mean rank is over the data sets, not over these columns."
-    for reason in dict.fromkeys(reasons[m, declared.score] for m in without):
-        own = [m for m in without if reasons[m, declared.score] == reason]
-        caption += f" n/a for {', '.join(own)}: {reason}."
-    for method in (m for m in means.index if (m, declared.score) in reasons and grouped.loc[m].isna().any()):
-        caption += f" {DASH} for {method}: {reasons[method, declared.score]}."
+    cut = [m for m in means.index if (m, declared.score) in reasons and grouped.loc[m].isna().any()]
+    for mark, of in (("n/a", without), (DASH, cut)):
+        caption = " ".join([caption, *_reasons_in_words(mark, {m: reasons[m, declared.score] for m in of})])
     caption += sources
     stem = f"{declared.score}_by_{declared.columns}"
     several = sum(t.score == declared.score for t in suite.tables) > 1
     heading = f"{shown.title}, by {'data set' if declared.columns == 'dataset' else at}" if several else shown.title
     return Table(stem, heading, caption.strip(), frame.fillna(DASH).reset_index())
+
+
+def _reasons_in_words(mark: str, reasons: Mapping[str, str]) -> list[str]:
+    """What a mark in a table means for which methods; ``reasons`` maps methods to reasons."""
+    return [f"{mark} for {names}: {reason}." for reason, names in _together(reasons).items()]
+
+
+def _together(texts: Mapping[str, str]) -> dict[str, str]:
+    """Each text with the names that have it: {"a": "x", "b": "y", "c": "x"} gives {"x": "a, c", "y": "b"}."""
+    return {text: listing(n for n, own in texts.items() if own == text) for text in dict.fromkeys(texts.values())}
 
 
 def _with_spread(figures: pd.DataFrame, spread: pd.DataFrame, digits: int) -> pd.DataFrame:
@@ -113,14 +121,17 @@ def published_figures(suite: Suite, score: str, columns: Sequence[str]) -> tuple
     return figures.rename(lambda title: f"{title}{AS_REPORTED}"), "".join(words)
 
 
-def wins_of_focus(means: pd.DataFrame, focus: str, shown: scoring.Score, unranked: Collection[str]) -> Table | None:
-    """How often a method is better, equal and worse than each other one; None if there is nothing to compare."""
+def wins_of_focus(means: pd.DataFrame, focus: str, shown: scoring.Score, ranked: Collection[str]) -> Table | None:
+    """How often a method is better, equal and worse than each other one of ``ranked``, which have all scores.
+
+    None if there is nothing to compare.
+    """
     if focus not in means.index:
         return None
     rows = []
-    for other in means.index:
+    for other in (m for m in means.index if m in ranked and m != focus):
         difference = (means.loc[focus] - means.loc[other]).dropna()
-        if other not in (focus, *unranked) and len(difference):
+        if len(difference):
             better, worse = better_and_worse(means, focus, other, shown)
             row = {"other method": other, "better": better, "equal": len(difference) - better - worse, "worse": worse}
             rows.append(row | {"mean difference": f"{difference.mean():+.4f}"})
@@ -206,8 +217,10 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
     means = cells.groupby(["dataset", "method"], sort=False)["seconds"].mean().unstack("dataset", sort=False)
     caption = (
         "Processor seconds in one thread to train a method for all prices, with the choice of its settings, mean over "
-        f"the splits; those of the {ORACLE_TITLE}, with its search on the test rows. They differ from run to run."
+        "the runs. They differ from run to run."
     )
+    if ORACLE_TITLE in means.index:
+        caption += f" Those of the {ORACLE_TITLE} are with its search on the test rows."
     frame = _as_text(means, 1).rename_axis(columns=None).reset_index()
     return Table("seconds", "Training time", caption, frame)
 
@@ -275,7 +288,7 @@ def standing(
             f"{focus} is 1st of {among} by {title} (mean rank {ranks[focus]:.2f}), significantly ahead of every other "
             f"({test}); the next is {others.idxmin()} ({others.min():.2f})."
         )
-    leaders = f"{listing([focus, *level[:-1]])} and {level[-1]} have" if level else f"{focus} has"
+    leaders = f"{in_words([focus, *level])} have" if level else f"{focus} has"
     best = f"{leaders} the best mean rank of {among} by {title} ({ranks[focus]:.2f})"
     if "unknown" in verdicts[others.index].tolist():
         further = others.drop(index=level)
@@ -284,10 +297,10 @@ def standing(
     better, of = [m for m in close if verdicts[m] == "lower"], focus if level else "it"
     alike, parts = [m for m in close if m not in better], [best]
     if alike:
-        parts.append(f"{listing(alike)} {'does' if len(alike) == 1 else 'do'} not differ significantly from {of}")
+        parts.append(f"{in_words(alike)} {'does' if len(alike) == 1 else 'do'} not differ significantly from {of}")
     if better:
         verb = "is" if len(better) == 1 else "are"
-        parts.append(f"by the mean {listing(better)} {verb} significantly better than {of}")
+        parts.append(f"by the mean {in_words(better)} {verb} significantly better than {of}")
     return f"{'; '.join(parts)} ({test})."
 
 
@@ -295,15 +308,30 @@ def _ordinal(n: int) -> str:
     return f"{n}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(n % 10 if n % 100 not in (11, 12, 13) else 0, 'th') }"
 
 
-def without_place(lacking: Sequence[str]) -> str:
-    """Which methods were not ranked since they lack a score, in a sentence; "" for none.
+def without_place(lacking: Mapping[str, str]) -> str:
+    """Which methods were not ranked since they lack a score, and why, in sentences; "" for none.
 
-    >>> without_place(["GDFS", "DIME"])
-    'GDFS and DIME have no place: their scores are not complete.'
+    ``lacking`` maps titles to reasons, "" where none is known.
+
+    >>> without_place({"GDFS": "stopped after 9 seconds", "DIME": "stopped after 9 seconds", "PPO": ""})
+    'GDFS and DIME have no place: stopped after 9 seconds. PPO has no place: its scores are not complete.'
     """
-    if len(lacking) < 2:
-        return "".join(f"{name} has no place: its scores are not complete." for name in lacking)
-    return f"{listing(lacking[:-1])} and {lacking[-1]} have no place: their scores are not complete."
+    sentences = []
+    for reason in dict.fromkeys(lacking.values()):
+        names = [name for name, own in lacking.items() if own == reason]
+        have, its = ("has", "its") if len(names) == 1 else ("have", "their")
+        why = reason or f"{its} scores are not complete"
+        sentences.append(f"{in_words(names)} {have} no place: {why}.")
+    return " ".join(sentences)
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Names with commas, and "and" before the last one.
+
+    >>> in_words(["a"]), in_words(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([*([listing(names[:-1])] if len(names) > 1 else []), *names[-1:]])
 
 
 def without_gain(
@@ -323,9 +351,8 @@ def without_gain(
     for declared in (d for d in suite.tables if d.score == "features"):
         used = _columns(scoring.means_by_place(scores, "features"), declared.columns)
         nothing = used.round(scoring.SCORES["features"].digits) == 0
-        idle = [
-            f"{m} at {listing(used.columns[nothing.loc[m]])}" for m in order if m in used.index and nothing.loc[m].any()
-        ]
+        at = {m: listing(used.columns[nothing.loc[m]]) for m in order if m in used.index and nothing.loc[m].any()}
+        idle = [f"{names} at {columns}" for columns, names in _together(at).items()]
     found = [f"No better mean than the constant answer: {listing(worse)}."] if worse else []
     found += [f"Nothing is acquired by {'; '.join(idle)}."] if idle else []
     return found
@@ -345,11 +372,12 @@ def by_column(suite: Suite, means: pd.DataFrame, shown: scoring.Score, methods: 
     figures = _columns(means, declared.columns).round(shown.digits) * (-1 if shown.more_is_better else 1)
     own = figures.loc[list(methods)]
     beaten = (own > figures.loc[everything]).sum()
-    full = [f"{n} at {column}" for column, n in beaten.items() if n * 2 >= len(own)]
-    worse = {column: [m for m in own.index if own.loc[m, column] > figures.loc[constant, column]] for column in own}
-    none = [f"{listing(names)} at {column}" for column, names in worse.items() if names]
-    found = [f"Of {len(own)} methods All features has a better mean than {'; than '.join(full)}."] if full else []
-    return found + ([f"A worse mean than the constant answer: {'; '.join(none)}."] if none else [])
+    full = {str(column): f"than {n}" for column, n in beaten.items() if n * 2 >= len(own)}
+    worse = {str(c): listing(m for m in own.index if own.loc[m, c] > figures.loc[constant, c]) for c in own}
+    none = {column: names for column, names in worse.items() if names}
+    said = ["; ".join(f"{text} at {at}" for text, at in _together(found).items()) for found in (full, none)]
+    found = [f"Of {len(own)} methods All features has a better mean {said[0]}."] if full else []
+    return found + ([f"A worse mean than the constant answer: {said[1]}."] if none else [])
 
 
 def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scoring.Score, alone: bool) -> str:
@@ -417,8 +445,12 @@ def best_by_other_scores(suite: Suite, scores: pd.DataFrame, first: str, unranke
 
 
 def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool) -> str:
-    """In how many columns reported figures are better than those of the same method here, and than all here; or ""."""
+    """In how many columns reported figures are better than those of the same method here, and than all here; or "".
+
+    Of a method that is not here, only where it is better than all.
+    """
     found: dict[str, tuple[str, ...]] = {}
+    others: dict[str, tuple[str, ...]] = {}
     scores = scores[scores["method"] != suite.reference_title]  # which knows the distribution, and is no method
     for declared in () if quick else suite.tables:
         shown, means = scoring.SCORES[declared.score], scoring.means_by_place(scores, declared.score)
@@ -426,20 +458,22 @@ def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool) -> str:
         reported = published_figures(suite, declared.score, grouped.columns)[0]
         for label, figures in reported.iterrows():
             title, printed = str(label).removesuffix(AS_REPORTED), figures.dropna().round(shown.digits)
-            if title in grouped.index and len(printed):
-                here = grouped[printed.index].round(shown.digits)
-                above_own = int((sign * (printed - here.loc[title]) > 0).sum())
-                above_all = int((sign * printed > (sign * here).max()).sum())
-                found[title] = (
-                    *found.get(title, ()),
-                    f"in {above_own} of {len(printed)} columns by {_in_sentence(shown)}, and than all methods here in "
-                    f"{above_all}",
-                )
+            if len(printed):
+                here, is_here = grouped[printed.index].round(shown.digits), title in grouped.index
+                above_all, by = int((sign * printed > (sign * here).max()).sum()), _in_sentence(shown)
+                if is_here:
+                    above_own = int((sign * (printed - here.loc[title]) > 0).sum())
+                    said = f"in {above_own} of {len(printed)} columns by {by}, and than all methods here in {above_all}"
+                    found[title] = (*found.get(title, ()), said)
+                elif above_all:
+                    others[by] = (*others.get(by, ()), f"{title} in {above_all} of {len(printed)} columns")
     sentences = []
-    for said in dict.fromkeys(found.values()):
-        titles = [title for title, columns in found.items() if columns == said]
-        names, verb = " and ".join(titles), "is" if len(titles) == 1 else "are"
-        sentences.append(f"{names} as reported {verb} better than {names} of this package {'; '.join(said)}.")
+    for columns in dict.fromkeys(found.values()):
+        titles = [title for title, own in found.items() if own == columns]
+        names, verb = in_words(titles), "is" if len(titles) == 1 else "are"
+        sentences.append(f"{names} as reported {verb} better than {names} of this package {'; '.join(columns)}.")
+    for by, own in others.items():
+        sentences.append(f"As reported, also better than all methods here by {by}: {', '.join(own)}.")
     return " ".join(sentences)
 
 
@@ -492,7 +526,8 @@ def standings_table(
         frame["mean rank"] = [format_number(rank, 2) for rank in ranks.reindex(order)]
     seconds = table[table["seconds"].notna()] if "seconds" in table else table.iloc[:0]
     if len(seconds):
-        frame["CPU s"] = _as_text(seconds.groupby("method")[["seconds"]].mean().reindex(order), 1)["seconds"]
+        whole = means.index[means.notna().all(axis=1)]  # a mean without the stopped cells would be too low
+        frame["CPU s"] = _as_text(seconds.groupby("method")[["seconds"]].mean().reindex(whole).reindex(order), 1)
     frame["version"] = [versions[m] for m in order]
     frame = frame.fillna(DASH)
     absent = {m: reason for (m, of), reason in (reasons or {}).items() if of == score and m not in means.index}
@@ -500,7 +535,8 @@ def standings_table(
         frame.loc[method] = "n/a"
         frame.loc[method, "version"] = versions[method]
     n = int(scoring.spreads(scores, score, "")[1].max(axis=None)) if (scores["split"] != "").any() else 0
-    caption = " ".join([_standings_caption(shown, n, paired, first, NOT_CORRECTED in marks.values()), *remarks])
+    why = _reasons_in_words("n/a", absent)
+    caption = " ".join([_standings_caption(shown, n, paired, first, NOT_CORRECTED in marks.values()), *why, *remarks])
     return Table("standings", "Standings", caption, frame.fillna(DASH).reset_index())
 
 
@@ -572,7 +608,7 @@ def conclusion_of(
     by_score = [(d.score, score_table(suite, d, scores, reasons, unranked, aside)) for d in wanted]
     refused = {score: reason for (_, score), reason in reasons.items()}
     absent = [score for score, t in by_score if t is None and score in refused]
-    wins = wins_of_focus(means, methods.focus, shown, unranked)
+    wins = wins_of_focus(means, methods.focus, shown, ranks.index)
     further = [wins, rows_table(table), methods_table(methods), seconds_table(table)]
     tables += [t for t in (*(t for _, t in by_score), *further) if t is not None]
     first = "run" if n_runs == 1 else f"{n_runs} runs"
@@ -586,7 +622,7 @@ def conclusion_of(
         n = len(ranks) + len(lacking)
         verdict = [standing(ranks, title, main, paired, n, is_first=title == best) for title in places]
         beside = [
-            without_place(lacking),
+            without_place({title: reasons.get((title, main), "") for title in lacking}),
             lowest_mean(means, ranks, shown),
             gap_to_reference(suite, means, best, shown, alone=len(verdict) < 2),
             best_by_other_scores(suite, scores, best, unranked),
@@ -610,7 +646,7 @@ def conclusion_of(
         )
     files = {"scores": scoring.long_table(suite.name, scores, unranked)}
     named = {labels.get(title, title): name for title, name in methods.names_by_title.items()}
-    pictures = pictures_of(suite, scores, named, paired)
+    pictures = pictures_of(suite, scores, named, paired, quick)
     stems = [x.stem for x in (*tables, *pictures)]
     tex = {main: main_latex(suite, scores, table, main, ranks, unranked) if latex and len(ranks) else None}
     top = [*verdict, suite.development] if verdict else []
@@ -669,13 +705,16 @@ def _spread_in_words(scores: pd.DataFrame) -> str:
 
 
 def pictures_of(
-    suite: Suite, scores: pd.DataFrame, named: Mapping[str, str], paired: scoring.Paired | None
+    suite: Suite, scores: pd.DataFrame, named: Mapping[str, str], paired: scoring.Paired | None, quick: bool
 ) -> list[Picture]:
-    """The picture of the suite, and the diagram of ranks where they are tested."""
+    """The picture of the suite, and the diagram of ranks where they are tested.
+
+    Reported figures are not drawn beside those of a quick run, which has less rows.
+    """
     own = scores[scores["score"] == "budget_accuracy"]
     places = dict.fromkeys([*own["at"], *(own["dataset"] + " " + own["at"])])
     reported = published_figures(suite, "budget_accuracy", [*places])[0]
-    published = {str(title): row for title, row in reported.iterrows()}
+    published = {} if quick else {str(title): row for title, row in reported.iterrows()}
     pictures = [picture_of_suite(suite, scores, named, (suite.reference_title,), published)]
     if paired is not None and paired.ranks is not None:
         pictures.append(picture_of_ranks(paired.ranks, named))
@@ -724,13 +763,15 @@ METHODS_IN_WORDS = (
     "column, a price or a budget on a data set, of the means over the runs, rounded to a multiple of "
     f"{scoring.SAME_SCORE:g}, and mean ranks are over all data sets and columns, from five data sets on over data "
     "sets. Constant answer and All features are reference points and have no rank. The command writes the figures of "
-    "each run to scores.csv in its folder of results. A score is n/a where it does not fit a method. A cell is a "
+    "each run to scores.csv in its folder of results. A score is n/a where a method has none, for the reason that the "
+    "caption gives. A cell is a "
     "method on a run of a data set, or a reference."
 )
 
 
 # The picture of a suite: accuracy within each budget, or the score by which methods are ranked at each price.
 
+FORCED = "The policy of the lowest price, continued past its stop: not the score by which methods are ranked."
 ASIDE_STYLE = {"color": "#777777", "linestyle": "--", "marker": "", "linewidth": 1.2}  # of a reference
 
 
@@ -770,8 +811,9 @@ def picture_of_suite(
         figure.legend(labels.values(), labels, loc="outside right upper", fontsize=8.5)
 
     several = f", mean over {len(places)} data sets" if len(panels) < len(places) else ""
-    dotted = " Dotted: as reported." if published else ""
-    return draw_picture("curve", heading, f"{heading}{several}.{dotted}", draw, (8.2, 3.6))
+    further = f" {FORCED}" if score != suite.tables[0].score else ""
+    further += " Dotted: as reported." if published else ""
+    return draw_picture("curve", heading, f"{heading}{several}.{further}", draw, (8.2, 3.6))
 
 
 def _draw_panel(

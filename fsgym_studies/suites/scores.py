@@ -41,7 +41,8 @@ SCORES = {
         False,
         4,
         "Loss minus that of the reference, which knows the distribution. It can be below 0 by the chance of the test "
-        "rows, or where the reference is not optimal. Its ± is that of the loss: the reference has one figure.",
+        "rows, or where the reference is not optimal. Its ± is that of the loss: the reference has one figure. "
+        "Its ranks may differ from those of the loss, as which scores count as equal is decided after the subtraction.",
     ),
     "cost_share": Score(
         "Cost as a share of the standard cost",
@@ -55,7 +56,8 @@ SCORES = {
         "Features used at each price",
         None,
         2,
-        "Mean number of features used for a test row; a group counts with all of its features.",
+        "Mean number of features used for a test row. Of a group that an agent acquires all features count, of a "
+        "method that is no policy, such as CART, only those that it uses.",
     ),
     "budget_accuracy": Score(
         "Accuracy within a budget",

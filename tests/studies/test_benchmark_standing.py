@@ -36,7 +36,7 @@ from fsgym_studies.suites.leaderboard import (
 )
 from fsgym_studies.suites.methods import BENCHMARK_METHODS
 from fsgym_studies.suites.oracle import ORACLE_TITLE
-from fsgym_studies.suites.scores import SCORES, Paired, means_by_place, on_grid, paired_scores, spreads
+from fsgym_studies.suites.scores import SCORES, Paired, mean_ranks, means_by_place, on_grid, paired_scores, spreads
 from fsgym_studies.suites.suite import TableOf
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "benchmarks"
@@ -90,7 +90,7 @@ def test_several_tests_against_the_first_are_corrected():
     assert paired.verdicts("first")[["a", "b", "c", "far"]].tolist() == ["noise"] * 3 + ["higher"]
     assert Paired(losses[["a", "first"]], paired_t, "").verdicts("first")["a"] == "higher"  # one test alone
     ranks = pd.Series({"first": 1.0, "a": 2.0, "b": 3.0, "c": 4.0, "far": 5.0})
-    assert "; a, b, c do not differ significantly from it (" in standing(ranks, "first", "loss", paired)
+    assert "; a, b and c do not differ significantly from it (" in standing(ranks, "first", "loss", paired)
     assert "(3.00); it does not differ significantly from the best, first" in standing(ranks, "b", "loss", paired)
     rows = [("d", 0, name, "loss", "1", value, 0.1) for name, value in losses.mean().items()]
     table = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value", "error"])
@@ -102,8 +102,8 @@ def test_several_tests_against_the_first_are_corrected():
 
 
 def test_a_method_without_a_rank_or_a_rival_has_no_place():
-    assert without_place(["third"]) == "third has no place: its scores are not complete."
-    assert without_place([]) == ""
+    assert without_place({"third": ""}) == "third has no place: its scores are not complete."
+    assert without_place({}) == ""
     alone = Paired(pd.DataFrame({"mine": [0.1]}), paired_t, "")
     two = pd.Series({"mine": 1.0, "other": 2.0})
     level = Paired(pd.DataFrame(NOISE, columns=two.index), paired_t, "t tests")
@@ -225,6 +225,25 @@ def test_a_score_that_a_method_has_on_some_data_sets_only_has_its_reason_in_the_
     assert shown.caption.endswith("A column is a data set. – for b: it ends early.")
 
 
+def test_a_stopped_method_is_neither_quick_nor_beaten():
+    values = {"a": (0.2, 0.3), "b": (0.1,), "c": (0.3, 0.4)}  # b was stopped on d2, d on both
+    rows = [
+        (dataset, 0, method, "loss", "1", value, 0.1)
+        for method, losses in values.items()
+        for dataset, value in zip(("d1", "d2"), losses)
+    ]
+    scores = pd.DataFrame(rows, columns=["dataset", "split", "method", "score", "at", "value", "error"])
+    cells = [(dataset, m, 9.0 if (dataset, m) != ("d2", "b") else np.nan) for dataset in ("d1", "d2") for m in "abc"]
+    table, means = pd.DataFrame(cells, columns=["dataset", "method", "seconds"]), means_by_place(scores, "loss")
+    ranks = mean_ranks(means, False, ())
+    reasons = dict.fromkeys([("b", "loss"), ("d", "loss")], "stopped after 9 seconds")
+    shown = standings_table(scores, table, "loss", ranks, (), None, dict.fromkeys("abcd", "1"), reasons)
+    assert shown.frame.set_index("method")["CPU s"].to_dict() == {"a": "9.0", "c": "9.0", "b": "–", "d": "n/a"}
+    assert " n/a for d: stopped after 9 seconds." in shown.caption
+    wins = wins_of_focus(means, "a", SCORES["loss"], ranks.index)
+    assert wins.frame["other method"].tolist() == ["c"]
+
+
 # --- the pages ---
 
 UNRANKED = ("Constant answer", "All features", ORACLE_TITLE, "reference", "greedy reference")
@@ -341,7 +360,8 @@ def test_a_page_names_published_figures_where_it_has_them_and_warns_of_them_besi
     quick = page.splitlines()[3].startswith("These are the rows of a quick run")
     assert (OF_MORE_ROWS in page.splitlines()[3]) == bool(quick and find_suite(name).published)
     within = tables_of(page).get("Accuracy within a budget", pd.DataFrame())
-    assert ("Dotted: as reported." in page) == any(str(row).endswith("(as reported)") for row in within.index)
+    has_reported = any(str(row).endswith("(as reported)") for row in within.index)
+    assert ("Dotted: as reported." in page) == (has_reported and not quick)
 
 
 def figures_of(table):
@@ -356,7 +376,7 @@ def figures_of(table):
 def test_wins_and_losses_of_a_page_are_those_by_which_it_ranks(name):
     """Where they can be counted from the table of losses: it has each price of each data set."""
     page, losses = page_of(name), figures_of(tables_of(page_of(name))["Loss"])
-    expected = wins_of_focus(losses, "Adaptive agent", SCORES["loss"], ())
+    expected = wins_of_focus(losses, "Adaptive agent", SCORES["loss"], losses.index)
     rows = re.findall(r"^\| ([^|]*) \| (\d+) \| (\d+) \| (\d+) \| \S+ \|$", page, re.MULTILINE)
     counts = expected.frame.set_index("other method")[["better", "equal", "worse"]]
     assert {method: [int(n) for n in row] for method, *row in rows} == dict(
@@ -382,7 +402,8 @@ def test_a_page_says_below_its_first_table_who_acquires_nothing_and_of_what_each
         for t in (tables[""].iloc[:, :1], tables["Features used at each price"])
     )
     methods = [m for m in used.index if m not in UNRANKED or m == ORACLE_TITLE]
-    idle = [f"{m} at {', '.join(used.columns[used.loc[m] == 0])}" for m in methods if (used.loc[m] == 0).any()]
+    at = {m: ", ".join(used.columns[used.loc[m] == 0]) for m in methods if (used.loc[m] == 0).any()}
+    idle = [f"{', '.join(m for m in at if at[m] == columns)} at {columns}" for columns in dict.fromkeys(at.values())]
     assert (f"Nothing is acquired by {'; '.join(idle)}." in caption) == bool(idle)
     worse = [m for m in methods if mean.iloc[:, 0][m] >= mean.iloc[:, 0]["Constant answer"]]
     assert (f"No better mean than the constant answer: {', '.join(worse)}." in caption) == bool(worse)
@@ -532,7 +553,7 @@ def test_whom_ranks_do_not_find_is_so_by_the_figures_of_the_page(name):
     test = rank_test(figures.map(lambda cell: float(cell.partition(" ± ")[0])).T)
     close = next(clique for clique in test.cliques if test.mean_ranks.index[0] in clique)
     said = line.partition("; ")[2].partition(" do not differ significantly")[0]
-    named = [line.partition(" has the best")[0], *said.split(", ")]
+    named = [line.partition(" has the best")[0], *re.split(", | and ", said)]
     assert sorted(named) == sorted(close)
     top = tables_of(page)[""]
     assert top.loc[named, "mean rank"].astype(float).is_monotonic_increasing
@@ -559,7 +580,7 @@ def test_whom_a_corrected_test_does_not_find_is_so_by_the_intervals_of_the_page(
         mark = "not significant" if alone[method] else "not significant by Holm" if found[method] >= 0.05 else ""
         assert text.endswith(f" ({mark})" if mark else "]"), method
     said = re.search(r"; (.*?) (?:does|do) not differ significantly from [^(]+ \((?=paired)", page.splitlines()[3])[1]
-    assert said.split(", ") == [m for m in shown.index if found[m] >= 0.05]
+    assert re.split(", | and ", said) == [m for m in shown.index if found[m] >= 0.05]
 
 
 @pytest.mark.parametrize("name", list(SUITES))
@@ -637,7 +658,9 @@ def test_reported_figures_are_held_against_the_same_method_and_all_methods():
     complete.loc[complete["method"] == "reference", "value"] = 4.0  # which is no method
     assert beside_reported(find_suite("syn"), complete, quick=False) == (
         "DIME and GDFS as reported are better than DIME and GDFS of this package in 1 of 1 columns by features until "
-        "the relevant ones are complete, and than all methods here in 1."
+        "the relevant ones are complete, and than all methods here in 1. As reported, also better than all methods "
+        "here by features until the relevant ones are complete: SEFA in 1 of 1 columns, Opportunistic RL in 1 of 1 "
+        "columns."
     )
     assert beside_reported(find_suite("spam"), scores, quick=True) == ""
     assert beside_reported(find_suite("small"), scores, quick=False) == ""
