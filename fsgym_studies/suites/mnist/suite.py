@@ -120,6 +120,7 @@ MNIST_SUITE = Suite(
     published=__file__,
     reference=bibtex(__file__),
     datasets=("mnist",),
+    notes=("CEGB knows no groups: in training a row pays for each pixel of a patch the price of the patch.",),
     runs_are="seeds",
     methods=MNIST_METHODS,
     oracle=False,
