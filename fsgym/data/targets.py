@@ -243,7 +243,7 @@ class NumberInWords(float):
         if self.is_range:
             return _range_text(self.low, self.high, "from_to", self.unit)
         between = _range_text(self.low, self.high, "between", self.unit)
-        return said("about_number", number=_with_unit(number_text(self), self.unit), range=between)
+        return said("about_number", number=with_unit(number_text(self), self.unit), range=between)
 
 
 def as_bins(given: Any, numbers: NDArray[np.float64], answers: BinAnswers = "median") -> Bins:
@@ -322,10 +322,11 @@ def _range_text(low: float | None, high: float | None, between: str, unit: str =
     """The numbers of a bin in words; ``between`` names the sentence of one with both edges."""
     below, above = ("" if edge is None else number_text(edge, ".6g") for edge in (low, high))
     if high is None:
-        return said("or_more", low=_with_unit(below, unit))
-    above = _with_unit(above, unit)
+        return said("or_more", low=with_unit(below, unit))
+    above = with_unit(above, unit)
     return said("below", high=above) if low is None else said(between, low=below, high=above)
 
 
-def _with_unit(number: str, unit: str) -> str:
+def with_unit(number: str, unit: str) -> str:
+    """A number, as it is said, with its unit, if it has one."""
     return f"{number} {unit}" if unit else number

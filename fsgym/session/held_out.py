@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.targets import with_unit
 from fsgym.data.training_summary import (
     Difference,
     count_at_most,
@@ -143,7 +144,8 @@ class HeldOut(NamedTuple):
             if k
         ]
         if self.absolute_error is not None:
-            text = said("held_out_number", rows=rows, error=number_text(self.absolute_error))
+            error = with_unit(number_text(self.absolute_error), getattr(labels[0], "unit", ""))
+            text = said("held_out_number", rows=rows, error=error)
         elif 1 < len(named) <= CLASSES_NAMED:
             text = said("held_out_missed", rows=rows, missed=said("and", first=", ".join(named[:-1]), last=named[-1]))
         else:

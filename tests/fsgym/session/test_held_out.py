@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import binomtest
 
 from agents import load_classifier
+from fsgym import Bins
 from fsgym.evaluation.evaluate import evaluate
 from fsgym.session.held_out import HeldOut, data_title, reliability_text, titled
 from fsgym.text.speech import Speech, speaking
@@ -129,6 +130,8 @@ def test_counts_in_words(confusion, errors, text):
     sentence = record.sentence(["a", "b"], "On 10 rows")
     assert text in sentence
     assert ("It referred 2 of them." in sentence) == (len(confusion[0]) == 3)
+    in_hours = record.sentence(Bins.of([4, 6], edges=[5], unit="h").ranges(), "On 10 rows")
+    assert (" 0.25 h away " in in_hours) == (errors is not None)
     assert sentence.endswith("to cost, is rough.") == (errors is None and sum(map(sum, confusion)) < 100)
     assert HeldOut.from_json(json.loads(json.dumps(record._asdict())), 2) == record
 
