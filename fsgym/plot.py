@@ -357,7 +357,6 @@ def paths(
     most_used = np.argsort(-shares.table.mean(axis=0), kind="stable")[: figures.MAX_BARS]
     ticks = range(0, len(named), -(-len(named) // MAX_TICKS))
     labels = [figures.shorten_name(label, 12) for label in named]
-    few = len(most_used) < len(shares.names)
     figure = {
         "size": (6.4, figures.height_of_rows(len(most_used))),
         "shades": {"values": shares.table[:, most_used].T.tolist(), "label": "share of rows that use it"},
@@ -368,12 +367,7 @@ def paths(
             "rotation": 45 if len("".join(labels)) > 30 else 0,
             "grid": False,
         },
-        "y": {
-            "label": f"the {len(most_used)} most used of {len(shares.names)} {shares.unit}" if few else "",
-            "ticks": [*range(len(most_used))],
-            "tick_labels": figures.shorten_names([shares.names[j] for j in most_used]),
-            "grid": False,
-        },
+        "y": figures.row_axis([shares.names[j] for j in most_used], len(shares.names), shares.unit),
     }
     return _drawn(figure, ax)
 

@@ -133,20 +133,8 @@ class UncertainHIKClassifier(DecisionMixin, ColumnSelectorMixin, SettingsPathMix
         sub-feature is selected.
         """
         table, labels = validate_data(self, X, y, dtype=np.float64, allow_nd=True)
-        self.selector_ = UncertainSGLSelector(
-            self.w,
-            self.s,
-            self.lam1,
-            self.lam2,
-            distribution=self.distribution,
-            order=self.order,
-            clip=self.clip,
-            fit_intercept=self.fit_intercept,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            random_state=self.random_state,
-        )
+        own = {n: getattr(self, n) for n in CONSTRAINTS if n != "feature_scale"}
+        self.selector_ = UncertainSGLSelector(**own)
         draws, codes = self.selector_.fit_draws(table, labels)
         self.classes_, self.n_iter_ = self.selector_.classes_, self.selector_.n_iter_
         targets, support = signed_targets(codes), self.selector_.support_

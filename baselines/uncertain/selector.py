@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,19 +15,13 @@ from baselines.sparse_group_lasso import SparseGroupLasso
 from baselines.sparse_group_lasso.path import check_penalties
 from baselines.uncertain.expander import UncertainExpander
 from fsgym.rules.uninformative import without_repeated
-from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
+from fsgym.sklearn_private import StrOptions, checks_parameters
 
 # Parameters that the selector and the classifier pass to the expander and to the sparse group LASSO.
-CONSTRAINTS: dict[str, list[Any]] = {
-    name: UncertainExpander._parameter_constraints[name]
-    for name in ("w", "s", "distribution", "order", "feature_scale", "clip", "random_state")
-} | {
-    "lam1": [Real],
-    "lam2": [Real],
-    "fit_intercept": ["boolean"],
-    "solver": [StrOptions({"exact", "fista"})],
-    "tol": [Interval(Real, 0, None, closed="neither")],
-    "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+CONSTRAINTS: dict[str, list[Any]] = UncertainExpander._parameter_constraints | {
+    name: allowed
+    for name, allowed in SparseGroupLasso._parameter_constraints.items()
+    if name not in ("groups", "group_weights")
 }
 
 
@@ -154,26 +147,10 @@ class UncertainSGLSelector(ColumnSelectorMixin, BaseEstimator):
         table, labels = validate_data(self, X, y, dtype=np.float64, allow_nd=True)
         self.classes_, codes = class_codes(labels)
         table = without_repeated(table) if table.ndim == 2 else table
-        self.expander_ = UncertainExpander(
-            self.w,
-            self.s,
-            self.distribution,
-            order=self.order,
-            feature_scale=self.feature_scale,
-            clip=self.clip,
-            random_state=self.random_state,
-        )
+        self.expander_ = UncertainExpander(**{n: getattr(self, n) for n in UncertainExpander._parameter_constraints})
         draws = np.asfortranarray(self.expander_.fit_transform(table))
-        lasso = SparseGroupLasso(
-            self.lam1,
-            self.lam2,
-            self.expander_.s_,
-            group_weights=self.group_weights,
-            fit_intercept=self.fit_intercept,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+        own = {n: getattr(self, n) for n in SparseGroupLasso._parameter_constraints if n != "groups"}
+        lasso = SparseGroupLasso(groups=self.expander_.s_, **own)
         fitted = []
         for target in signed_targets(codes).T:
             lasso.fit(draws, target)

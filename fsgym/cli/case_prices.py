@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,6 @@ from fsgym.data.cells import plain_number
 from fsgym.data.dataset import Dataset
 from fsgym.datasets.folder import drop_features
 from fsgym.text.messages import brief, explain_unknown, listing
-
-if TYPE_CHECKING:
-    pass
 
 OPTION = "--case-price"
 

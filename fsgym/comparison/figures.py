@@ -265,25 +265,25 @@ def height_of_rows(n_rows: int) -> float:
     return 1.6 + 0.27 * min(n_rows, MAX_BARS)
 
 
+def row_axis(names: Sequence[str], n_all: int = 0, unit: str = "", longest: int = 28) -> dict[str, Any]:
+    """An axis with a row for each name, which are the most used ones where there are ``n_all`` in all, and more."""
+    label = f"the {len(names)} most used of {n_all} {unit}" if len(names) < n_all else ""
+    ticks = {"ticks": [*range(len(names))], "tick_labels": shorten_names(names, longest)}
+    return {"label": label, **ticks, "grid": False}
+
+
 def used_features(
     usages: Mapping[str, ArrayLike], names: Sequence[str], titles: Mapping[str, str], unit: str = "features"
 ) -> dict[str, Any]:
     """Share of the test rows that use each feature (Fig. 4, left), for at most ``MAX_BARS`` of the most used ones."""
     table = np.array([np.asarray(u, float) for u in usages.values()])
     chosen = np.sort(np.argsort(-table.max(axis=0), kind="stable")[:MAX_BARS])
-    few = len(chosen) < len(names)
     return {
         "size": (6.4, height_of_rows(len(chosen))),
         "bars": _bars(dict(zip(usages, table[:, chosen])), titles),
         "along": "y",
         "x": {"label": "share of the test rows that use it", "limits": (0, 1)},
-        "y": {
-            "label": f"the {len(chosen)} most used of {len(names)} {unit}" if few else "",
-            "ticks": [*range(len(chosen))],
-            "tick_labels": shorten_names([names[int(j)] for j in chosen]),
-            "limits": (len(chosen) - 0.4, -0.6),
-            "grid": False,
-        },
+        "y": row_axis([names[int(j)] for j in chosen], len(names), unit) | {"limits": (len(chosen) - 0.4, -0.6)},
         "legend": ABOVE,
     }
 
@@ -318,13 +318,7 @@ def costs(ranking: Ranking, titles: Mapping[str, str]) -> dict[str, Any] | None:
         "lines": [interval | {"label": INTERVAL, "style": style}] if np.isfinite(low + high).any() else [],
         "ends": [(float(end), cost_text(ranking, total)) for end, total in zip(ends, totals)],
         "x": {"label": "mean cost per case", "limits": (0, 1.13 * max(*ends, 1e-9))},
-        "y": {
-            "label": "",
-            "ticks": [*range(len(shown))],
-            "tick_labels": shorten_names([titles[s.method] for s in shown], LONGEST_TITLE),
-            "limits": (len(shown) - 0.4, -0.6),
-            "grid": False,
-        },
+        "y": row_axis([titles[s.method] for s in shown], longest=LONGEST_TITLE) | {"limits": (len(shown) - 0.4, -0.6)},
         "legend": ABOVE | {"last": [INTERVAL]},
     }
 

@@ -319,9 +319,6 @@ class SharedValue:
     content: str
     location: Any = field(compare=False)
 
-    def load(self) -> Any:
-        return _loaded_value(self)
-
 
 @lru_cache(maxsize=8)
 def _loaded_value(shared: SharedValue) -> Any:
@@ -368,7 +365,7 @@ def _execute_measured(
     reset_peak_memory()
     cpu, wall = time.process_time(), time.perf_counter()
     try:
-        data = {n: v.load() if isinstance(v, SharedValue) else v for n, v in zip(names, values, strict=True)}
+        data = {n: _loaded_value(v) if isinstance(v, SharedValue) else v for n, v in zip(names, values, strict=True)}
         function = resolve(call)  # imported before threads are limited: the limit covers only loaded libraries
         with one_thread():
             result = function(**arguments, **data)

@@ -35,13 +35,6 @@ def read_only_fields(arrays: ArrayTuple) -> ArrayTuple:
     return cast(ArrayTuple, type(arrays)(*map(read_only, arrays)))
 
 
-def read_only_rows(
-    acquired: NDArray[np.bool_], values: NDArray[np.float32]
-) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-    """The features that have been acquired and their values, (n, n_features) each, as by ``read_only``."""
-    return read_only(acquired, bool), read_only(values, np.float32)
-
-
 # Digests of arrays: equal digests mean equal content.
 
 

@@ -215,10 +215,6 @@ CLAIMS = (
 )
 
 
-def all_claims() -> tuple[Claim, ...]:
-    return CLAIMS
-
-
 def more_often(sparse: pd.Series, others: pd.Series) -> float:
     """The one-sided p of Fisher's exact test that the first is more often true than the second."""
     table = [[own.sum(), len(own) - own.sum()] for own in (sparse, others)]

@@ -93,10 +93,6 @@ def printed_claims(printed: Any) -> tuple[Claim, Claim]:
 CLAIMS = tuple(claim for printed in TABLE_6.itertuples() for claim in printed_claims(printed))
 
 
-def all_claims() -> tuple[Claim, ...]:
-    return CLAIMS
-
-
 def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     figures = {}
     for error in ERROR_COSTS:

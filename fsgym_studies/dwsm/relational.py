@@ -262,10 +262,6 @@ CLAIMS = (
 )
 
 
-def all_claims() -> tuple[Claim, ...]:
-    return CLAIMS
-
-
 def claims(table: pd.DataFrame, classes: Sequence[str]) -> list[AssessedClaim]:
     """Assess the claims on the model with prices."""
     formula = table["dataset"].str.endswith(BY_FORMULA)

@@ -12,15 +12,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from fsgym.comparison.protocol import seed_of
 from fsgym.comparison.splits import Split
 from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.difference import Difference, paired_difference
-from fsgym_studies.common.plan import cell_labels, share_of, study_task
 from fsgym_studies.common.study import Table
 from fsgym_studies.hkl.cell import HKL, KERNEL_L2_SVM, NESTED_CALL, ONE_STANDARD_ERROR
-from fsgym_studies.hkl.further import best_accuracies, each_setting_cells
+from fsgym_studies.hkl.further import approach_cells, best_accuracies, each_setting_cells
 
 HEPATITIS = "hepatitis"
 COMPARED = (HKL, KERNEL_L2_SVM)
@@ -61,17 +59,16 @@ def changed_cells(
 
     ``features`` and ``search`` are those of the unchanged cells.
     """
-    cells = []
-    for number, split in enumerate(splits):
-        for change in CHANGES_BY_DATASET[data.name]:
-            own = {
-                "features": {**features, "literals": {**features["literals"], **change.literals}},
-                "search": {**search, **change.search},
-                "seed": seed_of((data.name, number)),
-            }
-            for method in change.methods:
-                row = cell_labels(data.name, share_of(split, data), number, change.label(method), "")
-                cells.append(study_task(NESTED_CALL, {"method": method, **own}, row, data, split))
+    approaches = {
+        change.label(method): (
+            method,
+            {**features, "literals": {**features["literals"], **change.literals}},
+            {**search, **change.search},
+        )
+        for change in CHANGES_BY_DATASET[data.name]
+        for method in change.methods
+    }
+    cells = approach_cells(NESTED_CALL, data, splits, approaches)
     if data.name == HEPATITIS:
         cells += each_setting_cells(data, splits, features, dict.fromkeys(COMPARED, search))
     return cells

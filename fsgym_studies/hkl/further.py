@@ -63,17 +63,31 @@ def form_cells(
     data: Dataset, splits: Sequence[Split | OfficialSplit], features: Mapping[str, Any], search: Mapping[str, Any]
 ) -> list[Task]:
     """The disjunctions at each setting, one cell for each form and split; the arguments are those of ``nested``."""
+    approaches = {
+        form.label: (
+            HKL,
+            {**features, "literals": {**features["literals"], **form.literals}},
+            {**search, **form.search},
+        )
+        for form in FORMS[data.name]
+    }
+    return approach_cells(EACH_SETTING_CALL, data, splits, approaches)
+
+
+def approach_cells(
+    call: str,
+    data: Dataset,
+    splits: Sequence[Split | OfficialSplit],
+    approaches: Mapping[str, tuple[str, Mapping[str, Any], Mapping[str, Any]]],
+) -> list[Task]:
+    """One cell for each split and approach; ``approaches``: label -> method, features and search of ``nested``."""
     cells = []
     for number, split in enumerate(splits):
-        for form in FORMS[data.name]:
-            arguments = {
-                "method": HKL,
-                "features": {**features, "literals": {**features["literals"], **form.literals}},
-                "search": {**search, **form.search},
-                "seed": seed_of((data.name, number)),
-            }
-            row = cell_labels(data.name, share_of(split, data), number, form.label, "")
-            cells.append(study_task(EACH_SETTING_CALL, arguments, row, data, split))
+        for label, (method, features, search) in approaches.items():
+            seed = seed_of((data.name, number))
+            arguments = {"method": method, "features": features, "search": search, "seed": seed}
+            row = cell_labels(data.name, share_of(split, data), number, label, "")
+            cells.append(study_task(call, arguments, row, data, split))
     return cells
 
 
@@ -124,13 +138,8 @@ def each_setting_cells(
     data: Dataset, splits: Sequence[Split], features: Mapping[str, Any], searches: Mapping[str, Mapping[str, Any]]
 ) -> list[Task]:
     """One cell for each approach and split; ``searches`` is ``search`` of ``nested`` by approach."""
-    cells = []
-    for number, split in enumerate(splits):
-        for method, own in searches.items():
-            arguments = {"method": method, "features": features, "search": own, "seed": seed_of((data.name, number))}
-            row = cell_labels(data.name, share_of(split, data), number, at_each(method), "")
-            cells.append(study_task(EACH_SETTING_CALL, arguments, row, data, split))
-    return cells
+    approaches = {at_each(method): (method, features, search) for method, search in searches.items()}
+    return approach_cells(EACH_SETTING_CALL, data, splits, approaches)
 
 
 def by_setting(further: pd.DataFrame, dataset: str, method: str, column: str) -> pd.DataFrame:

@@ -33,6 +33,7 @@ from fsgym_studies.hkl.claims import ZERO_NORM_DATASETS, claims, notes
 from fsgym_studies.hkl.further import (
     FORMS,
     MORE_SPLITS,
+    approach_cells,
     each_setting_cells,
     each_setting_table,
     form_cells,
@@ -139,14 +140,8 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
 
 def once_cells(data: Dataset, features: Mapping[str, Any], search: Mapping[str, Any]) -> list[Task]:
     """Both approaches of Table 4 on folds of a data set with random splits: each of its rows is tested once."""
-    cells = []
-    for number, split in enumerate(folds(HKL_FOLDS, 1)):
-        seed = seed_of((data.name, number))
-        for method, name in ((HKL, ONCE), (ZERO_NORM, ONCE_ZERO_NORM)):
-            arguments = {"method": method, "features": features, "search": search, "seed": seed}
-            row = cell_labels(data.name, split.share, number, name, "")
-            cells.append(study_task(NESTED_CALL, arguments, row, data, split))
-    return cells
+    approaches = {ONCE: (HKL, features, search), ONCE_ZERO_NORM: (ZERO_NORM, features, search)}
+    return approach_cells(NESTED_CALL, data, folds(HKL_FOLDS, 1), approaches)
 
 
 def load_parts(entry: StudyDataset, data_dir: DataFolder) -> tuple[Dataset, Dataset | None]:

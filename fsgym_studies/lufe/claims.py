@@ -323,10 +323,6 @@ CLAIMS = (
 )
 
 
-def all_claims() -> tuple[Claim, ...]:
-    return CLAIMS
-
-
 def wins_by_share(accuracies: pd.DataFrame) -> pd.DataFrame:
     """Whether LUFe-RFE-300 is better than RFE-300, a row per data set and a column per share of unselected features."""
     own = tables.accuracy_by_dataset(accuracies, "RFE", "selection", 300)

@@ -335,10 +335,6 @@ CLAIMS = (
 )
 
 
-def all_claims() -> tuple[Claim, ...]:
-    return CLAIMS
-
-
 def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     results = setting_results(table)
     figures = {**setting_figures(results), **accuracy_figures(table), **weight_figures(table)}

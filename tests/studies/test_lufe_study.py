@@ -412,7 +412,7 @@ def test_a_difference_from_all_features_is_not_that_of_the_data_alone():
 def test_a_sentence_on_lufe_is_judged_in_both_forms():
     for name in ("RFE alone", "the random control", "ALL"):
         forms = "LUFe-RFE", "LUFe-RFE by eq. 3 as printed"
-        both = [by_text(lufe_claims.all_claims(), f"{form} is better than {name}") for form in forms]
+        both = [by_text(lufe_claims.CLAIMS, f"{form} is better than {name}") for form in forms]
         assert {claim.sentence for claim in both} == {f"LUFe-RFE is better than {name}"}
         assert len({claim.paper for claim in both}) == 1
 
