@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -176,19 +176,6 @@ class LossEstimate:
         return html_block(title, interval, HtmlTable(header, chain([means], folds), len(self.folds) + 1))
 
 
-class LabelledRows(NamedTuple):
-    """A table X and labels y (n_samples,), or a ``Dataset`` in place of X."""
-
-    X: Any
-    y: Any
-
-    def select(self, index: NDArray) -> tuple[Any, Any]:
-        """The arguments of ``fit`` and ``evaluate`` for some rows."""
-        if isinstance(self.X, Dataset):
-            return self.X.rows(index), None
-        return select_rows(self.X, index), select_rows(self.y, index)
-
-
 def estimate_loss(
     classifier: Any,
     X: Any,
@@ -212,14 +199,18 @@ def estimate_loss(
     else:
         X, y = indexable(X, y)
         classes = np.unique(plain_labels(y))
-    rows = LabelledRows(X, y)
+
+    def select(rows: NDArray) -> tuple[Any, Any]:
+        """The arguments of ``fit`` and ``evaluate`` for some rows."""
+        return (X.rows(rows), None) if isinstance(X, Dataset) else (select_rows(X, rows), select_rows(y, rows))
+
     n = len(y)  # type: ignore[arg-type]
     parts = list(_folds(X.X if isinstance(X, Dataset) else X, y, cv, groups))
     if not (isinstance(X, Dataset) and X.bins is not None):  # a bin may have no rows in training
         for train, test in parts:
             _check_classes(y, train, test, groups is not None)
     folds = Parallel(n_jobs=n_jobs, max_nbytes=None)(  # no data in shared files, which a kill would leave
-        delayed(_evaluate_fold)(classifier, rows.select(train), rows.select(test)) for train, test in parts
+        delayed(_evaluate_fold)(classifier, select(train), select(test)) for train, test in parts
     )
     total, n_evaluations = np.zeros(n), np.zeros(n)
     row_numbers = [np.arange(n)[test] for _, test in parts]

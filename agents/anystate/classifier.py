@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.anystate.learn import CrossFittedModels, LearntPolicy, learn_policy, training_folds
+from agents.anystate.learn import LearntPolicy, learn_policy, training_folds
 from agents.anystate.policy import AnyStatePolicy
+from agents.anystate.state_model import StateModel
 from agents.calibration import Calibration, TemperedPolicy, calibrated, check_calibration
 from agents.model_file import Labels
 from agents.policy import MAX_LOSS, Policy
@@ -19,12 +20,12 @@ from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
 from fsgym.rules import Rules
 from fsgym.support.threads import one_blas_thread
 
-# At the prices of some rules, the models to choose from
-Candidates = Callable[[Rules], Sequence[CrossFittedModels]]
+# At the prices of some rules, the models fitted without each fold, and the one fitted to all rows
+ModelsAt = Callable[[Rules], tuple[Sequence[StateModel], StateModel]]
 
 
 class BaseAnyStateClassifier(BaseTradeoffClassifier):
-    """A classifier around an ``AnyStatePolicy``. A subclass implements ``_candidates``.
+    """A classifier around an ``AnyStatePolicy``. A subclass implements ``_models``.
 
     Attributes
     ----------
@@ -40,7 +41,7 @@ class BaseAnyStateClassifier(BaseTradeoffClassifier):
     training_loss_: float | None
 
     @abstractmethod
-    def _candidates(self, task: TrainingTask, fold: NDArray[np.int64], seed: int) -> Candidates:
+    def _models(self, task: TrainingTask, fold: NDArray[np.int64], seed: int) -> ModelsAt:
         """Fit what does not depend on prices, after a check of the parameters of the subclass."""
 
     @contextmanager
@@ -48,8 +49,8 @@ class BaseAnyStateClassifier(BaseTradeoffClassifier):
         fold, seed = training_folds(task.dataset, task.rng), int(task.rng.integers(2**31))
         calibration = check_calibration(self.calibration)
         with one_blas_thread():
-            candidates = self._candidates(task, fold, seed)
-            yield AnyStateLearner(task, fold, seed, candidates, self.policy_class, calibration)
+            models_at = self._models(task, fold, seed)
+            yield AnyStateLearner(task, fold, seed, models_at, self.policy_class, calibration)
 
     def _restore(self, policy: Policy, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)
@@ -64,11 +65,11 @@ class AnyStateLearner(Learner):
         task: TrainingTask,
         fold: NDArray[np.int64],
         seed: int,
-        candidates: Candidates,
+        models_at: ModelsAt,
         policy_class: type[AnyStatePolicy],
         calibration: Calibration,
     ) -> None:
-        self.task, self.fold, self.seed, self.candidates = task, fold, seed, candidates
+        self.task, self.fold, self.seed, self.models_at = task, fold, seed, models_at
         self.policy_class = policy_class
         self.calibration: Calibration = calibration
 
@@ -76,8 +77,8 @@ class AnyStateLearner(Learner):
         """Learn the policy at the prices of these rules."""
         rules.check_largest_loss(MAX_LOSS, self.task.dataset.case_costs)
         data, weight = self.task.dataset, self.task.weight
-        candidates, skipped, known = self.candidates(rules), self.task.skipped, self.task.known
-        return learn_policy(candidates, data, self.fold, weight, rules, self.seed, skipped, known)
+        skipped, known = self.task.skipped, self.task.known
+        return learn_policy(*self.models_at(rules), data, self.fold, weight, rules, self.seed, skipped, known)
 
     def finish(self, model: BaseAnyStateClassifier, result: LearntPolicy) -> Policy:
         """The policy; sets ``training_loss_``."""

@@ -1,4 +1,4 @@
-"""The policy around cross-fitted models: roll-outs, the stop rule, and the choice among candidates."""
+"""The policy around cross-fitted models: roll-outs, and the stop rule."""
 
 from __future__ import annotations
 
@@ -21,13 +21,6 @@ from fsgym.rules import Rules
 
 MAX_ROLLED_ROWS = 6000  # rows that are rolled out; by hand
 N_FOLDS_BY_ROWS = {1000: 5, np.inf: 3}
-
-
-class CrossFittedModels(NamedTuple):
-    """Models of one kind, fitted without each fold and to all rows."""
-
-    by_fold: Sequence[StateModel]  # each fitted without its fold
-    final: StateModel  # fitted to all rows
 
 
 class LearntPolicy(NamedTuple):
@@ -61,7 +54,8 @@ def training_folds(dataset: Dataset, rng: np.random.Generator) -> NDArray[np.int
 
 
 def learn_policy(
-    candidates: Sequence[CrossFittedModels],
+    by_fold: Sequence[StateModel],
+    final: StateModel,
     dataset: Dataset,
     fold: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
@@ -70,11 +64,12 @@ def learn_policy(
     skipped: AcquisitionIndices = (),
     known: AcquisitionIndices = (),
 ) -> LearntPolicy:
-    """The candidate of lowest realised loss on the training rows, out of fold, with its stop rule.
+    """The policy around a model, with its stop rule and its losses on the training rows, out of fold.
 
     Parameters
     ----------
-    candidates : sequence of CrossFittedModels, at least one
+    by_fold : sequence of StateModel, each fitted without its fold
+    final : StateModel, fitted to all rows
     dataset : Dataset, the training rows
     fold : int64 (n_samples,)
     weight : float64 (n_samples,) with mean 1, or None for equal weights
@@ -86,19 +81,16 @@ def learn_policy(
     rng = np.random.default_rng(seed)
     weight = np.ones(dataset.n_samples) if weight is None else weight
     rows = np.sort(rng.permutation(dataset.n_samples)[:MAX_ROLLED_ROWS])
-    learnt = []
-    for models in candidates:
-        visited = roll_out(models.by_fold, fold, dataset, rules, rows, skipped=skipped, known=known)
-        rng = np.random.default_rng(seed + 1)
-        starts = roll_out(models.by_fold, fold, dataset, rules, rows[::2], rng, skipped, known)
-        stop, losses, last, reached = learn_stop(visited, starts, dataset.y, fold, weight, rules)
-        share = weight[rows] / weight[rows].sum()
-        means = (float(share @ v) for v in (losses, visited.n_features[last], visited.cost[last]))
-        of_all = np.full(dataset.n_samples, np.nan)
-        of_all[rows] = losses
-        path = _path_of(visited, reached, last, dataset.y, fold, weight)
-        learnt.append(LearntPolicy(models.final, stop, of_all, *means, path=path))
-    return min(learnt, key=lambda policy: policy.loss)
+    visited = roll_out(by_fold, fold, dataset, rules, rows, skipped=skipped, known=known)
+    rng = np.random.default_rng(seed + 1)
+    starts = roll_out(by_fold, fold, dataset, rules, rows[::2], rng, skipped, known)
+    stop, losses, last, reached = learn_stop(visited, starts, dataset.y, fold, weight, rules)
+    share = weight[rows] / weight[rows].sum()
+    means = (float(share @ v) for v in (losses, visited.n_features[last], visited.cost[last]))
+    of_all = np.full(dataset.n_samples, np.nan)
+    of_all[rows] = losses
+    path = _path_of(visited, reached, last, dataset.y, fold, weight)
+    return LearntPolicy(final, stop, of_all, *means, path=path)
 
 
 def _path_of(

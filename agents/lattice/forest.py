@@ -90,15 +90,12 @@ def join_forests(forests: list[BaggedTrees]) -> BaggedTrees:
     )
 
 
-def add_shares(
-    forest: BaggedTrees, codes: NDArray[np.uint8], rows: NDArray[np.int64], shares: NDArray[np.float64]
-) -> None:
-    """Add the mean shares of the trees for some rows to ``shares``, float64 (n_samples, n_classes)."""
-    _add_shares(forest, codes, rows, shares)
-
-
 @njit(cache=True, nogil=True, _nrt=False)
-def _add_shares(forest, codes, rows, shares):
+def add_shares(forest, codes, rows, shares):
+    """Add the mean shares of the trees for some rows to ``shares``, float64 (n_samples, n_classes).
+
+    ``forest`` is BaggedTrees, ``codes`` uint8 (n_columns, n_samples), ``rows`` int64 (n,).
+    """
     n_trees, child = len(forest.root), forest.child
     for t in range(n_trees):
         for r in range(len(rows)):

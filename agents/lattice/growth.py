@@ -214,7 +214,7 @@ def add_initial_subsets(lattice: Lattice) -> None:
     rules, data = lattice.rules, lattice.data
     empty, J = lattice.nodes[()], rules.n_acquisitions
     large = len(data.y) * data.n_outputs > const.LARGE_PROBLEM
-    order = _order_of_singles(lattice)
+    order = rank_at_start(lattice, rules.costs, lattice.moves.allowed)
     n_singles = const.N_SINGLES_LARGE if large else const.N_SINGLES
     best = _add_chain(lattice, const.CHAIN_CANDIDATES_LARGE if large else const.CHAIN_CANDIDATES)
     lattice.add_acquisitions((), order[: J if J <= const.MAX_ALL_SINGLES else n_singles])
@@ -228,14 +228,14 @@ def add_branches(lattice: Lattice) -> None:
     """Add contexts with what to acquire after them and, where there are enough rows, the paths of a decision tree."""
     _add_contexts(lattice)
     if not lattice.data.is_small:
-        _add_tree_paths(lattice, _order_of_singles(lattice))
+        _add_tree_paths(lattice, rank_at_start(lattice, lattice.rules.costs, lattice.moves.allowed))
 
 
-def _order_of_singles(lattice: Lattice) -> list[int]:
-    """All acquisitions that are allowed, the most promising first ones first."""
+def rank_at_start(lattice: Lattice, prices: NDArray[np.float64], wanted: NDArray[np.bool_]) -> list[int]:
+    """The acquisitions ``wanted``, bool (J,), by their score statistic at the empty subset, and by price."""
     data, rules = lattice.data, lattice.rules
     statistic = score_statistics(data, rules, _proba(lattice.nodes[()]), data.weighted(np.ones(len(data.y))))
-    return rank_acquisitions(statistic, rules.costs, lattice.moves.allowed)
+    return rank_acquisitions(statistic, prices, wanted)
 
 
 def _add_interactions(lattice: Lattice) -> None:

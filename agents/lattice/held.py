@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.lattice import constants as const
-from agents.lattice import growth
-from agents.lattice.growth import rank_next, selection_loss
+from agents.lattice.growth import rank_at_start, rank_next, selection_loss
 from agents.lattice.learn import LearningSettings, learn
 from agents.lattice.nodes import Lattice, Subset, extended
 from agents.lattice.plan import Continuation, SubsetContinuation, make_continuation
@@ -341,15 +340,9 @@ def _share(lattice: Lattice, operations: float) -> float:
 
 def _add_singles(lattice: Lattice, share: float) -> None:
     """Add the best single acquisitions, for rows that can obtain few others."""
-    order = _ranked_at_start(lattice, lattice.moves.at(())[0])
+    legal, prices = lattice.moves.at(())
+    order = rank_at_start(lattice, prices, legal)
     lattice.add_acquisitions((), order[: const.N_FIRST_WITHOUT], share)
-
-
-def _ranked_at_start(lattice: Lattice, wanted: NDArray[np.bool_]) -> list[int]:
-    """The acquisitions ``wanted``, bool (J,), by their score statistic and price at the empty subset."""
-    data, rules, proba = lattice.data, lattice.rules, lattice.nodes[()].cross_fit.proba  # type: ignore[union-attr]
-    statistic = growth.score_statistics(data, rules, proba, data.weighted(np.ones(len(data.y))))
-    return growth.rank_acquisitions(statistic, lattice.moves.at(())[1], wanted)
 
 
 def _add_locked(lattice: Lattice, part: float) -> None:
@@ -358,7 +351,8 @@ def _add_locked(lattice: Lattice, part: float) -> None:
     No row of the policy itself makes them; a case may bring the result of a test without that of the one before it.
     The limits grow by this ``part`` of what they are.
     """
-    order = _ranked_at_start(lattice, lattice.moves.allowed & ~lattice.moves.at(())[0])
+    legal, prices = lattice.moves.at(())
+    order = rank_at_start(lattice, prices, lattice.moves.allowed & ~legal)
     locked = [j for j in order if j not in lattice.base][: const.N_LOCKED]
     extra, start = part * lattice.limits.n_operations, lattice.spent_operations
     lattice.limits = lattice.limits._replace(
@@ -555,9 +549,7 @@ def continuation_of(held: dict[Subset, HeldSubset]) -> Continuation:
 
 def _usefulness(policy: SweepPolicy) -> NDArray[np.int64]:
     """All acquisitions, those of most rows first and the others by their score statistic and price."""
-    lattice, data = policy.lattice, policy.lattice.data
-    proba = lattice.nodes[()].cross_fit.proba  # type: ignore[union-attr]
-    statistic = growth.score_statistics(data, lattice.rules, proba, data.weighted(np.ones(len(data.y))))
-    ranked = growth.rank_acquisitions(statistic, lattice.rules.costs, np.ones(len(statistic), bool))
+    lattice, rules = policy.lattice, policy.lattice.rules
+    ranked = rank_at_start(lattice, rules.costs, np.ones(rules.n_acquisitions, bool))
     used = [j for j, _ in most_used_acquisitions(policy)]
     return np.array(list(dict.fromkeys([*lattice.base, *used, *ranked])), dtype=np.int64)

@@ -213,7 +213,7 @@ class Dialog:
                 self.session.answer(question.name, known, accept=accept)
                 remark = self.session.log()[-1].remark
                 if accept and remark:
-                    self._screen.show(words.accepted_text(remark))
+                    self._screen.show(said("accepted", remark=remark))
             else:
                 self.session.unknown(question.name)
         except ValueError as error:
@@ -225,7 +225,7 @@ class Dialog:
         if chosen:  # back to the question of the model
             return
         if not postpone(self.session, question.name):
-            self._screen.show(words.comes_now_text(question.name))
+            self._screen.show(said("comes_now", name=question.name))
             self._shown = True
 
     def _choose(self, name: str) -> None:
@@ -243,7 +243,7 @@ class Dialog:
         if name in self._values or (self._values and name is None):
             column = name or [*self._values][-1]
             del self._values[column]
-            self._screen.show(words.taken_back_text(column))
+            self._screen.show(said("taken_back", name=column))
         elif self._chosen is not None and name is None:
             self._start_anew()
         else:
@@ -253,7 +253,7 @@ class Dialog:
             except ValueError as error:
                 self._screen.show(f"{error}.", "red")
                 return
-            self._screen.show(words.taken_back_text(name) if name else words.undone_text(log, ended))
+            self._screen.show(said("taken_back", name=name) if name else words.undone_text(log, ended))
             self._start_anew()
 
     def _start_anew(self) -> None:

@@ -138,24 +138,9 @@ def entry_text(entry: LogEntry, columns: Iterable[Column]) -> str:
     return f"{entry.name}: {said(f'kind_{entry.kind}') if entry.kind in ('unknown', 'later') else entry.kind}"
 
 
-def accepted_text(remark: str) -> str:
-    """What is said of a value that was accepted although it is not as in training."""
-    return said("accepted", remark=remark)
-
-
 def not_as_trained_text(remarks: Sequence[str]) -> str:
     """What is said of all that a case rests on although it is not as in training; "" where nothing was accepted."""
     return said("not_as_trained", remarks="; ".join(remarks)) if remarks else ""
-
-
-def taken_back_text(name: str) -> str:
-    """What is said where a value, or an acquisition, is taken back."""
-    return said("taken_back", name=name)
-
-
-def comes_now_text(name: str) -> str:
-    """What is said where a question cannot be postponed."""
-    return said("comes_now", name=name)
 
 
 def undone_text(log: Sequence[LogEntry], ended: bool) -> str:
@@ -163,7 +148,7 @@ def undone_text(log: Sequence[LogEntry], ended: bool) -> str:
     if ended:
         return said("ended_no_longer")
     name, kind = log[-1].name, log[-1].kind
-    return said("postponed_no_longer", name=name) if kind == "later" else taken_back_text(name)
+    return said("postponed_no_longer", name=name) if kind == "later" else said("taken_back", name=name)
 
 
 def without_advice(error: Exception) -> str:

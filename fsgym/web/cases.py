@@ -13,7 +13,7 @@ from fsgym.session import Question, Session
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.case import step_of
 from fsgym.session.session import choose, postpone
-from fsgym.session.words import accepted_text, comes_now_text, ending_text, taken_back_text, undone_text
+from fsgym.session.words import ending_text, undone_text
 from fsgym.text.speech import said
 from fsgym.web.entries import FieldEntry, read_entries
 from fsgym.web.guard import Refused
@@ -146,7 +146,7 @@ def answer(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
     case.session.answer(name, values, paid="free" not in form, accept=accept)
     case.chosen = None
     remark = case.session.log()[-1].remark
-    return accepted_text(remark) if accept and remark else ""
+    return said("accepted", remark=remark) if accept and remark else ""
 
 
 def unknown(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
@@ -161,7 +161,7 @@ def later(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
         case.chosen = None
         return ""
     name = acquisition_meant(acquisitions, form)
-    return said("comes_later", name=name) if postpone(case.session, name) else comes_now_text(name)
+    return said("comes_later" if postpone(case.session, name) else "comes_now", name=name)
 
 
 def instead(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
@@ -182,7 +182,7 @@ def take_back(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str
     name = acquisition_meant(acquisitions, form)
     case.session.undo(name)
     case.chosen = None
-    return taken_back_text(name)
+    return said("taken_back", name=name)
 
 
 def stop(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:

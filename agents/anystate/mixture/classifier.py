@@ -6,14 +6,12 @@ from typing import Any, Unpack
 
 from numpy.typing import NDArray
 
-from agents.anystate.classifier import BaseAnyStateClassifier, Candidates
-from agents.anystate.learn import CrossFittedModels
+from agents.anystate.classifier import BaseAnyStateClassifier, ModelsAt
 from agents.anystate.mixture.fitting import fit_mixtures
 from agents.anystate.mixture.model import MixtureModel, model_of
 from agents.anystate.policy import AnyStatePolicy
 from agents.calibration import Calibration
 from agents.tradeoff import TrainingTask
-from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.support.checks import is_integer
 from fsgym.text.messages import brief
@@ -129,14 +127,10 @@ class MixtureClassifier(BaseAnyStateClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _candidates(self, task: TrainingTask, fold: NDArray, seed: int) -> Candidates:
+    def _models(self, task: TrainingTask, fold: NDArray, seed: int) -> ModelsAt:
         for name, value, least in (("n_components", self.n_components, 1), ("n_steps", self.n_steps, 0)):
             if value is not None and (not is_integer(value) or value < least):
                 raise ValueError(f"{name} must be None or a whole number from {least}, got {brief(value)}")
         n_components, n_steps = self.n_components, self.n_steps
         fitted = fit_mixtures(task.dataset, fold, task.weight, seed, n_components, n_steps, task.telling)
-
-        def candidates(rules: Rules) -> list[CrossFittedModels]:
-            return [CrossFittedModels(*model_of(fitted, rules))]
-
-        return candidates
+        return lambda rules: model_of(fitted, rules)

@@ -33,10 +33,6 @@ class MixtureParameters(NamedTuple):
         log_share = np.where(absent[self.class_of], const.LOG_SHARE_OF_ABSENT, self.log_share)
         return self._replace(log_share=log_share - logsumexp(log_share))
 
-    def log_joint(self, design: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Log densities of rows jointly with class and component, float64 (n, G)."""
-        return design @ self.theta + self.log_share
-
 
 class TrainingDesign(NamedTuple):
     """Rows as ``fit_mixture`` needs them."""

@@ -22,10 +22,6 @@ class FittedMixtures:
 
     of_fold: list[ClassMixture]  # each fitted without the rows of one fold
     final: ClassMixture  # fitted to all rows
-    n_components: int  # of each class
-    steps: int  # of the gradient
-    # of the candidates by name, over random subsets of rows that their components were not fitted to
-    log_loss: dict[str, float]
     # what ``agents.anystate.mixture.model`` derives from them for the groups of some rules
     points: dict = field(default_factory=dict, repr=False)
 
@@ -128,22 +124,19 @@ class _Fit:
 
     def run(self, numbers: tuple[int, ...], steps_to_try: tuple[int, ...]) -> FittedMixtures:
         """Choose among numbers of components, then among numbers of gradient steps, and fit the mixtures."""
-        log_loss: dict[str, float] = {}
         losses: dict[int, NDArray[np.float64]] = {}
         for k in [k for k in numbers if k <= self.most_components or k == numbers[0]]:
             losses[k] = self._losses(k, self._exponents(k, const.EXPONENT_STEPS_OF_CHOICE), 0)
-            log_loss[f"{k} components"] = self._mean(losses[k])
         k = self.best(losses)
         exponents = self._exponents(k, const.EXPONENT_STEPS)
         tuned: dict[int, NDArray[np.float64]] = {}
         for steps in steps_to_try:
             tuned[steps] = self._losses(k, exponents, steps)
-            log_loss[f"{k} components, {steps} steps"] = self._mean(tuned[steps])
             if steps and self.best(tuned) != steps:
                 break
         steps = self.best(tuned)
         models = [self._tuned(f, k, exponents, steps) for f in [*range(self.n_folds), -1]]
-        return FittedMixtures(models[:-1], models[-1], k, steps, log_loss)
+        return FittedMixtures(models[:-1], models[-1])
 
     def _rows_without(self, f: int) -> TrainingDesign:
         return self.data if f < 0 else self.data.rows(self.fold != f)

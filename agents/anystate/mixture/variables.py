@@ -64,29 +64,20 @@ class Variables:
         variable[self.feature] = np.repeat(np.arange(len(self.center)), np.diff(self.first_feature))
         return variable
 
-    def encode(self, values: NDArray[np.float32], acquired: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+    def encode(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
         """The variables of n rows, float64 (n, V): z-scores or numbers of levels, NaN where they are not known.
 
         A variable of several features is known where all of them are. A number that no training row had counts as the
-        nearest level, the lower of two: levels are ordered. ``acquired``, bool (n, n_features), are the features whose
-        values may be read, by default all.
+        nearest level, the lower of two: levels are ordered.
         """
-        known = np.ones(values.shape, bool) if acquired is None else np.array(acquired, bool, order="C")
         codes = np.empty((len(values), len(self.center)))
-        write_codes(self.arrays, read_only(values, np.float32), known, codes)
+        write_codes(self.arrays, read_only(values, np.float32), np.ones(values.shape, bool), codes)
         return codes
 
     @cached_property
     def arrays(self) -> tuple[NDArray, ...]:
         """The fields in their order, for compiled functions."""
         return tuple(getattr(self, name) for name in DTYPES)
-
-    def numbers_of(self, v: int, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Values of variable v, a number, from z-scores or normal scores, float64 (n,) both."""
-        part = slice(*self.first_knot[v : v + 2])
-        if part.start == part.stop:
-            return z * self.scale[v] + self.center[v]
-        return np.interp(z, self.score[part], self.knot[part])
 
     def design(self, codes: NDArray[np.float64], of: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
         """Sufficient statistics of ``encode``, float64 (n, n_columns); only those of the variables ``of``, if given.

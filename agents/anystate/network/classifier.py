@@ -10,9 +10,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.anystate.classifier import BaseAnyStateClassifier, Candidates
+from agents.anystate.classifier import BaseAnyStateClassifier, ModelsAt
 from agents.anystate.follow import CompiledStateModel, StateKernels
-from agents.anystate.learn import CrossFittedModels
 from agents.anystate.network import constants as const
 from agents.anystate.network.embedding import Embedding, check_embedding
 from agents.anystate.network.kernels import (
@@ -252,7 +251,7 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _candidates(self, task: TrainingTask, fold: NDArray[np.int64], seed: int) -> Candidates:
+    def _models(self, task: TrainingTask, fold: NDArray[np.int64], seed: int) -> ModelsAt:
         n_steps = self.n_steps
         if n_steps is None:
             n_steps = next(n for most, n in const.N_STEPS_BY_ROWS.items() if task.dataset.n_samples <= most)
@@ -260,8 +259,4 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
             raise ValueError(f"n_steps must be None or a whole number from 1, got {brief(n_steps)}")
         rows = task.dataset, task.groups, fold, task.weight
         fitted = fit_predictors(*rows, seed, int(n_steps), task.skipped, task.telling)
-
-        def candidates(rules: Rules) -> list[CrossFittedModels]:
-            return [CrossFittedModels(*learn_ranking(fitted, rules, seed))]
-
-        return candidates
+        return lambda rules: learn_ranking(fitted, rules, seed)

@@ -19,13 +19,6 @@ from fsgym.data.dataset import Dataset
 from fsgym.support.threads import one_blas_thread
 
 
-class TrainingSteps(NamedTuple):
-    """The steps of a training, and its highest learning rate."""
-
-    n_steps: int
-    rate: float
-
-
 class VisitedStates(NamedTuple):
     """States in which training episodes were: int64 (n,) rows, and bool (n, n_candidates) acquisitions."""
 
@@ -80,9 +73,9 @@ class FittedPredictors:
             return self
         fold, networks = self.rows.fold, []
         for k, network in enumerate(self.networks):
-            schedule = TrainingSteps(steps_of(const.SHARE_FINE_TUNING, self.n_steps), const.FINE_TUNING_RATE)
-            states = visited.of(fold[visited.rows] != k)
-            networks.append(_train(network.copy(), self.rows, np.flatnonzero(fold != k), schedule, rng, states))
+            n_steps, states = steps_of(const.SHARE_FINE_TUNING, self.n_steps), visited.of(fold[visited.rows] != k)
+            own = np.flatnonzero(fold != k)
+            networks.append(_train(network.copy(), self.rows, own, n_steps, const.FINE_TUNING_RATE, rng, states))
         some = visited.of(rng.permutation(len(visited.rows))[: const.MAX_TEMPERATURE_STATES])
         choices = []
         for share in const.FINE_TUNED_SHARES:
@@ -122,12 +115,11 @@ def fit_predictors(
     """
     rows = embed_rows(dataset, groups, fold, weight, skipped, telling)
     sizes = (rows.n_inputs, *const.HIDDEN_UNITS, dataset.n_classes)
-    schedule = TrainingSteps(n_steps, const.PREDICTOR_RATE)
     with one_blas_thread():
         networks = []
         for k, rng in enumerate(np.random.default_rng([seed, 1]).spawn(rows.n_folds)):
             network = MLP.random(sizes, rng)
-            networks.append(_train(network, rows, np.flatnonzero(fold != k), schedule, rng))
+            networks.append(_train(network, rows, np.flatnonzero(fold != k), n_steps, const.PREDICTOR_RATE, rng))
         rng = np.random.default_rng([seed, 2])
         some = rng.integers(dataset.n_samples, size=const.MAX_TEMPERATURE_STATES)
         states = VisitedStates(some, random_masks(len(some), len(rows.candidates), rng))
@@ -138,14 +130,18 @@ def _train(
     network: MLP,
     rows: EmbeddedRows,
     own: NDArray[np.int64],
-    schedule: TrainingSteps,
+    n_steps: int,
+    rate: float,
     rng: np.random.Generator,
     visited: VisitedStates | None = None,
 ) -> MLP:
-    """Train a network on random states of the rows ``own``, and on states of episodes; return it."""
+    """Train a network on random states of the rows ``own``, and on states of episodes; return it.
+
+    ``rate`` is the highest learning rate.
+    """
     optimizer, size = AdamW(network, const.WEIGHT_DECAY), rows.batch_rows
     n_visited = 0 if visited is None or not len(visited.rows) else round(const.SHARE_CHAIN_ROWS * size)
-    for step in range(schedule.n_steps):
+    for step in range(n_steps):
         some = own[rng.integers(len(own), size=size)]
         taken = random_masks(size, len(rows.candidates), rng)
         if visited is not None and n_visited:
@@ -155,7 +151,7 @@ def _train(
         slope = softmax_inplace(layers[-1])
         slope[np.arange(size), rows.dataset.y[some]] -= 1
         slope *= rows.weights(some, taken)[:, None] / np.float32(size)
-        optimizer.step(network.gradient(layers, slope), one_cycle(step, *schedule, const.WARM_UP))
+        optimizer.step(network.gradient(layers, slope), one_cycle(step, n_steps, rate, const.WARM_UP))
     return network
 
 
@@ -168,22 +164,15 @@ def _between(old: MLP, new: MLP, share: float) -> MLP:
     return MLP(old.sizes, parameters.astype(np.float32))
 
 
-def _scores_out_of_fold(
-    networks: Sequence[MLP], rows: EmbeddedRows, some: NDArray[np.int64], inputs: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    scores = np.empty((len(some), rows.dataset.n_classes), np.float32)
-    fold = rows.fold[some]
-    for k in range(rows.n_folds):
-        mine = np.flatnonzero(fold == k)
-        scores[mine] = networks[k](inputs[mine])
-    return scores
-
-
 def _fit_temperature(networks: Sequence[MLP], rows: EmbeddedRows, states: VisitedStates) -> tuple[float, float]:
     """The temperature of the smallest out-of-fold log loss on some states, and that loss; (1, 0) without states."""
     if not len(states.rows):
         return 1.0, 0.0
-    scores = _scores_out_of_fold(networks, rows, states.rows, rows.inputs(*states)).astype(np.float64)
+    fold, inputs = rows.fold[states.rows], rows.inputs(*states)
+    scores = np.empty((len(fold), rows.dataset.n_classes))
+    for k, network in enumerate(networks):
+        mine = np.flatnonzero(fold == k)
+        scores[mine] = network(inputs[mine])
     true, weight = np.arange(len(scores)), rows.weights(*states)
     weight = weight / weight.sum()
     y, losses = rows.dataset.y[states.rows], []

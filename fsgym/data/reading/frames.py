@@ -161,37 +161,6 @@ def _offset(cells: Any, odd_is_missing: bool) -> float:
     return float(float32_offsets(numbers[:, None])[0])
 
 
-def encode(
-    frame: pd.DataFrame,
-    labels: NDArray,
-    *,
-    categorical: Collection[str] = (),
-    numeric: Collection[str] = (),
-    one_hot: bool = True,
-    name: str,
-    what: str,
-) -> Dataset:
-    """A data set of the columns: numbers unchanged, categorical columns one-hot encoded into one group each.
-
-    Without columns of several features there are no groups.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_samples, n_columns)
-    labels : array of shape (n_samples,)
-    categorical : names of columns that are categories whatever they hold
-    numeric : names of columns that are numbers; their cells that are no numbers count as missing
-    one_hot : bool
-    name : str, of the data set
-    what : str, the source, for messages
-    """
-    if frame.shape[1] == 0:
-        raise ValueError(f"{what} has no feature column besides the target")
-    columns = infer_columns(frame, category=categorical, numeric=numeric, one_hot=one_hot)
-    check_size(len(frame), columns.n_features, what)
-    return dataset_of(columns, frame, labels, name=name)
-
-
 def dataset_of(columns: Columns, frame: pd.DataFrame, labels: ArrayLike, **options: Any) -> Dataset:
     """The data set of a table with known columns; each category is a group. ``options`` are those of ``Dataset``."""
     grouped: Any = {}

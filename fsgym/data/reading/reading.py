@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading import excel
-from fsgym.data.reading.frames import drop_columns, encode, take_row_groups, take_target
+from fsgym.data.reading.frames import check_size, dataset_of, drop_columns, infer_columns, take_row_groups, take_target
 from fsgym.data.reading.numbers import AS_PLAIN, Declared, Found, numbers_of, with_plain_texts
 from fsgym.data.reading.tables import read_parquet, read_table
 from fsgym.data.repeated import DUPLICATES, duplicate_groups
@@ -311,15 +311,11 @@ def dataset_of_table(
         )
     category = [c for c in (*reading.category, *(listed or ())) if c in features.columns and c not in reading.numeric]
     try:
-        dataset = encode(
-            features,
-            labels,
-            categorical=category,
-            numeric=reading.numeric,
-            one_hot=reading.one_hot,
-            name=name,
-            what=what,
-        )
+        if features.shape[1] == 0:
+            raise ValueError(f"{what} has no feature column besides the target")
+        columns = infer_columns(features, category=category, numeric=reading.numeric, one_hot=reading.one_hot)
+        check_size(len(features), columns.n_features, what)
+        dataset = dataset_of(columns, features, labels, name=name)
         if found != AS_PLAIN:
             dataset = dataset.replace(columns=dataset.columns.with_writing(*found))
         groups = duplicate_groups(dataset.X) if equal else groups

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.anystate.learn import CrossFittedModels, learn_policy, training_folds
+from agents.anystate.learn import learn_policy, training_folds
 from agents.anystate.policy import AnyStatePolicy
 from agents.anystate.rollouts import roll_out
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
@@ -74,7 +74,7 @@ class TablePolicy(AnyStatePolicy):
 def learnt(joint, rules, n_rows=1500):
     data = Dataset(*exact.sample(joint, n_rows, 0))
     fold, model = training_folds(data, np.random.default_rng(0)), TableModel(joint, rules)
-    result = learn_policy([CrossFittedModels([model] * int(fold.max() + 1), model)], data, fold, None, rules, 0)
+    result = learn_policy([model] * int(fold.max() + 1), model, data, fold, None, rules, 0)
     return TablePolicy(result.model, result.stop, rules), result
 
 
