@@ -67,7 +67,6 @@ class StateKernels(NamedTuple):
     """The compiled functions of a kind of model; m is the model as a named tuple, b its memory for one state."""
 
     buffers: Callable[[Any], Any]  # (m) -> b
-    write_probabilities: Callable[..., None]  # (m, b, acquired, values, probabilities)
     write_estimates: Callable[..., None]  # (m, b, (acquired, values, legal, prices), probabilities, preference, inputs)
 
 
@@ -84,12 +83,6 @@ class CompiledStateModel(StateModel):
     @abstractmethod
     def _compiled(self) -> Any:
         """The model as a named tuple of arrays."""
-
-    def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
-        proba, m = np.empty((len(values), self.rules.n_classes)), self._compiled
-        known = np.array(acquired, bool, order="C"), read_only(values, np.float32)
-        self.kernels.write_probabilities(m, self.kernels.buffers(m), *known, proba)
-        return proba
 
     def estimate(self, states: StateBatch) -> StateEstimates:
         (n, n_acquisitions), m = states.legal.shape, self._compiled

@@ -41,18 +41,12 @@ class StateModel(ABC):
 
     Attributes
     ----------
-    kind : str, class attribute: its name in model files
     n_inputs : int, class attribute: the inputs of ``StateEstimates``
     rules : Rules
     """
 
-    kind: ClassVar[str]
     n_inputs: ClassVar[int]
     rules: Rules
-
-    @abstractmethod
-    def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Class probabilities of n states, float64 (n, n_classes); parameters as in ``StateBatch``."""
 
     @abstractmethod
     def estimate(self, states: StateBatch) -> StateEstimates:

@@ -19,6 +19,7 @@ from agents.lattice.sweep import (
     Choice,
     StateFeatures,
     SweepPolicy,
+    arrivals_of,
     state_features,
     weighted_standard_error,
 )
@@ -187,13 +188,7 @@ class BackupPolicy:
 
     def _simulate(self) -> dict[Subset, NDArray[np.bool_]]:
         """The masked rows that arrive at each subset."""
-        arrivals = {z: np.zeros(len(self.masked.row), bool) for z in self.lattice.nodes}
-        arrivals[()][:] = True
-        for z in sorted(self.lattice.nodes, key=len):
-            children, place = self._steps[z]
-            for k, (_, q, _) in enumerate(children):
-                arrivals[q] |= arrivals[z] & (place == k)
-        return arrivals
+        return arrivals_of(self.lattice.nodes, self._steps, len(self.masked.row))
 
 
 def preferred_child(choice: Choice) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ the end of its episode.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -322,13 +323,8 @@ class SweepPolicy:
 
     def _simulate(self) -> dict[Subset, NDArray[np.bool_]]:
         """The rows that arrive at each subset when all follow the choices from the empty subset on."""
-        arrivals = {z: np.zeros(len(self.lattice.data.y), bool) for z in self.lattice.nodes}
-        arrivals[()][:] = True
-        for z in sorted(self.lattice.nodes, key=len):
-            choice = self.choices[z]
-            for k, (_, q, _) in enumerate(choice.children):
-                arrivals[q] |= arrivals[z] & (choice.next_child == k)
-        return arrivals
+        steps = {z: (choice.children, choice.next_child) for z, choice in self.choices.items()}
+        return arrivals_of(self.lattice.nodes, steps, len(self.lattice.data.y))
 
     @property
     def loss(self) -> float:
@@ -389,6 +385,24 @@ class SweepPolicy:
             reached.update(new)
             queue += new
         return sorted(reached, key=lambda q: (len(q), q))
+
+
+def arrivals_of(
+    nodes: Mapping[Subset, Node],
+    steps: Mapping[Subset, tuple[list[tuple[int, Subset, float]], NDArray[np.integer]]],
+    n_rows: int,
+) -> dict[Subset, NDArray[np.bool_]]:
+    """The rows, bool (n_rows,), that arrive at each subset from the empty one on.
+
+    ``steps`` has for each subset its children, and the place among them where each row goes, -1 to answer.
+    """
+    arrivals = {z: np.zeros(n_rows, bool) for z in nodes}
+    arrivals[()][:] = True
+    for z in sorted(nodes, key=len):
+        children, place = steps[z]
+        for k, (_, q, _) in enumerate(children):
+            arrivals[q] |= arrivals[z] & (place == k)
+    return arrivals
 
 
 def _same(before: Any, now: Any) -> bool:

@@ -171,17 +171,21 @@ class Limit(NamedTuple):
     missing: bool
 
 
-def chain_of(feature: int, thresholds: list[float], actions: list[int]) -> ActionTree:
-    """The exact choice by one number: ``actions`` in the intervals between rising ``thresholds``."""
+def chain_of(
+    features: int | list[int], thresholds: list[float], actions: list[int], ends_low: bool = True
+) -> ActionTree:
+    """The exact choice by one number: ``actions`` in the intervals between rising ``thresholds``.
+
+    Or by several features, one after the other: the first that is above its threshold decides (``ends_low`` False).
+    """
     n = len(thresholds)
-    k = np.arange(n + 1)
-    inner = np.append(np.repeat(feature, n), np.repeat(LEAF, n + 1))
-    nowhere = np.repeat(LEAF, n + 1)
+    k, nowhere = np.arange(n), np.repeat(LEAF, n + 1)
+    ends = np.append(k + n, nowhere)  # leaf k is node n + k
+    goes_on = np.append(np.where(k + 1 < n, k + 1, 2 * n), nowhere)
     return ActionTree(
-        inner,
+        np.append(np.full(n, features, np.int64), nowhere),
         np.append(np.array(thresholds, np.float64), np.zeros(n + 1)),
-        np.append(k[:n] + n, nowhere),  # leaf k is node n + k
-        np.append(np.where(k[:n] + 1 < n, k[:n] + 1, 2 * n), nowhere),
+        *((ends, goes_on) if ends_low else (goes_on, ends)),
         np.append(np.repeat(LEAF, n), np.array(actions)),
         np.zeros(2 * n + 1, bool),
         False,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.chart.action_tree import LEAF, ActionTree, chain_of, threshold_between
+from fsgym.chart.action_tree import ActionTree, chain_of, threshold_between
 from fsgym.chart.asked import AskedCases
 from fsgym.chart.imitation import MAX_LEAVES, imitate, invented_rows
 from fsgym.data.columns import Columns
@@ -283,20 +283,8 @@ def _chain_of_levels(features: list[int], found: list[int]) -> ActionTree:
     """The exact choice by the level of a category with one feature for each level, int64 (n_levels,) of actions."""
     usual = max(set(found), key=found.count)
     special = [(i, a) for i, a in zip(features, found) if a != usual]
-    n = len(special)
-    k = np.arange(n)
-    nowhere = np.repeat(LEAF, n + 1)
-    return ActionTree(
-        np.append([i for i, _ in special], nowhere).astype(np.int64),
-        np.append(np.full(n, 0.5), np.zeros(n + 1)),
-        np.append(np.where(k + 1 < n, k + 1, 2 * n), nowhere),
-        np.append(k + n, nowhere),
-        np.append(np.repeat(LEAF, n), [*(a for _, a in special), usual]).astype(np.int64),
-        np.zeros(2 * n + 1, bool),
-        False,
-        True,
-        1.0,
-    )
+    actions = [*(a for _, a in special), usual]
+    return chain_of([i for i, _ in special], [0.5] * len(special), actions, ends_low=False)
 
 
 def _exact_thresholds(policy: PolicyInStates, feature: int, x: NDArray[np.float32], offset: float) -> ActionTree | None:

@@ -110,13 +110,6 @@ def write_posterior(t, b, values, acquired, proba):
     return n_known
 
 
-@njit(cache=True, nogil=True, _nrt=False)
-def write_probabilities(t, b, acquired, values, proba):
-    """The class probabilities of n states."""
-    for i in range(len(values)):
-        write_posterior(t, b, values[i], acquired[i], proba[i])
-
-
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
 def least_cost(answer_costs, proba):
     """The expected error cost of the best answer."""

@@ -20,7 +20,6 @@ from agents.anystate.mixture.kernels import (
     CompiledMixture,
     state_buffers,
     write_estimates,
-    write_probabilities,
 )
 from agents.anystate.mixture.tuning import ClassMixture
 from agents.anystate.mixture.variables import Variables
@@ -197,9 +196,8 @@ class MixtureModel(CompiledStateModel):
     rules: Rules
     # of the error cost, the entropy of the class, that of class and component
     weights: tuple[float, float, float] = (1.0, 0.0, const.COMPONENT_WEIGHT)
-    kind: ClassVar[str] = "mixture"
     n_inputs: ClassVar[int] = const.N_INPUTS
-    kernels: ClassVar[StateKernels] = StateKernels(state_buffers, write_probabilities, write_estimates)
+    kernels: ClassVar[StateKernels] = StateKernels(state_buffers, write_estimates)
 
     @cached_property
     def _compiled(self) -> CompiledMixture:

@@ -18,7 +18,6 @@ from agents.anystate.network.kernels import (
     N_STOP_INPUTS,
     CompiledNetwork,
     network_buffers,
-    write_all_network_probabilities,
     write_network_estimates,
 )
 from agents.anystate.network.lookahead import RankingLearner, refine_ranking, train_ranking
@@ -52,9 +51,8 @@ class NetworkModel(CompiledStateModel):
         If parameters or the temperature are out of range.
     """
 
-    kind = "any_network"
     n_inputs = N_STOP_INPUTS
-    kernels = StateKernels(network_buffers, write_all_network_probabilities, write_network_estimates)
+    kernels = StateKernels(network_buffers, write_network_estimates)
 
     # (b,), the acquisitions that the networks use, ascending; others have the lowest preference
     candidates: NDArray[np.int64]

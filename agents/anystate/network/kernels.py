@@ -184,10 +184,3 @@ def write_network_estimates(t, b, states, proba, preference, inputs):
     for i in range(len(values)):
         outputs = (proba[i], preference[i], inputs[i])
         write_network_estimate(t, b, acquired[i], values[i], legal[i], prices[i], outputs)
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def write_all_network_probabilities(t, b, acquired, values, proba):
-    """The class probabilities of n states."""
-    for i in range(len(values)):
-        write_network_probabilities(t, b, acquired[i], values[i], proba[i])
