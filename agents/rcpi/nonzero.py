@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.parallel import TaskRunner
-from agents.rcpi.kernels import consecutive_ranges, random_stream
-from agents.rcpi.rollouts import STATES_PER_TASK, Mixture, RolloutBuffers, RolloutProblem, follow_mixture, restore_state
+from agents.rcpi.kernels import random_stream
+from agents.rcpi.rollouts import (
+    Mixture,
+    RolloutBuffers,
+    RolloutProblem,
+    follow_mixture,
+    restore_state,
+    rollout_returns,
+)
 from agents.rcpi.rows import only_zeros
 from agents.rcpi.sampling import States
 from fsgym.data.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
-from fsgym.support.arrays import read_only
 
 FEW_ZEROS = 0.25  # share of the acquisitions with only zeros below which a warning says that they are few. By hand
 
@@ -40,10 +46,7 @@ def nonzero_returns(
     values: NDArray[np.float32],
     mixture: Mixture,
     rules: Rules,
-    *,
-    n_rollouts: int,
-    seed: int,
-    run: TaskRunner,
+    **options: Any,
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """As ``rollout_returns``, with one rollout in each state for all legal acquisitions that bring only zeros.
 
@@ -55,20 +58,12 @@ def nonzero_returns(
 
     Parameters and results are those of ``rollout_returns``; the rules must not have relational prices.
     """
-    n_states, J = len(states.rows), rules.n_acquisitions
-    returns, legal = np.zeros((n_states, J), np.float32), np.zeros((n_states, J), bool)
-    problem = RolloutProblem(
-        rules.tables, rules.reward_costs(), dataset.X, read_only(values), dataset.y, states, mixture, n_rollouts, seed
-    )
     zeros = only_zeros(dataset, rules)
-    by_row = np.argsort(states.rows, kind="stable")
 
-    def task(first: int, last: int) -> None:
-        buffers = RolloutBuffers.blank(mixture, J).with_terms()
-        _write_nonzero_returns(by_row[first:last], problem, zeros, buffers, returns, legal)
+    def write(batch: NDArray[np.int64], problem: RolloutProblem, buffers: RolloutBuffers, *results: NDArray) -> None:
+        _write_nonzero_returns(batch, problem, zeros, buffers, *results)
 
-    run(task, consecutive_ranges(n_states, STATES_PER_TASK))
-    return returns, legal
+    return rollout_returns(states, dataset, values, mixture, rules, write=write, **options)
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})

@@ -6,6 +6,7 @@ sampled state, p a policy of the mixture, a an action and j an acquisition.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -108,6 +109,7 @@ def rollout_returns(
     n_rollouts: int,
     seed: int,
     run: TaskRunner,
+    write: Callable[..., None] | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Estimate the return R(x, z, a) of each legal acquisition: its reward plus the return of following the mixture.
 
@@ -123,6 +125,8 @@ def rollout_returns(
     seed : int
     run : TaskRunner
         The result does not depend on it.
+    write : callable (batch, problem, buffers, returns, legal), optional
+        Writes the returns of the states ``batch``; by default that of one rollout for each legal acquisition.
 
     Returns
     -------
@@ -134,11 +138,11 @@ def rollout_returns(
     problem = RolloutProblem(
         rules.tables, rules.reward_costs(), dataset.X, read_only(values), dataset.y, states, mixture, n_rollouts, seed
     )
-
     by_row = np.argsort(states.rows, kind="stable")  # states of one row share its terms
+    write_batch: Callable[..., None] = write or _write_returns
 
     def task(first: int, last: int) -> None:
-        _write_returns(by_row[first:last], problem, RolloutBuffers.blank(mixture, J).with_terms(), returns, legal)
+        write_batch(by_row[first:last], problem, RolloutBuffers.blank(mixture, J).with_terms(), returns, legal)
 
     run(task, kernels.consecutive_ranges(n_states, STATES_PER_TASK))
     return returns, legal
