@@ -486,8 +486,9 @@ def _how_to_train(ranking: Ranking) -> list[str]:
 def _choice_within(ranking: Ranking) -> str:
     """How the settings of the second table were chosen, and why they need not be those of the first one."""
     return (
-        "The first table has the settings with the lowest loss, the second for each k those with the best accuracy "
-        f"on the validation rows, whatever their loss at this lambda; –: no setting uses at most k {ranking.unit}."
+        f"The first table is at this lambda. The second has, of the settings that use at most k {ranking.unit}, the "
+        "one that was trained for the lowest lambda, or of those without one that with the best accuracy on the "
+        "validation rows; –: there is none."
     )
 
 

@@ -124,8 +124,8 @@ def compare(
         which other price-aware methods keep; ``params`` says which target a setting had.
     within : sequence of numbers, default (1, 2, 3, 5, 10)
         Upper limits k of the mean number of features used (or of acquisitions, if features are grouped). For each
-        limit, ``summarise`` and the report show the test accuracy of the setting with the best validation accuracy.
-        The values of ``target_features`` are added.
+        limit, ``summarise`` and the report show the test accuracy of the setting trained for the lowest lambda, or of
+        settings without one of that with the best validation accuracy. The values of ``target_features`` are added.
     seed : int, default 0
     n_jobs : int, default 1
         Number of processes, -1 for one per core. The result does not depend on it.

@@ -43,9 +43,10 @@ class Summary(NamedTuple):
     settings : DataFrame
         One row per (method, setting): ``params``, and ``FIGURE`` and ``FIGURE_std`` of the test parts.
     within : DataFrame
-        One row per (method, k): the test figures at the setting with the best validation accuracy among those whose
-        mean number of features on the validation part is at most k, for the model fitted without these rows and for
-        that fitted on the whole training part; NaN if a split has no such setting.
+        One row per (method, k): the test figures at a setting whose mean number of features on the validation part is
+        at most k, for the model fitted without these rows and for that fitted on the whole training part; NaN if a
+        split has no such setting. It is the one that was trained at the lowest lam; of a method whose settings have no
+        lam, the one with the best validation accuracy.
     losses : DataFrame
         One row per (method, lam): the test figures at the setting that was trained at this lam, or nearest to it; of a
         method whose settings have no lam, at the one with the smallest validation loss ``error_cost + lam * spent``.
@@ -76,8 +77,8 @@ class Summary(NamedTuple):
             "Means and standard deviations on the test parts",
             "Setting trained for each lambda; without such, that with the smallest validation loss at it:",
             HtmlTable(["method", "lambda", "loss", *figures], losses, len(self.losses)),
-            "Setting with the best validation accuracy among those that use at most k features on average "
-            "(acquisitions, if features are grouped):",
+            "Setting trained for the lowest lambda among those that use at most k features on average (acquisitions, "
+            "if features are grouped); without such, that with the best validation accuracy:",
             HtmlTable(["method", "k", *figures], within, len(self.within)),
         )
 
@@ -130,7 +131,7 @@ def summarise(
     for name, rows in results.groupby("method", sort=False):
         allowed = rows[rows["error"].isna() & (rows["validation_admissible"] == 1.0)]
         for k in ks:
-            few = allowed[expected_use(allowed, counted) <= k + 1e-9]
+            few = nearest_settings(allowed[expected_use(allowed, counted) <= k + 1e-9], 0.0)
             chosen = best_per_split(few, -few["validation_accuracy"], counted)
             limits.append({"method": name, "k": k, **mean_figures(chosen, rows["split"].nunique())})
     for price in prices:

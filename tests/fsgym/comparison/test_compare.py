@@ -164,6 +164,20 @@ def test_summary_of_a_table_by_hand():
     assert summary.settings["splits"].tolist() == [2, 2, 1]
 
 
+def test_within_a_limit_a_method_is_at_the_lowest_lambda_and_not_at_the_luckiest():
+    """On few validation rows a setting that acquires less may have as few errors, or less, by chance."""
+    settings = [(0.1, 0.5, 0.70, 0.62), (0.01, 1.9, 0.69, 0.9), (0.001, 4.0, 0.70, 0.95)]  # lam, features, accuracies
+    rows = [
+        row_of("m", split, setting=k, n=n, accuracy=accuracy, params=json.dumps({"lam": lam}))
+        | {"validation_accuracy": luck}
+        for split in range(2)
+        for k, (lam, n, luck, accuracy) in enumerate(settings)
+    ]
+    within = summarise(results_of(*rows), within=[0.1, 1, 2, 5]).within["accuracy"]
+    assert np.isnan(within[0])
+    assert within[1:].tolist() == pytest.approx([0.62, 0.9, 0.95])
+
+
 def test_of_equally_good_settings_the_one_whose_second_fit_keeps_its_features_is_chosen():
     """In each split, at a lambda and within k; of those that keep as many the first."""
     refits = [(0, 1, 2, 2), (2, 0, 2, 2), (0, 1, 1, 0), (3, 2, 2, 2)]
