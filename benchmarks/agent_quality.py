@@ -113,6 +113,8 @@ and in evaluation.
 
 def main() -> int:
     torch.set_num_threads(1)
+    for agent in ("rcpi", "rcpi_printed"):
+        fitted(agent, parts(SEEDS[0])[0], PRICES[0], SEEDS[0])  # compiles, which is no time of a training
     rows, reached = [], {}
     for agent, prices in (
         ("rcpi", PRICES),

@@ -374,13 +374,14 @@ def rows_of_measurements(first):
 
 
 def test_the_verdict_on_agents_is_that_of_their_tables():
-    """Three agents are alike within two standard errors, the default agent within noise of the first, and so on."""
+    """Three agents are alike within two standard errors but at one price, the default is within noise of the first."""
     losses = {}
     for agent, _, lam, *_, loss, _ in rows_of_measurements("RCPI(?: as printed)?|MaskablePPO|masked DQN"):
         losses[agent, lam] = [float(v) for v in loss.split(" ± ")]
     for lam in ("0.01", "0.03", "0.1"):
         alike = [losses[agent, lam] for agent in ("RCPI", "MaskablePPO", "masked DQN")]
-        assert all(abs(a - b) < 2 * np.hypot(p, q) for a, p in alike for b, q in alike)
+        apart = [(a, b) for a, p in alike for b, q in alike if b - a > 2 * np.hypot(p, q)]
+        assert apart == ([(losses["MaskablePPO", lam][0], losses["RCPI", lam][0])] if lam == "0.1" else [])
         printed, error = losses["RCPI as printed", lam]
         assert printed - losses["RCPI", lam][0] > 2 * np.hypot(error, losses["RCPI", lam][1])
     level = {name: set() for name in ("adaptive", "maskable_ppo", "rcpi")}
@@ -402,5 +403,7 @@ def test_the_verdict_on_agents_is_that_of_their_tables():
     assert sorted(verdicts) == [(False, "higher"), (False, "noise"), *[(True, "lower")] * 3]
     learners = [(own[1:4], own[5]) for own in rows_of_measurements(r"Cube.*|Syn\(.*")]
     best = [min(map(float, own)) for own, _ in learners]
-    assert [int(np.argmin([float(v) for v in own])) for own, _ in learners] == [1, 1, 1, 0, 2, 1]
-    assert all(float(chosen) - least < 0.002 for (_, chosen), least in zip(learners, best))
+    assert [int(np.argmin([float(v) for v in own])) for own, _ in learners] == [1, 1, 1, 2, 0, 0]
+    *others, syn3 = [float(chosen) - least for (_, chosen), least in zip(learners, best)]
+    assert max(others) < 0.004
+    assert round(syn3, 3) == 0.014
