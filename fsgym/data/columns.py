@@ -23,6 +23,7 @@ from fsgym.data.written import (
 )
 from fsgym.support.checks import check_choice
 from fsgym.text.messages import brief, explain_unknown, listing, option_text, warn_caller
+from fsgym.text.speech import with_unit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +128,7 @@ class Column(NamedTuple):
         if cell is None or cell != cell:
             return "missing"
         text = self.number_text(values[0]) if isinstance(cell, float) else str(cell)
-        return f"{text} {self.unit}" if self.unit else text
+        return with_unit(text, self.unit)
 
     def number_text(self, feature: float, digits: int = 6) -> str:
         """The number of a column of numbers that has this feature: ``digits`` digits, or all where it has an offset."""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsgym.support.checks import check_choice, is_integer
 from fsgym.text.messages import brief, did_you_mean, listing, option_text
-from fsgym.text.speech import number_text, said
+from fsgym.text.speech import number_text, said, with_unit
 
 OrderedCosts = Literal["linear", "squared"]
 BinAnswers = Literal["median", "mean"]
@@ -168,7 +168,10 @@ class Bins:
         if n_asked is not None and not is_integer(n_asked):
             raise ValueError("the bins of its target have no valid number")
         answers = check_choice(plain["answers"], option_text("answers"), *get_args(BinAnswers))
-        return cls(_frozen(edges), _frozen(values), _frozen(costs), answers, n_asked, str(plain.get("unit", "")))
+        unit = plain.get("unit", "")
+        if not isinstance(unit, str):
+            raise ValueError("the unit of its target must be text")
+        return cls(_frozen(edges), _frozen(values), _frozen(costs), answers, n_asked, unit)
 
     def to_json(self) -> dict[str, Any]:
         """The bins as plain JSON values."""
@@ -325,8 +328,3 @@ def _range_text(low: float | None, high: float | None, between: str, unit: str =
         return said("or_more", low=with_unit(below, unit))
     above = with_unit(above, unit)
     return said("below", high=above) if low is None else said(between, low=below, high=above)
-
-
-def with_unit(number: str, unit: str) -> str:
-    """A number, as it is said, with its unit, if it has one."""
-    return f"{number} {unit}" if unit else number

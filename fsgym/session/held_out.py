@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.data.targets import with_unit
 from fsgym.data.training_summary import (
     Difference,
     count_at_most,
@@ -24,7 +23,7 @@ from fsgym.session.step import CertaintyRule
 from fsgym.support.checks import is_integer
 from fsgym.text.messages import brief
 from fsgym.text.sentences import class_name, cutoff_of
-from fsgym.text.speech import Speech, check_speech, number_text, said
+from fsgym.text.speech import Speech, check_speech, number_text, said, with_unit
 
 CLASSES_NAMED = 4  # of more classes, the wrong answers are counted together; by hand
 DIGEST = 64  # characters

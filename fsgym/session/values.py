@@ -13,7 +13,7 @@ from fsgym.data.columns import Column
 from fsgym.data.training_summary import FACTORS
 from fsgym.data.written import Writing, written_number
 from fsgym.text.messages import brief, listing
-from fsgym.text.speech import said
+from fsgym.text.speech import said, with_unit
 
 # What a person types as the value of a column.
 
@@ -152,7 +152,7 @@ def allowed_text(column: Column) -> str:
     if column.low is None or column.high is None:
         return said("allowed_number_in", unit=column.unit) if column.unit else said("allowed_number")
     low, high = _bounds(column)
-    return said("allowed_range", low=low, high=f"{high} {column.unit}" if column.unit else high)
+    return said("allowed_range", low=low, high=with_unit(high, column.unit))
 
 
 def _bounds(column: Column) -> list[str]:

@@ -15,7 +15,7 @@ from fsgym.session.step import Alternative, Question, Step
 from fsgym.session.values import check_value, number_in
 from fsgym.text.messages import listing
 from fsgym.text.sentences import is_range, price_text, values_text
-from fsgym.text.speech import cost_text, money_text, said, spoken
+from fsgym.text.speech import cost_text, money_text, said, spoken, with_unit
 
 BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
 ALTERNATIVES_SHOWN = 6  # by hand
@@ -31,7 +31,7 @@ def value_text(column: Column, value: Any) -> str:
     if column.kind == "bool":
         return said("yes" if check_value(column, value).features[0] else "no")
     text = str(value) if isinstance(value, int | str) else number_in(column, value)
-    return f"{text} {column.unit}" if column.unit else text
+    return with_unit(text, column.unit)
 
 
 def price_and_paid(price: float, spent: float) -> str:

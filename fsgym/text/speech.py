@@ -83,6 +83,15 @@ def said(sentence: str, /, **values: Any) -> str:
     return text.format(**values) if values else text
 
 
+def with_unit(text: str, unit: str) -> str:
+    """A value, as it is said, with its unit, if it has one.
+
+    >>> with_unit("5", "mg/l"), with_unit("5", "")
+    ('5 mg/l', '5')
+    """
+    return f"{text} {unit}" if unit else text
+
+
 def number_text(value: float, form: str = ".4g") -> str:
     """A price, cost or share with the decimal sign of the language; values of columns are written as they are read.
 

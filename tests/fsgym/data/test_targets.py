@@ -129,6 +129,7 @@ def test_bins_survive_json():
         "values": [np.nan] * 5,
         "answers": "mode",
         "n_asked": "5",
+        "unit": ["h"],
         "error_costs": [],
     }.items():
         with pytest.raises((ValueError, TypeError)):
