@@ -126,7 +126,7 @@ def rollout_returns(
     run : TaskRunner
         The result does not depend on it.
     write : callable (batch, problem, buffers, returns, legal), optional
-        Writes the returns of the states ``batch``; by default that of one rollout for each legal acquisition.
+        Writes the returns of the states ``batch``; by default those of rollouts from each legal acquisition.
 
     Returns
     -------

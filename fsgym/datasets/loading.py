@@ -202,7 +202,12 @@ def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "al
     if given.units is None:
         return loaded
     dataset, units, bins = loaded.dataset, given.units, loaded.dataset.bins
-    if bins is not None and isinstance(units, Mapping) and isinstance(units.get(reading.label), str):
+    named = isinstance(units, Mapping) and reading.label in units and reading.label not in dataset.columns.names
+    if named and bins is None:
+        raise ValueError(
+            f"{option_text('units')}: the target {reading.label!r} has classes, which have no unit; leave it out"
+        )
+    if named and bins is not None and isinstance(units[reading.label], str):
         dataset = dataset.replace(bins=replace(bins, unit=units[reading.label]))
         units = {name: unit for name, unit in units.items() if name != reading.label}
     return loaded._replace(dataset=dataset.replace(columns=dataset.columns.with_units(units)))

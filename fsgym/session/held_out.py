@@ -179,7 +179,8 @@ def reliability_text(model: AskedModel, *, is_told: bool = True, in_case: bool =
 
 def held_out_text(model: AskedModel, is_told: bool) -> str:
     """How a model answered rows that it was not trained on, told which values are missing or not."""
-    labels, names = model.classes_.tolist(), ", ".join(getattr(model, "evidence_", ()))
+    bins, names = getattr(model, "bins_", None), ", ".join(getattr(model, "evidence_", ()))
+    labels: list[Any] = model.classes_.tolist() if bins is None else bins.ranges()
     found, measured = held_out_of(as_told(model, is_told)), held_out_of(model)
     if found is not None:
         rows = "held_out_rows" if not names else "held_out_rows_told" if is_told else "held_out_rows_asked"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,8 @@ from fsgym_studies.suites import scores as scoring
 from fsgym_studies.suites.methods import SuiteMethods
 from fsgym_studies.suites.oracle import ORACLE_IN_WORDS, ORACLE_TEST_ROWS, ORACLE_TITLE
 from fsgym_studies.suites.suite import Suite, TableOf, counted
+
+Said = TypeVar("Said")
 
 
 def score_table(
@@ -72,12 +75,16 @@ def score_table(
 
 def _reasons_in_words(mark: str, reasons: Mapping[str, str]) -> list[str]:
     """What a mark in a table means for which methods; ``reasons`` maps methods to reasons."""
-    return [f"{mark} for {names}: {reason}." for reason, names in _together(reasons).items()]
+    return [f"{mark} for {', '.join(names)}: {reason}." for reason, names in _together(reasons).items()]
 
 
-def _together(texts: Mapping[str, str]) -> dict[str, str]:
-    """Each text with the names that have it: {"a": "x", "b": "y", "c": "x"} gives {"x": "a, c", "y": "b"}."""
-    return {text: listing(n for n, own in texts.items() if own == text) for text in dict.fromkeys(texts.values())}
+def _together(said: Mapping[str, Said]) -> dict[Said, list[str]]:
+    """What is said with the names of which it is said.
+
+    >>> _together({"a": "x", "b": "y", "c": "x"})
+    {'x': ['a', 'c'], 'y': ['b']}
+    """
+    return {own: [name for name in said if said[name] == own] for own in dict.fromkeys(said.values())}
 
 
 def _with_spread(figures: pd.DataFrame, spread: pd.DataFrame, digits: int) -> pd.DataFrame:
@@ -317,8 +324,7 @@ def without_place(lacking: Mapping[str, str]) -> str:
     'GDFS and DIME have no place: stopped after 9 seconds. PPO has no place: its scores are not complete.'
     """
     sentences = []
-    for reason in dict.fromkeys(lacking.values()):
-        names = [name for name, own in lacking.items() if own == reason]
+    for reason, names in _together(lacking).items():
         have, its = ("has", "its") if len(names) == 1 else ("have", "their")
         why = reason or f"{its} scores are not complete"
         sentences.append(f"{in_words(names)} {have} no place: {why}.")
@@ -352,7 +358,7 @@ def without_gain(
         used = _columns(scoring.means_by_place(scores, "features"), declared.columns)
         nothing = used.round(scoring.SCORES["features"].digits) == 0
         at = {m: listing(used.columns[nothing.loc[m]]) for m in order if m in used.index and nothing.loc[m].any()}
-        idle = [f"{names} at {columns}" for columns, names in _together(at).items()]
+        idle = [f"{listing(names)} at {columns}" for columns, names in _together(at).items()]
     found = [f"No better mean than the constant answer: {listing(worse)}."] if worse else []
     found += [f"Nothing is acquired by {'; '.join(idle)}."] if idle else []
     return found
@@ -375,7 +381,7 @@ def by_column(suite: Suite, means: pd.DataFrame, shown: scoring.Score, methods: 
     full = {str(column): f"than {n}" for column, n in beaten.items() if n * 2 >= len(own)}
     worse = {str(c): listing(m for m in own.index if own.loc[m, c] > figures.loc[constant, c]) for c in own}
     none = {column: names for column, names in worse.items() if names}
-    said = ["; ".join(f"{text} at {at}" for text, at in _together(found).items()) for found in (full, none)]
+    said = ["; ".join(f"{text} at {listing(at)}" for text, at in _together(found).items()) for found in (full, none)]
     found = [f"Of {len(own)} methods All features has a better mean {said[0]}."] if full else []
     return found + ([f"A worse mean than the constant answer: {said[1]}."] if none else [])
 
@@ -468,8 +474,7 @@ def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool) -> str:
                 elif above_all:
                     others[by] = (*others.get(by, ()), f"{title} in {above_all} of {len(printed)} columns")
     sentences = []
-    for columns in dict.fromkeys(found.values()):
-        titles = [title for title, own in found.items() if own == columns]
+    for columns, titles in _together(found).items():
         names, verb = in_words(titles), "is" if len(titles) == 1 else "are"
         sentences.append(f"{names} as reported {verb} better than {names} of this package {'; '.join(columns)}.")
     for by, own in others.items():

@@ -11,6 +11,7 @@ import pytest
 from agents import LatticeClassifier
 from fsgym import Bins, Dataset, Rules, describe, load_dataset
 from fsgym.data.targets import NumberInWords, costs_of_order
+from fsgym.session.held_out import HeldOut, reliability_text
 from fsgym.text.speech import Speech, speaking
 from support.refusals import one_sentence
 
@@ -156,10 +157,12 @@ def test_a_numeric_target_has_a_unit_as_columns_have():
     train, _ = data.split(0.7, seed=0)
     model = LatticeClassifier(lam=0.01, random_state=0).fit(train)
     assert str(model.step({"a": 1.0, "b": 0.0}).answer) == str(model.bins_.labels()[1])
+    model.held_out_ = HeldOut.of(np.eye(3, dtype=np.int64), np.repeat(0.25, 3), model.policy_digest())
+    assert "its answers were 0.25 h away from the true numbers" in reliability_text(model)
     with speaking(Speech("de")):
         assert str(data.bins.labels()[1]).endswith(" h, zwischen 5 und 15 h")
     assert Bins.from_json(data.bins.to_json()).unit == data.bins.of_other(Y[:100]).unit == "h"
-    with pytest.raises(ValueError, match="unknown column 'hours'"):  # of classes
+    with pytest.raises(ValueError, match="target 'hours' has classes, which have no unit"):
         load_dataset(table.assign(hours=(Y > 5).astype(int)), target="hours", units=units)
     assert describe(table, "hours", units=units).set_index("column")["unit"].to_dict() == {**units, "b": ""}
 
