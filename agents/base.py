@@ -153,8 +153,9 @@ def _numbers_in_words(rules: Any, bins: Bins) -> str:
     """The bins of a numeric target, its answers, and what errors cost."""
     values, own = bins.values, bins.are_costs(rules.error_costs)
     error = f"the {bins.error.replace('_', ' ')}" if own else "other costs of errors"
+    unit = f" in {bins.unit}" if bins.unit else ""
     return (
-        f"Target: a number, answered by the {bins.answers}s of {bins.n_bins} bins, {values[0]:.4g} to "
+        f"Target: a number{unit}, answered by the {bins.answers}s of {bins.n_bins} bins, {values[0]:.4g} to "
         f"{values[-1]:.4g}, for {error}; bins: {listing(bins.ranges(), CLASSES_LISTED)}."
     )
 

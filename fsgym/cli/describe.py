@@ -132,7 +132,9 @@ def _training_text(trained_on: Any) -> str:
 
 
 def _expectations(model: Any) -> list[str]:
-    """The loss that training expects, and whether the probabilities are calibrated and the model promises anything."""
+    """The loss that training expects, answers to held-out rows, and whether it is calibrated and promises anything."""
+    from fsgym.session.held_out import held_out_text
+
     sentences = []
     report: Any = getattr(model, "report_", None)
     for trial in getattr(report, "trials", ()):
@@ -140,8 +142,7 @@ def _expectations(model: Any) -> list[str]:
             error = "" if trial.error != trial.error else f" (standard error {trial.error:.2g})"
             how = "on the training rows out of fold, which is somewhat too low"
             sentences.append(f"Expected loss per case: {trial.loss:.4g}{error}, {how}.")
-    if not sentences:
-        sentences.append("The file has no expected loss; fsgym evaluate measures it.")
+    sentences.append(held_out_text(model, is_told=True))
     calibrated = model.policy_.is_tempered
     sentences.append(
         "Its probabilities are calibrated by temperatures." if calibrated else "Its probabilities are not calibrated."

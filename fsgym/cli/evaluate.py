@@ -185,9 +185,10 @@ def print_rules(model: Any, target: str) -> None:
     from fsgym.rules.checks import describe_error_costs
 
     described = describe_error_costs(model.rules_.error_costs, model.classes_.tolist())
-    if model.bins_ is not None:
-        error = ALL_LABELS[model.bins_.error].removeprefix("mean ")
-        show(f"The target is a number, answered by the {model.bins_.answers}s of {model.bins_.n_bins} bins: {error}")
+    bins = model.bins_
+    if bins is not None:
+        error, unit = ALL_LABELS[bins.error].removeprefix("mean "), f" in {bins.unit}" if bins.unit else ""
+        show(f"The target is a number{unit}, answered by the {bins.answers}s of {bins.n_bins} bins: {error}")
     elif described:
         show(f"Error costs: {described}")
     if model.rules_.refer_cost is not None:

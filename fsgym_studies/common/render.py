@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from fsgym import __version__
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, drawn, provenance, template_environment, write_picture
 from fsgym.data.reading.files import read_text
@@ -144,7 +145,8 @@ def page_of(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
         "Remarks": "\n".join(f"* {note}" for note in conclusion.notes),
         **{p.heading: _picture_link(study, p) for p in conclusion.pictures if p.stem in conclusion.shown},
         **{t.heading: f"{t.caption}\n\n{markdown(t.frame)}" for t in conclusion.tables if t.stem in conclusion.shown},
-        "What was run": f"{conclusion.protocol} {work}. Command: `{study.shown_command(full)}`.",
+        "What was run": f"{conclusion.protocol} {work}, with fsgym {__version__}. "
+        f"Command: `{study.shown_command(full)}`.",
     }
     parts = [
         f"# {study.title}\n",

@@ -37,7 +37,9 @@ def model(folder):
     from fsgym.cli.main import app
 
     path = folder / "model.safetensors"
-    done = CliRunner().invoke(app, ["train", str(folder / "sold.csv"), *NUMERIC, "--bins", "4", "-o", str(path)])
+    done = CliRunner().invoke(
+        app, ["train", str(folder / "sold.csv"), *NUMERIC, "--bins", "4", "--units", "price=EUR", "-o", str(path)]
+    )
     assert done.exit_code == 0, done.output
     return path
 
@@ -46,7 +48,7 @@ def test_evaluate_prints_errors_beside_references(folder, model, capsys):
     code, output, error = call(capsys, "evaluate", model, folder / "sold.csv")
     assert (code, error) == (0, "")
     for text in (
-        "The target is a number, answered by the medians of 4 bins: absolute error",
+        "The target is a number in EUR, answered by the medians of 4 bins: absolute error",
         "90 rows: mean absolute error 0.",
         " for errors and lambda 0.1 times ",
         "The best constant, with nothing acquired, fitted to the training rows: mean absolute error 2.",
@@ -113,7 +115,7 @@ def test_columns_of_large_errors_stand_apart_in_one_notation(folder, capsys, tmp
 def test_monitor_and_describe_speak_of_numbers(folder, model, capsys):
     code, output, error = call(capsys, "monitor", model, folder / "sold.csv")
     assert (code, error) == (0, "")
-    low = f"below {load_classifier(model).bins_.edges[0]:.6g}"
+    low = f"below {load_classifier(model).bins_.edges[0]:.6g} EUR"
     assert f"Answers of the model, not tested: {low} " in output
     pd.read_csv(folder / "sold.csv").assign(price=99.5).to_csv(folder / "dear.csv", index=False)
     code, output, _ = call(capsys, "monitor", model, folder / "dear.csv", "--target", "price")
@@ -127,7 +129,9 @@ def test_monitor_and_describe_speak_of_numbers(folder, model, capsys):
     assert "as a number, pass --numeric-target to fsgym train and compare" in " ".join(output.split())
     code, output, _ = call(capsys, "describe", model)
     assert code == 0
-    assert "Target: a number, answered by the medians of 4 bins" in " ".join(output.split())
+    output = " ".join(output.split())
+    assert "Target: a number in EUR, answered by the medians of 4 bins" in output
+    assert re.search(r"On \d+ rows that it was not trained on, its answers were 0[.]\d+ EUR away", output)
     assert "Classes:" not in output
 
 
