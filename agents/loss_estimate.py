@@ -12,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -266,6 +265,8 @@ def _evaluate_fold(classifier: Any, train: tuple[Any, Any], test: tuple[Any, Any
 
 def _folds(X: Any, y: Any, cv: Any, groups: Any) -> Iterator[tuple[NDArray, NDArray]]:
     """Row numbers of the training and test rows of each fold; no group is in both, or ValueError."""
+    from sklearn.model_selection import StratifiedGroupKFold, check_cv  # slow to import, and not needed to ask
+
     if groups is None:
         yield from check_cv(cv, y, classifier=True).split(X, y)
         return

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
 
 from agents.lattice import constants as const
 from agents.lattice.nodes import Lattice, Node, Subset, extended
@@ -332,6 +331,8 @@ def _add_contexts(lattice: Lattice, z: Subset = (), n_contexts: int = const.N_CO
 
 def _add_tree_paths(lattice: Lattice, order: list[int]) -> None:
     """Add the acquisitions along the paths of a CART tree (Breiman et al., 1984) on the first ones of ``order``."""
+    from sklearn.tree import DecisionTreeClassifier  # slow to import, and not needed to ask
+
     data = lattice.data
     acquisition = lattice.rules.acquisition_of_features
     features = np.flatnonzero(np.isin(acquisition, order[: const.CART_MAX_FEATURES]))

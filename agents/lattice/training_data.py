@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
 
 from agents.lattice import constants as const
 from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_ABS_COLUMN, MIN_STD, QUARTILES
@@ -592,6 +591,8 @@ def _cuts(data: TrainingData) -> list[NDArray[np.float64]] | None:
     """
     if data.is_small or data.X.size > const.MAX_VALUES_OF_THRESHOLD_TREE:
         return None
+    from sklearn.tree import DecisionTreeClassifier  # slow to import, and not needed to ask
+
     tree = DecisionTreeClassifier(
         max_leaf_nodes=const.THRESHOLD_LEAVES, min_samples_leaf=const.CART_MIN_LEAF_ROWS, random_state=data.seed
     )
