@@ -93,7 +93,7 @@ class AskingAgent(AskingMixin):
         labels other than numbers and text.
         """
         check_is_fitted(self, "policy_")
-        return json.dumps(export_policy(self.policy_, self._labels()), allow_nan=False)
+        return json.dumps(export_policy(self.policy_, self._labels(), self._always_known), allow_nan=False)
 
     def save_page(self, path: str | os.PathLike, title: str = "", *, language: str = "en", currency: str = "") -> None:
         """Save an HTML page that asks about a case in a browser, without Python and without a network.
@@ -155,7 +155,7 @@ class AskingAgent(AskingMixin):
     def acquisitions_(self) -> Acquisitions:
         """The rules and the columns by name, in the order of the user."""
         self._check_fitted()
-        return self._made_once(self.rules_, lambda: Acquisitions(self.rules_, self.columns_))
+        return self._made_once(self.rules_, lambda: Acquisitions(self.rules_, self.columns_, self._always_known))
 
     @property
     def evidence_(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -104,6 +104,7 @@ def model_parts(model: Any) -> tuple[str, list[str | HtmlTable]]:
         _columns_table(model),
         *(_target_parts(rules, classes) if model.bins_ is None else [_numbers_in_words(rules, model.bins_)]),
         *options_in_words(rules),
+        *_room_for_known(model),
         *_expectation(model),
         *(model.report_.html_parts() if hasattr(model, "report_") else ()),
     ]
@@ -111,6 +112,14 @@ def model_parts(model: Any) -> tuple[str, list[str | HtmlTable]]:
         parts += model.promise_.sentences()
     kind = "classes" if model.bins_ is None else "bins of numbers"
     return f"{type(model).__name__}: {len(columns)} columns, {len(classes)} {kind}, lambda {rules.lam:g}", parts
+
+
+def _room_for_known(model: Any) -> list[str]:
+    """That the budget of the rules includes what is always known, which does not count for that of the user."""
+    always: tuple[str, ...] = model.always_known_
+    if model.rules_.budget is None or not always:
+        return []
+    return [f"This budget includes what is always known and does not count: {listing(always, len(always))}."]
 
 
 def _columns_table(model: Any) -> HtmlTable:
@@ -497,12 +506,19 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     def _played(
         self, policy: Any, X: NDArray[np.float32], prices: NDArray[np.float64] | None, continue_after_stop: bool = False
     ) -> Trajectories:
-        """How a policy classifies rows, at the usual prices, or at those of the cases in the order of the policy."""
-        rows = self.arrangement_.rows(X)
-        if prices is None:
+        """How a policy classifies rows, at the usual prices, or at those of the cases in the order of the policy.
+
+        The budget of the rules has room for what is always known. A row that lacks the value of such an acquisition
+        does not make it, and makes no other one in its place.
+        """
+        rows, budgets, rules = self.arrangement_.rows(X), None, policy.rules
+        always = np.isin(self.arrangement_.acquisitions, self._always_known)
+        if rules.budget is not None and always.any():
+            budgets = rules.budget - (~rules.acquisitions_of(~np.isnan(rows))[:, always]).sum(axis=1)
+        if prices is None and (budgets is None or (budgets == rules.budget).all()):
             done = policy.trajectories(rows, continue_after_stop=continue_after_stop)
         else:
-            done = policy.trajectories_by_case(rows, prices, continue_after_stop=continue_after_stop)
+            done = policy.trajectories_by_case(rows, prices, budgets, continue_after_stop=continue_after_stop)
         return self.arrangement_.trajectories(done)
 
     def _case_costs(self, X: Any) -> NDArray[np.float64] | None:
@@ -718,9 +734,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         ValueError, TypeError
             If nothing can be promised: there are too few rows, with how many are needed; or no threshold passes, with
             what the rows could promise where everything is acquired, or with ``refer_cost`` where the tests begin. If
-            more of the rows trained the model than equal
-            rows would by chance (a model from a file does not know its rows), or the agent has no class probabilities.
-            If a parameter is invalid.
+            of the rows 5 % more trained the model than equal rows would by chance (a model from a file does not know
+            its rows), or the agent has no class probabilities. If a parameter is invalid.
 
         Notes
         -----

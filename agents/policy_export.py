@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,10 +35,11 @@ EXPORTED_OPTIONS = {
 EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
 
 
-def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
+def export_policy(policy: Policy, labels: Labels, always_known: Sequence[int] = ()) -> dict[str, Any]:
     """The policy of a fitted model with its rules and names, as plain JSON values.
 
-    Features and acquisitions are in the order of the policy, columns in that of the user.
+    Features and acquisitions are in the order of the policy, columns in that of the user, and so are the acquisitions
+    that are ``always_known``.
 
     Raises
     ------
@@ -58,7 +60,10 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
     policies = _policies_as_json(acting)
     is_newer = rule or acting.is_tempered or rules.refer_cost is not None or rules.costs_by_case
-    is_newer = is_newer or "known" in policies["arrays"]
+    counted: dict[str, Any] = {}
+    if rules.budget is not None and len(always_known):
+        counted = {"always_known": np.flatnonzero(np.isin(arrangement.acquisitions, always_known)).tolist()}
+    is_newer = is_newer or counted or "known" in policies["arrays"]
     return {
         "format": NEWER_FORMAT if is_newer else POLICY_FORMAT,
         "digest": digest(policy, labels),
@@ -66,7 +71,7 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
         "columns": _columns_as_json(labels.columns, arrangement),
         "acquisitions": _acquisitions_as_json(rules, labels),
         "user_order": np.argsort(arrangement.acquisitions).tolist(),
-        "rules": _rules_as_json(rules),
+        "rules": _rules_as_json(rules) | counted,
         **rule,
         **policies,
     }

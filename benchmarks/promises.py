@@ -201,8 +201,8 @@ refused, compared with the model without a promise."""
 
 
 VERDICT = """They are kept as often as they say: on no set, and for no limit, more of them are broken than the
-confidence allows. What these models cannot keep is refused, such as 5 % or 10 % of wrong answers on adult and
-pima_diabetes."""
+confidence allows. What these models cannot keep is mostly refused, such as 5 % or 10 % of wrong answers on adult and
+pima_diabetes; just below what they can, it is accepted by unlucky rows, no more often than the confidence allows."""
 NOTES = {
     "error": "The sequence of thresholds begins where everything is acquired.",
     "recall": "Risks and limits are shares of the class that are missed; only rows of the class count.",

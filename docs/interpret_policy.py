@@ -67,8 +67,10 @@ class Case:
         """Which acquisitions are legal, and their prices."""
         taken, rest = self.taken_and_open()
         legal, prices = self.policy.legal_and_prices(taken, self.spent)
-        budget = self.policy.rules["budget"]
-        return legal & rest & (budget is None or self.n_paid < budget), prices
+        budget, always = self.policy.rules["budget"], self.policy.rules.get("always_known", [])
+        if budget is not None and self.n_paid + np.sum(~self.paid[always]) >= budget:  # it has room for each of these
+            legal &= np.isin(np.arange(len(legal)), always)
+        return legal & rest, prices
 
     def hides_what_is_unavailable(self):
         """Whether something cannot be obtained that is not legal for now anyway, as its prerequisites come first."""

@@ -57,8 +57,9 @@ def monitor(
 
     With --json, one object: model, data, rows, differs, comparison (rows, columns, tests, errors_tested, and
     differences: column, "" for the classes and the errors, kinds, p_value, n_rows, factor, text), answers (by label:
-    share, share_in_training) and promise (risk, n, loss, p_value, power, is_broken; empty without labels), and remark:
-    why errors are not tested, and whether rows were used in training.
+    share, share_in_training), promise (a list, empty without labels: risk, n, loss, p_value, power, grouped, refers,
+    is_broken, by and group, which name the part of the rows that is tested), and remark: why errors or parts are not
+    tested, and whether rows were used in training.
 
     Example: fsgym monitor model.safetensors new.csv --target died
     """
@@ -73,7 +74,9 @@ def monitor(
         raise ValueError(f"{model} has no summary of its training to compare with; train the model again")
     codes, labels, groups, remarks = None, None, None, []
     with options.warnings_printed():
-        table, loaded = opened.read(data, data_dir)
+        promise = opened.classifier.promise_
+        by = "" if promise is None else promise.by
+        table, loaded = opened.read(data, data_dir, (by,) if by else ())
         if target is None and loaded is None:
             rows = opened.rows_of(table, data, missing_columns)
         else:
@@ -90,12 +93,14 @@ def monitor(
     if not compared.errors_tested:
         why = NO_LABELS if codes is None else NOT_COUNTED
         remarks.insert(0, f"Whether the model errs more than before is not tested: {why}.")
-    promise = classifier.promise_
-    watched = []
+    promise, watched = classifier.promise_, []
     if codes is not None and promise is not None and promise.promises:
         if promise.is_by(classifier.arrangement_.rows(labelled.loaded.dataset.X), codes):
             remarks.append(CALIBRATED_ON)
-        watched = promise.watch(answers, codes, classifier.rules_.answer_costs, groups)
+        parts = [str(value) for value in table[by]] if by in table.columns else None
+        watched = promise.watch(answers, codes, classifier.rules_.answer_costs, groups, parts)
+        if promise.by:
+            remarks += _parts_not_tested(promise, parts)
     differs = bool(compared.differences) or any(risk.is_broken for risk in watched)
     shares = _shares(classifier, summary, answers)
     if as_json:
@@ -121,6 +126,17 @@ def monitor(
             show(remark)
     if differs:
         raise typer.Exit(DIFFERS)
+
+
+def _parts_not_tested(promise: Any, parts: list[str] | None) -> list[str]:
+    """Of a promise for each value of a column: that there is no such column, or which values it was not made for."""
+    if parts is None:
+        return [f"It is promised for each {promise.by}, which these rows lack: only all rows together are tested."]
+    new = [part for part in dict.fromkeys(parts) if part not in promise.parts]
+    if not new:
+        return []
+    n_rows = sum(part in new for part in parts)
+    return [f"Nothing is promised for {promise.by} {listing(new, 5)}, which the calibration lacked ({n_rows:,} rows)."]
 
 
 def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary, names: Mapping[str, str]) -> None:

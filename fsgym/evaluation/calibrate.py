@@ -254,7 +254,7 @@ def choose_limit(
         wanted = joined(str(one.risk) + where_text(rows.by, one.group) for one in failed)
         raise ValueError(
             f"{wanted} cannot be promised at confidence {confidence:g}: {where}; more rows may show more, else aim "
-            "lower"
+            "lower, which is another attempt by these rows"
         )
     place = start + passed
     return place, tuple(

@@ -132,6 +132,8 @@ class WatchedRisk(NamedTuple):
     power: float | None  # the probability that twice the limit would be seen by the binomial test; None for means
     grouped: bool  # whether means of groups count
     refers: bool  # whether the model may refer cases
+    by: str = ""  # what it is promised for each value of, and tested, or ""
+    group: str = ""  # the value of ``by`` of these rows, or ""
 
     @property
     def is_broken(self) -> bool:
@@ -140,9 +142,9 @@ class WatchedRisk(NamedTuple):
 
     def sentence(self) -> str:
         """What is found, and the test, in words."""
-        test = RiskTest(self.risk, "", self.n, self.loss, self.p_value)
+        test = RiskTest(self.risk, self.group, self.n, self.loss, self.p_value)
         most = f"{self.risk.target:g}" if self.risk.kind == "cost" else percent(self.risk.limit)
-        found = _shown(test, "", self.grouped, self.refers, "on_these")
+        found = _shown(test, self.by, self.grouped, self.refers, "on_these")
         if self.is_broken:
             return f"{found} That is too much for the promise of at most {most} (p = {self.p_value:.2g})."
         kept = f"{found} The promise of at most {most} is not refuted (p = {self.p_value:.2g})"
@@ -380,19 +382,30 @@ class Promise:
         y: NDArray[np.int64],
         answer_costs: NDArray[np.float64],
         groups: NDArray[np.int64] | None = None,
+        parts: Sequence[str] | None = None,
     ) -> list[WatchedRisk]:
         """Whether other rows have more errors than the promise allows; without the risks of which no row counts.
 
         A promise that is kept is said to be broken by at most 5 % of such sets of rows, if each is looked at once.
         Errors and recalls are those of the answered rows. Nothing is tested of means over groups where the rows have
-        no ``groups``. Parameters are as for ``found``.
+        no ``groups``. What is promised for each value of ``by`` is tested for each that the calibration had, if
+        ``parts``, (n,) texts, are the values of these rows; else in all rows together, which finds less. The other
+        parameters are as for ``found``.
         """
         watched: list[WatchedRisk] = []
         if self.grouped and groups is None:  # of rows that depend on each other too many are wrong too often
             return watched
-        each = [(risk, *self._losses(risk, answers, y, answer_costs, groups)) for risk in self.risks]
-        found = [(risk, losses, single and risk.kind != "cost") for risk, losses, single in each if len(losses)]
-        for risk, losses, single in found:
+        of_parts = [("", np.ones(len(y), bool))]
+        if self.by and parts is not None:
+            of_parts = [(name, np.array(parts, dtype=object) == name) for name in self.parts]
+        each = []
+        for part, own in of_parts:
+            given = answers[own], y[own], answer_costs, None if groups is None else groups[own]
+            each += [(risk, part, *self._losses(risk, *given)) for risk in self.risks]
+        found = [
+            (risk, part, losses, single and risk.kind != "cost") for risk, part, losses, single in each if len(losses)
+        ]
+        for risk, part, losses, single in found:
             n, loss, level, power = len(losses), float(losses.sum()), BROKEN_AT / len(found), None
             if single:
                 p_value = float(binom.sf(round(loss) - 1, n, risk.limit))
@@ -401,8 +414,14 @@ class Promise:
             else:  # a bet that the mean of 1 - loss is below 1 - limit
                 p_value = float(risk_control.betting_p_value(1 - losses, 1 - risk.limit))
             p_value = min(p_value * len(found), 1.0)
-            watched.append(WatchedRisk(risk, n, loss, p_value, power, self.grouped, self.refers))
+            of_part = self.by if part else "", part
+            watched.append(WatchedRisk(risk, n, loss, p_value, power, self.grouped, self.refers, *of_part))
         return watched
+
+    @property
+    def parts(self) -> list[str]:
+        """The values of ``by`` that the calibration had; [""] where it is promised for all rows together."""
+        return list(dict.fromkeys(test.group for test in self.tests))
 
     def _losses(
         self,

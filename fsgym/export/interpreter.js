@@ -891,8 +891,13 @@ const FsgymPolicy = (() => {
 
     // Whether the budgets leave room for one more acquisition at a price.
     affords(price) {
-      const { budget, budget_cost } = this.policy.rules;
-      return (budget === null || this.nPaid < budget) && this.spent + price <= limitOf(budget_cost);
+      return this.isWithinBudget() && this.spent + price <= limitOf(this.policy.rules.budget_cost);
+    }
+
+    // Whether `budget` has room for one more acquisition. It has room for those that are always known, made or not.
+    isWithinBudget() {
+      const { budget, always_known = [] } = this.policy.rules;
+      return budget === null || this.nPaid + always_known.filter((j) => !this.paid[j]).length < budget;
     }
 
     legalAndPrices() {
@@ -901,12 +906,12 @@ const FsgymPolicy = (() => {
       const rest = groups.map((group, j) => !this.paid[j] && group.some((i) => !this.isKnown(i) && !this.closed[i]));
       const taken = groups.map((_, j) => this.paid[j] || (some[j] && !rest[j]));
       const { legal, prices } = this.policy.legalAndPrices(taken, this.spent);
-      const affordable = rules.budget === null || this.nPaid < rules.budget;
+      const affordable = this.isWithinBudget(), always = new Set(rules.always_known);
       // Whether something cannot be obtained that is not legal for now anyway: a policy takes it for one that comes
       // after its prerequisites, and what it expects of going on is not true.
       const gone = (j) => !taken[j] && !rest[j];
       const hides = this.policy.acquisitions.some(({ needs }, j) => gone(j) && needs.some((k) => !taken[k]) && !needs.some(gone));
-      return { legal: legal.map((can, j) => can && rest[j] && affordable), prices, hides };
+      return { legal: legal.map((can, j) => can && rest[j] && (affordable || always.has(j))), prices, hides };
     }
 
     // What the policy says: `action` is the acquisition to make, -1 to give answer `answer`. Acquisitions in

@@ -615,8 +615,9 @@ class Session:
         advice = "pass paid=False if its value is known without acquiring it"
         if case.unavailable[list(rules.groups[j])].all():
             return f"{said('refused_unavailable', name=called)}; {advice}"
-        if rules.budget is not None and case.n_paid >= rules.budget:
-            return f"{said('refused_budget', name=called, n=rules.budget)}; {advice}"
+        if rules.budget is not None and case.is_at_budget:
+            n_own = rules.budget - len(self._acquisitions.always_known)
+            return f"{said('refused_budget', name=called, n=n_own)}; {advice}"
         if rules.prerequisites is not None and (rules.prerequisites[j] & ~known).any():
             needed = rules.names[int((rules.prerequisites[j] & ~known).argmax())]
             return f"{said('refused_before', name=called, needed=repr(needed))}; {advice}"

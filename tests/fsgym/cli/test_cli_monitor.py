@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 from test_cli import call
@@ -91,6 +93,32 @@ def test_monitor_tests_classes_and_a_promise_where_it_has_labels(files, capsys, 
     code, out, _ = call(capsys, "monitor", model, few, "--target", "ill")
     assert code == 3
     assert "classes: the class 'no' in 0 % of the rows" in out
+
+
+def test_monitor_tests_a_promise_by_site_at_each_site(files, capsys, tmp_path):
+    model, _, _ = files
+    table, labels = cases(900, 1)
+    certain = load_classifier(model)
+    site = pd.Series(np.where(np.arange(900) % 2 == 0, "east", "west"), name="site")
+    certain.calibrate(table, labels, target_error=0.25, confidence=0.8, by=site)
+    certain.save(tmp_path / "by_site")
+    table, labels = cases(300, 5)
+    new = table.assign(site=site[:300], ill=certain.predict(table))
+    new.loc[new["site"] == "west", "ill"] = np.where(np.arange(150) % 2 == 0, "yes", "no")
+    new.loc[:9, "site"] = "north"
+    new.to_csv(tmp_path / "new.csv", index=False)
+    options = (tmp_path / "by_site", tmp_path / "new.csv", "--target", "ill")
+    code, out, error = call(capsys, "monitor", *options)
+    out = " ".join(out.split())
+    assert (code, error) == (3, "")
+    assert re.search(r"Broken: On these 145 rows where site is west: \d+ ", out)
+    assert "rows where site is east: 0 (0 %) are answered wrongly. The promise of at most 25 % is not refuted" in out
+    assert "Nothing is promised for site north, which the calibration lacked (10 rows)." in out
+    found = json.loads(call(capsys, "monitor", *options, "--json")[1])["promise"]
+    assert [(risk["group"], risk["n"]) for risk in found] == [("east", 145), ("west", 145)]
+    new.drop(columns="site").to_csv(tmp_path / "new.csv", index=False)
+    out = " ".join(call(capsys, "monitor", *options)[1].split())
+    assert "It is promised for each site, which these rows lack: only all rows together are tested." in out
 
 
 def test_monitor_tests_what_a_model_that_refers_promises(files, capsys, tmp_path):

@@ -424,6 +424,26 @@ def test_other_rows_are_watched_where_they_count():
     assert "100 (100 %) are referred. That is too much for the promise of at most 50 %" in shared.sentence()
 
 
+def test_a_promise_by_part_is_watched_in_each():
+    tests = tuple(RiskTest(ERROR, ward, 100, 5, 0.01) for ward in ("east", "west"))
+    promise = replace(PROMISE, risks=(ERROR,), by="ward", tests=tests)
+    rng, costs, y = np.random.default_rng(0), 1 - np.eye(2), np.zeros(300, np.int64)
+    parts = np.repeat(["east", "west", "new"], 100)
+    said, together = np.zeros((2, 400), bool), np.zeros(400, bool)
+    for k in range(400):
+        shares = np.repeat([ERROR.limit, (1, 3)[k % 2] * ERROR.limit, 0.0], 100)
+        wrong = (rng.random(300) < shares).astype(np.int64)
+        watched = promise.watch(wrong, y, costs, parts=parts)
+        assert [(w.by, w.group, w.n) for w in watched] == [("ward", "east", 100), ("ward", "west", 100)]
+        said[:, k] = [w.is_broken for w in watched]
+        (whole,) = promise.watch(wrong, y, costs)
+        together[k] = whole.is_broken
+    assert said[:, ::2].any(axis=0).mean() <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)  # where it is just kept in both
+    assert said[1, 1::2].mean() > 0.9 > together[1::2].mean() + 0.2
+    assert watched[1].power > 0.5
+    assert "where ward is west: " in watched[1].sentence()
+
+
 @pytest.mark.parametrize("size", [1, 3])
 def test_means_over_groups_are_watched(size):
     promise = replace(PROMISE, risks=(ERROR,), grouped=True)
