@@ -192,7 +192,7 @@ def check_no_result(text: str | None, next_step: bool) -> None:
             "--no-result needs --next, where an empty cell is not acquired yet; without it, leave such cells empty"
         )
     if not text.strip():
-        raise ValueError("--no-result must be a text, such as none, as empty cells are not acquired yet")
+        raise ValueError("--no-result must be a text, as empty cells are not acquired yet")
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from fsgym.data.columns import Columns, MissingColumns
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading import excel
 from fsgym.data.reading.model_tables import labels_for, numbers_for, read_file_for, select_columns
-from fsgym.data.reading.no_result import NoResult
+from fsgym.data.reading.no_result import NoResult, is_value_of
 from fsgym.data.reading.parts import ArrayParts, ParquetParts, parts_of, rows_all_over
 from fsgym.data.reading.reading import Reading, check_reading
 from fsgym.data.repeated import DUPLICATES, duplicate_groups
@@ -159,8 +159,19 @@ class ModelData:
         return cls(path, classifier, reading, trained_on, classifier.columns_, priced)
 
     def with_no_result(self, text: str | None) -> ModelData:
-        """The same, where cells with this text say that an acquisition was made and brought no result."""
-        return self if text is None else replace(self, no_result=NoResult(text, self.columns.names))
+        """The same, where cells with this text say that an acquisition was made and brought no result.
+
+        ValueError where the text is a value of a column, which would be lost.
+        """
+        if text is None:
+            return self
+        for column in self.columns:
+            if is_value_of(column, text.strip()):
+                raise ValueError(
+                    f"--no-result must be a text that is no value, got {brief(text)}, which is one of the column "
+                    f"{column.name!r}; write another into these cells, such as 'no result'"
+                )
+        return replace(self, no_result=NoResult(text, self.columns.names))
 
     def say_where_no_result(self, data: str) -> None:
         """Say how many cells have the text of ``no_result``, or that none has."""

@@ -10,10 +10,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.data.cells import level_text
+from fsgym.data.cells import BOOL_TEXTS, level_text
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fsgym.data.columns import Column
+
+
+def is_value_of(column: Column, text: str) -> bool:
+    """Whether a text without outer spaces is a value of a column: a level, true or false, a number in its range.
+
+    >>> from fsgym.data.columns import Column
+    >>> pain, crp = Column("pain", "category", ("chest", "none")), Column("crp", low=0.0, high=90.0)
+    >>> is_value_of(pain, "none"), is_value_of(pain, "0"), is_value_of(crp, "0"), is_value_of(crp, "-1")
+    (True, False, True, False)
+    """
+    if column.kind == "bool":
+        return text.lower() in BOOL_TEXTS
+    if column.kind != "number":
+        return text in column.levels
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return column.low is not None and column.high is not None and column.low <= number <= column.high
 
 
 class NoResult:

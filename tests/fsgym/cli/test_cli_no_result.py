@@ -94,8 +94,8 @@ def test_explain_has_the_same(case_model, capsys, tmp_path):
 def test_a_model_that_uses_what_is_missing_takes_no_result_for_unavailable(told_of_missing, capsys, tmp_path):
     model, _ = told_of_missing
     model.save(tmp_path / "model")
-    (tmp_path / "list.csv").write_text("crp,age\n-1,0.5\n-1,\n,\n0.4,-1\n")  # a code for no result may be a number
-    code, printed, _ = call(capsys, "predict", tmp_path / "model", tmp_path / "list.csv", "--next", "--no-result=-1")
+    (tmp_path / "list.csv").write_text("crp,age\n-99,0.5\n-99,\n,\n0.4,-99\n")  # a code for no result may be a number
+    code, printed, _ = call(capsys, "predict", tmp_path / "model", tmp_path / "list.csv", "--next", "--no-result=-99")
     lines = pd.read_csv(io.StringIO(printed), keep_default_na=False)
     cases = ({"age": 0.5}, ["crp"]), ({}, ["crp"]), ({}, []), ({"crp": 0.4}, ["age"])
     steps = [model.step(known, unavailable=lost) for known, lost in cases]
@@ -125,6 +125,9 @@ def test_where_a_text_is_refused_the_option_is_named_and_wrong_uses_are_sentence
         assert refused in call(capsys, name, *command[1:], "--next", "--no-result", "none")[2]
     code, _, error = call(capsys, "predict", case_model, case_model.parent / "new.csv", "--next", "--no-result", "none")
     assert (code, "new.csv has no cell 'none' in the columns of the model" in error) == (0, True)
+    for text, name in (("s", "ward"), ("30", "age"), ("30,5", "age"), ("False", "smoker")):
+        code, _, error = call(capsys, *command, "--next", "--no-result", text)
+        assert (code, f"is no value, got {text!r}, which is one of the column {name!r}" in error) == (2, True)
     code, _, error = call(capsys, "predict", case_model, "wine", "--next", "--no-result", "none")
     assert (code, "--no-result is for CSV, Excel and Parquet files, and wine is none" in error) == (2, True)
 
