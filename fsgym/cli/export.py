@@ -12,6 +12,7 @@ from fsgym.cli import options
 from fsgym.cli.mistakes import check_model, refuse_folder
 from fsgym.cli.terminal import show
 from fsgym.support.writing import write_whole
+from fsgym.text.messages import listing
 
 PAGE_ENDINGS = (".html", ".htm")
 HEAD_BYTES = 4096  # of a file, which say what it is
@@ -58,6 +59,11 @@ def export(
         write_whole(json_file, classifier.policy_json())
         written += f", {json_file} ({json_file.stat().st_size / 1e6:.2g} MB)"
     show(f"Written: {written}. Open the page in a browser; it needs no network.")
+    if names := getattr(classifier, "evidence_", ()):
+        show(
+            f"It is of cases of which it is not said whether there is a value of {listing(names)}: fsgym serve asks "
+            "that, and fsgym predict takes empty cells as evidence, so that their answers may be others."
+        )
 
 
 def _refuse_unlike(path: Path, mark: bytes, name: str) -> None:

@@ -837,7 +837,13 @@ const FsgymPolicy = (() => {
   // --- one case
 
   // The features of a value of a column: number, boolean, or a level as text.
+  // TypeError for a value of another type: null, too, since a column without a value is left out, or closed.
   function encode(column, value) {
+    const type = { number: "number", bool: "boolean" }[column.kind] ?? "string";
+    if (typeof value !== type) {
+      const got = typeof value === "string" ? `the text ${JSON.stringify(value)}` : String(value);
+      throw new TypeError(`${column.name} must be a ${type}, got ${got}; leave the column out where it has no value`);
+    }
     if (column.kind === "number") return [value - column.offset];
     if (column.kind === "bool") return [value ? 1 : 0];
     const place = column.levels.indexOf(value), n = column.features.length;

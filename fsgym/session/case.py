@@ -15,7 +15,7 @@ from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.asked_model import AskedModel, as_told
 from fsgym.session.step import Advice, Alternative, CertaintyRule, ExpectedCost, Question, Step
 from fsgym.support.checks import check_number, is_integer
-from fsgym.text.messages import brief, option_text
+from fsgym.text.messages import brief
 from fsgym.text.speech import said
 
 MAX_ACQUIRED = 1_000_000  # acquisitions before a step; more than any model has
@@ -177,12 +177,12 @@ def start_case(
     """A case with values known in advance."""
     case = Case(acquisitions)
     if not isinstance(known, Mapping):
-        raise TypeError(f"{option_text('known')} must be a mapping of names to values, got {brief(known)}")
+        raise TypeError(f"known must be a mapping of names to values, got {brief(known)}")
     given: dict[str, Any] = {}
     for name, value in known.items():
         for column, cell in acquisitions.values_of(name, value).items():
             if column in given:
-                raise ValueError(f"{option_text('known')} must have one value for each column, got two for {column!r}")
+                raise ValueError(f"known must have one value for each column, got two for {column!r}")
             given[column] = cell
     absent = _features_without_value(acquisitions, unavailable, "unavailable", given)
     if missing is not None:

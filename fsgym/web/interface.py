@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any
+from collections.abc import Collection
+from typing import Any, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from fsgym.data.columns import Column
+from fsgym.rules import Rules
 from fsgym.session.asked_model import AskedModel
-from fsgym.session.case import labels_of, step_of
+from fsgym.session.case import MAX_ACQUIRED, labels_of, step_of
 from fsgym.session.values import allowed_text
 from fsgym.session.words import accepting
 from fsgym.text.messages import brief, explain_unknown
@@ -39,6 +41,11 @@ STEP_PARAMETERS: dict[str, dict[str, Any]] = {
         "description": "How many acquisitions count for the budget. By default none, or all known ones with `spent`.",
         "type": ["integer", "null"],
         "minimum": 0,
+        "maximum": MAX_ACQUIRED,
+    },
+    "prices": {
+        "description": "Prices of this case by acquisition, of a model that was trained with prices by case. By "
+        "default, and for what is not named, the mean price in training."
     },
     "accept": {
         "description": "Whether to accept numbers outside the range in training, and levels that were not in training, "
@@ -129,9 +136,19 @@ def _arguments(acquisitions: Any) -> dict[str, Any]:
         "unknown": names,
         "unavailable": names,
         "missing": names,
+        "prices": {
+            "type": ["object", "null"],
+            "properties": {name: {"type": "number", "minimum": 0} for name in rules.names},
+            "additionalProperties": False,
+        },
     }
-    properties = {name: own.get(name, {}) | schema for name, schema in STEP_PARAMETERS.items()}
+    properties = {name: own.get(name, {}) | STEP_PARAMETERS[name] for name in _parameters(rules)}
     return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _parameters(rules: Rules) -> list[str]:
+    """The arguments of ``step`` for a model with these rules."""
+    return [name for name in STEP_PARAMETERS if name != "prices" or rules.costs_by_case]
 
 
 def _value(column: Column) -> dict[str, Any]:
@@ -208,12 +225,13 @@ def step_routes(model: AskedModel, title: str) -> list[Route]:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise BadBody(415, "The body must be JSON, with the content type application/json.")
-        arguments = read_arguments(request.scope["fsgym.body"])
+        arguments = read_arguments(request.scope["fsgym.body"], _parameters(model.acquisitions_.rules))
+        prices, asked = arguments.pop("prices", None), cast(Any, model)
         try:
-            found = step_of(model, arguments.pop("known", {}), **arguments)
+            asked = model if prices is None else asked.at_prices(prices)
+            found = step_of(asked, arguments.pop("known", {}), **arguments)
         except (ValueError, TypeError) as error:
-            sentence = accepting(error, 'with "accept": true')
-            raise BadBody(422, f"{sentence}.") from None
+            raise BadBody(422, _ended(accepting(error, 'with "accept": true'))) from None
         return json_reply(found.as_json())
 
     def description(request: Request) -> Response:
@@ -230,8 +248,12 @@ def json_reply(plain: Any, status: int = 200) -> Response:
     return Response(json.dumps(plain, allow_nan=False), status, media_type="application/json")
 
 
-def read_arguments(body: bytes) -> dict[str, Any]:
-    """The arguments of ``step`` that a body has; raises BadBody."""
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith("?") else f"{sentence}."
+
+
+def read_arguments(body: bytes, names: Collection[str]) -> dict[str, Any]:
+    """The arguments of ``step``, of these names, that a body has; raises BadBody."""
     try:
         plain = json.loads(body, parse_constant=_no_number, object_pairs_hook=_distinct)
     except (ValueError, RecursionError):
@@ -239,12 +261,14 @@ def read_arguments(body: bytes) -> dict[str, Any]:
     if not isinstance(plain, dict):
         raise BadBody(422, f"The body must be a JSON object, got {brief(plain)}.")
     for name in plain:
-        if name not in STEP_PARAMETERS:
-            raise BadBody(422, f"{explain_unknown('argument', name, STEP_PARAMETERS)}.")
+        if name not in names:
+            raise BadBody(422, _ended(explain_unknown("argument", name, names)))
     for name in ("unknown", "unavailable", "missing"):
-        names = plain.get(name, [])
-        if not isinstance(names, list) or not all(isinstance(entry, str) for entry in names):
-            raise BadBody(422, f"{name} must be a list of names, got {brief(names)}.")
+        listed = plain.get(name, [])
+        if not isinstance(listed, list) or not all(isinstance(entry, str) for entry in listed):
+            raise BadBody(422, f"{name} must be a list of names, got {brief(listed)}.")
+    if not isinstance(plain.get("prices"), dict | None):
+        raise BadBody(422, f"prices must be an object of prices by name, got {brief(plain['prices'])}.")
     if not isinstance(plain.get("accept", False), bool):
         raise BadBody(422, f"accept must be true or false, got {brief(plain['accept'])}.")
     return plain

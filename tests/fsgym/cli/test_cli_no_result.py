@@ -94,6 +94,8 @@ def test_explain_has_the_same(case_model, capsys, tmp_path):
 def test_a_model_that_uses_what_is_missing_takes_no_result_for_unavailable(told_of_missing, capsys, tmp_path):
     model, _ = told_of_missing
     model.save(tmp_path / "model")
+    said = " ".join(call(capsys, "export", tmp_path / "model", tmp_path / "page.html")[1].split())
+    assert f"not said whether there is a value of {', '.join(model.evidence_)}: fsgym serve asks" in said
     (tmp_path / "list.csv").write_text("crp,age\n-99,0.5\n-99,\n,\n0.4,-99\n")  # a code for no result may be a number
     code, printed, _ = call(capsys, "predict", tmp_path / "model", tmp_path / "list.csv", "--next", "--no-result=-99")
     lines = pd.read_csv(io.StringIO(printed), keep_default_na=False)

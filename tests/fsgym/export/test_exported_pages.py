@@ -136,6 +136,36 @@ def read_by_session(column, text):
 
 
 @needs_node
+def test_a_program_cannot_take_no_value_for_a_number(tmp_path):
+    """``null`` counted as 0, which is what an empty cell of JSON rows is."""
+    columns = [
+        {"name": "crp", "kind": "number", "features": [0], "offset": 0},
+        {"name": "fever", "kind": "bool", "features": [1]},
+        {"name": "pain", "kind": "category", "features": [2], "levels": ["chest", "none"]},
+    ]
+    script = tmp_path / "know.js"
+    script.write_text(
+        'const { folder, columns, values } = JSON.parse(require("fs").readFileSync(0, "utf8"));\n'
+        "const { Case } = require(`${folder}/interpreter.js`);\n"
+        "const said = values.map(([k, value]) => {\n"
+        "  const one = new Case({ columns, nFeatures: 3, groups: [], rules: {} });\n"
+        "  try { one.know(k, value); } catch (error) { return `${error}`; }\n"
+        "  return [Array.from(one.values), one.closed];\n"
+        "});\n"
+        "console.log(JSON.stringify(said));\n"
+    )
+    wrong = [(0, None), (0, ""), (0, "14,5"), (0, True), (1, "False"), (1, 1), (1, None), (2, None), (2, 3)]
+    right = [(0, 3.5), (1, False), (2, "none"), (2, "back")]
+    given = {"folder": str(SCRIPTS), "columns": columns, "values": [*wrong, *right]}
+    found = run_node(script, json.dumps(given))
+    for (k, value), text in zip(wrong, found, strict=False):
+        assert text.startswith(f"TypeError: {columns[k]['name']} must be a "), value
+    assert found[0] == "TypeError: crp must be a number, got null; leave the column out where it has no value"
+    assert [values for values, _ in found[-4:]] == [[3.5, None, None], [None, 0, None], [None, None, 1], [None] * 3]
+    assert found[-1][1] == [False, False, True]  # a level that training did not have is unknown
+
+
+@needs_node
 def test_numbers_in_all_writings_are_read_as_in_sessions():
     marks = ("%", "EUR", "BPM")
     writings = [(".", ""), (".", ","), (".", "'"), (",", ""), (",", "."), (",", " ")]

@@ -6,12 +6,15 @@ import json
 from contextlib import suppress
 
 import jsonschema
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents import MixtureClassifier
+from fsgym import Dataset
 from fsgym.web.guard import Refused
-from fsgym.web.interface import read_arguments
+from fsgym.web.interface import STEP_PARAMETERS, read_arguments
 from support.asked_models import asked_model
 from support.browsing import Visitor
 from support.clinic import clinic_model
@@ -53,6 +56,29 @@ def test_a_step_is_that_of_the_model(visitor, arguments):
     validator(description, "Step").validate(reply.json())
 
 
+def test_a_step_at_the_prices_of_the_case():
+    rng = np.random.default_rng(0)
+    X, prices = rng.normal(size=(200, 2)), rng.uniform(0, 4, size=(200, 2))
+    data = Dataset(X, (X[:, 0] > 0).astype(int), feature_names=["crp", "ct"], case_costs=prices)
+    model = MixtureClassifier(lam=0.01, random_state=0).fit(data)
+    visitor = Visitor(model).sign_in()
+    arguments = validator(visitor.client.get("/api/openapi.json").json(), "Arguments")
+    for own in ({"ct": 0.0}, {"crp": 3, "ct": 1.5}, None):
+        sent = {"known": {}, "prices": own}
+        arguments.validate(sent)
+        expected = model.step({}, prices=own)
+        assert visitor.step(json.dumps(sent)).json() == json.loads(json.dumps(expected.as_json()))
+    assert {a.name: a.price for a in model.step({}, prices={"ct": 0.0}).alternatives}["ct"] == 0
+    for wrong, sentence in (([1, 2], "prices must be an object"), ({"mri": 1}, "mri"), ({"ct": -1}, "ct")):
+        assert not arguments.is_valid({"prices": wrong})
+        reply = visitor.step(json.dumps({"prices": wrong}))
+        assert (reply.status_code, sentence in reply.json()["error"]) == (422, True)
+
+
+def test_only_a_model_with_prices_by_case_takes_prices(visitor):
+    assert "unknown argument 'prices'" in visitor.step(json.dumps({"prices": {"age": 1}})).json()["error"]
+
+
 @pytest.mark.parametrize(
     ("body", "status", "sentence"),
     [
@@ -64,6 +90,7 @@ def test_a_step_is_that_of_the_model(visitor, arguments):
         (b'{"known": {"age": 1, "age": 2}}', 400, "got two for 'age'."),
         (b"[]", 422, "must be a JSON object, got []."),
         (b'{"knwon": {}}', 422, "unknown argument 'knwon'; did you mean 'known'?"),
+        (b'{"n_paid": 2000000}', 422, "n_paid must be a whole number"),
         (b'{"known": []}', 422, "known must be a mapping"),
         (b'{"known": {"agee": 1}}', 422, "did you mean 'age'?"),
         (b'{"known": {"age": 900}}', 422, 'or accept it as it is with "accept": true.'),
@@ -81,6 +108,7 @@ def test_mistakes_are_sentences(visitor, body, status, sentence):
     reply = visitor.step(body)
     assert reply.status_code == status
     assert sentence in reply.json()["error"]
+    assert "?." not in reply.json()["error"]
     description = visitor.client.get("/api/openapi.json").json()
     validator(description, "Error").validate(reply.json())
     assert str(status) in description["paths"]["/api/step"]["post"]["responses"]
@@ -138,5 +166,5 @@ def test_the_description_is_true_of_every_model(name):
 )
 def test_any_body_is_a_step_or_a_sentence(body):
     with suppress(Refused, ValueError, TypeError):  # each with a sentence; anything else would be status 500
-        arguments = read_arguments(body)
+        arguments = read_arguments(body, STEP_PARAMETERS)
         clinic_model().step(arguments.pop("known", {}), **arguments)
