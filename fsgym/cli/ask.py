@@ -92,10 +92,10 @@ def ask(
     Ctrl-C and the end of the input save the session, too; --resume continues it.
 
     With --json, the first line printed is the step now: question, should_stop, answer, probabilities, expected_cost,
-    spent, alternatives, unused, of a calibrated model certainty, stopped. Each line of the input has one command and gives one line, the step after it or
-    {"error": sentence}: {"answer": {name: value}}, {"known": {name: value}} (at no price), {"unknown": name},
-    {"later": name}, {"undo": name or null}, {"why": true}, {"log": true}, {"stop": true}, {"save": file}. With
-    "accept": true beside answer or known, values are accepted that were not in training.
+    spent, alternatives, unused, of a calibrated model certainty, stopped. Each line of the input has one command and
+    gives one line, the step after it or {"error": sentence}: {"answer": {name: value}}, {"known": {name: value}} (at no
+    price), {"unknown": name}, {"later": name}, {"undo": name or null}, {"why": true}, {"log": true}, {"stop": true},
+    {"save": file}. With "accept": true beside answer or known, values are accepted that were not in training.
 
     Example: fsgym ask model.safetensors --known known.json --unavailable ct,mri
     """
