@@ -104,6 +104,7 @@ class AnyState(Policy):
         costs, floor, later = self.answer_costs @ proba, self.answer_costs.min(), preference.argmax()
         advantage = self.advantage(proba, costs.min() - floor, prices[later], inputs)
         pays = open_.any() and costs.min() - floor > prices[later] and advantage < 0
+        pays = pays and any_known.sum() < self.arrays.get("most", [np.inf])[0]
         preference = np.where(first, 1e300, preference)
         preferred = preference.argmax()
         wanted = legal.any() and not skipped[preferred]

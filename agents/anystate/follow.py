@@ -103,12 +103,13 @@ class CompiledStateModel(StateModel):
         rules: Rules,
         skipped: NDArray[np.bool_],
         known: NDArray[np.bool_],
+        most: int,
     ) -> Trajectories:
         J, n_inputs = rules.n_acquisitions, len(stop.centre) - N_STATE_NUMBERS
         done = TrajectoryArrays.blank(len(X), rules, with_probabilities=True)
         now, start = StateArrays.blank(rules, n_inputs), StateArrays.blank(rules, n_inputs)
         state, m = State.blank(1, J, J + rules.n_classes), self._compiled
-        rule = stop, self.rules.lam * self.rules.costs, skipped, known
+        rule = stop, self.rules.lam * self.rules.costs, skipped, known, most
         arguments = (rules.tables, state, X, m, self.kernels.buffers(m), rule, (now, start), done)
         if type(m) not in _COMPILED:
             _COMPILED[type(m)] = _follow_rows.compile(tuple(typeof(value) for value in arguments))
@@ -118,7 +119,7 @@ class CompiledStateModel(StateModel):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _follow_rows(t, state, X, m, b, rule, arrays, done):
-    (stop, prices, skipped, known), (now, start) = rule, arrays
+    (stop, prices, skipped, known, most), (now, start) = rule, arrays
     J, has_start = t.costs.size, False
     floor = np.inf
     for a in range(m.answer_costs.shape[0]):
@@ -141,7 +142,7 @@ def _follow_rows(t, state, X, m, b, rule, arrays, done):
             if not comes_first:
                 price = prices[best] if best >= 0 else 0.0
                 error = write_state_numbers(now.proba, price, now.inputs, m.answer_costs, now.numbers)
-                if best < 0 or error - floor <= price:
+                if best < 0 or error - floor <= price or state.n_taken[0] >= most:
                     break
                 if predict_advantage(stop.centre, stop.scale, stop.knots, stop.theta, now.numbers) >= 0.0:
                     break

@@ -21,7 +21,7 @@ from fsgym.session.step import Advice
 
 MODEL_PREFIX, STOP_PREFIX = "model.", "stop."  # prefixes of the arrays in model files
 # arrays that only files have in which there are such acquisitions, and none of fsgym 0.2.0
-SKIPPED, KNOWN = "skipped", "known"
+SKIPPED, KNOWN, MOST = "skipped", "known", "most"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,9 @@ class AnyStatePolicy(Policy):
     # acquisitions that told nothing new in training; the policy answers where only these are legal
     skipped: AcquisitionIndices = ()
     known: AcquisitionIndices = ()  # those that every case brings: they come first, in this order
+    # Acquisitions after which it answers, many times as many as any row was followed in training; None where there are
+    # no more. Without a limit, a stop rule far from the states that it was learnt from may never say stop.
+    most: int | None = None
 
     def __post_init__(self) -> None:
         check_stop_rule(self.stop, N_STATE_NUMBERS + self.model.n_inputs)
@@ -71,6 +74,7 @@ class AnyStatePolicy(Policy):
         price, pays = states.prices[rows, later], (states.legal & ~skipped & ~first).any(axis=1)
         advantage = self.stop.advantage(state_numbers(probabilities, price, inputs, rules))
         pays &= (error_cost.min(axis=1) - rules.answer_costs.min() > price) & (advantage < 0)
+        pays &= rules.acquisitions_of(states.acquired).sum(axis=1) < self._most
         preference[first] = MAX_PREFERENCE
         preferred = preference.argmax(axis=1)
         wanted = can_go_on & ~self._is_skipped[preferred]
@@ -98,6 +102,8 @@ class AnyStatePolicy(Policy):
         for name, listed in ((SKIPPED, self.skipped), (KNOWN, self.known)):
             if listed:
                 arrays[name] = np.array(listed, np.int64)
+        if self.most is not None:
+            arrays[MOST] = np.array([self.most], np.int64)
         return arrays | {STOP_PREFIX + name: array for name, array in self.stop._asdict().items()}, header
 
     @classmethod
@@ -110,8 +116,16 @@ class AnyStatePolicy(Policy):
             if found.dtype != np.int64 or found.tolist() != [j for j in range(rules.n_acquisitions) if j in found]:
                 raise ValueError(f"the {name} acquisitions must ascend from 0 to at most {rules.n_acquisitions - 1}")
             listed.append(tuple(found.tolist()))
+        (skipped, known), most = listed, arrays.get(MOST)
+        if most is not None and (most.dtype != np.int64 or most.shape != (1,) or most[0] < 1):
+            raise ValueError("the most acquisitions of a case must be one whole number from 1")
         model = cls.model_class.from_arrays(of_model, header, rules)
-        return cls(model, stop_rule_from(of_stop), rules, *listed)
+        return cls(model, stop_rule_from(of_stop), rules, skipped, known, None if most is None else int(most[0]))
+
+    @property
+    def _most(self) -> int:
+        """The acquisitions after which it answers, or more than there are."""
+        return self.rules.n_acquisitions + 1 if self.most is None else self.most
 
     @cached_property
     def _is_skipped(self) -> NDArray[np.bool_]:
@@ -125,7 +139,7 @@ class AnyStatePolicy(Policy):
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
         if not self.rules.prices_change:
-            followed = self.model.follow(self.stop, X, rules, self._is_skipped, self._is_known)
+            followed = self.model.follow(self.stop, X, rules, self._is_skipped, self._is_known, self._most)
             if followed is not None:
                 return followed
         return super()._trajectories(X, rules)

@@ -591,7 +591,8 @@ const FsgymPolicy = (() => {
       skipped.forEach((is, j) => is && (preference[j] = -1e300));
       const costs = this.costsOfAnswers(shares), least = Math.min(...costs), later = argmax(preference);
       const predicted = this.advantage(shares, least, prices[later], inputs);
-      const pays = open.some(Boolean) && least - this.lowestCost > prices[later] && predicted < 0;
+      const [most] = this.arrays.most || [Infinity], isLong = anyKnown.filter(Boolean).length >= most;
+      const pays = open.some(Boolean) && least - this.lowestCost > prices[later] && predicted < 0 && !isLong;
       first.forEach((is, j) => is && (preference[j] = 1e300));
       const preferred = argmax(preference), comesFirst = first.some(Boolean), canGoOn = legal.some(Boolean);
       const wanted = canGoOn && !skipped[preferred], goesOn = wanted && (pays || comesFirst);

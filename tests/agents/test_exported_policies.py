@@ -64,6 +64,28 @@ def test_what_comes_after_a_known_value_may_be_lacking():
     assert all(case[0]["question"] is not None for case in steps)  # hue alone leaves two classes possible
 
 
+@needs_node
+@pytest.mark.parametrize("agent", ["mixture", "any_network"])
+def test_a_stop_rule_that_never_stops_ends_in_a_wide_table(agent, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 130)), rng.integers(0, 2, 60)
+    model = FITTED[agent](lam=1e-6).fit(X, y)
+    assert model.policy_.most == 100
+    never = model.policy_.stop.theta.copy()
+    never[:] = 0.0
+    never[0] = -1.0
+    model.policy_ = replace(model.policy_, stop=model.policy_.stop._replace(theta=never))
+    model.save(tmp_path / "model")
+    loaded = load_classifier(tmp_path / "model")
+    for one in (model, loaded):
+        assert one.trajectories(X).lengths.max() == 100
+        by_steps = one.policy_._play(one.arrangement_.rows(X[:3].astype(np.float32)), one.rules_, one.policy_.actions)
+        assert np.array_equal(by_steps.lengths, one.trajectories(X[:3]).lengths)
+    row = dict(enumerate(X[0].tolist()))
+    names = [f"x{k}" for k in row]
+    check_interpreters(loaded, [AskedCase(dict(zip(names, X[0].tolist(), strict=True)), tuple(names[:98]))])
+
+
 @pytest.mark.one_in(4)
 @needs_node
 @pytest.mark.parametrize("variant", DEFAULT)
