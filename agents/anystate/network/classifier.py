@@ -173,7 +173,8 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
     A network is trained on random subsets of the features, and estimates the class probabilities given any of them. A
     second network learns on states of the training rows what each acquisition is worth: how much lower the loss is
     than that of answering. Whether to go on is decided by a regression on realised returns (Longstaff and Schwartz,
-    2001). It needs some hundred rows; on fewer, ``LatticeClassifier`` is better.
+    2001). It needs some hundred rows; on fewer, ``LatticeClassifier`` is better. A case is answered after 100
+    acquisitions at the latest, beyond those that are always known: training follows rows for 25.
 
     Parameters
     ----------
