@@ -88,6 +88,16 @@ def test_what_is_always_known_does_not_count_for_the_budget(agent, tmp_path):
         alone = [model.trajectories(table[k : k + 1]) for k in range(len(table))]
         assert np.array_equal(done.acquired, np.concatenate([one.acquired for one in alone]))
         assert np.array_equal(done.answers, np.concatenate([one.answers for one in alone]))
+        for available in (None, table.notna()):
+            asked: list[tuple[str, int]] = []
+
+            def get(name, numbers, asked=asked, table=table):
+                asked += [(name, k) for k in numbers if table[name][k] == table[name][k]]
+                return table[name].to_numpy()[numbers]
+
+            answers = model.predict_on_demand(get, len(table), available=available)
+            assert (answers == model.predict(table)).all()
+            assert len(asked) == done.acquired.sum()
         session = model.session()
         session.answer("c", 0.1)
         session.answer("d", 0.1)
