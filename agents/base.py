@@ -103,8 +103,7 @@ def model_parts(model: Any) -> tuple[str, list[str | HtmlTable]]:
     parts: list[str | HtmlTable] = [
         _columns_table(model),
         *(_target_parts(rules, classes) if model.bins_ is None else [_numbers_in_words(rules, model.bins_)]),
-        *options_in_words(rules),
-        *_room_for_known(model),
+        *options_in_words(rules, model.always_known_),
         *_expectation(model),
         *(model.report_.html_parts() if hasattr(model, "report_") else ()),
     ]
@@ -112,14 +111,6 @@ def model_parts(model: Any) -> tuple[str, list[str | HtmlTable]]:
         parts += model.promise_.sentences()
     kind = "classes" if model.bins_ is None else "bins of numbers"
     return f"{type(model).__name__}: {len(columns)} columns, {len(classes)} {kind}, lambda {rules.lam:g}", parts
-
-
-def _room_for_known(model: Any) -> list[str]:
-    """That the budget of the rules includes what is always known, which does not count for that of the user."""
-    always: tuple[str, ...] = model.always_known_
-    if model.rules_.budget is None or not always:
-        return []
-    return [f"This budget includes what is always known and does not count: {listing(always, len(always))}."]
 
 
 def _columns_table(model: Any) -> HtmlTable:
@@ -734,8 +725,8 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         ValueError, TypeError
             If nothing can be promised: there are too few rows, with how many are needed; or no threshold passes, with
             what the rows could promise where everything is acquired, or with ``refer_cost`` where the tests begin. If
-            of the rows 5 % more trained the model than equal rows would by chance (a model from a file does not know
-            its rows), or the agent has no class probabilities. If a parameter is invalid.
+            clearly more than 5 % of the rows trained the model, beyond equal rows by chance (a model from a file does
+            not know its rows), or the agent has no class probabilities. If a parameter is invalid.
 
         Notes
         -----

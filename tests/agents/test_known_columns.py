@@ -106,4 +106,4 @@ def test_what_is_always_known_does_not_count_for_the_budget(agent, tmp_path):
         whole = {"age": 0.4, "a": 1.0, "b": -0.2, "c": 0.3, "d": 0.1}
         cases = [AskedCase(whole, known) for known in ((), ("age",), ("age", "b"))]
         check_interpreters(model, [*cases, AskedCase(whole | {"age": None}, ("b",))])
-        assert "This budget includes what is always known and does not count: age." in model._repr_html_()
+        assert "at most 2 acquisitions (budget), besides what is always known: age." in model._repr_html_()
