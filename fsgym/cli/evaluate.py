@@ -162,6 +162,8 @@ def sentences_of_promise(model: Any, result: Evaluation, plain: Evaluation) -> l
     price += f"; acquisitions: {result.n_acquisitions:.2f} and {plain.n_acquisitions:.2f}"
     if promise.refers:
         price += f"; referred: {percent(round(result.referred, 4))} and {percent(round(plain.referred, 4))}"
+    if promise.by:
+        found.append(f"That is of all rows together; fsgym monitor tests what is promised for each {promise.by}.")
     found.append(f"{price}.")
     if isinstance(data, Dataset) and promise.is_by(model.arrangement_.rows(data.X), data.y):
         found.append(CALIBRATED_ON)

@@ -236,7 +236,7 @@ def choose_limit(
             besides = ", besides the fifth that chooses where the tests begin" if refers else ""
             raise ValueError(
                 f"{one.risk} at confidence {confidence:g} needs at least {fewest:,} {units} for the calibration"
-                f"{besides}, these are {n:,}; give more, or aim lower"
+                f"{besides}, these are {n:,}; give more, or promise less"
             )
     start = NEVER
     if refers:
@@ -253,8 +253,8 @@ def choose_limit(
         )
         wanted = joined(str(one.risk) + where_text(rows.by, one.group) for one in failed)
         raise ValueError(
-            f"{wanted} cannot be promised at confidence {confidence:g}: {where}; more rows may show more, else aim "
-            "lower, which is another attempt by these rows"
+            f"{wanted} cannot be promised at confidence {confidence:g}: {where}; more rows may show more, else "
+            "promise less, which is another attempt by these rows"
         )
     place = start + passed
     return place, tuple(

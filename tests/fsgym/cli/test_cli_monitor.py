@@ -116,6 +116,8 @@ def test_monitor_tests_a_promise_by_site_at_each_site(files, capsys, tmp_path):
     assert "Nothing is promised for site north, which the calibration lacked (10 rows)." in out
     found = json.loads(call(capsys, "monitor", *options, "--json")[1])["promise"]
     assert [(risk["group"], risk["n"]) for risk in found] == [("east", 145), ("west", 145)]
+    said = " ".join(call(capsys, "evaluate", *options)[1].split())
+    assert "That is of all rows together; fsgym monitor tests what is promised for each site." in said
     new.drop(columns="site").to_csv(tmp_path / "new.csv", index=False)
     out = " ".join(call(capsys, "monitor", *options)[1].split())
     assert "It is promised for each site, which these rows lack: only all rows together are tested." in out
