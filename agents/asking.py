@@ -60,16 +60,9 @@ class AskingAgent(AskingMixin):
     _chart: MeasuredChart | None = None
     held_out_: HeldOut | None
     held_out_asked_: HeldOut | None
-    _always_known: tuple[int, ...] = ()  # the acquisitions that every case brings
 
     def labelled_dataset(self, X: Any, y: Any = None) -> Dataset:
         raise NotImplementedError
-
-    @property
-    def always_known_(self) -> tuple[str, ...]:
-        """The acquisitions that every case brings, by the parameter ``known``."""
-        self._check_fitted()
-        return tuple(self.rules_.names[j] for j in self._always_known)
 
     def _features(self, X: Any) -> NDArray[np.float32]:
         raise NotImplementedError
@@ -93,7 +86,7 @@ class AskingAgent(AskingMixin):
         labels other than numbers and text.
         """
         check_is_fitted(self, "policy_")
-        return json.dumps(export_policy(self.policy_, self._labels(), self._always_known), allow_nan=False)
+        return json.dumps(export_policy(self.policy_, self._labels()), allow_nan=False)
 
     def save_page(self, path: str | os.PathLike, title: str = "", *, language: str = "en", currency: str = "") -> None:
         """Save an HTML page that asks about a case in a browser, without Python and without a network.
@@ -127,9 +120,9 @@ class AskingAgent(AskingMixin):
         with speaking(speech_of(self, language, currency)):
             policy = json.loads(self.policy_json())
             title = titled(self, title) or Path(path).stem
-            chart, known = self._drawn_chart(), self.always_known_
+            chart = self._drawn_chart()
             reliable = reliability_text(self, is_told=False), reliability_text(self, is_told=False, in_case=True)
-            page = page_html(policy, title, always_known=known, reliability=reliable, **chart)
+            page = page_html(policy, title, reliability=reliable, **chart)
         write_whole(path, page)
 
     def _drawn_chart(self) -> dict[str, Any]:
@@ -155,7 +148,7 @@ class AskingAgent(AskingMixin):
     def acquisitions_(self) -> Acquisitions:
         """The rules and the columns by name, in the order of the user."""
         self._check_fitted()
-        return self._made_once(self.rules_, lambda: Acquisitions(self.rules_, self.columns_, self._always_known))
+        return self._made_once(self.rules_, lambda: Acquisitions(self.rules_, self.columns_))
 
     @property
     def evidence_(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -241,7 +234,7 @@ class AskingAgent(AskingMixin):
             raise ValueError(f"{option_text('max_boxes')} must be a whole number above 0, got {brief(max_boxes)}")
         if X is None and y is not None:
             raise ValueError("X must be given where y is, got labels without rows")
-        structure, ways, calibration, known = self._found_chart()
+        structure, ways, calibration = self._found_chart()
         cases = said("chart_calibration" if calibration else "chart_training")
         if X is not None:
             labelled = y is not None or isinstance(X, Dataset)
@@ -253,7 +246,7 @@ class AskingAgent(AskingMixin):
                 said("chart_cases"),
             )
         labels = self.classes_.tolist() if self.bins_ is None else self.bins_.ranges()
-        terms = ChartTerms(self.rules_, self.columns_, labels, known)
+        terms = ChartTerms(self.rules_, self.columns_, labels)
         title = said("chart_title")
         if self.evidence_:
             title = said("chart_not_said", title=title, names=", ".join(self.evidence_))
@@ -284,7 +277,6 @@ class AskingAgent(AskingMixin):
         """Take the chart from a model file; one of ``DAMAGE_ERRORS`` if it is damaged."""
         if plain is not None:
             self._chart = chart_from_json(plain, self.rules_)
-            self._always_known = self._chart.known
 
     def _found_chart(self) -> MeasuredChart:
         """The chart from the file, or made now from rows of the training, or of the calibration."""
@@ -296,5 +288,5 @@ class AskingAgent(AskingMixin):
                     "on rows, or fit it again, and save it"
                 )
             found = measured_chart(self, rows.X, rows.y)
-            self._chart = found._replace(calibration=rows is self._calibration_rows, known=self._always_known)
+            self._chart = found._replace(calibration=rows is self._calibration_rows)
         return self._chart

@@ -103,7 +103,7 @@ def model_parts(model: Any) -> tuple[str, list[str | HtmlTable]]:
     parts: list[str | HtmlTable] = [
         _columns_table(model),
         *(_target_parts(rules, classes) if model.bins_ is None else [_numbers_in_words(rules, model.bins_)]),
-        *options_in_words(rules, model.always_known_),
+        *options_in_words(rules),
         *_expectation(model),
         *(model.report_.html_parts() if hasattr(model, "report_") else ()),
     ]
@@ -497,19 +497,12 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
     def _played(
         self, policy: Any, X: NDArray[np.float32], prices: NDArray[np.float64] | None, continue_after_stop: bool = False
     ) -> Trajectories:
-        """How a policy classifies rows, at the usual prices, or at those of the cases in the order of the policy.
-
-        The budget of the rules has room for what is always known. A row that lacks the value of such an acquisition
-        does not make it, and makes no other one in its place.
-        """
-        rows, budgets, rules = self.arrangement_.rows(X), None, policy.rules
-        always = np.isin(self.arrangement_.acquisitions, self._always_known)
-        if rules.budget is not None and always.any():
-            budgets = rules.budget - (~rules.acquisitions_of(~np.isnan(rows))[:, always]).sum(axis=1)
-        if prices is None and (budgets is None or (budgets == rules.budget).all()):
+        """How a policy classifies rows, at the usual prices, or at those of the cases in the order of the policy."""
+        rows = self.arrangement_.rows(X)
+        if prices is None:
             done = policy.trajectories(rows, continue_after_stop=continue_after_stop)
         else:
-            done = policy.trajectories_by_case(rows, prices, budgets, continue_after_stop=continue_after_stop)
+            done = policy.trajectories_by_case(rows, prices, continue_after_stop=continue_after_stop)
         return self.arrangement_.trajectories(done)
 
     def _case_costs(self, X: Any) -> NDArray[np.float64] | None:

@@ -161,8 +161,8 @@ def _needs_newer(header: Mapping[str, Any]) -> bool:
         rules = json.loads(header.get("rules", "{}"))
     except (ValueError, TypeError, RecursionError):  # such rules are refused where they are read
         rules = {}
-    by_rules = isinstance(rules, dict) and (rules.get("refer_cost") is not None or "costs_by_case" in rules)
-    return PROMISE in header or BINS in header or by_rules
+    newer = {"refer_cost", "costs_by_case", "always_known"}
+    return PROMISE in header or BINS in header or (isinstance(rules, dict) and not newer.isdisjoint(rules))
 
 
 def _check_dimensions(arrays: Mapping[str, NDArray], n_bytes: int) -> None:

@@ -264,21 +264,18 @@ class Policy(ABC):
     def trajectories_by_case(
         self,
         X: NDArray[np.float32],
-        case_costs: NDArray[np.float64] | None = None,
-        budgets: NDArray[np.int64] | None = None,
+        case_costs: NDArray[np.float64],
         *,
         continue_after_stop: bool = False,
     ) -> Trajectories:
-        """As ``trajectories``, each row at its own prices, float64 (n_samples, J), and within its own budget."""
-        of_rows = [part for part in (budgets, case_costs) if part is not None]
-        cases, which = np.unique(np.column_stack(of_rows), axis=0, return_inverse=True)
+        """As ``trajectories``, each row at its own prices, float64 (n_samples, J)."""
+        cases, which = np.unique(case_costs, axis=0, return_inverse=True)
         which = which.ravel()
         parts, places = [], []
         for k, case in enumerate(cases):
             rows = np.flatnonzero(which == k)
-            policy = self if case_costs is None else self.at_prices(case[-case_costs.shape[1] :])
-            rules = policy.rules if budgets is None else policy.rules.replace(budget=int(case[0]))
-            parts.append(policy.trajectories(X[rows], rules, continue_after_stop=continue_after_stop))
+            policy = self.at_prices(case)
+            parts.append(policy.trajectories(X[rows], policy.rules, continue_after_stop=continue_after_stop))
             places.append(rows)
         return joined(parts, np.argsort(np.concatenate(places), kind="stable"))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,11 +34,10 @@ EXPORTED_OPTIONS = {
 EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
 
 
-def export_policy(policy: Policy, labels: Labels, always_known: Sequence[int] = ()) -> dict[str, Any]:
+def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     """The policy of a fitted model with its rules and names, as plain JSON values.
 
-    Features and acquisitions are in the order of the policy, columns in that of the user, and so are the acquisitions
-    that are ``always_known``.
+    Features and acquisitions are in the order of the policy, columns in that of the user.
 
     Raises
     ------
@@ -60,10 +58,7 @@ def export_policy(policy: Policy, labels: Labels, always_known: Sequence[int] = 
     Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
     policies = _policies_as_json(acting)
     is_newer = rule or acting.is_tempered or rules.refer_cost is not None or rules.costs_by_case
-    counted: dict[str, Any] = {}
-    if rules.budget is not None and len(always_known):
-        counted = {"always_known": np.flatnonzero(np.isin(arrangement.acquisitions, always_known)).tolist()}
-    is_newer = is_newer or counted or "known" in policies["arrays"]
+    is_newer = is_newer or (rules.always_known and rules.budget is not None) or "known" in policies["arrays"]
     return {
         "format": NEWER_FORMAT if is_newer else POLICY_FORMAT,
         "digest": digest(policy, labels),
@@ -71,7 +66,7 @@ def export_policy(policy: Policy, labels: Labels, always_known: Sequence[int] = 
         "columns": _columns_as_json(labels.columns, arrangement),
         "acquisitions": _acquisitions_as_json(rules, labels),
         "user_order": np.argsort(arrangement.acquisitions).tolist(),
-        "rules": _rules_as_json(rules) | counted,
+        "rules": _rules_as_json(rules),
         **rule,
         **policies,
     }
@@ -191,6 +186,7 @@ def _rules_as_json(rules: Rules) -> dict[str, Any]:
         "error_costs": rules.error_costs.tolist(),
         **({} if rules.refer_cost is None else {"refer_cost": rules.refer_cost, "refer_label": rules.refer_label}),
         "budget": rules.budget,
+        **({"always_known": list(rules.always_known)} if rules.always_known else {}),
         "budget_cost": rules.budget_cost,
         "relational": rules.related is not None,
         "relation": rules.relation,

@@ -200,7 +200,7 @@ def acquisitions_of_columns(known: Any, columns: Columns, rules: Rules) -> Acqui
 
 
 def with_known(rules: Rules, known: AcquisitionIndices) -> Rules:
-    """The rules with acquisitions that cost nothing and do not count for the budget."""
+    """The rules with more acquisitions that are always known, and cost nothing."""
     if not known:
         return rules
     paid = [j for j in known if rules.costs_by_case and rules.costs[j] > 0]  # means of prices that are never negative
@@ -215,9 +215,8 @@ def with_known(rules: Rules, known: AcquisitionIndices) -> Rules:
     if rules.related is not None and not rules.forbids_unrelated:
         options["unrelated_costs"] = rules.unrelated_costs.copy()
         options["unrelated_costs"][free] = 0.0
-    if rules.budget is not None:
-        options["budget"] = rules.budget + len(known)
     named: dict[str, Any] = {"names": rules.names, "classes": rules.classes, "costs_by_case": rules.costs_by_case}
+    named["always_known"] = {*rules.always_known, *known}
     return Rules(rules.n_features, rules.n_classes, **named, **options)
 
 
@@ -349,10 +348,6 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
             if isinstance(X, Blocks):
                 model._take_blocks(X)
         arrangement = models[0].arrangement_
-        named = self._known(given, rules_of_models[0])
-        for model in models:
-            model._always_known = named
-        known = np.isin(arrangement.acquisitions, named)
         check_n_jobs(self.n_jobs)
         check_random_state(self.random_state)
         weighted_rows, weight = training_rows(arrangement.dataset(given), self.class_weight, sample_weight)
@@ -366,13 +361,14 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         for model in models:
             model._see_rows(weighted_rows)
         any_rules = arrangement.rules(rules_of_models[0])  # all have the same groups and, up to a factor, prices
-        skipped = np.flatnonzero(uninformative_acquisitions(weighted_rows.X, any_rules) & ~known)
-        known, rng = np.flatnonzero(known), generator_of(self.random_state)
+        tells_nothing = uninformative_acquisitions(weighted_rows.X, any_rules)
+        tells_nothing[list(any_rules.always_known)] = False
+        skipped, rng = np.flatnonzero(tells_nothing), generator_of(self.random_state)
         task = TrainingTask(
             weighted_rows,
             weight,
             any_rules.groups,
-            tuple(known.tolist()),
+            any_rules.always_known,
             rng,
             tuple(skipped.tolist()),
             error_costs=any_rules.error_costs,

@@ -136,8 +136,12 @@ class SubsetModels:
     def is_legal(self, order: Sequence[int]) -> bool:
         """Whether a row without missing values may be acquired in this order."""
         if self.rules.tables.independent:
-            return len(order) <= self.rules.tables.budget
+            return self._within_budget(order)
         return bool(self.rules.follow(order, np.ones((1, self.rules.n_acquisitions), bool))[0].all())
+
+    def _within_budget(self, order: Sequence[int]) -> bool:
+        tables = self.rules.tables
+        return bool(tables.counts[list(order)].sum() <= tables.budget)
 
     def assess(self, order: Sequence[int]) -> Assessment | None:
         """Validated figures of the acquisitions ``order``, a legal order; None if ``price_sets`` refuses their set."""
@@ -220,7 +224,7 @@ class SubsetModels:
     def _taken(self, order: Sequence[int]) -> NDArray[np.bool_]:
         """The acquisitions made for each pattern of available ones, bool (n_patterns, n_acquisitions)."""
         taken, places = np.zeros(self._patterns.shape, bool), [*order]
-        if self.rules.tables.independent and len(places) <= self.rules.tables.budget:
+        if self.rules.tables.independent and self._within_budget(places):
             taken[:, places] = self._patterns[:, places]
         else:
             taken[:, places] = self.rules.follow(order, self._patterns)[0]

@@ -50,7 +50,8 @@ class Case:
     def acquire(self, name, values):
         """Make an acquisition: ``values`` of its columns by name; what it does not bring is unknown for good."""
         j = [a["name"] for a in self.policy.acquisitions].index(name)
-        self.spent, self.n_paid = self.spent + self.legal_and_prices()[1][j], self.n_paid + 1
+        self.spent += self.legal_and_prices()[1][j]
+        self.n_paid += int(self.policy.counts[j])
         self.paid[j] = True
         for column, value in values.items():
             self.know(column, value)
@@ -67,9 +68,9 @@ class Case:
         """Which acquisitions are legal, and their prices."""
         taken, rest = self.taken_and_open()
         legal, prices = self.policy.legal_and_prices(taken, self.spent)
-        budget, always = self.policy.rules["budget"], self.policy.rules.get("always_known", [])
-        if budget is not None and self.n_paid + np.sum(~self.paid[always]) >= budget:  # it has room for each of these
-            legal &= np.isin(np.arange(len(legal)), always)
+        budget = self.policy.rules["budget"]
+        if budget is not None and self.n_paid >= budget:
+            legal &= ~self.policy.counts
         return legal & rest, prices
 
     def hides_what_is_unavailable(self):
@@ -99,15 +100,14 @@ class Case:
             expected[j] = np.nan if expected[j] > stop_cost else expected[j]
         if self.hides_what_is_unavailable():  # the policy takes it for one that can come later
             expected[:] = np.nan
+        costs = [None if np.isnan(cost) else float(cost) for cost in expected]
         return {
             "question": None if j < 0 else self.policy.acquisitions[j]["name"],
             "answer": self.policy.answers[advice["answer"]],
             "probabilities": None if shares is None else [[c, float(p)] for c, p in zip(classes, shares, strict=True)],
             "stop_cost": stop_cost,
             "spent": float(self.spent),
-            "alternatives": [
-                [self.policy.acquisitions[i]["name"], float(prices[i]), float(expected[i])] for i in ranked
-            ],
+            "alternatives": [[self.policy.acquisitions[i]["name"], float(prices[i]), costs[i]] for i in ranked],
             **certain,
         }
 
@@ -157,6 +157,8 @@ class Policy:
         self.columns = {column["name"]: column for column in plain["columns"]}
         self.user_order, self.parameters = plain["user_order"], plain["parameters"]
         self.groups = [a["features"] for a in self.acquisitions]
+        # those that are always known do not count for the budget
+        self.counts = ~np.isin(np.arange(len(self.groups)), self.rules.get("always_known", []))
         self.n_features = sum(map(len, self.groups))
         self.error_costs = self.answer_costs = np.array(self.rules["error_costs"])
         self.answers = self.classes

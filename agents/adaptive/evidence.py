@@ -84,7 +84,8 @@ def rules_with_indicators(rules: Rules, n_indicators: int) -> Rules:
     if rules.prerequisites is not None:
         options["prerequisites"] = np.pad(rules.prerequisites, (0, 1))
     names = [*rules.names, _unused(INDICATORS, rules.names)]
-    extended = Rules(n + n_indicators, rules.n_classes, names=names, classes=rules.classes, **options)
+    named: dict[str, Any] = {"names": names, "classes": rules.classes, "always_known": rules.always_known}
+    extended = Rules(n + n_indicators, rules.n_classes, **named, **options)
     return with_known(extended, (rules.n_acquisitions,))
 
 

@@ -209,8 +209,8 @@ class LatticeClassifier(BaseTradeoffClassifier):
         Rows whose acquisitions can all be obtained are classified as with 0, which learns no back-up moves.
     known : list of names or positions of columns, optional
         Columns that are available for every row at no cost, such as the age of a patient. Their acquisitions have the
-        price 0, come first and do not count for ``budget``: ``rules_`` has these prices, and ``budget`` plus their
-        number. Of a group, all columns must be listed or none.
+        price 0 in ``rules_``, come first and do not count for ``budget`` (``rules_.always_known``). Of a group, all
+        columns must be listed or none.
     free_first : bool, default True
         Whether acquisitions of price 0 that are legal at the start come first for every row, if that does not raise the
         training loss. Without effect if ``lam`` is 0. Training then takes about twice as long.

@@ -322,7 +322,10 @@ def _acquire(p, b, t, state, X, row, j, outputs):
 @njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _acquire_base(p, c, b, t, state, X, row, outputs):
     """Make the acquisitions of the base and return its place; 0 if some of them cannot be made."""
-    if t.budget < len(c.base):
+    n_counted = 0
+    for k in range(len(c.base)):
+        n_counted += t.counts[c.base[k]]
+    if t.budget < n_counted:
         return 0
     for k in range(len(c.base)):
         if state.legal[0, c.base[k]] == 0:

@@ -245,7 +245,7 @@ class LatticeWalk:
 
     def begin(self) -> NDArray[np.int64]:
         rows, base = np.arange(len(self.place)), self.continuation.base
-        if len(base) and self.rules.tables.budget >= len(base):
+        if len(base) and self.rules.tables.budget >= self.rules.tables.counts[base].sum():
             self.base_left[self.state.legal[:, base].all(axis=1)] = len(base)
         return self._advance(rows, -1, np.empty((len(rows), 0), np.float32), np.ones(len(rows), bool))
 

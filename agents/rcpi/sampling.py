@@ -27,7 +27,7 @@ class States(NamedTuple):
     def blank(cls, n_states: int, rules: Rules) -> States:
         """States of row 0 with nothing acquired, and room for as many acquisitions as the budgets allow."""
         J = rules.n_acquisitions
-        longest = min(J, rules.tables.budget)
+        longest = rules.most_acquisitions
         if rules.budget_cost is not None:
             cheapest = np.sort(rules.lowest_costs)
             longest = min(longest, int((np.cumsum(cheapest) <= rules.tables.budget_cost).sum()))
@@ -66,7 +66,7 @@ def sample_states(
     respects prerequisites, prices and forbidden acquisitions.
     """
     J = rules.n_acquisitions
-    budgeted = rules.tables.budget < J or rules.budget_cost is not None
+    budgeted = rules.most_acquisitions < J or rules.budget_cost is not None
     states = States.blank(n_states, rules)
     tables = rules.tables if budgeted else rules.tables._replace(budget=NO_BUDGET)
     _sample(seed, budgeted, read_only(X), shares, tables, states, rules.blank_state(), np.empty(J, np.int64))
@@ -129,6 +129,6 @@ def _sample(seed, budgeted, X, shares, t, states, state, pool):
             states.order[s, state.n_taken[0]] = j
             states.taken[s, j] = True
             mdp.acquire(t, state, mdp.FIRST, j)
-            if not t.independent:
+            if not t.independent or state.n_counted[0] >= t.budget:
                 n_pool = _write_legal(pool, t, state)
         states.lengths[s] = state.n_taken[0]

@@ -24,14 +24,12 @@ MEASURED_SHARE = 0.25  # of these rows, by which it is measured
 class MeasuredChart(NamedTuple):
     """All boxes of a model's chart, and the ways of rows through it from which it was not made.
 
-    ``calibration``: the rows are those of ``calibrate``, on which the policy was not trained. ``known`` are the
-    acquisitions that every case brings.
+    ``calibration``: the rows are those of ``calibrate``, on which the policy was not trained.
     """
 
     structure: Structure
     ways: list[Way]
     calibration: bool = False
-    known: tuple[int, ...] = ()
 
 
 def measured_chart(model: AskedModel, X: NDArray[np.float32], y: NDArray[np.int64]) -> MeasuredChart:
@@ -58,7 +56,6 @@ def chart_as_json(chart: MeasuredChart) -> dict[str, Any]:
         choices = {"answered": box.answered.to_json(), "unknown": box.unknown.to_json()}
         boxes.append(plain | {"question": box.question, **choices, "shares": shares, "n_cases": box.n_cases})
     plain = {"first": chart.structure.first, "boxes": boxes, "ways": [way.to_json() for way in chart.ways]}
-    plain |= {"known": list(chart.known)} if chart.known else {}
     return plain | ({"calibration": True} if chart.calibration else {})
 
 
@@ -77,10 +74,7 @@ def chart_from_json(plain: Mapping[str, Any], rules: Rules) -> MeasuredChart:
     if any(structure.find(b.known, b.unavailable, b.question) != k for k, b in enumerate(structure.boxes)):
         raise ValueError("the boxes of a chart must be different, with their acquisitions in rising order")
     ways = [Way.from_json(way, structure, rules) for way in plain["ways"]]
-    brought = tuple(plain.get("known", ()))
-    if not all(type(j) is int and 0 <= j < rules.n_acquisitions for j in brought):
-        raise ValueError("the acquisitions that every case brings must be those of the model")
-    return MeasuredChart(structure, ways, plain.get("calibration") is True, brought)
+    return MeasuredChart(structure, ways, plain.get("calibration") is True)
 
 
 def _read_box(plain: Mapping[str, Any], rules: Rules) -> Box:

@@ -152,15 +152,11 @@ class BoxView(NamedTuple):
 
 
 class ChartTerms(NamedTuple):
-    """The rules, columns and class labels of the model, in the order of the user; of a numeric target the ranges.
-
-    ``known`` are the acquisitions that every case brings.
-    """
+    """The rules, columns and class labels of the model, in the order of the user; of a numeric target the ranges."""
 
     rules: Rules
     columns: Columns
     labels: Sequence[Any]
-    known: tuple[int, ...] = ()
 
     @property
     def answers(self) -> list[Any]:
@@ -185,7 +181,7 @@ class _BoxDescriber:
         branches = self._branches(k, box, True, n)
         rows = self._rows(k, box, True, 0)
         is_lacking = any((place, brought) == (k, False) for place, brought, _ in self.figures.branches)
-        if is_lacking or box.question not in self.terms.known:
+        if is_lacking or box.question not in self.terms.rules.always_known:
             rows += self._rows(k, box, False, len(branches))
             branches += self._branches(k, box, False, n)
         n_left_out = len(branches) - sum(row.branch is not None for row in rows)

@@ -488,7 +488,7 @@ def _choice_within(ranking: Ranking) -> str:
     return (
         f"The first table is at this lambda. The second has, of the settings that use at most k {ranking.unit}, the "
         "one that was trained for the lowest lambda, or of those without one that with the best accuracy on the "
-        "validation rows; –: in some split there is none."
+        f"validation rows (of equal ones that with the fewest {ranking.unit}); –: in some split there is none."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -13,12 +13,13 @@ from fsgym.cli.evaluate import CALIBRATED_ON, JsonOption, print_json
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
 from fsgym.cli.terminal import show
 from fsgym.data.row_groups import encode_row_groups
-from fsgym.text.messages import listing, one_line
+from fsgym.text.messages import did_you_mean, listing, one_line
 
 if TYPE_CHECKING:
     from fsgym.data.training_summary import Comparison, TrainingSummary
 
 DIFFERS = 3  # exit status
+NO_PART = "(empty)"  # where a row has no value in the column that a promise is by
 LABEL_LENGTH, ANSWERS_SHOWN = 40, 12
 LEAST_P = 1e-9  # that is shown
 NO_LABELS = "that needs --target"
@@ -97,10 +98,12 @@ def monitor(
     if codes is not None and promise is not None and promise.promises:
         if promise.is_by(classifier.arrangement_.rows(labelled.loaded.dataset.X), codes):
             remarks.append(CALIBRATED_ON)
-        parts = [str(value) for value in table[by]] if by in table.columns else None
+        parts = None
+        if by in table.columns:  # of calibrated rows none is empty
+            parts = [NO_PART if value != value or value is None else str(value) for value in table[by]]
         watched = promise.watch(answers, codes, classifier.rules_.answer_costs, groups, parts)
         if promise.by:
-            remarks += _parts_not_tested(promise, parts)
+            remarks += _parts_not_tested(promise, parts, table.columns)
     differs = bool(compared.differences) or any(risk.is_broken for risk in watched)
     shares = _shares(classifier, summary, answers)
     if as_json:
@@ -128,15 +131,18 @@ def monitor(
         raise typer.Exit(DIFFERS)
 
 
-def _parts_not_tested(promise: Any, parts: list[str] | None) -> list[str]:
+def _parts_not_tested(promise: Any, parts: list[str] | None, columns: Iterable[str]) -> list[str]:
     """Of a promise for each value of a column: that there is no such column, or which values it was not made for."""
     if parts is None:
-        return [f"It is promised for each {promise.by}, which these rows lack: only all rows together are tested."]
+        hint = did_you_mean(promise.by, columns).removeprefix("; ")
+        said = f"It is promised for each {promise.by}, which these rows lack: only all rows together are tested"
+        return [f"{said} ({hint})." if hint else f"{said}."]
     new = [part for part in dict.fromkeys(parts) if part not in promise.parts]
     if not new:
         return []
     n_rows = sum(part in new for part in parts)
-    return [f"Nothing is promised for {promise.by} {listing(new, 5)}, which the calibration lacked ({n_rows:,} rows)."]
+    rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
+    return [f"Nothing is promised for {promise.by} {listing(new, 5)}, which the calibration lacked ({rows})."]
 
 
 def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary, names: Mapping[str, str]) -> None:

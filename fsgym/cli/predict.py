@@ -141,7 +141,8 @@ def predict(
             with opened_output(output) as file:
                 write(file, parts)
     if output is not None:
-        show(f"{n_rows} rows of {data}{writer.summary}: {output}")
+        rows = "1 row" if n_rows == 1 else f"{n_rows} rows"
+        show(f"{rows} of {data}{writer.summary}: {output}")
     if opened.classifier.rules_.costs_by_case:
         say(opened.prices_in_words)
 

@@ -148,6 +148,7 @@ def _begin_episode(arrays, e, row):
         mdp.start(t, state, e, arrays.data.X, row)
         return
     state.n_taken[e] = 0
+    state.n_counted[e] = 0
     state.spent[e] = 0.0
     for j in range(t.costs.size):
         state.status[e, j] = mdp.OPEN

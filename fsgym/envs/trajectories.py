@@ -129,9 +129,8 @@ class TrajectoryArrays(NamedTuple):
 
     @classmethod
     def blank(cls, n: int, rules: Rules, *, with_probabilities: bool) -> TrajectoryArrays:
-        most = rules.n_acquisitions if rules.budget is None else min(rules.n_acquisitions, rules.budget)
         return cls(
-            np.full((n, most), -1, np.int32),
+            np.full((n, rules.most_acquisitions), -1, np.int32),
             np.zeros((n, rules.n_features), bool),
             np.zeros(n, np.int64),
             np.zeros((n, rules.n_classes) if with_probabilities else (0, 0)),

@@ -249,7 +249,7 @@ def choose_limit(
         where = (
             f"answered from the certainty on that a fifth of these rows chose, the others could promise {could}"
             if refers
-            else f"with everything acquired these rows could promise at best {could}"
+            else f"with all that may be acquired these rows could promise at best {could}"
         )
         wanted = joined(str(one.risk) + where_text(rows.by, one.group) for one in failed)
         raise ValueError(

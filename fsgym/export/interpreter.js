@@ -135,6 +135,11 @@ const FsgymPolicy = (() => {
       this.columnsOf = this.groups.map((group) => [...new Set(group.map((i) => columnOf.get(i)))].sort((a, b) => a - b));
     }
 
+    // Whether acquisition j counts for `budget`: those that are always known do not.
+    counts(j) {
+      return !(this.rules.always_known ?? []).includes(j);
+    }
+
     // Which acquisitions are legal after those `taken`, apart from `budget`, and the prices of all.
     legalAndPrices(taken, spent) {
       const { relational, relation, empty_is_related, forbid_unrelated, budget_cost } = this.rules;
@@ -884,7 +889,7 @@ const FsgymPolicy = (() => {
     // Pay for acquisition j; what it does not bring cannot be obtained any more. `values` are pairs [column, value].
     acquire(j, values) {
       this.spent += this.legalAndPrices().prices[j];
-      this.nPaid += 1;
+      this.nPaid += this.policy.counts(j);
       this.paid[j] = true;
       for (const [k, value] of values) this.know(k, value);
       for (const k of this.policy.columnsOf[j]) this.close(k);
@@ -896,29 +901,28 @@ const FsgymPolicy = (() => {
       return this.policy.columnsOf[j].filter((k) => isOpen(this.policy.columns[k].features[0]));
     }
 
-    // Whether the budgets leave room for one more acquisition at a price.
-    affords(price) {
-      return this.isWithinBudget() && this.spent + price <= limitOf(this.policy.rules.budget_cost);
+    // Whether the budgets leave room for acquisition j at a price.
+    affords(j, price) {
+      return this.isWithinBudget(j) && this.spent + price <= limitOf(this.policy.rules.budget_cost);
     }
 
-    // Whether `budget` has room for one more acquisition. It has room for those that are always known, made or not.
-    isWithinBudget() {
-      const { budget, always_known = [] } = this.policy.rules;
-      return budget === null || this.nPaid + always_known.filter((j) => !this.paid[j]).length < budget;
+    // Whether `budget` has room for acquisition j, or it does not count.
+    isWithinBudget(j) {
+      const { budget } = this.policy.rules;
+      return budget === null || this.nPaid < budget || !this.policy.counts(j);
     }
 
     legalAndPrices() {
-      const { groups, rules } = this.policy;
+      const { groups } = this.policy;
       const some = groups.map((group) => group.some((i) => this.isKnown(i)));
       const rest = groups.map((group, j) => !this.paid[j] && group.some((i) => !this.isKnown(i) && !this.closed[i]));
       const taken = groups.map((_, j) => this.paid[j] || (some[j] && !rest[j]));
       const { legal, prices } = this.policy.legalAndPrices(taken, this.spent);
-      const affordable = this.isWithinBudget(), always = new Set(rules.always_known);
       // Whether something cannot be obtained that is not legal for now anyway: a policy takes it for one that comes
       // after its prerequisites, and what it expects of going on is not true.
       const gone = (j) => !taken[j] && !rest[j];
       const hides = this.policy.acquisitions.some(({ needs }, j) => gone(j) && needs.some((k) => !taken[k]) && !needs.some(gone));
-      return { legal: legal.map((can, j) => can && rest[j] && (affordable || always.has(j))), prices, hides };
+      return { legal: legal.map((can, j) => can && rest[j] && this.isWithinBudget(j)), prices, hides };
     }
 
     // What the policy says: `action` is the acquisition to make, -1 to give answer `answer`. Acquisitions in
@@ -969,7 +973,7 @@ const FsgymPolicy = (() => {
     }
     for (const event of events) {
       const { kind, j, values, remark, chosen } = event, price = one.legalAndPrices().prices[j];
-      const pays = kind === "answer" && one.affords(price);
+      const pays = kind === "answer" && one.affords(j, price);
       later.delete(j);
       if (kind === "later") later.add(j);
       else if (pays) one.acquire(j, values);

@@ -6,7 +6,6 @@
   words.speak(JSON.parse(document.getElementById("policy").dataset.speech));
   const plain = JSON.parse(document.getElementById("policy").textContent), hasPrices = FsgymPolicy.hasCasePrices(plain);
   let policy = FsgymPolicy.read(plain); // at the prices of the case, where it has its own
-  const alwaysKnown = JSON.parse(document.getElementById("policy").dataset.alwaysKnown); // names of acquisitions
   const BELIEFS_SHOWN = 8, LEVELS_AS_BUTTONS = 12, COLUMNS_WITHOUT_SEARCH = 12;
   const SVG = "http://www.w3.org/2000/svg";
   const byId = (id) => document.getElementById(id);
@@ -184,7 +183,7 @@
       one.row = element("li", {}, one.node, label);
       return one;
     });
-    const isBrought = alwaysKnown.flatMap((name) => policy.columnsOf[plain.acquisitions.findIndex((a) => a.name === name)]);
+    const isBrought = (plain.rules.always_known ?? []).flatMap((j) => policy.columnsOf[j]);
     const [brought, others] = [true, false].map((is) => startFields.filter((one) => isBrought.includes(one.k) === is));
     byId("always-fields").replaceChildren(...brought.map((one) => one.row));
     byId("start-fields").replaceChildren(...others.map((one) => one.row));

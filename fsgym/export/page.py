@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,6 @@ def page_html(
     title: str,
     chart: str = "",
     *,
-    always_known: Sequence[str] = (),
     reliability: tuple[str, str] = ("", ""),
     caveat: str = "",
     chart_usable: bool = True,
@@ -47,8 +45,6 @@ def page_html(
     title : str
     chart : str, optional
         An SVG element, taken as it is; its elements of class "box" have ``data-known`` and ``data-question``.
-    always_known : sequence of str, optional
-        The acquisitions that every case brings.
     reliability : tuple of two str, optional
         What is said of how reliable the model is, at first and beside a case.
     caveat : str, optional
@@ -81,7 +77,6 @@ def page_html(
         question=_question(policy),
         digest=policy["digest"],
         policy=in_script(canonical_json(policy)),
-        always_known=canonical_json(list(always_known)),
         style=style,
         script=script,
         chart=chart,

@@ -153,6 +153,14 @@ def refuse_cycles(prerequisites: NDArray[np.bool_], names: Sequence[str]) -> Non
         raise ValueError(f"{option_text('prerequisites')} must not form a cycle: {stuck!r} could never be acquired")
 
 
+def check_always_known(always_known: Any, n_acquisitions: int) -> tuple[int, ...]:
+    """The acquisitions in rising order."""
+    listed = list(always_known)
+    if not all(is_integer(j) and 0 <= j < n_acquisitions for j in listed):
+        raise ValueError(f"always_known must be numbers of acquisitions, below {n_acquisitions}, got {brief(listed)}")
+    return tuple(sorted({int(j) for j in listed}))
+
+
 def check_budget(budget: Any) -> int | None:
     """The largest number of acquisitions; None for no limit."""
     if budget is not None and (not is_integer(budget) or budget < 0):

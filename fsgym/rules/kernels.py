@@ -5,7 +5,8 @@ action J + k answers class k and ends the episode. With ``refer_cost`` there is 
 refers, to a person. Answering is always legal. An acquisition j is legal if
 
 * it has not been made, and is available for this row (at least one of its features is not NaN),
-* fewer than ``budget`` acquisitions have been made, and the total price including j is at most ``budget_cost``,
+* fewer than ``budget`` of the acquisitions that count have been made, or j does not count (it is always known),
+* the total price including j is at most ``budget_cost``,
 * all its prerequisites have been acquired,
 * it is related to earlier acquisitions, if unrelated ones are forbidden (the first acquisition may be any).
 
@@ -52,6 +53,7 @@ class Tables(NamedTuple):
     forbid: bool  # unrelated acquisitions are illegal
     by_case: bool  # prices are those of the case, in ``State.case_costs``
     independent: bool  # no acquisition changes the price or legality of another, except through ``budget``
+    counts: NDArray[np.int64]  # (J,) 1 for the acquisitions that count for ``budget``, 0 for those always known
     budget: int
     budget_cost: float
 
@@ -73,6 +75,7 @@ class State(NamedTuple):
     status : int8 (size, J), OPEN, TAKEN or MISSING; under independent rules it stays OPEN when taken
     touching : int32 (size, J), the number of acquisitions made to which each acquisition is related
     n_taken : int64 (size,), number of acquisitions made
+    n_counted : int64 (size,), how many of them count for ``budget``
     spent : float64 (size,), their total price, in the unit of ``costs``
     case_costs : float64 (size, J), the prices of each case; (0, J) where prices are not by case
         Set before an episode starts, and not changed by the compiled functions.
@@ -82,6 +85,7 @@ class State(NamedTuple):
     status: NDArray[np.int8]
     touching: NDArray[np.int32]
     n_taken: NDArray[np.int64]
+    n_counted: NDArray[np.int64]
     spent: NDArray[np.float64]
     case_costs: NDArray[np.float64]
 
@@ -95,6 +99,7 @@ class State(NamedTuple):
             np.zeros((size, width), np.int8),
             np.zeros((size, n_acquisitions), np.int8),
             np.zeros((size, n_acquisitions), np.int32),
+            np.zeros(size, np.int64),
             np.zeros(size, np.int64),
             np.zeros(size),
             np.zeros((0, n_acquisitions)) if costs is None else np.tile(costs, (size, 1)),
@@ -124,7 +129,7 @@ def price(t, state, e, j):
 @njit(cache=True, nogil=True, inline="always", _nrt=False)
 def is_legal(t, state, e, j):
     """Whether acquisition j may be made now."""
-    if state.status[e, j] != OPEN or state.n_taken[e] >= t.budget:
+    if state.status[e, j] != OPEN or (state.n_counted[e] >= t.budget and t.counts[j] > 0):
         return False
     if t.forbid and state.n_taken[e] > 0 and not is_related(t, state, e, j):
         return False
@@ -141,12 +146,14 @@ def acquire(t, state, e, j):
     """Make acquisition j: update the state, including ``legal``; return the price paid."""
     paid = price(t, state, e, j)
     state.n_taken[e] += 1
+    state.n_counted[e] += t.counts[j]
     state.spent[e] += paid
     if t.independent:
         state.legal[e, j] = 0
-        if state.n_taken[e] >= t.budget:
+        if state.n_counted[e] >= t.budget:
             for i in range(t.costs.size):
-                state.legal[e, i] = 0
+                if t.counts[i] > 0:
+                    state.legal[e, i] = 0
         return paid
     _mark_taken(t, state, e, j)
     for i in range(t.costs.size):
@@ -165,6 +172,7 @@ def _mark_taken(t, state, e, j):
 def start(t, state, e, X, row):
     """Set state e to the start of an episode on ``X[row]``."""
     state.n_taken[e] = 0
+    state.n_counted[e] = 0
     state.spent[e] = 0.0
     for j in range(t.costs.size):
         state.touching[e, j] = 0
@@ -179,6 +187,7 @@ def start(t, state, e, X, row):
 def set_acquired(t, state, e, taken, spent):
     """Set state e to the acquisitions ``taken`` (bool, J) at the total price ``spent``, with no value missing."""
     state.n_taken[e] = 0
+    state.n_counted[e] = 0
     state.spent[e] = spent
     for j in range(t.costs.size):
         state.touching[e, j] = 0
@@ -186,6 +195,7 @@ def set_acquired(t, state, e, taken, spent):
     for j in range(t.costs.size):
         if taken[j]:
             state.n_taken[e] += 1
+            state.n_counted[e] += t.counts[j]
             _mark_taken(t, state, e, j)
     _mark_legal(t, state, e)
 
@@ -202,6 +212,7 @@ def _mark_legal(t, state, e):
 def copy_state(t, state, source, target):
     """Copy state ``source`` to state ``target``, as far as the rules ``t`` read it."""
     state.n_taken[target] = state.n_taken[source]
+    state.n_counted[target] = state.n_counted[source]
     state.spent[target] = state.spent[source]
     if t.by_case:
         for j in range(t.costs.size):

@@ -93,6 +93,8 @@ class Rules:
     costs_by_case : bool, default False
         Whether each case has its own prices, in place of ``costs``, which are then their means: those of
         ``Dataset.case_costs``. ``Rules.for_dataset`` sets it for such data. Not with ``related``.
+    always_known : sequence of int, optional
+        Acquisitions that every case brings: they do not count for ``budget``, made or not. Not among the options.
 
     Raises
     ------
@@ -142,6 +144,7 @@ class Rules:
     prerequisites: NDArray[np.bool_] | None  # (J, J)
     missing: Literal["unavailable", "error"]
     costs_by_case: bool
+    always_known: tuple[int, ...]  # in rising order
 
     @takes_rule_options
     def __init__(
@@ -166,6 +169,7 @@ class Rules:
         names: Sequence[str] | None = None,
         classes: Sequence[Any] | None = None,
         costs_by_case: bool = False,
+        always_known: Sequence[int] = (),
     ) -> None:
         self.n_features, self.n_classes = checks.check_sizes(n_features, n_classes)
         self.lam = check_number(lam, option_text("lam"), 0.0)
@@ -201,6 +205,7 @@ class Rules:
         self.prerequisites = checks.check_relation(prerequisites, self.names, option_text("prerequisites"))
         if self.prerequisites is not None:
             checks.refuse_cycles(self.prerequisites, self.names)
+        self.always_known = checks.check_always_known(always_known, J)
         self.budget, self.budget_cost = checks.check_budget(budget), checks.check_budget_cost(budget_cost)
         if not np.isfinite(self.largest_loss()):
             raise ValueError(
@@ -302,6 +307,11 @@ class Rules:
             given["unrelated_costs"] = None
         return given
 
+    def _not_options(self) -> dict[str, Any]:
+        """The arguments of ``Rules`` that are no options."""
+        names = "names", "classes", "costs_by_case", "always_known"
+        return {name: getattr(self, name) for name in names}
+
     def replace(self, **changes: Unpack[RuleOptions]) -> Self:
         """The same rules but for these options.
 
@@ -310,9 +320,9 @@ class Rules:
         Rules(3 acquisitions, 2 classes, lam=0.1, costs, budget=2)
         """
         options: dict[str, Any] = {**self._given(), **changes}
-        by_case = self.costs_by_case and not {"costs", "groups"} & changes.keys()
-        named: dict[str, Any] = {"names": self.names, "classes": self.classes}
-        return type(self)(self.n_features, self.n_classes, **named, costs_by_case=by_case, **options)
+        named = self._not_options()
+        named["costs_by_case"] &= not {"costs", "groups"} & changes.keys()
+        return type(self)(self.n_features, self.n_classes, **named, **options)
 
     def at_prices(self, costs: ArrayLike | Mapping[str, float] | None = None) -> Self:
         """The same rules with one price for each acquisition, by default the means of prices by case.
@@ -326,8 +336,8 @@ class Rules:
     def with_bins(self, bins: Bins) -> Self:
         """The same rules for a numeric target in these bins, whose errors they cost."""
         given: dict[str, Any] = self._given() | {"error_costs": bins.error_costs}
-        named: dict[str, Any] = {"names": self.names, "classes": bins.values.tolist()}
-        return type(self)(self.n_features, bins.n_bins, **named, costs_by_case=self.costs_by_case, **given)
+        named = self._not_options() | {"classes": bins.values.tolist()}
+        return type(self)(self.n_features, bins.n_bins, **named, **given)
 
     def reordered(self, features: Sequence[int], acquisitions: Sequence[int]) -> Self:
         """The same rules for permuted features and acquisitions: entry k of each is the old index of the new one k."""
@@ -338,8 +348,8 @@ class Rules:
         for name, value in given.items():
             if isinstance(value, np.ndarray) and name != "error_costs":
                 given[name] = value[order] if value.ndim == 1 else value[np.ix_(order, order)]
-        names = [self.names[j] for j in order]
-        named: dict[str, Any] = {"names": names, "classes": self.classes, "costs_by_case": self.costs_by_case}
+        known = np.flatnonzero(np.isin(order, self.always_known)).tolist()
+        named = self._not_options() | {"names": [self.names[j] for j in order], "always_known": known}
         return type(self)(self.n_features, self.n_classes, **named, **given)
 
     def state(self) -> tuple[dict[str, NDArray], str]:
@@ -361,6 +371,8 @@ class Rules:
         plain |= {name: word for name, word in given.items() if isinstance(word, str) and name not in plain}
         if self.costs_by_case:  # not in the rules of fsgym 0.2.0
             plain["costs_by_case"] = True
+        if self.always_known:  # neither
+            plain |= {"always_known": list(self.always_known)}
         return arrays, json.dumps(plain)
 
     def fingerprint_parts(self) -> list[object]:
@@ -404,6 +416,11 @@ class Rules:
 
     def _repr_html_(self) -> str:
         return rules_html(self)
+
+    @property
+    def most_acquisitions(self) -> int:
+        """How many acquisitions a row can have at most by ``budget``."""
+        return min(self.n_acquisitions, self.tables.budget + len(self.always_known))
 
     @property
     def n_actions(self) -> int:
@@ -537,7 +554,7 @@ class Rules:
         if not known.all():
             wanted &= self.acquisitions_of(known)
         if self.tables.independent:
-            counts = wanted.sum(axis=1)
+            counts = wanted @ self.tables.counts
             own = self.case_costs_or_none(case_costs)
             spent = (wanted * own).sum(axis=1) if len(own) else wanted @ self.costs
             return spent, counts <= self.tables.budget, wanted
@@ -559,7 +576,7 @@ class Rules:
         taken : bool (n, J), the acquisitions made or known
         spent : float64 (n,), the total price paid so far, in the unit of ``costs``
             By default that of all acquisitions in ``taken``, in the greedily cheapest order.
-        n_paid : int64 (n,), how many of the acquisitions count for ``budget``; by default all
+        n_paid : int64 (n,), how many of the acquisitions count for ``budget``; by default all but those always known
 
         Returns
         -------
@@ -570,7 +587,7 @@ class Rules:
         if spent is None:
             spent = self.price_sets(taken)[0]
         if n_paid is None:
-            n_paid = taken.sum(axis=1)
+            n_paid = taken @ self.tables.counts
         tables = self.tables._replace(budget=NO_BUDGET)
         _place_and_price(tables, self.tables.budget, state, read_only(taken), read_only(spent), n_paid, prices)
         return state.legal.astype(bool), prices
@@ -724,6 +741,7 @@ def compiled_tables(rules: Rules) -> Tables:
         forbid=rules.forbids_unrelated,
         by_case=rules.costs_by_case,
         independent=rules.related is None and rules.prerequisites is None and rules.budget_cost is None,
+        counts=1 - np.isin(np.arange(rules.n_acquisitions), rules.always_known),
         budget=NO_BUDGET if rules.budget is None else min(rules.budget, NO_BUDGET),
         budget_cost=limit,
     )
@@ -755,7 +773,7 @@ def _place_and_price(t, budget, state, taken, spent, n_paid, prices):
         set_acquired(t, state, e, taken[e], spent[e])
         for j in range(t.costs.size):
             prices[e, j] = price(t, state, e, j)
-            if n_paid[e] >= budget:
+            if n_paid[e] >= budget and t.counts[j] > 0:
                 state.legal[e, j] = 0
 
 

@@ -26,9 +26,6 @@ class Acquisitions:
     ----------
     rules : Rules, in the order of the user
     columns : Columns, of the features of the rules
-    always_known : sequence of int, optional
-        The acquisitions that every case brings. The ``budget`` of the rules has room for each of them, so that they
-        count as made however a case comes by their values.
 
     Raises
     ------
@@ -36,8 +33,8 @@ class Acquisitions:
         If an acquisition reveals a part of a column only.
     """
 
-    def __init__(self, rules: Rules, columns: Columns, always_known: Sequence[int] = ()) -> None:
-        self.rules, self.columns, self.always_known = rules, columns, list(always_known)
+    def __init__(self, rules: Rules, columns: Columns) -> None:
+        self.rules, self.columns = rules, columns
         self.columns_of = [tuple(dict.fromkeys(columns.column_of[list(g)].tolist())) for g in rules.groups]
         for j, members in enumerate(self.columns_of):
             if sum(len(columns.features[k]) for k in members) != len(rules.groups[j]):

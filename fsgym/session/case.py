@@ -24,8 +24,7 @@ MAX_ACQUIRED = 1_000_000  # acquisitions before a step; more than any model has
 class Case:
     """One case between two questions; F features, J acquisitions.
 
-    Values that are known at no price count for prerequisites and relations, but not for budgets; those of acquisitions
-    that are always known do not count either, however a case comes by them. Of a group that is
+    Values that are known at no price count for prerequisites and relations, but not for budgets. Of a group that is
     known in part, the rest comes with an acquisition of the group, at its whole price.
 
     Attributes
@@ -36,7 +35,7 @@ class Case:
     unavailable : bool (F,), the features that cannot be obtained (any more)
     paid : bool (J,), the acquisitions that were made
     spent : float, their total price, in the unit of ``costs``
-    n_paid : int, how many acquisitions were made; those that are always known do not count for ``budget``
+    n_paid : int, how many acquisitions that count for ``budget`` were made
     missing : bool (F,), which values the case does not have, or None where nothing is said of all of them
     """
 
@@ -81,24 +80,23 @@ class Case:
         lacking = self.unavailable if self.missing is None else self.unavailable & ~self.missing
         return bool(lacking.any())
 
-    def affords(self, price: float) -> bool:
-        """Whether the budgets leave room for one more acquisition at a price."""
-        return not self.is_at_budget and self.spent + price <= self.rules.tables.budget_cost
+    def affords(self, j: int, price: float) -> bool:
+        """Whether the budgets leave room for acquisition j at a price."""
+        return self.is_within_budget(j) and self.spent + price <= self.rules.tables.budget_cost
 
-    @property
-    def is_at_budget(self) -> bool:
-        """Whether as many acquisitions were made as ``budget`` has room for."""
-        budget, n_paid = self.rules.budget, np.array([self.n_paid])
-        return budget is not None and bool(_counted(self.acquisitions, self.paid[None], n_paid)[0] >= budget)
+    def is_within_budget(self, j: int) -> bool:
+        """Whether ``budget`` has room for acquisition j, or it does not count."""
+        tables = self.rules.tables
+        return bool(self.n_paid < tables.budget or tables.counts[j] == 0)
 
-    def charge(self, price: float) -> None:
-        """Pay for an acquisition, which counts for the budgets."""
+    def charge(self, j: int, price: float) -> None:
+        """Pay for acquisition j, which counts for the budgets."""
         self.spent += price
-        self.n_paid += 1
+        self.n_paid += int(self.rules.tables.counts[j])
 
     def pay(self, j: int, price: float) -> None:
         """Make acquisition j: what it does not bring cannot be obtained any more."""
-        self.charge(price)
+        self.charge(j, price)
         self.paid[j] = True
         self.mark_unavailable(list(self.rules.groups[j]))
 
@@ -106,18 +104,13 @@ class Case:
         """The legal actions, bool (n_actions,), and the prices of the acquisitions, float64 (J,)."""
         spent, n_paid = np.array([self.spent]), np.array([self.n_paid], np.int64)
         legal, prices = legal_in_cases(
-            self.acquisitions, self.acquired[None], self.unavailable[None], self.paid[None], spent, n_paid
+            self.rules, self.acquired[None], self.unavailable[None], self.paid[None], spent, n_paid
         )
         return legal[0], prices[0]
 
 
-def _counted(acquisitions: Acquisitions, paid: NDArray[np.bool_], n_paid: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many acquisitions count for ``budget``, int64 (n,): with each that is always known, made or not."""
-    return n_paid + (~paid[:, acquisitions.always_known]).sum(axis=1)
-
-
 def legal_in_cases(
-    acquisitions: Acquisitions,
+    rules: Rules,
     acquired: NDArray[np.bool_],
     unavailable: NDArray[np.bool_],
     paid: NDArray[np.bool_],
@@ -131,13 +124,10 @@ def legal_in_cases(
     acquired : bool (n, F), the features whose values are known
     unavailable : bool (n, F), the features that cannot be obtained
     paid : bool (n, J), the acquisitions that were made
-    spent, n_paid : float64 and int64 (n,), what was paid, and for how many acquisitions
+    spent, n_paid : float64 and int64 (n,), what was paid, and for how many acquisitions that count for ``budget``
     """
-    rules, always = acquisitions.rules, acquisitions.always_known
     taken, is_open = _taken_and_open(rules, acquired, unavailable, paid)
-    legal, prices = rules.legal_and_prices(taken, spent, _counted(acquisitions, paid, n_paid))
-    if always and rules.budget is not None:
-        legal[:, always] = rules.legal_and_prices(taken, spent, np.zeros_like(n_paid))[0][:, always]
+    legal, prices = rules.legal_and_prices(taken, spent, n_paid)
     legal[:, : rules.n_acquisitions] &= is_open
     return legal, prices
 
@@ -225,7 +215,6 @@ def step_of(
 ) -> Step:
     """What a model says about a case of which this is known; see ``AskingMixin.step``."""
     acquisitions = model.acquisitions_
-    always = acquisitions.always_known
     case = start_case(acquisitions, known, unavailable, accept, missing)
     for name in name_list(unknown, "unknown"):
         case.mark_unavailable(acquisitions.features_of(acquisitions.find(name)[1]))
@@ -236,7 +225,8 @@ def step_of(
             raise ValueError(f"n_paid must be a whole number from 0 to {MAX_ACQUIRED:,}, got {brief(n_paid)}")
         case.n_paid = int(n_paid)
     elif spent is not None:
-        case.n_paid = int(np.delete(acquisitions.rules.acquisitions_of(case.acquired[None])[0], always).sum())
+        rules = acquisitions.rules
+        case.n_paid = int(rules.acquisitions_of(case.acquired[None])[0] @ rules.tables.counts)
     return make_step(as_told(model, case.missing is not None), case, *case.legal_and_prices())
 
 

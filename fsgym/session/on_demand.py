@@ -43,8 +43,6 @@ class RowBatch:
         lacking = _mask_of_features(self.acquisitions, missing, len(self.rows), "missing", False)
         can_be_had = (has_value & ~lacking)[:, self.order.features]
         self.state = started_state(rules, can_be_had)
-        self.is_always_known = np.isin(self.order.acquisitions, self.acquisitions.always_known)
-        self._count_lacking(np.arange(len(can_be_had)), ~rules.acquisitions_of(can_be_had)[:, self.is_always_known])
         is_evidence = missing is not None and getattr(model, "evidence_", ())
         said: dict[str, Any] = {"missing": lacking[:, self.order.features]} if is_evidence else {}
         self.walk: Walk = model.walk(self.state, **said)
@@ -53,13 +51,6 @@ class RowBatch:
         # how many rows ask for each acquisition, int64 (J,)
         self.wanted = np.bincount(self.actions, minlength=rules.n_actions)[: self.n_acquisitions]
         self.columns = [self._columns_of(j) for j in range(rules.n_acquisitions)]
-
-    def _count_lacking(self, rows: NDArray[np.int64], lacking: NDArray[np.bool_]) -> None:
-        """Count acquisitions that are always known, and cannot be had here, as made: the budget has room for them."""
-        rules, state = self.order.rules, self.state
-        if rules.budget is not None and rules.related is None:  # relations are to what was made
-            state.n_taken[rows] += lacking.sum(axis=1)
-            state.legal[rows[state.n_taken[rows] >= rules.budget], : rules.n_acquisitions] = 0
 
     def _columns_of(self, j: int) -> tuple[list[int], list[int]]:
         """The columns of acquisition j, and the place in ``rules.groups[j]`` of each of their features."""
@@ -90,8 +81,6 @@ class RowBatch:
         """Go on with the features of acquisition j, in the order of ``rules.groups[j]``; which rows it brought any."""
         blank: Any = np.isnan(numbers[:, 0]) if numbers.shape[1] == 1 else np.isnan(numbers).all(axis=1)
         brought = ~blank
-        if self.is_always_known[j]:
-            self._count_lacking(index[blank], np.ones((int(blank.sum()), 1), bool))
         self.actions[index] = actions = self.walk.go_on(index, j, numbers, brought)
         self.wanted[j] -= len(index)
         self.wanted += np.bincount(actions, minlength=self.order.rules.n_actions)[: self.n_acquisitions]

@@ -94,7 +94,7 @@ def _steps_at_same_prices(model: AskedModel, cases: RowCases) -> RowSteps:
     rules = acquisitions.rules
     known, J = ~np.isnan(cases.values), rules.n_acquisitions
     state = known, cases.unavailable, np.zeros((n, J), bool)
-    legal, prices = legal_in_cases(acquisitions, *state, np.zeros(n), np.zeros(n, np.int64))
+    legal, prices = legal_in_cases(acquisitions.rules, *state, np.zeros(n), np.zeros(n, np.int64))
     advice = within_range(model.advise(known, cases.values.astype(np.float64), legal), prices, rules)
     advice.expected[hides_what_is_unavailable(rules, *state)] = np.nan
     rows, asks, goes_on = np.arange(n), advice.actions < J, advice.beyond >= 0

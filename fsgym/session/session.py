@@ -584,14 +584,14 @@ class Session:
         j, case = names.index[event.name], before.case.copy()
         features = names.features_of(names.column_index[name] for name in event.values)
         price = float(before.prices[j])
-        pays = event.paid and not case.paid[j] and case.affords(price)
+        pays = event.paid and not case.paid[j] and case.affords(j, price)
         later, kind, remarks = before.later - {j}, event.kind, []
         if event.kind == "later":
             later |= {j}
         elif event.kind == "unknown":
             case.mark_unavailable(features)
             if pays:
-                case.charge(price)
+                case.charge(j, price)
         else:
             features, numbers, accepted = names.encode(event.values, event.accept)
             case.know(features, numbers)
@@ -615,14 +615,13 @@ class Session:
         advice = "pass paid=False if its value is known without acquiring it"
         if case.unavailable[list(rules.groups[j])].all():
             return f"{said('refused_unavailable', name=called)}; {advice}"
-        if rules.budget is not None and case.is_at_budget:
-            n_own = rules.budget - len(self._acquisitions.always_known)
-            return f"{said('refused_budget', name=called, n=n_own)}; {advice}"
+        if not case.is_within_budget(j):
+            return f"{said('refused_budget', name=called, n=rules.budget)}; {advice}"
         if rules.prerequisites is not None and (rules.prerequisites[j] & ~known).any():
             needed = rules.names[int((rules.prerequisites[j] & ~known).argmax())]
             return f"{said('refused_before', name=called, needed=repr(needed))}; {advice}"
         price = self._moments[-1].prices[j]
-        if rules.budget_cost is not None and not case.affords(price):
+        if rules.budget_cost is not None and not case.affords(j, price):
             money = {"price": price, "left": rules.budget_cost - case.spent, "budget": rules.budget_cost}
             texts = {part: money_text(value) for part, value in money.items()}
             return f"{said('refused_price', name=called, **texts)}; {advice}"

@@ -111,17 +111,15 @@ def acquisition_cells(rules: Any, columns: Any = None) -> list[tuple[str, Callab
     return table
 
 
-def options_in_words(rules: Any, always_known: Sequence[str] = ()) -> list[str]:
-    """Lambda and the options other than prices and the costs of errors, as one paragraph.
-
-    The budget of the rules has room for the acquisitions that are ``always_known``, which do not count for the user's.
-    """
+def options_in_words(rules: Any) -> list[str]:
+    """Lambda and the options other than prices and the costs of errors, as one paragraph."""
     words = [f"One unit of cost counts as {rules.lam:g} units of error cost (lambda)."]
     if rules.costs_by_case:
         words.append("Prices are by case: each row has its own, and those shown are their means.")
     if rules.budget is not None:
-        besides = f", besides what is always known: {listing(always_known, len(always_known))}" if always_known else ""
-        words.append(f"A row may have at most {rules.budget - len(always_known)} acquisitions (budget){besides}.")
+        known = [rules.names[j] for j in rules.always_known]
+        besides = f", besides what is always known: {listing(known, len(known))}" if known else ""
+        words.append(f"A row may have at most {rules.budget} acquisitions (budget){besides}.")
     if rules.budget_cost is not None:
         words.append(f"A row may have acquisitions for at most {rules.budget_cost:g} units of cost (budget_cost).")
     if rules.refer_cost is not None:

@@ -247,7 +247,7 @@ class CasePages:
             refusal=refusal,
             saved=saved,
             answers=self._answers,
-            acquisitions=start_view(self._acquisitions, entries, getattr(self._model, "always_known_", ())),
+            acquisitions=start_view(self._acquisitions, entries),
             barred={j for j in range(len(self._acquisitions.rules.names)) if f"barred{j}" in form},
             charge="charge" in form,
             reliability=self._reliability[False],
@@ -443,9 +443,7 @@ def missing_view(session: Session, evidence: Sequence[str]) -> list[str]:
     return [said(sentence, names=", ".join(names)) for sentence, names in named.items() if names]
 
 
-def start_view(
-    acquisitions: Acquisitions, entries: Sequence[FieldEntry], always_known: Sequence[str]
-) -> list[dict[str, Any]]:
+def start_view(acquisitions: Acquisitions, entries: Sequence[FieldEntry]) -> list[dict[str, Any]]:
     """The acquisitions with the fields of their columns, for a new case; ``always``: each case brings it."""
     rules = acquisitions.rules
     return [
@@ -453,7 +451,7 @@ def start_view(
             "j": j,
             "name": name,
             "price": price_text(float(rules.costs[j])),
-            "always": name in always_known,
+            "always": j in rules.always_known,
             "entries": [entries[k] for k in acquisitions.columns_of[j]],
         }
         for j, name in enumerate(rules.names)

@@ -107,3 +107,23 @@ def test_what_is_always_known_does_not_count_for_the_budget(agent, tmp_path):
         cases = [AskedCase(whole, known) for known in ((), ("age",), ("age", "b"))]
         check_interpreters(model, [*cases, AskedCase(whole | {"age": None}, ("b",))])
         assert "at most 2 acquisitions (budget), besides what is always known: age." in model._repr_html_()
+
+
+@pytest.mark.parametrize("agent", ["lattice", "mixture"])
+def test_a_known_column_that_is_missing_leaves_no_room_under_relations_and_in_charts(agent, tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 5))
+    y = (X.sum(axis=1) > 0).astype(int)
+    X[rng.random(400) < 0.3, 0] = np.nan
+    data = Dataset(X, y, feature_names=["age", "a", "b", "c", "d"])
+    related = {"related": [("a", "b"), ("c", "d")], "unrelated_costs": {"age": 0.0} | dict.fromkeys("abcd", 2.0)}
+    costs = {"age": 0.0} | dict.fromkeys("abcd", 1.0)
+    model = AGENTS[agent](1e-4, known=["age"], budget=2, costs=costs, random_state=0, **related).fit(data)
+    table = pd.DataFrame(X[:80], columns=data.columns.names)
+    done = model.trajectories(table)
+    assert done.acquired[:, 1:].sum(axis=1).max() == 2
+    assert (model.predict_on_demand(lambda name, rows: table[name].to_numpy()[rows], 80) == model.predict(table)).all()
+    model.save(tmp_path / "model")
+    chart = type(model).load(tmp_path / "model").chart(max_boxes=50)
+    with_answer = [{*box.known, box.question} - {"age"} for box in chart.boxes]
+    assert max(map(len, with_answer)) == 2

@@ -33,6 +33,7 @@ class ReferenceProcess:
         self.refer_cost = options.get("refer_cost")
         self.n_answers = n_classes + (self.refer_cost is not None)
         self.budget, self.budget_cost = options.get("budget"), options.get("budget_cost")
+        self.always_known = options.get("always_known", ())
         self.prerequisites = options.get("prerequisites")
 
     def _prices(self, prices) -> list[float]:
@@ -63,7 +64,8 @@ class ReferenceProcess:
         """Whether acquisition j may be made; without ``x`` no value is missing, ``spent`` follows from ``order``."""
         if j in order or (x is not None and not self.is_available(j, x)):
             return False
-        if self.budget is not None and len(order) >= self.budget:
+        counted = [i for i in order if i not in self.always_known]
+        if self.budget is not None and len(counted) >= self.budget and j not in self.always_known:
             return False
         if self.budget_cost is not None:
             before = self.spent(order) if spent is None else spent

@@ -64,7 +64,8 @@ class CandidateTask:
         if self.rules.tables.independent:
             legal = available & ~taken
             if self.rules.budget is not None:
-                legal &= taken.sum(axis=1, keepdims=True) < self.rules.budget
+                counts = self.rules.tables.counts[self.candidates]
+                legal &= (counts == 0) | ((taken @ counts)[:, None] < self.rules.budget)
             return legal, np.broadcast_to(self.prices, legal.shape)
         everything = np.zeros((len(taken), self.rules.n_acquisitions), bool)
         everything[:, self.candidates] = taken
@@ -81,9 +82,10 @@ class CandidateTask:
                     break
                 taken = taken & ~excluded
         if self.rules.budget is not None and self.rules.prerequisites is None:
-            order = np.where(taken, rng.random(taken.shape), np.inf)
+            counts = self.rules.tables.counts[self.candidates] > 0
+            order = np.where(taken & counts, rng.random(taken.shape), np.inf)
             place = np.argsort(np.argsort(order, axis=1), axis=1)
-            taken = taken & (place < max(self.rules.budget - 1, 0))
+            taken = taken & (~counts | (place < max(self.rules.budget - 1, 0)))
         return taken
 
 

@@ -257,7 +257,8 @@ def test_known_columns_come_first_and_do_not_count_for_the_budget(free_task, tmp
     X, y, _ = free_task
     model = LatticeClassifier(0.01, known=[0], budget=1, random_state=0).fit(X[:200], y[:200])
     assert model.rules_.costs.tolist() == [0, 1, 1, 1, 1, 1]
-    assert model.rules_.budget == 2
+    assert model.rules_.budget == 1
+    assert model.rules_.always_known == (0,)
     done = model.trajectories(X[200:])
     assert (done.order[:, 0] == 0).all()
     assert done.lengths.max() == 2

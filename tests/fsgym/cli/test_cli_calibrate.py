@@ -89,7 +89,10 @@ def test_parts_of_the_rows(files, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (["--target-error", "0.01"], "cannot be promised at confidence 0.9: with everything acquired these rows could"),
+        (
+            ["--target-error", "0.01"],
+            "cannot be promised at confidence 0.9: with all that may be acquired these rows could",
+        ),
         (["--target-error", "0.001"], "needs at least 2,302 rows for the calibration, these are 900"),
         (["--target-error", "2"], "fsgym: --target-error must be above 0 and below 1, got 2"),
         (["--target-recall", "yes"], "--target-recall must be CLASS=SHARE, separated by commas, got 'yes'"),

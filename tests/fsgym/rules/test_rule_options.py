@@ -33,7 +33,7 @@ def defaults_of(function):
 
 
 def test_the_description_is_what_rules_take():
-    of_data = ("n_features", "n_classes", "names", "classes", "costs_by_case")
+    of_data = ("n_features", "n_classes", "names", "classes", "costs_by_case", "always_known")
     of_rules = {k: v for k, v in defaults_of(Rules).items() if k not in of_data}
     assert list(DEFAULTS.items()) == list(of_rules.items())
     assert RuleOptions.__annotations__.keys() == DEFAULTS.keys()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import os
 import pickle
 import threading
@@ -21,9 +22,16 @@ from support.problems import CHAIN, DATA, LINE, PRICES, VARIANTS, C, N
 from support.reference import ReferenceEpisode, ReferenceProcess
 
 
+def rules_of(data: Dataset, options: dict) -> Rules:
+    """The rules of the options and, which is none, ``always_known``."""
+    arrays, text = Rules.for_dataset(data, **{k: v for k, v in options.items() if k != "always_known"}).state()
+    known = [*options.get("always_known", ())]
+    return Rules.from_state(arrays, json.dumps(json.loads(text) | ({"always_known": known} if known else {})))
+
+
 def walk(data: Dataset, options: dict, row: int, actions: list[int]) -> list[tuple]:
     """Mask, spent, reward and observation after each action, until the end."""
-    episodes = Episodes(data, Rules.for_dataset(data, **options), 1)
+    episodes = Episodes(data, rules_of(data, options), 1)
     episodes.begin(np.zeros(1, np.int64), np.array([row]))
     reward, ended, outcomes = np.zeros(1), np.zeros(1, bool), EpisodeOutcomes.blank(1)
     state = episodes.state
@@ -96,6 +104,24 @@ def test_compiled_rules_are_the_twin(data, options):
         same(walk(data, options, row, wild), twin_walk(data, options, row, wild))
 
 
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_is_always_known_does_not_count_for_the_budget(variant, name):
+    data, rng, options = DATA[name], np.random.default_rng(2), VARIANTS[variant] | {"always_known": (2, 0)}
+    for budget, row in itertools.product((0, 1, 2), range(6)):
+        given = options | {"budget": budget}
+        actions = legal_first(data, given, row, rng)
+        same(walk(data, given, row, actions), twin_walk(data, given, row, actions))
+    rules = rules_of(data, options | {"budget": 1})
+    assert rules.always_known == (0, 2)
+    assert rules.replace(lam=0.2).always_known == pickle.loads(pickle.dumps(rules)).always_known == (0, 2)
+    backwards = rules.reordered(range(N)[::-1], range(rules.n_acquisitions)[::-1])
+    assert [backwards.names[j] for j in backwards.always_known] == [rules.names[2], rules.names[0]]
+    assert rules.most_acquisitions == min(3, rules.n_acquisitions)
+    with pytest.raises(ValueError, match="always_known must be numbers of acquisitions, below"):
+        Rules(2, 2, always_known=[2])
+
+
 @st.composite
 def any_rules(draw):
     """Options of ``Rules`` on N features, C classes."""
@@ -112,6 +138,8 @@ def any_rules(draw):
     }
     if groups is not None:
         options["groups"] = groups
+    if draw(st.booleans()):
+        options["always_known"] = draw(st.lists(st.integers(0, J - 1), max_size=J))
     if draw(st.booleans()):
         options["related"] = draw(matrix)
         unrelated = st.just("forbid") | price | st.lists(price, min_size=J, max_size=J)
@@ -135,7 +163,7 @@ def test_any_compiled_rules_are_the_twin(options, name, seed):
     data, rng = DATA[name], np.random.default_rng(seed)
     row = int(rng.integers(data.n_samples))
     try:
-        Rules.for_dataset(data, **options)
+        rules_of(data, options)
     except ValueError as error:
         assert "nothing could be acquired" in str(error)  # noqa: PT017
         return
