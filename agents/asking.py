@@ -78,7 +78,7 @@ class AskingAgent(AskingMixin):
     def policy_json(self) -> str:
         """The policy with its rules and names as JSON text, in the format of docs/policy-format.md.
 
-        That of a calibrated model has its rule of certainty as well, and the format ``fsgym-policy-3``. Of a model that
+        That of a calibrated model has its rule of certainty as well. Of a model that
         was trained with prices by case, each case tells its own. An interpreter without fsgym can ask with it, such as
         that of ``save_page``.
 

@@ -87,10 +87,6 @@ class CertainPolicy(DelegatingPolicy):
             stop_cost=np.where(referred, rules.refer_cost, advice.stop_cost),
         )
 
-    @property
-    def is_tempered(self) -> bool:
-        return self.policy.is_tempered
-
     def walk(self, state: State, missing: NDArray[np.bool_] | None = None) -> Walk:
         return self._acting_walk(state, missing)
 

@@ -312,6 +312,10 @@ class DelegatingPolicy(Policy):
     def telling(self) -> NDArray[np.int64]:
         return self.policy.telling
 
+    @property
+    def is_tempered(self) -> bool:
+        return self.policy.is_tempered
+
     def can_change(
         self,
         acquired: NDArray[np.bool_],
@@ -331,13 +335,18 @@ class DelegatingPolicy(Policy):
         return self.policy.state_probabilities(acquired, values, **known)
 
 
-def check_rows(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.float32]:
-    """The rows to classify as a read-only float32 array; ValueError if they or the rules do not fit the policy."""
+def check_fits(rules: Rules, trained_with: Rules) -> None:
+    """ValueError if a policy cannot act under the rules, as it was trained with others."""
     if rules.groups != trained_with.groups or rules.n_classes != trained_with.n_classes:
         raise ValueError("a policy acts under rules with the groups and classes that it was trained with")
     rules.check_order_of(trained_with)
     if rules.n_answers != trained_with.n_answers:
         raise ValueError("the rules and those that the policy was trained with must both have a refer_cost, or neither")
+
+
+def check_rows(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.float32]:
+    """The rows to classify as a read-only float32 array; ValueError if they or the rules do not fit the policy."""
+    check_fits(rules, trained_with)
     with np.errstate(over="ignore"):
         rows = read_only(X, np.float32)
     if rows.ndim != 2 or rows.shape[1] != rules.n_features:

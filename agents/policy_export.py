@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from agents.arrangement import Arrangement
 
 POLICY_FORMAT = "fsgym-policy-2"
-NEWER_FORMAT = (
-    "fsgym-policy-3"  # with a rule, temperatures, referral, prices by case or what comes first, not to be ignored
-)
 WHOLE_NUMBERS = ("uint8", "int16", "int32")
 # what the interpreters know of ``Rules``; a rule that they do not know would be ignored by an exported page
 EXPORTED_OPTIONS = {
@@ -56,11 +53,8 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
     if unknown := [o.name for o in OPTIONS if o.name not in EXPORTED_OPTIONS and given.get(o.name) != o.default]:
         raise ValueError(f"a policy with the rule {unknown[0]} cannot be exported: no interpreter knows this rule")
     Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
-    policies = _policies_as_json(acting)
-    is_newer = rule or acting.is_tempered or rules.refer_cost is not None or rules.costs_by_case
-    is_newer = is_newer or (rules.always_known and rules.budget is not None) or "known" in policies["arrays"]
     return {
-        "format": NEWER_FORMAT if is_newer else POLICY_FORMAT,
+        "format": POLICY_FORMAT,
         "digest": digest(policy, labels),
         **_classes_as_json(labels),
         "columns": _columns_as_json(labels.columns, arrangement),
@@ -68,7 +62,7 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
         "user_order": np.argsort(arrangement.acquisitions).tolist(),
         "rules": _rules_as_json(rules),
         **rule,
-        **policies,
+        **_policies_as_json(acting),
     }
 
 

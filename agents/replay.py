@@ -15,6 +15,8 @@ from fsgym.rules import kernels as mdp
 from fsgym.session.step import Advice
 from fsgym.text.messages import brief
 
+NOTHING_COUNTED = np.int64(0)  # for a literal 0, Numba would compile functions anew
+
 
 class Replayed(NamedTuple):
     """The end of the replay of a policy that takes the highest score, in n states."""
@@ -208,11 +210,11 @@ def _waiting(
 @njit(cache=True, nogil=True, _nrt=False)
 def _mark_waiting(t, state, candidates, known, taken, spent, waiting, prices):
     for row in range(len(known)):
-        mdp.set_acquired(t, state, mdp.FIRST, taken[row], spent[row])
+        mdp.set_acquired(t, state, mdp.FIRST, taken[row], spent[row], NOTHING_COUNTED)
         for j in range(t.costs.size):
             prices[row, j] = mdp.price(t, state, mdp.FIRST, j)
             if candidates[row, j] and not mdp.is_legal(t, state, mdp.FIRST, j):
                 before, known[row, j] = known[row, j], False
-                mdp.set_acquired(t, state, mdp.SECOND, known[row], spent[row])
+                mdp.set_acquired(t, state, mdp.SECOND, known[row], spent[row], NOTHING_COUNTED)
                 waiting[row, j] = mdp.is_legal(t, state, mdp.SECOND, j)
                 known[row, j] = before

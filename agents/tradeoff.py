@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from agents.base import BaseAgentClassifier
-from agents.calibration import TemperedPolicy
 from agents.inputs import row_weights, training_rows
 from agents.model_file import Labels
 from agents.policy import Policy
@@ -225,15 +224,11 @@ class TrainingTask(NamedTuple):
 
     dataset: Dataset  # the rows with a weight above 0
     weight: NDArray[np.float64] | None  # (n_samples,) with mean 1, or None for equal weights
-    groups: tuple[tuple[int, ...], ...]  # the features that each acquisition reveals
-    known: AcquisitionIndices  # acquisitions that are always known
+    rules: Rules  # in the same order, at some ``lam``
     rng: np.random.Generator
     skipped: AcquisitionIndices = ()  # acquisitions that tell nothing new: no policy makes them
-    given: AcquisitionIndices = ()  # those of ``known`` that the policy never makes: each case brings them before
     # features for which it goes with the class whether they are missing, which the policy is not to learn
     telling: tuple[int, ...] = ()
-    # (n_classes, n_classes), as of ``Rules``; None: all errors cost the same
-    error_costs: NDArray[np.float64] | None = None
     whole: WholeTable | None = None  # all rows of a table in blocks, where ``dataset`` is a sample of them
 
 
@@ -367,11 +362,9 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         task = TrainingTask(
             weighted_rows,
             weight,
-            any_rules.groups,
-            any_rules.always_known,
+            any_rules,
             rng,
             tuple(skipped.tolist()),
-            error_costs=any_rules.error_costs,
             whole=whole,
         )
         with self._learner(task) as learner:
@@ -398,7 +391,7 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
     @property
     def calibration_(self) -> str:
         """ "temperature" if the class probabilities are tempered, else "none"."""
-        return "temperature" if isinstance(self.policy_.acting, TemperedPolicy) else "none"
+        return "temperature" if self.policy_.is_tempered else "none"
 
     def _restore(self, policy: Any, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)

@@ -97,14 +97,14 @@ class AnyState(Policy):
         any_known = np.array([acquired[group].any() for group in self.groups])
         prices = self.rules["lam"] * self.legal_and_prices(any_known, 0.0)[1]
         skipped = legal & np.isin(np.arange(len(legal)), self.arrays.get("skipped", []))
-        first = legal & np.isin(np.arange(len(legal)), self.arrays.get("known", []))
+        first = legal & ~self.counts
         open_ = legal & ~skipped & ~first  # the stop rule was learnt where all that comes first is made
         proba, preference, inputs = self.estimate(acquired, values, open_, prices)
         preference = np.where(skipped, -1e300, preference)
         costs, floor, later = self.answer_costs @ proba, self.answer_costs.min(), preference.argmax()
         advantage = self.advantage(proba, costs.min() - floor, prices[later], inputs)
         pays = open_.any() and costs.min() - floor > prices[later] and advantage < 0
-        pays = pays and any_known.sum() < self.arrays.get("most", [np.inf])[0]
+        pays = pays and (any_known & self.counts).sum() < self.arrays.get("most", [np.inf])[0]
         preference = np.where(first, 1e300, preference)
         preferred = preference.argmax()
         wanted = legal.any() and not skipped[preferred]

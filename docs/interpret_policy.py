@@ -157,8 +157,10 @@ class Policy:
         self.columns = {column["name"]: column for column in plain["columns"]}
         self.user_order, self.parameters = plain["user_order"], plain["parameters"]
         self.groups = [a["features"] for a in self.acquisitions]
-        # those that are always known do not count for the budget
-        self.counts = ~np.isin(np.arange(len(self.groups)), self.rules.get("always_known", []))
+        always, places = self.rules.get("always_known", []), range(len(self.groups))
+        if type(always) is not list or not all(type(j) is int and j in places for j in always):
+            raise ValueError(f"what is always known must be places of acquisitions, got {always!r}")
+        self.counts = ~np.isin(places, always)  # for the budget
         self.n_features = sum(map(len, self.groups))
         self.error_costs = self.answer_costs = np.array(self.rules["error_costs"])
         self.answers = self.classes
@@ -503,17 +505,9 @@ def read_policy(text, kinds={"lattice": Lattice}, prices=None):  # noqa: B006
     ``prices`` are those of one case by name, of a policy with prices by case; by default the means of the training.
     """
     plain = json.loads(text)
-    if plain.get("format") not in ("fsgym-policy-1", "fsgym-policy-2", "fsgym-policy-3"):
-        raise ValueError(f"the policy must be of the format fsgym-policy-1 to -3, got {plain.get('format')!r}")
+    if plain.get("format") not in ("fsgym-policy-1", "fsgym-policy-2"):
+        raise ValueError(f"the policy must be of the format fsgym-policy-1 or -2, got {plain.get('format')!r}")
     by_case = plain["rules"].get("costs_by_case", False)
-    for what, is_there in {
-        "a rule": "rule" in plain,
-        "refer_cost": "refer_cost" in plain["rules"],
-        "prices by case": by_case,
-        "known acquisitions": "known" in plain["arrays"],
-    }.items():
-        if is_there and plain["format"] != "fsgym-policy-3":
-            raise ValueError(f"a policy with {what} must be fsgym-policy-3, got {plain['format']!r}")
     if "rule" in plain and plain["rule"]["kind"] not in RULES:
         raise ValueError(f"the policy stops by a rule that this interpreter does not know: {plain['rule']['kind']!r}")
     if prices is not None and not by_case:

@@ -74,7 +74,7 @@ def optimum(joint: NDArray[np.float64], rules: Rules, case_costs: CaseCosts | No
         """Legal acquisitions and their prices."""
         mask = np.zeros(rules.n_acquisitions, bool)
         mask[list(taken)] = True
-        mdp.set_acquired(rules.tables, state, 0, mask, spent)
+        mdp.set_acquired(rules.tables, state, 0, mask, spent, int(mask @ rules.tables.counts))
         legal = np.flatnonzero(state.legal[0, : rules.n_acquisitions]).tolist()
         return [(j, float(mdp.price(rules.tables, state, 0, j))) for j in legal]
 

@@ -63,12 +63,12 @@ class CasePricedResult(NamedTuple):
         shares = [float((self.which == k).mean()) for k in (*range(len(self.at)), -1)]
         return {name: sum(s * part[name] for s, part in zip(shares, parts)) for name in parts[0]}
 
-    def row_losses(self, rules: Rules) -> NDArray[np.float64]:
+    def row_losses(self) -> NDArray[np.float64]:
         """The loss of each row at its own prices, float64 (n_samples,)."""
-        losses = np.array(self.other.row_losses(rules))
+        losses = np.array(self.other.row_losses())
         for k, result in enumerate(self.at):
             rows = self.which == k
-            losses[rows] = result.row_losses(rules.at_prices(self.vectors[k]))[rows]
+            losses[rows] = result.row_losses()[rows]
         return losses
 
 

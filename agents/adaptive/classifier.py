@@ -67,7 +67,7 @@ class ChoosingLearner(Learner):
     ----------
     task : TrainingTask
     learners : mapping name -> callable, TrainingTask -> context manager of a ``Learner``
-        The first one is taken unless another one is better. Their results have ``row_losses(rules)``.
+        The first one is taken unless another one is better. Their results have ``row_losses()``.
     stack : ExitStack, in which the learners live
     left : tuple of LearnerTrial, learners that do not take part, and why
     """
@@ -119,10 +119,10 @@ class ChoosingLearner(Learner):
             begun = time.perf_counter()
             if name not in results:
                 results[name] = self._learner(name).learn_at(rules)
-            loss, error = self._mean(results[name].row_losses(rules), rules)
+            loss, error = self._mean(results[name].row_losses(), rules)
             difference = (0.0, 0.0)
             if name != first:
-                difference = self._difference(results[name].row_losses(rules), results[first].row_losses(rules), rules)
+                difference = self._difference(results[name].row_losses(), results[first].row_losses(), rules)
             trials.append(LearnerTrial(name, loss, *difference, time.perf_counter() - begun, error))
         chosen, reason = first, f"learner={first!r} was given"
         if len(self.learners) > 1:
@@ -144,9 +144,9 @@ class ChoosingLearner(Learner):
         return ChosenResult(chosen, results[chosen], rules, report)
 
     def _references(self, results: Mapping[str, Any], chosen: str, rules: Rules) -> tuple[ReferencePoint, ...]:
-        points, own = [], results[chosen].row_losses(rules)
+        points, own = [], results[chosen].row_losses()
         for result in results.values():
-            found = result.references(rules) if hasattr(result, "references") else {}
+            found = result.references() if hasattr(result, "references") else {}
             for name, (losses, acquisitions) in found.items():
                 figures = (*self._mean(losses, rules), *self._difference(losses, own, rules))
                 names = tuple(rules.names[j] for j in acquisitions) if name == "best fixed panel" else ()
@@ -396,13 +396,9 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
                 yield ChoosingLearner(task, learners, stack)
                 return
             silent = ChoosingLearner(task._replace(telling=tuple(features.tolist())), learners, stack)
-            n, J = task.dataset.n_features, len(task.groups)
-            indicators = tuple(range(n, n + len(features)))
             informed = task._replace(
                 dataset=dataset_with_indicators(task.dataset, features),
-                groups=(*task.groups, indicators),
-                known=(*task.known, J),
-                given=(J,),
+                rules=rules_with_indicators(task.rules, len(features)),
                 whole=None if task.whole is None else task.whole.changed(partial(with_own_indicators, features)),
             )
             yield InformedLearner(ChoosingLearner(informed, learners, stack), silent, features)

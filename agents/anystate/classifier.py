@@ -82,14 +82,12 @@ class AnyStateLearner(Learner):
         """Learn the policy at the prices of these rules."""
         rules.check_largest_loss(MAX_LOSS, self.task.dataset.case_costs)
         data, weight = self.task.dataset, self.task.weight
-        skipped, known = self.task.skipped, self.task.known
-        return learn_policy(*self.models_at(rules), data, self.fold, weight, rules, self.seed, skipped, known)
+        return learn_policy(*self.models_at(rules), data, self.fold, weight, rules, self.seed, self.task.skipped)
 
     def finish(self, model: BaseAnyStateClassifier, result: LearntPolicy) -> Policy:
         """The policy; sets ``training_loss_``."""
         model.training_loss_ = result.loss
-        known = tuple(j for j in self.task.known if j not in self.task.given)
-        rules, most = result.model.rules, len(known) + MAX_FOLLOWED * MAX_ROLLOUT_LENGTH
-        limit = most if most < rules.n_acquisitions else None
-        policy = self.policy_class(result.model, result.stop, rules, self.task.skipped, known, limit)
+        rules, most = result.model.rules, MAX_FOLLOWED * MAX_ROLLOUT_LENGTH
+        limit = most if most < rules.tables.counts.sum() else None
+        policy = self.policy_class(result.model, result.stop, rules, self.task.skipped, limit)
         return calibrated(policy, result.path, self.calibration)

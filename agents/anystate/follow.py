@@ -102,14 +102,13 @@ class CompiledStateModel(StateModel):
         X: NDArray[np.float32],
         rules: Rules,
         skipped: NDArray[np.bool_],
-        known: NDArray[np.bool_],
         most: int,
     ) -> Trajectories:
         J, n_inputs = rules.n_acquisitions, len(stop.centre) - N_STATE_NUMBERS
         done = TrajectoryArrays.blank(len(X), rules, with_probabilities=True)
         now, start = StateArrays.blank(rules, n_inputs), StateArrays.blank(rules, n_inputs)
         state, m = State.blank(1, J, J + rules.n_classes), self._compiled
-        rule = stop, self.rules.lam * self.rules.costs, skipped, known, most
+        rule = stop, self.rules.lam * self.rules.costs, skipped, most
         arguments = (rules.tables, state, X, m, self.kernels.buffers(m), rule, (now, start), done)
         if type(m) not in _COMPILED:
             _COMPILED[type(m)] = _follow_rows.compile(tuple(typeof(value) for value in arguments))
@@ -119,7 +118,7 @@ class CompiledStateModel(StateModel):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _follow_rows(t, state, X, m, b, rule, arrays, done):
-    (stop, prices, skipped, known, most), (now, start) = rule, arrays
+    (stop, prices, skipped, most), (now, start) = rule, arrays
     J, has_start = t.costs.size, False
     floor = np.inf
     for a in range(m.answer_costs.shape[0]):
@@ -134,7 +133,7 @@ def _follow_rows(t, state, X, m, b, rule, arrays, done):
             has_start = True
             best, comes_first = mdp.NONE, False
             for j in range(J):
-                if now.legal[j] and known[j]:
+                if now.legal[j] and t.counts[j] == 0:
                     best, comes_first = j, True
                     break
                 if now.legal[j] and (best < 0 or now.preference[j] > now.preference[best]):
@@ -142,7 +141,7 @@ def _follow_rows(t, state, X, m, b, rule, arrays, done):
             if not comes_first:
                 price = prices[best] if best >= 0 else 0.0
                 error = write_state_numbers(now.proba, price, now.inputs, m.answer_costs, now.numbers)
-                if best < 0 or error - floor <= price or state.n_taken[0] >= most:
+                if best < 0 or error - floor <= price or state.n_counted[0] >= most:
                     break
                 if predict_advantage(stop.centre, stop.scale, stop.knots, stop.theta, now.numbers) >= 0.0:
                     break

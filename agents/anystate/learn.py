@@ -28,7 +28,7 @@ class LearntPolicy(NamedTuple):
 
     model: StateModel
     stop: StopRule
-    losses: NDArray[np.float64]  # (n_samples,), realised; NaN for rows that were not rolled out
+    losses: NDArray[np.float64]  # those of ``row_losses``
     # ``cost`` is in the unit of ``costs``
     loss: float
     n_features: float
@@ -39,8 +39,8 @@ class LearntPolicy(NamedTuple):
         """The means that a target limits, by name."""
         return {"features": self.n_features, "cost": self.cost}
 
-    def row_losses(self, rules: Rules) -> NDArray[np.float64]:
-        """The losses; ``rules`` must be those of the training."""
+    def row_losses(self) -> NDArray[np.float64]:
+        """Realised loss of each training row, out of fold, float64 (n_samples,); NaN for rows not rolled out."""
         return self.losses
 
 
@@ -62,7 +62,6 @@ def learn_policy(
     rules: Rules,
     seed: int,
     skipped: AcquisitionIndices = (),
-    known: AcquisitionIndices = (),
 ) -> LearntPolicy:
     """The policy around a model, with its stop rule and its losses on the training rows, out of fold.
 
@@ -76,14 +75,13 @@ def learn_policy(
     rules : Rules
     seed : int, for the choice of rows and the random starts
     skipped : tuple of int, acquisitions that the policy never makes
-    known : tuple of int, acquisitions that are made at no cost before the policy decides anything
     """
     rng = np.random.default_rng(seed)
     weight = np.ones(dataset.n_samples) if weight is None else weight
     rows = np.sort(rng.permutation(dataset.n_samples)[:MAX_ROLLED_ROWS])
-    visited = roll_out(by_fold, fold, dataset, rules, rows, skipped=skipped, known=known)
+    visited = roll_out(by_fold, fold, dataset, rules, rows, skipped=skipped)
     rng = np.random.default_rng(seed + 1)
-    starts = roll_out(by_fold, fold, dataset, rules, rows[::2], rng, skipped, known)
+    starts = roll_out(by_fold, fold, dataset, rules, rows[::2], rng, skipped)
     stop, losses, last, reached = learn_stop(visited, starts, dataset.y, fold, weight, rules)
     share = weight[rows] / weight[rows].sum()
     means = (float(share @ v) for v in (losses, visited.n_features[last], visited.cost[last]))

@@ -21,7 +21,7 @@ from fsgym.session.step import Advice
 
 MODEL_PREFIX, STOP_PREFIX = "model.", "stop."  # prefixes of the arrays in model files
 # arrays that only files have in which there are such acquisitions, and none of fsgym 0.2.0
-SKIPPED, KNOWN, MOST = "skipped", "known", "most"
+SKIPPED, MOST = "skipped", "most"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,9 @@ class AnyStatePolicy(Policy):
     rules: Rules
     # acquisitions that told nothing new in training; the policy answers where only these are legal
     skipped: AcquisitionIndices = ()
-    known: AcquisitionIndices = ()  # those that every case brings: they come first, in this order
-    # Acquisitions after which it answers, many times as many as any row was followed in training; None where there are
-    # no more. Without a limit, a stop rule far from the states that it was learnt from may never say stop.
+    # Acquisitions after which it answers, besides those that are always known; many times as many as any row was
+    # followed in training; None where there are no more. Without a limit, a stop rule far from the states that it was
+    # learnt from may never say stop.
     most: int | None = None
 
     def __post_init__(self) -> None:
@@ -60,12 +60,13 @@ class AnyStatePolicy(Policy):
     def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
         """The advice in n states, with the expected cost of the preferred acquisition; parameters as in ``advise``.
 
+        What is always known comes first, in the order of the rules.
         A state that the policy cannot reach itself is a state like any other: all known values count. The other
         acquisitions are ranked by the model, without an estimate of their cost.
         """
         J, rules, rows = self.rules.n_acquisitions, self.rules, np.arange(len(acquired))
         states = self._states(acquired, values, legal)
-        first, skipped = states.legal & self._is_known, states.legal & self._is_skipped
+        first, skipped = states.legal & (rules.tables.counts == 0), states.legal & self._is_skipped
         comes_first, can_go_on = first.any(axis=1), states.legal.any(axis=1)
         # The stop rule was learnt where all that comes first is made: it says what going on is worth after that.
         probabilities, preference, inputs = self.model.estimate(states._replace(legal=states.legal & ~skipped & ~first))
@@ -74,7 +75,7 @@ class AnyStatePolicy(Policy):
         price, pays = states.prices[rows, later], (states.legal & ~skipped & ~first).any(axis=1)
         advantage = self.stop.advantage(state_numbers(probabilities, price, inputs, rules))
         pays &= (error_cost.min(axis=1) - rules.answer_costs.min() > price) & (advantage < 0)
-        pays &= rules.acquisitions_of(states.acquired).sum(axis=1) < self._most
+        pays &= rules.acquisitions_of(states.acquired) @ rules.tables.counts < self._most
         preference[first] = MAX_PREFERENCE
         preferred = preference.argmax(axis=1)
         wanted = can_go_on & ~self._is_skipped[preferred]
@@ -99,9 +100,8 @@ class AnyStatePolicy(Policy):
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays, header = self.model.to_arrays()
         arrays = {MODEL_PREFIX + name: array for name, array in arrays.items()}
-        for name, listed in ((SKIPPED, self.skipped), (KNOWN, self.known)):
-            if listed:
-                arrays[name] = np.array(listed, np.int64)
+        if self.skipped:
+            arrays[SKIPPED] = np.array(self.skipped, np.int64)
         if self.most is not None:
             arrays[MOST] = np.array([self.most], np.int64)
         return arrays | {STOP_PREFIX + name: array for name, array in self.stop._asdict().items()}, header
@@ -110,17 +110,15 @@ class AnyStatePolicy(Policy):
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> Self:
         of_model = {name.removeprefix(MODEL_PREFIX): v for name, v in arrays.items() if name.startswith(MODEL_PREFIX)}
         of_stop = {name.removeprefix(STOP_PREFIX): v for name, v in arrays.items() if name.startswith(STOP_PREFIX)}
-        listed = []
-        for name in (SKIPPED, KNOWN):
-            found = arrays.get(name, np.zeros(0, np.int64))
-            if found.dtype != np.int64 or found.tolist() != [j for j in range(rules.n_acquisitions) if j in found]:
-                raise ValueError(f"the {name} acquisitions must ascend from 0 to at most {rules.n_acquisitions - 1}")
-            listed.append(tuple(found.tolist()))
-        (skipped, known), most = listed, arrays.get(MOST)
+        skipped, most = arrays.get(SKIPPED, np.zeros(0, np.int64)), arrays.get(MOST)
+        if skipped.dtype != np.int64 or skipped.tolist() != [j for j in range(rules.n_acquisitions) if j in skipped]:
+            raise ValueError(f"the skipped acquisitions must ascend from 0 to at most {rules.n_acquisitions - 1}")
         if most is not None and (most.dtype != np.int64 or most.shape != (1,) or most[0] < 1):
             raise ValueError("the most acquisitions of a case must be one whole number from 1")
         model = cls.model_class.from_arrays(of_model, header, rules)
-        return cls(model, stop_rule_from(of_stop), rules, skipped, known, None if most is None else int(most[0]))
+        return cls(
+            model, stop_rule_from(of_stop), rules, tuple(skipped.tolist()), None if most is None else int(most[0])
+        )
 
     @property
     def _most(self) -> int:
@@ -132,14 +130,9 @@ class AnyStatePolicy(Policy):
         """Whether each acquisition is skipped, bool (n_acquisitions,)."""
         return np.isin(np.arange(self.rules.n_acquisitions), self.skipped)
 
-    @cached_property
-    def _is_known(self) -> NDArray[np.bool_]:
-        """Whether each acquisition is known, bool (n_acquisitions,)."""
-        return np.isin(np.arange(self.rules.n_acquisitions), self.known)
-
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
         if not self.rules.prices_change:
-            followed = self.model.follow(self.stop, X, rules, self._is_skipped, self._is_known, self._most)
+            followed = self.model.follow(self.stop, X, rules, self._is_skipped, self._most)
             if followed is not None:
                 return followed
         return super()._trajectories(X, rules)

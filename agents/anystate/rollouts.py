@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from agents.anystate.state_model import StateBatch, StateModel
@@ -14,8 +13,7 @@ from agents.calibration import known_sizes
 from agents.tradeoff import AcquisitionIndices
 from fsgym.data.dataset import Dataset
 from fsgym.envs.episodes import EpisodeOutcomes, Episodes
-from fsgym.rules import Rules, State
-from fsgym.rules import kernels as mdp
+from fsgym.rules import Rules
 
 # By hand
 MAX_ROLLOUT_LENGTH = 25  # acquisitions of a row
@@ -49,9 +47,8 @@ def roll_out(
     rows: NDArray[np.int64],
     rng: np.random.Generator | None = None,
     skipped: AcquisitionIndices = (),
-    known: AcquisitionIndices = (),
 ) -> RolloutStates:
-    """Follow the preferences of each row's model from the empty state until nothing that is left can pay.
+    """Follow the preferences of each row's model until nothing that is left can pay, from what is always known on.
 
     Parameters
     ----------
@@ -62,15 +59,14 @@ def roll_out(
     rng : numpy Generator, optional
         Start in random states instead: some acquisitions are known in advance, and others are unavailable.
     skipped : tuple of int, acquisitions that no row makes
-    known : tuple of int, acquisitions that each row begins with
     """
     if rng is not None:
-        dataset = _with_unavailable(dataset, rules, rng, known)
+        dataset = _with_unavailable(dataset, rules, rng)
     parts = []
     for k, model in enumerate(models):
         of_fold = rows[fold[rows] == k]
         if len(of_fold):
-            parts.append(_roll_out_with(model, dataset, rules, of_fold, rng, list(skipped), known))
+            parts.append(_roll_out_with(model, dataset, rules, of_fold, rng, list(skipped)))
     visited = RolloutStates(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     by_row = np.argsort(visited.row, kind="stable")
     again = np.diff(visited.row[by_row]) == 0
@@ -80,24 +76,6 @@ def roll_out(
     return visited
 
 
-def present_prices(rules: Rules, state: State, which: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The prices of all acquisitions in some states, float64 (len(which), n_acquisitions), in the unit of ``costs``."""
-    if rules.costs_by_case:
-        return state.case_costs[which]
-    if not rules.prices_change:
-        return np.broadcast_to(rules.costs, (len(which), rules.n_acquisitions))
-    prices = np.empty((len(which), rules.n_acquisitions))
-    _write_prices(rules.tables, state, which, prices)
-    return prices
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def _write_prices(t, state, which, prices):
-    for k in range(len(which)):
-        for j in range(prices.shape[1]):
-            prices[k, j] = mdp.price(t, state, which[k], j)
-
-
 def _roll_out_with(
     model: StateModel,
     dataset: Dataset,
@@ -105,16 +83,15 @@ def _roll_out_with(
     rows: NDArray[np.int64],
     rng: np.random.Generator | None,
     skipped: list[int],
-    known: AcquisitionIndices,
 ) -> RolloutStates:
     """Roll rows out with one model; every state counts as the first and the last of its row."""
     episodes = Episodes(dataset, rules, len(rows))
     episodes.begin(np.arange(len(rows)), rows)
     actions = np.zeros(len(rows), np.int64)
     reward, ended, outcomes = np.zeros(len(rows)), np.zeros(len(rows), bool), EpisodeOutcomes.blank(len(rows))
-    for _ in known:
-        legal = episodes.state.legal[:, list(known)] != 0
-        _step_some(episodes, legal.any(axis=1), np.array(known)[legal.argmax(axis=1)])
+    for _ in rules.always_known:
+        legal = episodes.state.legal[:, rules.always_known] != 0
+        _step_some(episodes, legal.any(axis=1), np.array(rules.always_known)[legal.argmax(axis=1)])
     if rng is not None:
         _acquire_at_random(episodes, rules, rng)
     n, J = rules.n_features, rules.n_acquisitions
@@ -126,7 +103,8 @@ def _roll_out_with(
         acquired, values = episodes.acquired()[active], episodes.observation[active, n : 2 * n]
         legal = episodes.state.legal[active, :J] != 0
         legal[:, skipped] = False
-        prices = rules.lam * present_prices(rules, episodes.state, active)
+        by_case = rules.costs_by_case
+        prices = rules.lam * (episodes.state.case_costs[active] if by_case else rules.next_prices(acquired))
         estimates = model.estimate(StateBatch(acquired, values, legal, prices))
         preferred, error_cost = estimates.preference.argmax(axis=1), estimates.probabilities @ rules.answer_costs.T
         answer, here = error_cost.argmin(axis=1), np.arange(len(active))
@@ -152,11 +130,11 @@ def _roll_out_with(
     return RolloutStates(*(np.concatenate(arrays) for arrays in zip(*steps, strict=True)))
 
 
-def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator, known: AcquisitionIndices) -> Dataset:
+def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator) -> Dataset:
     """The data with acquisitions that are unavailable at random, a different share of them in each row."""
     share = MAX_UNAVAILABLE * rng.random((dataset.n_samples, 1))
     unavailable = rng.random((dataset.n_samples, rules.n_acquisitions)) < share
-    unavailable[:, list(known)] = False
+    unavailable[:, rules.always_known] = False
     return dataset.replace(X=np.where(unavailable[:, rules.acquisition_of_features], np.float32(np.nan), dataset.X))
 
 

@@ -58,14 +58,13 @@ class StateModel(ABC):
         X: NDArray[np.float32],
         rules: Rules,
         skipped: NDArray[np.bool_],
-        known: NDArray[np.bool_],
         most: int,
     ) -> Trajectories | None:
         """What the policy with this stop rule does on rows, faster than step by step; None if there is no way.
 
         ``rules`` may have other budgets than the model's own, whose prices do not depend on the state; no row makes the
-        acquisitions ``skipped``, bool (J,), and each row first makes those that are ``known``, bool (J,), and is
-        answered after ``most`` of all.
+        acquisitions ``skipped``, bool (J,), and each row first makes those that are always known, and is answered after
+        ``most`` others.
         """
         return None
 

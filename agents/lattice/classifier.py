@@ -37,18 +37,16 @@ def learn_after_base(
     learn_from: Callable[[Subset], TrainingResult],
     data: TrainingData,
     rules: Rules,
-    known: Subset,
     free_first: bool,
     skipped: Subset = (),
 ) -> TrainingResult:
-    """Learn a policy that first makes the acquisitions that are known or cost nothing, if that has no higher loss.
+    """Learn a policy that begins with what is always known, and with what costs nothing if that has no higher loss.
 
     Parameters
     ----------
     learn_from : callable, base -> TrainingResult
     data : TrainingData
-    rules : Rules, by which ``known`` cost nothing
-    known : tuple of int, acquisitions that come first in any case
+    rules : Rules
     free_first : bool, whether the other acquisitions that cost nothing come first, too
     skipped : tuple of int, acquisitions that no row makes
 
@@ -57,7 +55,7 @@ def learn_after_base(
     TrainingResult, with the policy without a base for rows that cannot obtain all of the base
     """
     plain = learn_from(())
-    always = _legal_base(data, rules, known)
+    always = _legal_base(data, rules, rules.always_known)
     result = learn_from(always)._replace(without_base=plain.policy) if always else plain
     if free_first and rules.lam > 0:
         costs_nothing = np.minimum(rules.costs, rules.unrelated_costs) == 0
@@ -319,10 +317,10 @@ class LatticeClassifier(BaseTradeoffClassifier):
         if unknown >= 1:
             raise ValueError(f"unknown must be at least 0 and below 1, got {unknown:g}")
         free_first, calibration = check_bool(self.free_first, "free_first"), check_calibration(self.calibration)
-        data = prepare_data(task.dataset, task.rng, task.weight, task.error_costs, task.whole)
+        data = prepare_data(task.dataset, task.rng, task.weight, task.rules.error_costs, task.whole)
         with task_runner(self.n_jobs, shared_memory=False) as run:
             settings = LearningSettings(kappa, beta, effort)
-            yield LatticeLearner(data, settings, task.known, free_first, unknown, run, task.skipped, calibration)
+            yield LatticeLearner(data, settings, free_first, unknown, run, task.skipped, calibration)
 
     def _restore(self, policy: Policy, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)
@@ -336,7 +334,6 @@ class LatticeLearner(Learner):
         self,
         data: TrainingData,
         settings: LearningSettings,
-        known: Subset,
         free_first: bool,
         unknown: float,
         run: TaskRunner,
@@ -344,7 +341,7 @@ class LatticeLearner(Learner):
         calibration: Calibration = "none",
     ) -> None:
         self.calibration: Calibration = calibration
-        self.data, self.settings, self.known, self.free_first = data, settings, known, free_first
+        self.data, self.settings, self.free_first = data, settings, free_first
         self.unknown, self.run, self.skipped = unknown, run, skipped
         self.classifiers: dict[Subset, CrossFit] = {}
         self.final: dict[tuple[Subset, bool, bool], SubsetClassifier] = {}
@@ -364,7 +361,7 @@ class LatticeLearner(Learner):
                 forbidden=self.skipped,
             )
 
-        return learn_after_base(learn_from, self.data, rules, self.known, self.free_first, self.skipped)
+        return learn_after_base(learn_from, self.data, rules, self.free_first, self.skipped)
 
     def finish(self, model: LatticeClassifier, result: TrainingResult) -> Policy:
         """Fit the final classifiers; set ``history_`` and ``limited_by_``, with a warning where there is a limit."""

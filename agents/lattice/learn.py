@@ -33,18 +33,18 @@ class TrainingResult(NamedTuple):
         """As ``SweepPolicy.usage``."""
         return self.policy.usage()
 
-    def row_losses(self, rules: Rules) -> NDArray[np.float64]:
+    def row_losses(self) -> NDArray[np.float64]:
         """As ``SweepPolicy.row_losses``; NaN for rows of the task that are not in the sample that decides."""
-        return self._of_table(self.policy.row_losses(rules))
+        return self._of_table(self.policy.row_losses())
 
-    def references(self, rules: Rules) -> dict[str, tuple[NDArray[np.float64], Subset]]:
+    def references(self) -> dict[str, tuple[NDArray[np.float64], Subset]]:
         """The losses of rows, as ``row_losses``, that acquire the same whatever they see, and what they acquire.
 
         "nothing"; "everything", where it is allowed and there is a classifier of all features; "best fixed panel", the
         subset of the lowest loss.
         """
         lattice, found = self.policy.lattice, {}
-        data = lattice.data
+        data, rules = lattice.data, lattice.rules
 
         def losses(z: Subset, proba: NDArray) -> NDArray[np.float64]:
             taken = np.zeros((len(data.y), rules.n_acquisitions), bool)

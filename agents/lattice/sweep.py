@@ -331,9 +331,9 @@ class SweepPolicy:
         """Weighted mean loss of the training rows. It is optimistic: the subsets were selected on it."""
         return self.lattice.data.mean(self.choices[()].value)
 
-    def row_losses(self, rules: Rules) -> NDArray[np.float64]:
-        """Realised loss of each training row by these rules, out of fold, float64 (n_samples,)."""
-        lattice = self.lattice
+    def row_losses(self) -> NDArray[np.float64]:
+        """Realised loss of each training row, out of fold, float64 (n_samples,)."""
+        lattice, rules = self.lattice, self.lattice.rules
         losses, root = np.zeros(len(lattice.data.y)), lattice.nodes[()].cross_fit
         for z, choice in self.choices.items():
             ends = self.arrivals[z] & (choice.next_child < 0)

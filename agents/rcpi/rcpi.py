@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from agents import model_file
 from agents.inputs import cheapest_constant_answer, training_rows
 from agents.parallel import TaskRunner, task_runner
-from agents.policy import MAX_LOSS, legal_from
+from agents.policy import MAX_LOSS, check_fits, legal_from
 from agents.rcpi.base_learners import BaseLearners
 from agents.rcpi.kernels import ActionScores
 from agents.rcpi.nonzero import check_nonzero, nonzero_returns
@@ -289,7 +289,6 @@ class RCPI:
                 "RCPI plans with one price for each acquisition, but the environment has prices by case; make it with "
                 "rules.at_prices(), their means, or use AdaptiveClassifier or MixtureClassifier"
             )
-        self.training_origin_ = inner.dataset.origin
         if self.rules.n_acquisitions > np.iinfo(np.int16).max:
             raise ValueError(f"RCPI needs fewer than 32768 acquisitions, got {self.rules.n_acquisitions}; make groups")
         self.rules.check_largest_loss(MAX_LOSS)
@@ -339,6 +338,7 @@ class RCPI:
         evaluation = blanked(evaluation, evaluation.X, rules, self.unknown, rng)[0]
         empty_answer = cheapest_constant_answer(train, weight, rules.answer_costs)
         self.history, self.policy, self.dropped, n_stale = [], None, None, 0
+        self.training_origin_ = self.dataset.origin
         unused, best_loss = UnusedAcquisitions(rules, self.drop_unused), np.inf
         if self.uninformative == "drop":
             train = unused.without_uninformative(train)
@@ -496,10 +496,7 @@ class RCPI:
         agent = cls.__new__(cls)
         if env is not None:
             agent = cls(env)
-            if (agent.rules.groups, agent.rules.n_classes) != (policy.rules.groups, policy.rules.n_classes):
-                raise ValueError(f"the model in {path} is for other features, groups or classes than the environment")
-            if agent.rules.n_answers != policy.rules.n_answers:
-                raise ValueError(f"the model in {path} and the environment must both have a refer_cost, or neither")
+            check_fits(agent.rules, policy.rules)
         else:
             agent.rules = policy.rules
         agent.policy, agent.history, agent.dropped = policy, [], None

@@ -76,7 +76,7 @@ def chart(
         file.write(f"{text.rstrip()}\n")
     if output is not None:
         show(f"Written: {output}. {drawn.headline}")
-    learner = getattr(opened.classifier, "learner_", opened.classifier.policy_.acting.kind)
+    learner = getattr(opened.classifier, "learner_", opened.classifier.without_promise().policy_.acting.kind)
     if learner in NO_CHARTS:
         better = "; train with --agent lattice for a policy that a chart shows better"
         by_case = opened.classifier.rules_.costs_by_case  # which the lattice does not take

@@ -1,10 +1,10 @@
-// Policies of the formats fsgym-policy-1 to -3 (docs/policy-format.md), asked one case at a time. No dependencies; a browser
+// Policies of the formats fsgym-policy-1 and -2 (docs/policy-format.md), asked one case at a time. No dependencies; a browser
 // has the global FsgymPolicy, Node has module.exports. Acquisitions and features are places in the order of the policy;
 // an acquisition of -1 is none. Numbers are float64, rounded with Math.fround where the policy computes in float32.
 "use strict";
 
 const FsgymPolicy = (() => {
-  const FORMAT = "fsgym-policy-3", FORMATS = ["fsgym-policy-1", "fsgym-policy-2", FORMAT];
+  const FORMAT = "fsgym-policy-2", FORMATS = ["fsgym-policy-1", FORMAT];
   const round32 = Math.fround;
   const TIE = 1e-12; // costs that differ by less count as equal
 
@@ -128,6 +128,10 @@ const FsgymPolicy = (() => {
       this.answerCosts = refers ? [...this.errorCosts, this.classes.map(() => refer_cost)] : this.errorCosts;
       this.answers = refers ? [...this.classes, refer_label] : this.classes;
       this.lowestCost = Math.min(...this.answerCosts.flat());
+      const { always_known = [] } = plain.rules, { length } = this.acquisitions;
+      const arePlaces = Array.isArray(always_known) && always_known.every((j) => Number.isInteger(j) && j >= 0 && j < length);
+      mustHold(arePlaces, "what is always known are no places of acquisitions");
+      this.alwaysKnown = new Set(always_known);
       this.rule = plain.rule === undefined ? null : new KINDS_OF_RULES[plain.rule.kind](plain.rule, this.errorCosts);
       this.arrays = Object.fromEntries(Object.entries(plain.arrays).map(([name, a]) => [name, decodeArray(a)]));
       checkStarts(this.arrays);
@@ -137,7 +141,7 @@ const FsgymPolicy = (() => {
 
     // Whether acquisition j counts for `budget`: those that are always known do not.
     counts(j) {
-      return !(this.rules.always_known ?? []).includes(j);
+      return !this.alwaysKnown.has(j);
     }
 
     // Which acquisitions are legal after those `taken`, apart from `budget`, and the prices of all.
@@ -589,14 +593,14 @@ const FsgymPolicy = (() => {
       const anyKnown = this.groups.map((group) => group.some((i) => acquired[i]));
       const prices = this.legalAndPrices(anyKnown, 0).prices.map((price) => this.rules.lam * price);
       const skipped = legal.map((can, j) => Boolean(can) && (this.arrays.skipped || []).includes(j));
-      const first = legal.map((can, j) => Boolean(can) && (this.arrays.known || []).includes(j));
+      const first = legal.map((can, j) => Boolean(can) && !this.counts(j));
       // The stop rule was learnt where all that comes first is made: it says what going on is worth after that.
       const open = legal.map((can, j) => Boolean(can) && !skipped[j] && !first[j]);
       const { shares, preference, inputs } = this.estimate(acquired, values, open, prices);
       skipped.forEach((is, j) => is && (preference[j] = -1e300));
       const costs = this.costsOfAnswers(shares), least = Math.min(...costs), later = argmax(preference);
       const predicted = this.advantage(shares, least, prices[later], inputs);
-      const [most] = this.arrays.most || [Infinity], isLong = anyKnown.filter(Boolean).length >= most;
+      const [most] = this.arrays.most || [Infinity], isLong = anyKnown.filter((is, j) => is && this.counts(j)).length >= most;
       const pays = open.some(Boolean) && least - this.lowestCost > prices[later] && predicted < 0 && !isLong;
       first.forEach((is, j) => is && (preference[j] = 1e300));
       const preferred = argmax(preference), comesFirst = first.some(Boolean), canGoOn = legal.some(Boolean);
@@ -1030,7 +1034,6 @@ const FsgymPolicy = (() => {
   function read(plain, prices = null) {
     if (!plain || !FORMATS.includes(plain.format)) throw new Error(`the policy must be in the format ${FORMAT}`);
     if (hasCasePrices(plain)) {
-      mustHold(plain.format === FORMAT, `a policy with prices by case must be ${FORMAT}`);
       const policies = plain.policies ?? [];
       const isListed = Array.isArray(policies) && policies.every((one) => one && (one.prices === undefined || Array.isArray(one.prices)));
       mustHold(isListed && policies.length <= MOST_POLICIES, "its policies are no list of them");
@@ -1041,9 +1044,6 @@ const FsgymPolicy = (() => {
     if (prices !== null) throw new Error("the policy has one price for each acquisition, whatever the case");
     if (!Object.hasOwn(KINDS, plain.kind)) throw new Error(`the policy must be in the format ${FORMAT}`);
     const hasRule = plain.rule !== undefined;
-    mustHold(!hasRule || plain.format === FORMAT, `a policy with a rule must be ${FORMAT}`);
-    mustHold(plain.rules?.refer_cost === undefined || plain.format === FORMAT, `a policy with refer_cost must be ${FORMAT}`);
-    mustHold(plain.arrays?.known === undefined || plain.format === FORMAT, `a policy with known acquisitions must be ${FORMAT}`);
     if (hasRule && !(plain.rule && Object.hasOwn(KINDS_OF_RULES, plain.rule.kind))) {
       throw new Error("the policy stops by a rule that this interpreter does not know; use a newer one");
     }

@@ -184,10 +184,13 @@ def start(t, state, e, X, row):
 
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
-def set_acquired(t, state, e, taken, spent):
-    """Set state e to the acquisitions ``taken`` (bool, J) at the total price ``spent``, with no value missing."""
+def set_acquired(t, state, e, taken, spent, n_counted):
+    """Set state e to the acquisitions ``taken`` (bool, J) at the total price ``spent``, with no value missing.
+
+    ``n_counted`` of them count for ``budget``.
+    """
     state.n_taken[e] = 0
-    state.n_counted[e] = 0
+    state.n_counted[e] = n_counted
     state.spent[e] = spent
     for j in range(t.costs.size):
         state.touching[e, j] = 0
@@ -195,7 +198,6 @@ def set_acquired(t, state, e, taken, spent):
     for j in range(t.costs.size):
         if taken[j]:
             state.n_taken[e] += 1
-            state.n_counted[e] += t.counts[j]
             _mark_taken(t, state, e, j)
     _mark_legal(t, state, e)
 

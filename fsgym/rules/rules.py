@@ -588,8 +588,7 @@ class Rules:
             spent = self.price_sets(taken)[0]
         if n_paid is None:
             n_paid = taken @ self.tables.counts
-        tables = self.tables._replace(budget=NO_BUDGET)
-        _place_and_price(tables, self.tables.budget, state, read_only(taken), read_only(spent), n_paid, prices)
+        _place_and_price(self.tables, state, read_only(taken), read_only(spent), read_only(n_paid), prices)
         return state.legal.astype(bool), prices
 
     def follow(
@@ -668,7 +667,8 @@ class Rules:
         """The price of each acquisition where the features ``acquired`` (n, n_features) are, float64 (n, J)."""
         if not self.prices_change:
             return np.broadcast_to(self.costs, (len(acquired), self.n_acquisitions))
-        return self.legal_and_prices(self.acquisitions_of(acquired))[1]
+        taken = self.acquisitions_of(acquired)
+        return self.legal_and_prices(taken, np.zeros(len(taken)))[1]
 
     def prerequisites_of(self, j: int, met: Collection[int] = ()) -> list[int]:
         """What acquisition j needs, directly or not, in an order in which it can be acquired; without those ``met``.
@@ -768,13 +768,11 @@ def ragged_to_flat(lists: Sequence[Sequence[int]] | Sequence[NDArray]) -> tuple[
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _place_and_price(t, budget, state, taken, spent, n_paid, prices):
+def _place_and_price(t, state, taken, spent, n_paid, prices):
     for e in range(len(taken)):
-        set_acquired(t, state, e, taken[e], spent[e])
+        set_acquired(t, state, e, taken[e], spent[e], n_paid[e])
         for j in range(t.costs.size):
             prices[e, j] = price(t, state, e, j)
-            if n_paid[e] >= budget and t.counts[j] > 0:
-                state.legal[e, j] = 0
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -53,7 +53,7 @@ def learner(acquires, seen=None):
             answers = ((X[:, 0] > 0) & acquires).astype(np.int64)
             losses = rules.error_costs[answers, y] + rules.lam * acquires
             usage = {"features": 1.0, "cost": 1.0}
-            return SimpleNamespace(rules=rules, usage=lambda: usage, row_losses=lambda rules: losses)
+            return SimpleNamespace(rules=rules, usage=lambda: usage, row_losses=lambda: losses)
 
         yield SimpleNamespace(learn_at=learn_at, finish=lambda model, result: Fixed(result.rules, acquires))
 
@@ -65,7 +65,7 @@ def task_of(n, share_of_ones=0.5):
     X = rng.normal(size=(n, 3)).astype(np.float32)
     y = (X[:, 0] > np.quantile(X[:, 0], 1 - share_of_ones)).astype(np.int64)
     y[:2] = 0, 1
-    return TrainingTask(Dataset(X, y), None, ((0,), (1,), (2,)), (), np.random.default_rng(0))
+    return TrainingTask(Dataset(X, y), None, Rules(3, 2), np.random.default_rng(0))
 
 
 def choose(n, learners, lam=0.01, **options):
@@ -117,10 +117,10 @@ def test_own_losses_of_rows_are_prices_and_errors_of_a_policy_that_has_not_seen_
     y = rng.integers(0, 2, 2400)
     data = Dataset((y[:, None] + rng.normal(size=(2400, 4))).astype(np.float32), y)
     train, test, rules = data.rows(np.arange(400)), data.rows(np.arange(400, 2400)), Rules(4, 2, lam=0.02)
-    task = TrainingTask(train, None, rules.groups, (), np.random.default_rng(0))
+    task = TrainingTask(train, None, rules, np.random.default_rng(0))
     with LEARNERS[name]()._learner(task) as own:
         result = own.learn_at(rules)
-        losses, usage = result.row_losses(rules), result.usage()
+        losses, usage = result.row_losses(), result.usage()
         policy = own.finish(SimpleNamespace(), result)
     assert losses.shape == (400,)
     assert losses.mean() == pytest.approx(usage["cost"] * 0.02 + (losses >= 1).mean())
@@ -184,7 +184,7 @@ def test_a_target_is_searched_with_the_learner_that_is_better_where_the_first_on
             def learn_at(rules):
                 searched.append((name, rules.lam))
                 usage, losses = {"features": factor / rules.lam, "cost": 0.0}, np.full(400, loss)
-                return SimpleNamespace(rules=rules, usage=lambda: usage, row_losses=lambda rules: losses)
+                return SimpleNamespace(rules=rules, usage=lambda: usage, row_losses=lambda: losses)
 
             yield SimpleNamespace(learn_at=learn_at, finish=lambda model, result: Fixed(result.rules, True))
 

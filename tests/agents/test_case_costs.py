@@ -218,10 +218,8 @@ def test_an_exported_policy_asks_at_the_prices_of_the_case_as_a_session_does(mod
 def test_an_exported_policy_with_prices_by_case_that_is_damaged_is_refused(models):
     plain, asking = json.loads(models["lattice"].policy_json()), ChangedPolicies({}, 0)
     parts, usual = plain["policies"], plain["acquisitions"]
-    assert plain["format"] == "fsgym-policy-3"
     assert [part["kind"] for part in parts] == ["lattice", "lattice", "mixture"]
     damaged = [
-        {"format": "fsgym-policy-2"},
         {"policies": []},
         {"policies": parts * 4},
         {"policies": [*parts[:2], plain]},

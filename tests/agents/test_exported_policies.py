@@ -139,7 +139,6 @@ def check_certain(agent, variant, rule, n):
     said = [[[step[text] for text in texts] for step in one] for one in steps]
     found = asked_by_javascript(text, cases)
     assert [[[step[text] for text in texts] for step in one] for one in found] == said
-    assert json.loads(text)["format"] == "fsgym-policy-3"
     return asked_by_model(plain, cases), steps
 
 
@@ -241,18 +240,12 @@ def test_columns_that_every_case_brings_come_first(agent, tmp_path):
     acquired = model.trajectories(table).to_frame().pivot(index="row", columns="step", values="acquired")
     assert acquired[[0, 1]].drop_duplicates().to_numpy().tolist() == [["site", "ward"]]
     model.save(tmp_path / "model")
-    assert load_classifier(tmp_path / "model").policy_.known == model.policy_.known == (4, 5)
+    assert load_classifier(tmp_path / "model").policy_.rules.always_known == model.policy_.rules.always_known == (4, 5)
     policy, rows = model.policy_, model.arrangement_.dataset(model._training_data(table, y)).X
     followed, stepped = policy._trajectories(rows, policy.rules), policy._played(rows, policy.rules, policy.actions)
     assert followed.order.tolist() == stepped.order[:, : followed.order.shape[1]].tolist()
     check_interpreters(model, cases_of(model, table, 40))  # also where some of this is not known
-    plain = json.loads(model.policy_json())
-    assert plain["format"] == "fsgym-policy-3"
-    older = json.dumps(plain | {"format": "fsgym-policy-2"})
-    with pytest.raises(ValueError, match="a policy with known acquisitions must be fsgym-policy-3"):
-        import_document("interpret_policy").read_policy(older)
-    with pytest.raises(AssertionError, match="a policy with known acquisitions must be fsgym-policy-3"):
-        asked_by_javascript(older, [])
+    assert json.loads(model.policy_json())["rules"]["always_known"] == [4, 5]
 
 
 def test_policies_of_the_first_format_are_still_read():
@@ -260,8 +253,8 @@ def test_policies_of_the_first_format_are_still_read():
     reference = import_document("interpret_policy").read_policy
     kinds = import_document("interpret_other_policies").KINDS
     assert reference(json.dumps(plain), kinds).acquisitions == plain["acquisitions"]
-    with pytest.raises(ValueError, match="of the format fsgym-policy-1 to -3, got 'fsgym-policy-4'"):
-        reference(json.dumps(plain | {"format": "fsgym-policy-4"}), kinds)
+    with pytest.raises(ValueError, match="of the format fsgym-policy-1 or -2, got 'fsgym-policy-3'"):
+        reference(json.dumps(plain | {"format": "fsgym-policy-3"}), kinds)
 
 
 def breast_cancer():

@@ -117,11 +117,17 @@ def test_rules_that_no_interpreter_knows_are_refused_in_a_sentence(interpreters,
         import_document("interpret_policy").read_policy(json.dumps(plain))
 
 
-def test_a_rule_needs_its_format_and_probabilities(interpreters):
+def test_a_rule_needs_probabilities(interpreters):
     policies, refused = interpreters
-    plain = ruled()
-    assert refused(plain | {"format": "fsgym-policy-2"}) == [True, True]
-    assert refused(policies["linear"] | {"format": "fsgym-policy-3", "rule": plain["rule"]}) == [True, True]
+    assert refused(policies["linear"] | {"rule": ruled()["rule"]}) == [True, True]
+
+
+@pytest.mark.parametrize("listed", [5, "0", {"0": 1}, [-1], [99], [0.5], ["0"], [None], [[0]]])
+def test_what_is_always_known_must_be_acquisitions(interpreters, listed):
+    policies, refused = interpreters
+    plain = policies["lattice"]
+    assert refused(plain | {"rules": plain["rules"] | {"always_known": [0]}}) == [False, False]
+    assert refused(plain | {"rules": plain["rules"] | {"always_known": listed}}) == [True, True]
 
 
 def test_damaged_risks_are_refused(interpreters):

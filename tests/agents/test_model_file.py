@@ -11,6 +11,7 @@ import pytest
 
 from agents import RCPI, DatumWiseClassifier
 from fsgym import Dataset, DatumWiseEnv, Rules
+from fsgym.comparison.policies import training_origin
 from support.model_files import agent_of, assert_refused, assert_same_trajectories
 from support.rcpi_twin import PAIRS, VARIANTS, problem
 
@@ -54,8 +55,21 @@ def test_a_loaded_agent_is_trained_only_with_an_environment_that_fits(file):
     assert agent.trajectories(dataset.X).lengths.max() <= 1  # under the rules of the environment
     assert len(agent.learn().history) == 10
     for options in ({}, {"groups": [[0], [1], [2, 3, 4, 5]]}):
-        with pytest.raises(ValueError, match="for other features, groups or classes"):
+        with pytest.raises(ValueError, match="groups and classes that it was trained with"):
             RCPI.load(path, DatumWiseEnv(dataset, Rules.for_dataset(dataset, **options)))
+
+
+def test_an_agent_is_not_loaded_into_an_environment_with_other_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    data = Dataset(X, (X[:, 0] > 0).astype(int), feature_names=["flavanoids", "hue"])
+    RCPI(DatumWiseEnv(data, Rules.for_dataset(data)), n_iterations=2, random_state=0).learn().save(tmp_path / "agent")
+    turned = Dataset(X[:, ::-1], data.y, feature_names=["hue", "flavanoids"])
+    with pytest.raises(ValueError, match="order"):
+        RCPI.load(tmp_path / "agent", DatumWiseEnv(turned, Rules.for_dataset(turned)))
+    loaded = RCPI.load(tmp_path / "agent", DatumWiseEnv(data, Rules.for_dataset(data)))
+    assert training_origin(loaded) is None  # the file does not say on which rows it was trained
+    assert training_origin(loaded.learn()) == data.origin
 
 
 def test_an_agent_loads_the_file_of_a_classifier_but_not_the_other_way_round(file, tmp_path):

@@ -20,7 +20,7 @@ from fsgym.rules.rules import cheapest_answers
 from fsgym.session import words
 from fsgym.web.interface import openapi_description
 from support.browsing import Visitor
-from support.exported_policies import asked_by_javascript, cases_of, import_document, needs_node
+from support.exported_policies import asked_by_javascript, cases_of, needs_node
 
 JOINT, LAM, REFER_COST = naive_bayes(6), 0.03, 0.2
 PRICES = {"lam": LAM, "refer_cost": REFER_COST}
@@ -335,20 +335,10 @@ def test_the_words_of_exported_pages_are_those_of_sessions(name):
 
 def test_the_exported_rules():
     plain = json.loads(named("lattice").policy_json())
-    assert plain["format"] == "fsgym-policy-3"  # older interpreters refuse it
+    assert plain["format"] == "fsgym-policy-2"
     assert (plain["rules"]["refer_cost"], plain["rules"]["refer_label"]) == (REFER_COST, "a person")
     assert plain["classes"] == ["ill", "well"]
     assert np.shape(plain["rules"]["error_costs"]) == (2, 2)
-    older = json.dumps(plain | {"format": "fsgym-policy-2"})
-    with pytest.raises(ValueError, match="a policy with refer_cost must be fsgym-policy-3, got 'fsgym-policy-2'"):
-        import_document("interpret_policy").read_policy(older)
-
-
-@needs_node
-def test_javascript_refuses_referral_in_an_older_format():
-    older = json.dumps(json.loads(named("lattice").policy_json()) | {"format": "fsgym-policy-2"})
-    with pytest.raises(AssertionError, match="a policy with refer_cost must be fsgym-policy-3"):
-        asked_by_javascript(older, [])
 
 
 def test_compare_refuses_referral():

@@ -256,6 +256,6 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
             n_steps = next(n for most, n in const.N_STEPS_BY_ROWS.items() if task.dataset.n_samples <= most)
         if not is_integer(n_steps) or n_steps < 1:
             raise ValueError(f"n_steps must be None or a whole number from 1, got {brief(n_steps)}")
-        rows = task.dataset, task.groups, fold, task.weight
+        rows = task.dataset, task.rules.groups, fold, task.weight
         fitted = fit_predictors(*rows, seed, int(n_steps), task.skipped, task.telling)
         return lambda rules: learn_ranking(fitted, rules, seed)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from test_cli import call
 
-from agents import AdaptiveClassifier, load_classifier
+from agents import AdaptiveClassifier, MixtureClassifier, load_classifier
 from tests.fsgym.cli.conftest import cases
 
 
@@ -62,6 +62,9 @@ def test_a_lattice_is_proposed_where_a_chart_can_only_imitate(case_model, capsys
     said = "the model is a mixture, which a chart can only imitate; train with --agent lattice for a policy"
     assert said in call(capsys, "chart", tmp_path / "mixture")[2]
     assert call(capsys, "chart", case_model)[2] == ""
+    alone = MixtureClassifier(lam=0.02, random_state=0).fit(table[["crp", "age"]], labels)
+    alone.calibrate(min_confidence=0.8).save(tmp_path / "certain")
+    assert said in call(capsys, "chart", tmp_path / "certain")[2]
 
 
 def test_wrong_arguments(case_model, capsys, tmp_path):

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.anystate.rollouts import present_prices
 from fsgym import Dataset, Rules
 from fsgym.envs.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Tables
@@ -76,7 +75,6 @@ def test_every_function_that_tells_prices_tells_those_of_the_rules(variant):
         while legal := np.flatnonzero(episodes.state.legal[0, : rules.n_acquisitions]).tolist():
             wanted = [twin.price(j, order) for j in legal]
             assert rules.next_prices(episodes.acquired())[0, legal].tolist() == wanted
-            assert present_prices(rules, episodes.state, np.zeros(1, np.int64))[0, legal].tolist() == wanted
             assert ((rules.lowest_costs[legal] == wanted) | (rules.highest_costs[legal] == wanted)).all()
             order.append(int(rng.choice(legal)))
             episodes.step(np.array(order[-1:]), np.zeros(1), np.zeros(1, bool), EpisodeOutcomes.blank(1))
