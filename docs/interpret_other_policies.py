@@ -168,13 +168,13 @@ class Mixture(AnyState):
         proba = np.bincount(self.class_of, joint, len(self.classes))
         active = joint > 1e-3
         joint[active] /= joint[active].sum()
-        cost, gains = (self.answer_costs @ proba).min(), np.zeros((len(legal), 3))
+        cost, gains = (self.answer_costs @ proba).min(), np.zeros((len(legal), 2))
         for j in np.flatnonzero(legal):
             gains[j] = self.gains(self.points[j][active], joint[active], self.class_of[active])
             gains[j, 0] = max(cost - gains[j, 0], 0.0)
         total = prices[legal].sum()
         least = 0.01 * total / legal.sum() if total > 0 else 1.0
-        preference = np.where(legal, gains @ self.parameters["weights"] / np.maximum(prices, least), -np.inf)
+        preference = np.where(legal, gains @ [1.0, self.parameters["weights"][2]] / np.maximum(prices, least), -np.inf)
         inputs = np.zeros(11)
         inputs[9] = np.sqrt(n_known) / 3.0
         if legal.any():
@@ -182,15 +182,13 @@ class Mixture(AnyState):
         return proba, preference, inputs
 
     def gains(self, table, joint, class_of):
-        """The remaining error cost after an acquisition, and the information about the class and the component."""
+        """The remaining error cost after an acquisition, and the information about class and component."""
         mass = joint[:, None] * table
         by_class = np.array([mass[class_of == k].sum(axis=0) for k in np.unique(class_of)])
         entropy = -sum_x_log_x(by_class.sum(axis=0))
         remaining = (self.answer_costs[:, np.unique(class_of)] @ by_class).min(axis=0).sum()
-        rows = by_class.sum(axis=1)
-        about_class = entropy + sum(sum_x_log_x(row) - p * np.log(p) for row, p in zip(by_class, rows, strict=True))
         within = joint @ [entropy_of(row) for row in table]
-        return remaining, about_class if self.parameters["weights"][1] > 0 else 0.0, entropy - within
+        return remaining, entropy - within
 
     def write_inputs(self, inputs, cost, shares, gains, prices, preference):
         ranked = np.argsort(-preference, kind="stable")
@@ -205,7 +203,7 @@ class Mixture(AnyState):
             (gains[:, 0] - prices)[legal].max() / least,
             entropies[0],
             entropies[1] - entropies[0],
-            gains[best, 2],
+            gains[best, 1],
             prices[best] / least,
         ]
         if legal.sum() > 1 and preference[ranked[1]] > 0:

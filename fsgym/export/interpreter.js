@@ -691,7 +691,7 @@ const FsgymPolicy = (() => {
     }
 
     estimate(acquired, values, legal, prices) {
-      const { joint, shares, nKnown } = this.posterior(acquired, values), weights = this.parameters.weights;
+      const { joint, shares, nKnown } = this.posterior(acquired, values), weight = this.parameters.weights[2];
       const active = range(0, joint.length).filter((g) => joint[g] > 1e-3), mass = sum(active.map((g) => joint[g]));
       active.forEach((g) => (joint[g] /= mass));
       const cost = Math.min(...this.costsOfAnswers(shares)), some = range(0, legal.length).filter((j) => legal[j]);
@@ -700,7 +700,7 @@ const FsgymPolicy = (() => {
       for (const j of some) {
         gains[j] = this.gains(j, joint, active);
         gains[j][0] = Math.max(cost - gains[j][0], 0);
-        preference[j] = dot(weights, gains[j]) / Math.max(prices[j], least);
+        preference[j] = (gains[j][0] + weight * gains[j][1]) / Math.max(prices[j], least);
       }
       const inputs = new Array(11).fill(0);
       inputs[9] = Math.sqrt(nKnown) / 3;
@@ -714,13 +714,13 @@ const FsgymPolicy = (() => {
       inputs[4] = Math.max(...some.map((j) => gains[j][0] - prices[j])) / divisor;
       inputs[5] = entropyOf(shares);
       inputs[6] = entropyOf(joint) - inputs[5];
-      inputs[7] = gains[best][2];
+      inputs[7] = gains[best][1];
       inputs[8] = prices[best] / divisor;
       if (second !== undefined && preference[second] > 0) inputs[10] = Math.log(preference[best] / preference[second]);
       return { shares, preference, inputs: inputs.map((x) => clip(x, -10, 10)) };
     }
 
-    // The remaining error cost after acquisition j, and the information about the class, and class and component.
+    // The remaining error cost after acquisition j, and the information about class and component.
     gains(j, joint, active) {
       const table = this.tables[j], nPoints = table[0].length, classes = [], byClass = [];
       let within = 0;
@@ -738,9 +738,7 @@ const FsgymPolicy = (() => {
       const remaining = sum(
         range(0, nPoints).map((t) => Math.min(...answers.map((costs) => sum(costs.map((c, r) => c * byClass[r][t]))))),
       );
-      const informs = (row) => sumXLogX(row) - xLogX(sum(Array.from(row)));
-      const aboutClass = this.parameters.weights[1] > 0 ? entropy + sum(byClass.map(informs)) : 0;
-      return [remaining, aboutClass, entropy - within];
+      return [remaining, entropy - within];
     }
   }
 

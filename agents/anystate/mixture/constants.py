@@ -104,5 +104,4 @@ MIN_COST = 1e-3  # expected error costs are at least so large where something is
 
 MAX_COEFFICIENT = 1e12
 MAX_COUNT_POWER = 20.0
-MAX_WEIGHT = 1e6
 MASS_TOLERANCE = 1e-6  # of sums of probabilities that must be 1

@@ -37,7 +37,6 @@ class CompiledMixture(NamedTuple):
     entropy: NDArray[np.float64]
     answer_costs: NDArray[np.float64]
     unit_cost: float  # of each error where all errors cost the same and correct answers nothing; otherwise 0
-    weights: NDArray[np.float64]  # of the error cost, the entropy of the class, that of class and component
 
 
 class StateBuffers(NamedTuple):
@@ -52,7 +51,7 @@ class StateBuffers(NamedTuple):
     copy: NDArray[np.float64]  # (most points,)
     bits: NDArray[np.uint64]  # the memory of ``copy``
     classes: NDArray[np.int64]  # (n_classes,) of the rows of by_class
-    gains: NDArray[np.float64]  # (J, 3) of the error cost, of both entropies
+    gains: NDArray[np.float64]  # (J, 2) of the error cost, of the entropy of class and component
 
 
 def state_buffers(t: CompiledMixture) -> StateBuffers:
@@ -70,7 +69,7 @@ def state_buffers(t: CompiledMixture) -> StateBuffers:
         copy,
         copy.view(np.uint64),
         np.empty(n_classes, np.int64),
-        np.zeros((len(t.first) - 1, 3)),
+        np.zeros((len(t.first) - 1, 2)),
     )
 
 
@@ -174,8 +173,7 @@ def _write_gains(t, b, j, n_active):
             totals[p] += row[p]
     entropy = -_sum_x_log_x(totals, b, n_points)
     b.gains[j, 0] = _remaining_cost(t, b, n_rows, n_points)
-    b.gains[j, 1] = _class_information(b, n_rows, n_points, entropy) if t.weights[1] > 0.0 else 0.0
-    b.gains[j, 2] = entropy - within
+    b.gains[j, 1] = entropy - within
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract", "reassoc", "nsz"}, **INNER)
@@ -229,17 +227,6 @@ def _remaining_cost(t, b, n_rows, n_points):
     return remainder
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True, **INNER)
-def _class_information(b, n_rows, n_points, entropy):
-    """Mutual information of the class and the points, whose entropy is given."""
-    for r in range(n_rows):
-        row, proba = b.by_class[r], 0.0
-        for p in range(n_points):
-            proba += row[p]
-        entropy += _sum_x_log_x(row, b, n_points) - proba * np.log(proba)
-    return entropy
-
-
 @njit(cache=True, nogil=True, _nrt=False, **INNER)
 def _same_start(acquired, legal, prices, i):
     """Whether row i and the one before it have nothing acquired, and the same legal acquisitions and prices."""
@@ -280,7 +267,7 @@ def write_estimate(t, b, acquired, values, legal, prices, outputs):
         if legal[j]:
             _write_gains(t, b, j, n_active)
             b.gains[j, 0] = max(cost - b.gains[j, 0], 0.0)
-            gain = t.weights[0] * b.gains[j, 0] + t.weights[1] * b.gains[j, 1] + t.weights[2] * b.gains[j, 2]
+            gain = b.gains[j, 0] + const.COMPONENT_WEIGHT * b.gains[j, 1]
             preference[j] = gain / max(prices[j], lowest)
     inputs[9] = np.sqrt(n_known) / 3.0
     _write_inputs(b, cost - _lowest_cost(t.answer_costs), proba, legal, prices, preference, inputs)
@@ -344,7 +331,7 @@ def _write_inputs(b, cost, proba, legal, prices, preference, inputs):
     inputs[4] = net / (cost + const.MIN_COST)
     inputs[5] = entropy_of(proba)
     inputs[6] = entropy_of(b.joint) - inputs[5]
-    inputs[7] = b.gains[best, 2]
+    inputs[7] = b.gains[best, 1]
     inputs[8] = prices[best] / (cost + const.MIN_COST)
     if second >= 0 and preference[second] > 0.0:
         inputs[10] = np.log(preference[best] / preference[second])

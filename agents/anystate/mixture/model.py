@@ -26,6 +26,9 @@ from agents.anystate.mixture.variables import Variables
 from agents.parts import lengths_of_parts
 from fsgym.rules import Rules
 
+# in files: of the expected error cost, none, and of the entropy of class and component
+WEIGHTS = [1.0, 0.0, const.COMPONENT_WEIGHT]
+
 # What each acquisition may reveal: a few points, and how probable each is in every component.
 #
 # The points of a category are its levels, those of a number intervals that are equally probable over all components.
@@ -186,16 +189,14 @@ def _cluster(x: NDArray[np.float64], most: int, rng: np.random.Generator) -> NDA
 class MixtureModel(CompiledStateModel):
     """A class-conditional mixture that ranks acquisitions by what they are expected to tell about the class.
 
-    The preference of an acquisition is the expected reduction of the expected error cost, plus ``weights`` times the
-    expected reductions of the entropy of the class, and of class and component, divided by its price. A component is
-    often what a context selects: its entropy makes a context worth acquiring that says nothing about the class.
+    The preference of an acquisition is the expected reduction of the expected error cost, plus ``COMPONENT_WEIGHT``
+    times that of the entropy of class and component, divided by its price. A component is often what a context selects:
+    its entropy makes a context worth acquiring that says nothing about the class.
     """
 
     mixture: ClassMixture
     points: Points  # of the groups of the rules
     rules: Rules
-    # of the error cost, the entropy of the class, that of class and component
-    weights: tuple[float, float, float] = (1.0, 0.0, const.COMPONENT_WEIGHT)
     n_inputs: ClassVar[int] = const.N_INPUTS
     kernels: ClassVar[StateKernels] = StateKernels(state_buffers, write_estimates)
 
@@ -214,7 +215,6 @@ class MixtureModel(CompiledStateModel):
             self.points.entropy,
             np.array(self.rules.answer_costs, order="C"),  # can be written, as in a copy of the model
             _unit_cost(self.rules.answer_costs),
-            np.array(self.weights, np.float64),
         )
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
@@ -227,7 +227,7 @@ class MixtureModel(CompiledStateModel):
             "first_point": self.points.first,
             "mass": self.points.mass,
         }
-        return arrays, {"count_power": float(mixture.count_power), "weights": list(self.weights)}
+        return arrays, {"count_power": float(mixture.count_power), "weights": WEIGHTS}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> MixtureModel:
@@ -251,11 +251,10 @@ class MixtureModel(CompiledStateModel):
             _checked(arrays, "theta", np.float64, shape),
             _finite(header["count_power"], -const.MAX_COUNT_POWER, const.MAX_COUNT_POWER),
         )
-        weights = [_finite(w, 0.0, const.MAX_WEIGHT) for w in header["weights"]]
-        if len(weights) != 3:
-            raise ValueError("weights must be three numbers")
+        if header["weights"] != WEIGHTS:
+            raise ValueError(f"weights must be {WEIGHTS}")
         points = _checked_points(arrays, rules.n_acquisitions, n)
-        return cls(mixture, points, rules, (weights[0], weights[1], weights[2]))
+        return cls(mixture, points, rules)
 
 
 def _unit_cost(answer_costs: NDArray[np.float64]) -> float:
