@@ -136,12 +136,13 @@ class SubsetModels:
     def is_legal(self, order: Sequence[int]) -> bool:
         """Whether a row without missing values may be acquired in this order."""
         if self.rules.tables.independent:
-            return self._within_budget(order)
+            return self._is_allowed(order)
         return bool(self.rules.follow(order, np.ones((1, self.rules.n_acquisitions), bool))[0].all())
 
-    def _within_budget(self, order: Sequence[int]) -> bool:
-        tables = self.rules.tables
-        return bool(tables.counts[list(order)].sum() <= tables.budget)
+    def _is_allowed(self, order: Sequence[int]) -> bool:
+        """Whether a row may have these acquisitions, whose order does not matter."""
+        wanted = np.isin(np.arange(self.rules.n_acquisitions), list(order))
+        return bool(self.rules.price_sets(wanted[None])[1][0])
 
     def assess(self, order: Sequence[int]) -> Assessment | None:
         """Validated figures of the acquisitions ``order``, a legal order; None if ``price_sets`` refuses their set."""
@@ -224,7 +225,7 @@ class SubsetModels:
     def _taken(self, order: Sequence[int]) -> NDArray[np.bool_]:
         """The acquisitions made for each pattern of available ones, bool (n_patterns, n_acquisitions)."""
         taken, places = np.zeros(self._patterns.shape, bool), [*order]
-        if self.rules.tables.independent and self._within_budget(places):
+        if self.rules.tables.independent and self._is_allowed(places):
             taken[:, places] = self._patterns[:, places]
         else:
             taken[:, places] = self.rules.follow(order, self._patterns)[0]

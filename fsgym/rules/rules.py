@@ -583,11 +583,16 @@ class Rules:
         legal : bool (n, n_actions)
         prices : float64 (n, J), in the unit of ``costs``
         """
-        state, prices = self.blank_state(len(taken)), np.zeros(taken.shape)
-        if spent is None:
-            spent = self.price_sets(taken)[0]
         if n_paid is None:
             n_paid = taken @ self.tables.counts
+        if self.tables.independent and not self.costs_by_case:  # the same as below, several times as fast
+            legal = np.ones((len(taken), self.n_actions), bool)
+            has_room = (n_paid < self.tables.budget)[:, None] | (self.tables.counts == 0)
+            legal[:, : self.n_acquisitions] = ~taken & has_room
+            return legal, np.tile(self.costs, (len(taken), 1))
+        if spent is None:
+            spent = self.price_sets(taken)[0]
+        state, prices = self.blank_state(len(taken)), np.zeros(taken.shape)
         _place_and_price(self.tables, state, read_only(taken), read_only(spent), read_only(n_paid), prices)
         return state.legal.astype(bool), prices
 

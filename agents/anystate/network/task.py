@@ -36,11 +36,6 @@ class CandidateTask:
     def _scaled_regrets(self) -> NDArray[np.float32]:
         return scaled_regrets(self.rules)[0]
 
-    @cached_property
-    def prices(self) -> NDArray[np.float32]:
-        """Prices of the candidates, float32 (n_candidates,), where no acquisition changes them."""
-        return self.scaled_prices(self.rules.lam * self.rules.costs)
-
     def scaled_prices(self, prices: NDArray[np.float64]) -> NDArray[np.float32]:
         """Prices of the candidates in the unit of the task, float32 (..., n_candidates), from all prices.
 
@@ -61,12 +56,6 @@ class CandidateTask:
         ``available`` is bool (n, n_candidates); a candidate that is not available does not count as taken.
         """
         taken = taken & available
-        if self.rules.tables.independent:
-            legal = available & ~taken
-            if self.rules.budget is not None:
-                counts = self.rules.tables.counts[self.candidates]
-                legal &= (counts == 0) | ((taken @ counts)[:, None] < self.rules.budget)
-            return legal, np.broadcast_to(self.prices, legal.shape)
         everything = np.zeros((len(taken), self.rules.n_acquisitions), bool)
         everything[:, self.candidates] = taken
         legal, prices = self.rules.legal_and_prices(everything)
