@@ -538,18 +538,12 @@
     }
   });
 
-  // Mark the box of the chart at which the case is: of those that ask its question, the one with most of what is known.
+  // Mark the box of the chart at which the case is.
   function markPlace(one, j) {
     const boxes = [...document.querySelectorAll("#chart .box")];
-    let best = null, most = -1;
-    if (one !== null && j !== null) {
-      const names = policy.groups.flatMap((group, k) => (group.some((i) => one.isKnown(i)) ? [nameOf(k)] : []));
-      for (const box of boxes) {
-        const needed = JSON.parse(box.dataset.known || "[]");
-        const fits = JSON.parse(box.dataset.question || '""') === nameOf(j) && needed.every((name) => names.includes(name));
-        if (fits && needed.length > most) [best, most] = [box, needed.length];
-      }
-    }
+    const places = boxes.map(({ dataset: { known = "[]", unavailable = "[]", question = '""' } }) =>
+      [known, unavailable, question].map((text) => JSON.parse(text)));
+    const best = one === null || j === null ? null : boxes[one.placeAmong(places, j)] ?? null;
     for (const box of boxes) {
       box.classList.toggle("here", box === best);
       if (box === best) box.setAttribute("aria-current", "step");

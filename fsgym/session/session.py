@@ -235,6 +235,16 @@ class Session:
         self._note = line
 
     @property
+    def known(self) -> dict[str, Any]:
+        """The values that were known before the first question, by name."""
+        return dict(self._known)
+
+    @property
+    def unavailable(self) -> tuple[str, ...]:
+        """The names of what could not be obtained from the beginning."""
+        return self._unavailable
+
+    @property
     def missing(self) -> tuple[str, ...] | None:
         """The columns of which the case was said to have no value; None where nothing was said."""
         return self._missing
@@ -287,6 +297,12 @@ class Session:
     def postponed(self) -> tuple[str, ...]:
         """The acquisitions that come when the model would stop without them."""
         return tuple(self._acquisitions.rules.names[j] for j in sorted(self._moments[-1].later))
+
+    def outcomes(self) -> tuple[list[str], list[str]]:
+        """The names of the acquisitions with a value, and of those of which no value can be obtained (any more)."""
+        case, rules = self._moments[-1].case, self._acquisitions.rules
+        some, none = rules.acquisitions_of(case.acquired[None])[0], ~rules.acquisitions_of(~case.unavailable[None])[0]
+        return [rules.names[j] for j in np.flatnonzero(some)], [rules.names[j] for j in np.flatnonzero(none)]
 
     def next(self) -> Question | None:
         """What to ask next; None where the model would stop.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
@@ -52,7 +51,6 @@ STATIC = {
     "icon.svg": ("fsgym.web", "icon.svg", "image/svg+xml"),
 }
 CHARTS_HELD = 64
-WITH_VALUES = ("asked", "chosen", "known")  # kinds of log entries after which an acquisition is known
 
 
 class CasePages:
@@ -162,7 +160,7 @@ class CasePages:
                     session.answer(name, values, paid=False, accept=accept)
         except ValueError as error:
             return self._begin_page(entries, form, f"{words.without_advice(error)}.")
-        return self._to_case(self._cases.add(session, unavailable=barred))
+        return self._to_case(self._cases.add(session))
 
     def resume(self, request: Request) -> Response:
         """Go on with a case that was saved, here or by ``fsgym ask``."""
@@ -174,8 +172,7 @@ class CasePages:
             return self._begin_page(
                 blank_entries(columns, range(len(columns))), {}, f"{one_line(error)}.", saved=form.get("saved", "")
             )
-        plain = json.loads(form["saved"])
-        return self._to_case(self._cases.add(session, plain["known"], plain["unavailable"]))
+        return self._to_case(self._cases.add(session))
 
     def case_page(self, request: Request) -> Response:
         case = self._case(request)
@@ -274,7 +271,7 @@ class CasePages:
         if refusal and case.chosen is not None and case.chosen not in [a.name for a in case.session.step.alternatives]:
             case.chosen = None
         view = self._view(case, entries)
-        chart, here = self._chart.picture(*view["place"])
+        chart, here = self._chart.picture(case.session, view["question"])
         view |= {"heading": said("case_number", number=case.number), "refusal": refusal, "chart": chart, "here": here}
         view |= {"caveat": self._chart.caveat, "is_usable": self._chart.is_usable}
         page = self._page("case.html", status, **view)
@@ -323,11 +320,12 @@ class ChartPictures:
         """Whether a person may follow the chart; otherwise it is not drawn at once."""
         return getattr(self._chart, "is_usable", True)
 
-    def picture(self, known: Sequence[str], question: str | None) -> tuple[str, int | None]:
-        """The drawing, and the number of the box of a case that knows these acquisitions and is asked this question."""
+    def picture(self, session: Session, question: Question | None) -> tuple[str, int | None]:
+        """The drawing, and the number of the box of a case that is asked this question."""
         if self._chart is None:
             return "", None
-        here = self._chart.place(known, question)
+        known, unavailable = session.outcomes()
+        here = self._chart.place(known, None if question is None else question.name, unavailable)
         return self._svg(here), here
 
 
@@ -366,15 +364,8 @@ def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEnt
         "alternatives": alternatives[: words.ALTERNATIVES_SHOWN],
         "more_alternatives": alternatives[words.ALTERNATIVES_SHOWN :],
         "log": log_view(case, acquisitions),
-        "known": known_view(case, acquisitions),
-        "place": place_of_case(case, question),
+        "known": known_view(session, acquisitions),
     }
-
-
-def place_of_case(case: OpenCase, question: Question | None) -> tuple[list[str], str | None]:
-    """Where a case is on the chart: the acquisitions that are known, and what is asked."""
-    known = [*case.known, *(entry.name for entry in case.session.log() if entry.kind in WITH_VALUES)]
-    return sorted(set(known)), None if question is None else question.name
 
 
 def bars(step: Step) -> list[dict[str, Any]]:
@@ -426,10 +417,10 @@ def _entry_view(entry: LogEntry, acquisitions: Acquisitions, prior: Sequence[flo
     }
 
 
-def known_view(case: OpenCase, acquisitions: Acquisitions) -> list[str]:
+def known_view(session: Session, acquisitions: Acquisitions) -> list[str]:
     """What was known before the first question, in words."""
     given: dict[str, Any] = {}
-    for name, value in case.known.items():
+    for name, value in session.known.items():
         given |= acquisitions.values_of(name, value)
     columns = {column.name: column for column in acquisitions.columns}
     return [f"{name} = {words.value_text(columns[name], value)}" for name, value in given.items()]

@@ -141,6 +141,20 @@ def test_a_half_known_group_costs_its_whole_price_and_brings_the_rest():
     assert session.step.probabilities == pytest.approx(model.step({"wbc": 11.2, "hgb": 12.9}).probabilities, abs=1e-12)
 
 
+def test_a_group_has_an_outcome_when_it_has_a_value_or_can_have_none():
+    session = clinic_model().session({"hgb": 12.0}, ["age"])
+    assert session.known == {"hgb": 12.0}
+    assert session.unavailable == ("age",)
+    assert session.outcomes() == (["blood"], ["age"])
+    session.answer("ward", "another", accept=True)
+    session.unknown("crp")
+    assert session.outcomes() == (["blood"], ["age", "ward", "crp"])
+    session.undo()
+    session.later("fever")
+    assert session.outcomes() == (["blood"], ["age", "ward"])
+    assert clinic_model().session(unavailable=["wbc"]).outcomes() == ([], [])
+
+
 def test_a_group_answered_in_part_leaves_the_rest_unknown_until_it_comes():
     session = clinic_model("lattice").session()
     session.answer("wbc", 11.2)
