@@ -159,7 +159,7 @@ class CasePages:
                 if values:
                     session.answer(name, values, paid=False, accept=accept)
         except ValueError as error:
-            return self._begin_page(entries, form, f"{words.without_advice(error)}.")
+            return self._begin_page(entries, form, f"{words.refusal_text(error)}.")
         return self._to_case(self._cases.add(session))
 
     def resume(self, request: Request) -> Response:
@@ -213,7 +213,7 @@ class CasePages:
             except Unanswered as error:
                 return self._case_page(case, 422, error.entries)
             except ValueError as error:
-                return self._case_page(case, 422, refusal=f"{words.without_advice(error)}.")
+                return self._case_page(case, 422, refusal=f"{words.refusal_text(error)}.")
             case.before, case.notice, case.last = before, notice, (verb, form)
             case.version += 1
         return self._to_case(case)

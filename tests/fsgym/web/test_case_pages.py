@@ -347,6 +347,8 @@ def test_many_levels_are_suggested_and_checked():
     visitor.press("Answer", value3="<script>")
     assert visitor.reply.status_code == 422
     assert "or accept it as unknown with the box below." in visitor.text
+    visitor.press("Answer", value3="x (accept=True)")
+    assert "got 'x (accept=True)'; correct it, or accept it as unknown with the box below." in visitor.text
     visitor.press("Answer", value3=MANY_LEVELS[3])
     assert session_of(visitor)["answers"][0]["values"] == {TEMPLATE: MANY_LEVELS[3]}
 
