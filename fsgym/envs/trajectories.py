@@ -185,11 +185,11 @@ def price_orders(
     Returns
     -------
     spent : float64 (n_samples,), in the unit of ``costs``
-    n_paid : int64 (n_samples,), number of acquisitions paid for; missing values cost nothing
+    n_made : int64 (n_samples,), number of acquisitions that were made; of missing values none is
     admissible : bool (n_samples,), whether the rules allow all of them
     """
-    spent, n_paid, admissible = _priced(rules, X, order, case_costs)
-    return spent[:, -1].copy(), n_paid, admissible
+    spent, n_made, admissible = _priced(rules, X, order, case_costs)
+    return spent[:, -1].copy(), n_made, admissible
 
 
 def price_steps(
@@ -209,15 +209,15 @@ def _priced(
     rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32], case_costs: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
     """As ``price_orders``, with the total price after each acquisition, from 0 on: float64 (n_samples, longest + 1)."""
-    spent, n_paid = np.zeros((len(order), order.shape[1] + 1)), np.zeros(len(order), np.int64)
+    spent, n_made = np.zeros((len(order), order.shape[1] + 1)), np.zeros(len(order), np.int64)
     admissible = np.ones(len(order), bool)
     given = read_only(X, np.float32), rules.case_costs_or_none(case_costs), read_only(order, np.int32)
-    _price_orders(rules.tables, rules.blank_state(), *given, spent, n_paid, admissible)
-    return spent, n_paid, admissible
+    _price_orders(rules.tables, rules.blank_state(), *given, spent, n_made, admissible)
+    return spent, n_made, admissible
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _price_orders(t, state, X, case_costs, order, spent, n_paid, admissible):
+def _price_orders(t, state, X, case_costs, order, spent, n_made, admissible):
     """Compiled loop of ``_priced``."""
     for i in range(len(order)):
         mdp.set_case_costs(t, state, mdp.FIRST, case_costs, i)
@@ -230,4 +230,4 @@ def _price_orders(t, state, X, case_costs, order, spent, n_paid, admissible):
                 admissible[i] = admissible[i] and state.legal[0, j] == 1
                 mdp.acquire(t, state, mdp.FIRST, j)
             spent[i, k + 1] = state.spent[0]
-        n_paid[i] = state.n_taken[0]
+        n_made[i] = state.n_taken[0]
