@@ -9,7 +9,7 @@ from fsgym.data.columns import Column, Columns
 from fsgym.session.values import Refusal, check_value, typing_text, value_of_text
 from fsgym.text.speech import said
 
-MAX_CHOICES = 10  # levels of a column that are shown side by side, by hand; of more, they are suggested as text
+LEVELS_AS_BUTTONS = 10  # of a column that has no more, by hand; those of others are suggested as text
 ANOTHER = "another"  # the choice of a level that is typed
 
 
@@ -48,7 +48,7 @@ def blank_entry(k: int, column: Column) -> FieldEntry:
     """A field in which nothing was typed yet."""
     if column.kind == "bool":
         return FieldEntry(k, column, (("yes", said("yes")), ("no", said("no"))))
-    if 0 < len(column.levels) <= MAX_CHOICES:
+    if 0 < len(column.levels) <= LEVELS_AS_BUTTONS:
         return FieldEntry(k, column, tuple((str(place), level.strip()) for place, level in enumerate(column.levels)))
     return FieldEntry(k, column)
 

@@ -19,6 +19,7 @@ from fsgym.export.page import page_html
 from fsgym.session.values import Refusal, check_value, value_of_text
 from fsgym.text.sentences import class_name, cutoff_text, probability_text
 from fsgym.text.speech import Speech, cost_text, money_text, number_text, sentences_of, speaking
+from fsgym.web.entries import LEVELS_AS_BUTTONS
 from support.asked_models import asked_model, asked_table
 from support.clinic import OPTIONS, chest_model, chest_table, clinic_model, clinic_table
 from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_model, cases_of, needs_node, run_node
@@ -283,6 +284,13 @@ def test_a_case_has_the_place_in_a_chart_that_sessions_have():
     assert len({place for places in wanted for place in places}) > 20
     given = {"folder": str(SCRIPTS), "policy": policy, "boxes": data, "cases": cases}
     assert run_node(SCRIPTS.parent.parent / "tests/support/place_cases.js", json.dumps(given)) == wanted
+
+
+@needs_node
+def test_as_many_levels_are_buttons_as_on_pages_of_a_server(tmp_path):
+    script = tmp_path / "buttons.js"
+    script.write_text(f"console.log(require({json.dumps(str(SCRIPTS / 'words.js'))}).LEVELS_AS_BUTTONS);")
+    assert run_node(script, "") == LEVELS_AS_BUTTONS
 
 
 class Parts(HTMLParser):
