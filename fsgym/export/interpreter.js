@@ -1065,7 +1065,7 @@ const FsgymPolicy = (() => {
     return temperatures === undefined ? policy : calibrate(policy, temperatures);
   }
 
-  return { FORMAT, read, hasCasePrices, Case, encode, replay };
+  return { read, hasCasePrices, Case, replay };
 })();
 
 if (typeof module !== "undefined") module.exports = FsgymPolicy;

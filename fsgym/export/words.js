@@ -465,8 +465,8 @@ const FsgymWords = (() => {
   }
 
   return {
-    speak, said, currency, freeTooText, freeLeftText, beliefText, trainedPriceText, farPriceText, priceOf, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText, className, cutoffText,
-    valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, otherEndsText, overrideText, LEVELS_AS_BUTTONS, digitsChoose, allowedText,
+    speak, said, currency, freeTooText, freeLeftText, beliefText, trainedPriceText, farPriceText, priceOf, answerText, classText, quoted, figure, moneyText, costText, priceText, probabilityText, className, cutoffText,
+    valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, otherEndsText, overrideText, LEVELS_AS_BUTTONS, digitsChoose,
     typingText, readValue, Refusal,
   };
 })();
