@@ -18,7 +18,7 @@ from fsgym.session import LogEntry, Question, Session, Step, words
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.case import labels_of
-from fsgym.session.held_out import reliability_text
+from fsgym.session.held_out import reliability_text, shown_chart
 from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import one_line, visible
 from fsgym.text.sentences import (
@@ -300,14 +300,7 @@ class ChartPictures:
     """
 
     def __init__(self, model: Any) -> None:
-        make: Any = getattr(model, "chart", None)
-        try:
-            self._chart: Any = None if make is None else make()
-            enough = getattr(self._chart, "n_boxes_enough", None)
-            if enough is not None and make is not None:  # fewer boxes cost more than asking nothing
-                self._chart = make(max_boxes=enough)
-        except ValueError:
-            self._chart = None
+        self._chart = shown_chart(model)
         self._svg = lru_cache(CHARTS_HELD)(lambda here: self._chart.to_svg(here=here, dark=True))  # in one language
 
     @property
