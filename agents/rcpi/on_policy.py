@@ -59,7 +59,7 @@ def sample_prefixes(
 def _write_prefixes(first, last, x, b, shares):
     """Write the sampled states ``first`` to ``last - 1`` into ``x.states``, which are empty before."""
     t, state, J = x.tables, b.state, x.tables.costs.size
-    n_actions = J + x.costs.answer_costs.shape[0]
+    n_actions = J + x.costs.error_costs.shape[0]
     for s in range(first, last):
         random = next_state(random_stream(x.seed, s))
         x.states.rows[s] = sample_row(random, shares, len(x.X))

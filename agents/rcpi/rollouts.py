@@ -257,7 +257,7 @@ def follow_mixture(x, b, s, first_action, random):
     With -1 the mixture takes the first action, too. Returns the loss and the number of acquisitions in ``b.chain``.
     """
     t, state, J = x.tables, b.state, x.tables.costs.size
-    n_actions = J + x.costs.answer_costs.shape[0]
+    n_actions = J + x.costs.error_costs.shape[0]
     mdp.copy_state(t, state, 0, 1)
     for p in range(b.n_added.size):
         b.n_added[p] = -1
@@ -278,7 +278,7 @@ def follow_mixture(x, b, s, first_action, random):
             action = random_legal(random, state.legal, 1, n_actions)
         else:
             action = choose_greedily(x, b, s, p, n_chain)
-    error_cost = x.costs.answer_costs[action - J, x.y[x.states.rows[s]]]
+    error_cost = x.costs.error_costs[action - J, x.y[x.states.rows[s]]]
     return x.costs.lam * (state.spent[1] - state.spent[0]) + error_cost, n_chain
 
 

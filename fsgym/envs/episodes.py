@@ -189,7 +189,7 @@ def _end_episode(arrays, e, action, outcomes):
     outcomes.illegal[e] = illegal
     outcomes.n_acquired[e] = state.n_taken[e]
     outcomes.acquisition_cost[e] = costs.lam * state.spent[e]
-    outcomes.error_cost[e] = costs.answer_costs[answer, true_class]
+    outcomes.error_cost[e] = costs.error_costs[answer, true_class]
     arrays.active[e] = False
     return outcomes.error_cost[e]
 

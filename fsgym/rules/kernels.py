@@ -62,7 +62,7 @@ class Costs(NamedTuple):
     """The parameters of rewards, except prices."""
 
     lam: float  # exchange rate: one unit of ``costs`` in units of the error costs
-    answer_costs: NDArray[np.float64]  # (n_answers, n_classes), by answer and true class
+    error_costs: NDArray[np.float64]  # (n_answers, n_classes), by answer and true class: ``Rules.answer_costs``
     costliest: NDArray[np.int64]  # (n_classes,) the costliest class to answer for each true class
 
 
