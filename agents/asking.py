@@ -113,31 +113,20 @@ class AskingAgent(AskingMixin):
             If the file cannot be written.
         """
         from fsgym.export.page import page_html
-        from fsgym.session.held_out import reliability_text, speech_of, titled
+        from fsgym.session.held_out import reliability_text, shown_chart, speech_of, titled
         from fsgym.support.writing import write_whole
 
         check_is_fitted(self, "policy_")
         with speaking(speech_of(self, language, currency)):
             policy = json.loads(self.policy_json())
             title = titled(self, title) or Path(path).stem
-            chart = self._drawn_chart()
+            chart, drawn = shown_chart(self), dict[str, Any]()
+            if chart is not None:
+                usable = getattr(chart, "is_usable", True)
+                drawn = {"chart": chart.to_svg(dark=True), "caveat": chart.caveat, "chart_usable": usable}
             reliable = reliability_text(self, is_told=False), reliability_text(self, is_told=False, in_case=True)
-            page = page_html(policy, title, reliability=reliable, **chart)
+            page = page_html(policy, title, reliability=reliable, **drawn)
         write_whole(path, page)
-
-    def _drawn_chart(self) -> dict[str, Any]:
-        """The chart of the model for ``page_html``, with enough boxes to pay; nothing where it has none."""
-        chart = getattr(self, "chart", None)
-        if chart is None:
-            return {}
-        try:
-            drawn = chart()
-            enough = getattr(drawn, "n_boxes_enough", None)
-            drawn = drawn if enough is None else chart(max_boxes=enough)
-            usable = getattr(drawn, "is_usable", True)
-            return {"chart": drawn.to_svg(dark=True), "caveat": drawn.caveat, "chart_usable": usable}
-        except ValueError:
-            return {}
 
     def _check_fitted(self) -> None:
         """NotFittedError before ``fit``; scikit-learn's own check is too slow for each step of a case."""

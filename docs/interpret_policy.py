@@ -41,11 +41,13 @@ class Case:
         elif column["kind"] == "bool":
             features = [float(value)]
         else:
-            place = column["levels"].index(value)
-            coded = len(column["features"]) == 1
-            features = [place] if coded else [place == k for k in range(len(column["levels"]))]
+            features = [level == value for level in column["levels"]]
+            if value not in column["levels"]:  # a level that was not in training is unknown
+                features = [np.nan] * len(column["features"])
+            elif len(column["features"]) == 1:
+                features = [column["levels"].index(value)]
         self.values[column["features"]] = features
-        self.closed[column["features"]] = False
+        self.closed[column["features"]] = np.isnan(features)
 
     def acquire(self, name, values):
         """Make an acquisition: ``values`` of its columns by name; what it does not bring is unknown for good."""

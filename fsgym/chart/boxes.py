@@ -39,11 +39,6 @@ class Box(NamedTuple):
     shares: Mapping[tuple[bool, int], tuple[float, ...]]
     n_cases: int  # cases from which the box was made
 
-    @property
-    def n_before(self) -> int:
-        """How many questions come before."""
-        return len(self.known) + len(self.unavailable)
-
     def choice(self, brought: bool) -> ActionTree:
         """How it goes on."""
         return self.answered if brought else self.unknown
@@ -56,11 +51,10 @@ class Structure:
     ----------
     boxes : list of Box
     first : int, the first action: that of the first box, or ``n_acquisitions`` plus a class code where nothing is asked
-    n_acquisitions : int
     """
 
-    def __init__(self, boxes: list[Box], first: int, n_acquisitions: int) -> None:
-        self.boxes, self.first, self.n_acquisitions = boxes, first, n_acquisitions
+    def __init__(self, boxes: list[Box], first: int) -> None:
+        self.boxes, self.first = boxes, first
         self._place = {(b.known, b.unavailable, b.question): k for k, b in enumerate(boxes)}
 
     def find(self, known: Any, unavailable: Any, question: int) -> int | None:
@@ -87,7 +81,7 @@ class Structure:
         first = int(done.action(0, rules.n_acquisitions)[0])
         found = _most_visited(done, y >= 0)
         boxes = [_make_box(model, X, done, *visit, columns) for visit in found]
-        return cls(boxes, first, rules.n_acquisitions)
+        return cls(boxes, first)
 
 
 def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[tuple[int, NDArray[np.int64]]]:

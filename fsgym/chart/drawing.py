@@ -179,10 +179,10 @@ def _edge(view: BoxView, k: int, places: dict[int, _Place]) -> str:
 
 def _draw_card(view: BoxView, place: _Place, labels: Sequence[Any], marked: bool) -> str:
     x, y = place.x, place.y
-    known, question = (escape(json.dumps(v), quote=True) for v in (sorted(view.known), view.question))
+    told = {"known": sorted(view.known), "unavailable": sorted(view.unavailable), "question": view.question}
+    data = " ".join(f'data-{name}="{escape(json.dumps(value), quote=True)}"' for name, value in told.items())
     parts = [
-        f'<g class="box{" here" if marked else ""}" id="box-{view.number}" data-known="{known}" '
-        f'data-question="{question}">',
+        f'<g class="box{" here" if marked else ""}" id="box-{view.number}" {data}>',
         f'<rect class="card" x="{x}" y="{y:.0f}" width="{CARD_WIDTH}" height="{place.height:.0f}" rx="8"/>',
         _line(x + PADDING, y + 19, f"{view.number}. {view.question}", CARD_WIDTH - 2 * PADDING, "name"),
         _line(x + PADDING, y + 36, _about(view), CARD_WIDTH - 2 * PADDING, "soft"),

@@ -66,7 +66,7 @@ def chart_from_json(plain: Mapping[str, Any], rules: Rules) -> MeasuredChart:
         raise ValueError("the chart must begin with an action of the model")
     if len(plain["boxes"]) > MAX_BOXES:
         raise ValueError(f"a chart must have at most {MAX_BOXES} boxes, got {len(plain['boxes'])}")
-    structure = Structure([_read_box(entry, rules) for entry in plain["boxes"]], first, rules.n_acquisitions)
+    structure = Structure([_read_box(entry, rules) for entry in plain["boxes"]], first)
     if (first < rules.n_acquisitions) != bool(structure.boxes):
         raise ValueError("a chart that begins with a question must have boxes")
     if structure.boxes and structure.find((), (), first) != 0:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 COMMANDS = ("answer", "known", "unknown", "later", "undo", "why", "log", "stop", "save")  # of --json
 WITH_ACCEPT = ("answer", "known")
+SENT_AS_KNOWN = 'send it as "known" if its value is known without acquiring it'
 
 
 def ask(
@@ -128,7 +129,7 @@ def ask(
 def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -> tuple[Session, dict[str, Any] | None]:
     """The session to continue, with the acquisition that was not finished, or a new one."""
     from fsgym.data.reading.files import read_json
-    from fsgym.session.words import accepting
+    from fsgym.session.words import refusal_text
 
     if resume is not None:
         return read_session(resume, classifier)
@@ -148,7 +149,7 @@ def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -
             prices=options.numbers_by_name(given["price"], "--price", "NAME=PRICE"),
         )
     except (ValueError, TypeError) as error:
-        text = accepting(error, "(--accept)")
+        text = refusal_text(error, "(--accept)")
         source = "--" if text.startswith(("unavailable: ", "missing: ")) else "" if path is None else f"{path}: "
         raise ValueError(source + text) from None
     return session, None
@@ -327,15 +328,18 @@ class JsonDialog:
 
     def reply(self, line: str) -> dict[str, Any]:
         """The step after a command, with what it reports, or the sentence of its error."""
-        from fsgym.session.words import accepting
+        from fsgym.session.session import UNPAID
+        from fsgym.session.values import Refusal
 
         try:
             command, value, accept = _parse(line)
             extra = self._handlers[command](value, accept)
             return self.step() | extra
+        except Refusal as refusal:
+            advice = SENT_AS_KNOWN if refusal.advice == UNPAID else refusal.advice
+            return {"error": refusal.text('with "accept": true', advice)}
         except (ValueError, TypeError, OSError) as error:
-            sentence = accepting(error, 'with "accept": true')
-            return {"error": sentence.replace("pass paid=False if", 'send it as "known" if')}
+            return {"error": str(error)}
 
     def step(self) -> dict[str, Any]:
         """The step now."""

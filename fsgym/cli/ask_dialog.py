@@ -16,7 +16,7 @@ from fsgym.session import Question, Session, Step, words
 from fsgym.session.asked_model import as_told
 from fsgym.session.held_out import reliability_text
 from fsgym.session.session import choose, postpone
-from fsgym.session.values import check_value, number_or_text, typing_text, value_of_text
+from fsgym.session.values import Refusal, check_value, number_or_text, typing_text, value_of_text
 from fsgym.text.messages import listing, visible
 from fsgym.text.sentences import answer_now_text, price_text, probability_text, unused_text
 from fsgym.text.speech import said
@@ -217,7 +217,7 @@ class Dialog:
             else:
                 self.session.unknown(question.name)
         except ValueError as error:
-            self._screen.show(f"{error}.", "red")
+            self._screen.show(f"{words.refusal_text(error)}.", "red")
 
     def _postpone(self, question: Question) -> None:
         chosen = self._chosen is not None
@@ -233,7 +233,7 @@ class Dialog:
         try:
             question = choose(self.session, name)
         except ValueError as error:
-            self._screen.show(f"{words.without_advice(error)}.", "red")
+            self._screen.show(f"{words.refusal_text(error)}.", "red")
             return
         self._start_anew()
         self._chosen = question.name
@@ -486,8 +486,8 @@ def typed_value(column: Column, text: str) -> tuple[Any, bool]:
         value = dict(zip(map(str, range(1, len(levels) + 1)), levels, strict=True)).get(bare, bare)
     try:
         check_value(column, value, accept)
-    except ValueError as error:
-        raise ValueError(words.accepting(error, f"with !{bare}")) from None
+    except Refusal as refusal:
+        raise ValueError(refusal.text(f"with !{bare}")) from None
     return value, accept
 
 

@@ -19,6 +19,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import price_orders, price_steps, revealed_values
 from fsgym.evaluation.evaluate import Evaluation
 from fsgym.rules import Rules
+from fsgym.session.held_out import shown_chart
 from fsgym.text.messages import as_command
 
 N_EXAMPLES = 6  # test rows that the report shows of each method, apart from those of classes and errors
@@ -209,18 +210,10 @@ def chart_drawn(model: Any, test: Dataset) -> dict[str, str]:
     ``chart(X, y, max_boxes=...)`` returns an object with ``to_svg()``; an agent takes the labels from its data set. It
     has enough boxes to pay. ``chart_caution`` is its warning, "" if there is none.
     """
-    chart = getattr(model, "chart", None)
-    if not callable(chart):
-        return {}
     labelled = callable(getattr(model, "labelled_dataset", None))  # takes columns by name
     rows = (test,) if labelled else (test.to_array(), test.classes[test.y])
     with as_command(OF_CHART):
-        try:
-            drawn: Any = chart(*rows, max_boxes=BOXES_DRAWN)
-            enough = getattr(drawn, "n_boxes_enough", None)
-            drawn = drawn if enough is None else chart(*rows, max_boxes=enough)
-        except ValueError:  # a model that was loaded from a file without a chart
-            return {}
+        drawn = shown_chart(model, *rows, max_boxes=BOXES_DRAWN)
         if not callable(getattr(drawn, "to_svg", None)):
             return {}
         return {"chart": str(drawn.to_svg()), "chart_caution": str(getattr(drawn, "caution", ""))}

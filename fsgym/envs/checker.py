@@ -10,19 +10,12 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
+from fsgym.envs.episodes import EpisodeOutcomes
 from fsgym.text.messages import brief
 
 N_STEPS = 60  # in each of two runs: enough for several episodes to end
 PUBLIC_INFOS = ("action_mask", "spent")  # at every step
-FINAL_INFOS = (
-    "prediction",
-    "label",
-    "correct",
-    "illegal",
-    "n_acquired",
-    "acquisition_cost",
-    "error_cost",
-)  # at the end of an episode
+FINAL_INFOS = EpisodeOutcomes._fields  # at the end of an episode
 
 
 def check_vector_env(envs: VectorEnv) -> None:

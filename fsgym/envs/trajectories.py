@@ -185,15 +185,11 @@ def price_orders(
     Returns
     -------
     spent : float64 (n_samples,), in the unit of ``costs``
-    n_paid : int64 (n_samples,), number of acquisitions paid for; missing values cost nothing
+    n_made : int64 (n_samples,), number of acquisitions that were made; of missing values none is
     admissible : bool (n_samples,), whether the rules allow all of them
     """
-    spent, n_paid = np.zeros(len(order)), np.zeros(len(order), np.int64)
-    admissible = np.ones(len(order), bool)
-    state = rules.blank_state()
-    given = read_only(X, np.float32), rules.case_costs_or_none(case_costs), read_only(order, np.int32)
-    _price_orders(rules.tables, state, *given, spent, n_paid, admissible)
-    return spent, n_paid, admissible
+    spent, n_made, admissible = _priced(rules, X, order, case_costs)
+    return spent[:, -1].copy(), n_made, admissible
 
 
 def price_steps(
@@ -206,25 +202,32 @@ def price_steps(
 
     Parameters and unit are those of ``price_orders``.
     """
-    prices = np.zeros(order.shape)
-    for last in range(1, order.shape[1] + 1):
-        prices[:, last - 1] = price_orders(rules, X, order[:, :last], case_costs)[0]
-    return np.diff(prices, axis=1, prepend=0.0)
+    return np.diff(_priced(rules, X, order, case_costs)[0], axis=1)
+
+
+def _priced(
+    rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32], case_costs: NDArray[np.float64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+    """As ``price_orders``, with the total price after each acquisition, from 0 on: float64 (n_samples, longest + 1)."""
+    spent, n_made = np.zeros((len(order), order.shape[1] + 1)), np.zeros(len(order), np.int64)
+    admissible = np.ones(len(order), bool)
+    given = read_only(X, np.float32), rules.case_costs_or_none(case_costs), read_only(order, np.int32)
+    _price_orders(rules.tables, rules.blank_state(), *given, spent, n_made, admissible)
+    return spent, n_made, admissible
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _price_orders(t, state, X, case_costs, order, spent, n_paid, admissible):
-    """Compiled loop of ``price_orders``."""
+def _price_orders(t, state, X, case_costs, order, spent, n_made, admissible):
+    """Compiled loop of ``_priced``."""
     for i in range(len(order)):
         mdp.set_case_costs(t, state, mdp.FIRST, case_costs, i)
         mdp.start(t, state, mdp.FIRST, X, i)
+        over = False
         for k in range(order.shape[1]):
             j = np.int64(order[i, k])
-            if j < 0:
-                break
-            if state.status[0, j] == mdp.MISSING:
-                continue
-            admissible[i] = admissible[i] and state.legal[0, j] == 1
-            mdp.acquire(t, state, mdp.FIRST, j)
-        spent[i] = state.spent[0]
-        n_paid[i] = state.n_taken[0]
+            over = over or j < 0
+            if not over and state.status[0, j] != mdp.MISSING:
+                admissible[i] = admissible[i] and state.legal[0, j] == 1
+                mdp.acquire(t, state, mdp.FIRST, j)
+            spent[i, k + 1] = state.spent[0]
+        n_made[i] = state.n_taken[0]

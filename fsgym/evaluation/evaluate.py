@@ -476,12 +476,12 @@ def _outcomes_of_trajectories(trajectories: Trajectories, dataset: Dataset, rule
         raise ValueError(
             "the policy's acquisitions do not exist under these rules; evaluate it under rules with the same groups"
         )
-    spent, n_paid, admissible = price_orders(rules, dataset.X, order, dataset.case_costs)
+    spent, n_made, admissible = price_orders(rules, dataset.X, order, dataset.case_costs)
     answers = np.where(trajectories.forfeited, rules.costliest_answers(dataset.y), trajectories.answers)
     if answers.max() >= rules.n_answers:
         raise ValueError("rules must have a refer_cost, as the policy refers a case to a person, got none")
     acquired, forfeited = trajectories.acquired, trajectories.forfeited
-    return Outcomes(answers, acquired, n_paid, spent, admissible, forfeited, trajectories.probabilities)
+    return Outcomes(answers, acquired, n_made, spent, admissible, forfeited, trajectories.probabilities)
 
 
 def _summarise(

@@ -903,6 +903,20 @@ const FsgymPolicy = (() => {
       return this.policy.columnsOf[j].filter((k) => isOpen(this.policy.columns[k].features[0]));
     }
 
+    // Which of the boxes of a chart, [known, unavailable, question] by names, the case is at when acquisition j is asked:
+    // of those that ask for it and know nothing else, the one that knows most, then the one whose unavailable acquisitions
+    // are most like those of the case, then the first; -1 if there is none.
+    placeAmong(boxes, j) {
+      const { acquisitions, groups } = this.policy;
+      const named = (is) => acquisitions.filter((_, k) => is(groups[k])).map(({ name }) => name);
+      const have = named((group) => group.some((i) => this.isKnown(i))), lack = named((group) => group.every((i) => this.closed[i]));
+      const unlike = (box) => box.filter((name) => !lack.includes(name)).length + lack.filter((name) => !box.includes(name)).length;
+      const fits = boxes.flatMap(([known, unavailable, question], place) =>
+        question === acquisitions[j].name && known.every((name) => have.includes(name)) ? [{ known, unavailable, place }] : []);
+      fits.sort((a, b) => b.known.length - a.known.length || unlike(a.unavailable) - unlike(b.unavailable));
+      return fits.length ? fits[0].place : -1;
+    }
+
     // Whether the budgets leave room for acquisition j at a price.
     affords(j, price) {
       return this.isWithinBudget(j) && this.spent + price <= limitOf(this.policy.rules.budget_cost);
@@ -1049,7 +1063,7 @@ const FsgymPolicy = (() => {
     return temperatures === undefined ? policy : calibrate(policy, temperatures);
   }
 
-  return { FORMAT, read, hasCasePrices, Case, encode, replay };
+  return { read, hasCasePrices, Case, replay };
 })();
 
 if (typeof module !== "undefined") module.exports = FsgymPolicy;

@@ -6,7 +6,7 @@
   words.speak(JSON.parse(document.getElementById("policy").dataset.speech));
   const plain = JSON.parse(document.getElementById("policy").textContent), hasPrices = FsgymPolicy.hasCasePrices(plain);
   let policy = FsgymPolicy.read(plain); // at the prices of the case, where it has its own
-  const BELIEFS_SHOWN = 8, LEVELS_AS_BUTTONS = 12, COLUMNS_WITHOUT_SEARCH = 12;
+  const BELIEFS_SHOWN = 8, COLUMNS_WITHOUT_SEARCH = 12;
   const SVG = "http://www.w3.org/2000/svg";
   const byId = (id) => document.getElementById(id);
   const nameOf = (j) => policy.acquisitions[j].name;
@@ -50,7 +50,7 @@
   }
 
   function fieldOf(column, id, isQuestion, hint) {
-    const few = column.levels.length > 0 && column.levels.length <= LEVELS_AS_BUTTONS;
+    const few = column.levels.length > 0 && column.levels.length <= words.LEVELS_AS_BUTTONS;
     if (column.kind === "bool" || few) return choiceField(column, id, isQuestion);
     const list = column.levels.length ? `${id}-levels` : null;
     const input = element("input", {
@@ -538,18 +538,12 @@
     }
   });
 
-  // Mark the box of the chart at which the case is: of those that ask its question, the one with most of what is known.
+  // Mark the box of the chart at which the case is.
   function markPlace(one, j) {
     const boxes = [...document.querySelectorAll("#chart .box")];
-    let best = null, most = -1;
-    if (one !== null && j !== null) {
-      const names = policy.groups.flatMap((group, k) => (group.some((i) => one.isKnown(i)) ? [nameOf(k)] : []));
-      for (const box of boxes) {
-        const needed = JSON.parse(box.dataset.known || "[]");
-        const fits = JSON.parse(box.dataset.question || '""') === nameOf(j) && needed.every((name) => names.includes(name));
-        if (fits && needed.length > most) [best, most] = [box, needed.length];
-      }
-    }
+    const places = boxes.map(({ dataset: { known = "[]", unavailable = "[]", question = '""' } }) =>
+      [known, unavailable, question].map((text) => JSON.parse(text)));
+    const best = one === null || j === null ? null : boxes[one.placeAmong(places, j)] ?? null;
     for (const box of boxes) {
       box.classList.toggle("here", box === best);
       if (box === best) box.setAttribute("aria-current", "step");

@@ -44,7 +44,8 @@ def page_html(
     policy : dict, plain JSON in the format of docs/policy-format.md
     title : str
     chart : str, optional
-        An SVG element, taken as it is; its elements of class "box" have ``data-known`` and ``data-question``.
+        An SVG element, taken as it is; its elements of class "box" have ``data-known``, ``data-unavailable`` and
+        ``data-question``.
     reliability : tuple of two str, optional
         What is said of how reliable the model is, at first and beside a case.
     caveat : str, optional

@@ -337,6 +337,8 @@ const FsgymWords = (() => {
 
   // --- values
 
+  const LEVELS_AS_BUTTONS = 10; // of a column that has no more, by hand; those of others are suggested as text
+
   // Whether the keys 1 to 9 choose among texts by their place: not where a digit could mean one of the texts.
   const digitsChoose = (texts) => !texts.some((text) => /^[-+.]?[0-9]/.test(text));
 
@@ -463,8 +465,8 @@ const FsgymWords = (() => {
   }
 
   return {
-    speak, said, currency, freeTooText, freeLeftText, beliefText, trainedPriceText, farPriceText, priceOf, answerText, classText, general, listing, quoted, figure, moneyText, costText, priceText, probabilityText, className, cutoffText,
-    valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, otherEndsText, overrideText, digitsChoose, allowedText,
+    speak, said, currency, freeTooText, freeLeftText, beliefText, trainedPriceText, farPriceText, priceOf, answerText, classText, quoted, figure, moneyText, costText, priceText, probabilityText, className, cutoffText,
+    valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, otherEndsText, overrideText, LEVELS_AS_BUTTONS, digitsChoose,
     typingText, readValue, Refusal,
   };
 })();

@@ -1,4 +1,4 @@
-"""What a page says of a model: its title, and how it did on rows that it was not trained on, which its file keeps."""
+"""What a page says of a model: its title, its chart, and how it did on other rows, which its file keeps."""
 
 from __future__ import annotations
 
@@ -195,6 +195,22 @@ def held_out_of(model: AskedModel) -> HeldOut | None:
     """How the model did on rows that it was not trained on; None where that is not known of this policy."""
     found: HeldOut | None = getattr(model, "held_out_", None)
     return found if found is not None and found.policy == model.policy_digest() else None
+
+
+def shown_chart(model: Any, *rows: Any, **options: Any) -> Any:
+    """The chart of a model, ``model.chart(*rows, **options)``, with enough boxes to pay; None where it has none.
+
+    Fewer boxes cost more than asking nothing.
+    """
+    make = getattr(model, "chart", None)
+    if not callable(make):
+        return None
+    try:
+        chart = make(*rows, **options)
+        enough = getattr(chart, "n_boxes_enough", None)
+        return chart if enough is None else make(*rows, **options | {"max_boxes": enough})
+    except ValueError:  # such as a model from a file without a chart
+        return None
 
 
 def data_title(model: AskedModel) -> str:

@@ -16,6 +16,7 @@ from fsgym.session.asked_model import AskedModel, as_told
 from fsgym.session.case import Case, make_step, question_on, start_case
 from fsgym.session.reasons import explain_step, explain_stop
 from fsgym.session.step import CertaintyRule, Question, Step
+from fsgym.session.values import Refusal
 from fsgym.text.messages import brief
 from fsgym.text.sentences import cutoff_text
 from fsgym.text.speech import money_text, said
@@ -112,6 +113,7 @@ def events_of_first_format(values: Any, acquisitions: Acquisitions) -> list[Even
 
 SESSION_FORMAT = "fsgym-session-2"
 FIRST_FORMAT = "fsgym-session-1"  # of version 0.2.0
+UNPAID = "pass paid=False if its value is known without acquiring it"  # advice where an acquisition cannot be made
 
 
 def _refuse_constant(word: str) -> float:
@@ -235,6 +237,16 @@ class Session:
         self._note = line
 
     @property
+    def known(self) -> dict[str, Any]:
+        """The values that were known before the first question, by name."""
+        return dict(self._known)
+
+    @property
+    def unavailable(self) -> tuple[str, ...]:
+        """The names of what could not be obtained from the beginning."""
+        return self._unavailable
+
+    @property
     def missing(self) -> tuple[str, ...] | None:
         """The columns of which the case was said to have no value; None where nothing was said."""
         return self._missing
@@ -288,6 +300,12 @@ class Session:
         """The acquisitions that come when the model would stop without them."""
         return tuple(self._acquisitions.rules.names[j] for j in sorted(self._moments[-1].later))
 
+    def outcomes(self) -> tuple[list[str], list[str]]:
+        """The names of the acquisitions with a value, and of those of which no value can be obtained (any more)."""
+        case, rules = self._moments[-1].case, self._acquisitions.rules
+        some, none = rules.acquisitions_of(case.acquired[None])[0], ~rules.acquisitions_of(~case.unavailable[None])[0]
+        return [rules.names[j] for j in np.flatnonzero(some)], [rules.names[j] for j in np.flatnonzero(none)]
+
     def next(self) -> Question | None:
         """What to ask next; None where the model would stop.
 
@@ -303,7 +321,7 @@ class Session:
         j, _ = self._acquisitions.find(name)
         now = self._moments[-1]
         if not now.legal[j]:
-            raise ValueError(self._refusal(j))
+            raise self._refusal(j)
         return question_on(now.case, j, float(now.prices[j]))
 
     def answer(self, name: str, value: Any, *, paid: bool = True, accept: bool = False) -> None:
@@ -530,9 +548,9 @@ class Session:
     def _give(self, event: Event) -> None:
         """Append what a person says; ValueError where it is not possible, which leaves all as it was."""
         if self._stopped:
-            raise ValueError(f"{said('refused_ended')}; undo() goes back to the questions")
+            raise Refusal(said("refused_ended"), advice="undo() goes back to the questions")
         if len(self._events) >= most_events(self._acquisitions):
-            raise ValueError(f"{said('refused_too_many', n=len(self._events))}; undo() takes the last one back")
+            raise Refusal(said("refused_too_many", n=len(self._events)), advice="undo() takes the last one back")
         j, question = self._acquisitions.index[event.name], self.step.question
         self._check(event, j)
         pays = self._is_acquired_by(event, j)
@@ -553,12 +571,12 @@ class Session:
             if lacking[features].any():
                 raise ValueError(said("refused_missing", name=repr(event.name)))
         if event.kind == "answer" and event.paid and not before.case.paid[j] and not before.legal[j]:
-            raise ValueError(self._refusal(j))
+            raise self._refusal(j)
         column_index, columns = self._acquisitions.column_index, self._acquisitions.columns
         known = [name for name in event.values if before.case.acquired[columns.features[column_index[name]]].any()]
         if known and (event.kind == "answer" or len(known) == len(event.values)):
             name = known[0] if event.kind == "answer" else event.name
-            raise ValueError(f"{said('refused_has_value', name=repr(name))}{self._how_to_take_back(event.name)}")
+            raise Refusal(said("refused_has_value", name=repr(name)), advice=self._how_to_take_back(event.name))
 
     def _is_acquired_by(self, event: Event, j: int) -> bool:
         """Whether an acquisition is made for what a person says now, and paid."""
@@ -608,31 +626,30 @@ class Session:
         self._moments[-1].overridden = before.overridden or overrides
         self._events.append(event)
 
-    def _refusal(self, j: int) -> str:
+    def _refusal(self, j: int) -> Refusal:
         """Why acquisition j cannot be made now."""
         case, rules = self._moments[-1].case, self._acquisitions.rules
         known, called = case.paid | rules.acquisitions_of(case.acquired[None])[0], repr(rules.names[j])
-        advice = "pass paid=False if its value is known without acquiring it"
         if case.unavailable[list(rules.groups[j])].all():
-            return f"{said('refused_unavailable', name=called)}; {advice}"
+            return Refusal(said("refused_unavailable", name=called), advice=UNPAID)
         if not case.is_within_budget(j):
-            return f"{said('refused_budget', name=called, n=rules.budget)}; {advice}"
+            return Refusal(said("refused_budget", name=called, n=rules.budget), advice=UNPAID)
         if rules.prerequisites is not None and (rules.prerequisites[j] & ~known).any():
             needed = rules.names[int((rules.prerequisites[j] & ~known).argmax())]
-            return f"{said('refused_before', name=called, needed=repr(needed))}; {advice}"
+            return Refusal(said("refused_before", name=called, needed=repr(needed)), advice=UNPAID)
         price = self._moments[-1].prices[j]
         if rules.budget_cost is not None and not case.affords(j, price):
             money = {"price": price, "left": rules.budget_cost - case.spent, "budget": rules.budget_cost}
             texts = {part: money_text(value) for part, value in money.items()}
-            return f"{said('refused_price', name=called, **texts)}; {advice}"
+            return Refusal(said("refused_price", name=called, **texts), advice=UNPAID)
         if case.acquired[list(rules.groups[j])].any():
-            return f"{said('refused_known', name=called)}{self._how_to_take_back(rules.names[j])}"
-        return f"{said('refused_unrelated', name=called)}; {advice}"
+            return Refusal(said("refused_known", name=called), advice=self._how_to_take_back(rules.names[j]))
+        return Refusal(said("refused_unrelated", name=called), advice=UNPAID)
 
     def _how_to_take_back(self, name: str) -> str:
-        """How to take back a value of an acquisition, as the end of a sentence."""
+        """How to take back a value of an acquisition, as advice."""
         answered = any(event.name == name and event.kind == "answer" for event in self._events)
-        return f"; undo({name!r}) takes it back first" if answered else "; it was known in advance"
+        return f"undo({name!r}) takes it back first" if answered else "it was known in advance"
 
 
 # What a person does in a session that takes more than one of its methods.

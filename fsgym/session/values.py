@@ -15,6 +15,31 @@ from fsgym.data.written import Writing, written_number
 from fsgym.text.messages import brief, listing
 from fsgym.text.speech import said, with_unit
 
+
+class Refusal(ValueError):
+    """What was said in a session is refused.
+
+    Attributes
+    ----------
+    sentence : str
+    acceptable : bool
+        Whether a value may be accepted although it is not as in training; the sentence ends with that, then.
+    advice : str, what else a program can do, "" for nothing
+    """
+
+    def __init__(self, sentence: str, acceptable: bool = False, advice: str = "") -> None:
+        super().__init__(sentence, acceptable, advice)
+        self.sentence, self.acceptable, self.advice = sentence, acceptable, advice
+
+    def __str__(self) -> str:
+        return self.text("(accept=True)", self.advice)
+
+    def text(self, accept: str = "", advice: str = "") -> str:
+        """The sentence, where a value may be accepted with the way to do so, and advice."""
+        accepted = f"{self.sentence} {accept}" if self.acceptable and accept else self.sentence
+        return f"{accepted}; {advice}" if advice else accepted
+
+
 # What a person types as the value of a column.
 
 MOST_FACTORS = 2  # that are said: where more fit, none is likely
@@ -25,7 +50,7 @@ YES_NO = {"yes": True, "y": True, "no": False, "n": False}
 def value_of_text(column: Column, text: str) -> Any:
     """The number, bool or level that a text means; a text that is no number is returned as it is.
 
-    Raises ValueError where a bool is wanted, and the text is neither yes nor no.
+    Raises Refusal where a bool is wanted, and the text is neither yes nor no.
 
     >>> value_of_text(Column("age"), "63"), value_of_text(Column("ill", "bool"), "Yes")
     (63, True)
@@ -76,7 +101,7 @@ def number_or_text(text: str) -> float | str:
 def _yes_or_no(column: Column, text: str) -> bool:
     word = text.lower()
     if word not in YES_NO and word not in BOOL_TEXTS:
-        raise ValueError(_refused(column, said("allowed_yes_no"), brief(text)))
+        raise Refusal(_refused(column, said("allowed_yes_no"), brief(text)))
     return YES_NO[word] if word in YES_NO else bool(BOOL_TEXTS[word])
 
 
@@ -100,8 +125,8 @@ def check_value(column: Column, value: Any, accept: bool = False) -> CheckedValu
 
     Raises
     ------
-    ValueError
-        If the value is not one of this column; the message has what is allowed.
+    Refusal
+        If the value is not one of this column; the sentence has what is allowed.
 
     Examples
     --------
@@ -115,7 +140,7 @@ def check_value(column: Column, value: Any, accept: bool = False) -> CheckedValu
     if column.kind == "bool":
         flag = BOOL_TEXTS.get(level_text(value).strip().lower()) if isinstance(value, str | Real | np.bool_) else None
         if flag is None:
-            raise ValueError(_refused(column, allowed_text(column), brief(value)))
+            raise Refusal(_refused(column, allowed_text(column), brief(value)))
         return CheckedValue((flag,), "")
     return _level_value(column, value, accept)
 
@@ -169,15 +194,15 @@ def _refused(column: Column, allowed: str, got: str) -> str:
 def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         allowed = typing_text(column, value) if isinstance(value, str) else allowed_text(column)
-        raise ValueError(_refused(column, allowed, brief(value)))
+        raise Refusal(_refused(column, allowed, brief(value)))
     try:
         feature = float(value) - column.offset
     except OverflowError:  # a whole number that float64 does not hold
         refused = _refused(column, allowed_text(column), brief(value))
-        raise ValueError(said("value_too_large", refused=refused)) from None
+        raise Refusal(said("value_too_large", refused=refused)) from None
     with np.errstate(over="ignore"):
         if not np.isfinite(np.float32(feature)):
-            raise ValueError(
+            raise Refusal(
                 said("value_nan", refused=_refused(column, allowed_text(column), str(value)))
                 if feature != feature
                 else said("value_float32", name=repr(column.name), got=as_written(column, value))
@@ -188,7 +213,7 @@ def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
     if not accept:
         got = as_written(column, value) + hint
         refused = said("value_range", name=repr(column.name), allowed=allowed_text(column), got=got)
-        raise ValueError(f"{refused} (accept=True)")
+        raise Refusal(refused, acceptable=True)
     return CheckedValue((feature,), said("remark_range", low=_bounds(column)[0], high=_bounds(column)[1]) + hint)
 
 
@@ -229,9 +254,9 @@ def _level_value(column: Column, value: Any, accept: bool) -> CheckedValue:
     if place is None:
         if text is None or not accept:
             refused = _refused(column, allowed_text(column), brief(value))
-            if text is not None:
-                refused = f"{said('value_level', refused=refused)} (accept=True)"
-            raise ValueError(refused)
+            if text is None:
+                raise Refusal(refused)
+            raise Refusal(said("value_level", refused=refused), acceptable=True)
         return CheckedValue((np.nan,) * n_features, said("remark_level"))
     if column.kind == "codes" or n_features == 1:
         return CheckedValue((float(place),), "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,14 +11,13 @@ from fsgym.data.columns import Column
 from fsgym.rules import Rules
 from fsgym.session.session import LogEntry
 from fsgym.session.step import Alternative, Question, Step
-from fsgym.session.values import check_value, number_in
+from fsgym.session.values import Refusal, check_value, number_in
 from fsgym.text.messages import listing
 from fsgym.text.sentences import is_range, price_text, values_text
 from fsgym.text.speech import cost_text, money_text, said, spoken, with_unit
 
 BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
 ALTERNATIVES_SHOWN = 6  # by hand
-ADVICE = r"; (pass paid=False|undo\(|it was known in advance).*"  # of errors of a session, for programmers
 
 
 def value_text(column: Column, value: Any) -> str:
@@ -151,11 +149,6 @@ def undone_text(log: Sequence[LogEntry], ended: bool) -> str:
     return said("postponed_no_longer", name=name) if kind == "later" else said("taken_back", name=name)
 
 
-def without_advice(error: Exception) -> str:
-    """The sentence of an error without its advice to programmers."""
-    return re.sub(ADVICE, "", str(error))
-
-
-def accepting(error: Exception, how: str) -> str:
-    """The sentence of an error with the way in which a value that is not as in training is accepted here."""
-    return str(error).replace("(accept=True)", how)
+def refusal_text(error: Exception, accept: str = "") -> str:
+    """The sentence of an error without advice to programs, with the way in which a value is accepted here."""
+    return error.text(accept) if isinstance(error, Refusal) else str(error)

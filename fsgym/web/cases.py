@@ -32,8 +32,6 @@ class OpenCase:
     number : int, from 1 in the order in which cases began
     began : float, seconds since 1970
     session : Session
-    known : dict name -> value, known before the first question; what the log has is not among it
-    unavailable : sequence of names, what could not be obtained from the beginning
     chosen : str or None, the acquisition that the person chose, to be asked next
     notice : str, what the last change has to say
     before : dict label -> float, the beliefs before the last change, or None
@@ -43,11 +41,8 @@ class OpenCase:
     lock : held while the case is read or changed
     """
 
-    def __init__(
-        self, number: int, session: Session, known: Mapping[str, Any] | None = None, unavailable: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, number: int, session: Session) -> None:
         self.id, self.number, self.began, self.session = secrets.token_urlsafe(ID_BYTES), number, time.time(), session
-        self.known, self.unavailable = dict(known or {}), tuple(unavailable)
         self.chosen: str | None = None
         self.notice, self.version = "", 0
         self.before, self.prior = session.probabilities, step_of(session.model, {}).probabilities
@@ -70,13 +65,11 @@ class Cases:
         self._dropped: OrderedDict[str, None] = OrderedDict()
         self._n_begun = 0
 
-    def add(
-        self, session: Session, known: Mapping[str, Any] | None = None, unavailable: Sequence[str] = ()
-    ) -> OpenCase:
+    def add(self, session: Session) -> OpenCase:
         """Hold a session, and drop the least recently used one where there are too many."""
         with self._lock:
             self._n_begun += 1
-            case = OpenCase(self._n_begun, session, known, unavailable)
+            case = OpenCase(self._n_begun, session)
             self._open[case.id] = case
             while len(self._open) > self.most:
                 self._dropped[self._open.popitem(last=False)[0]] = None

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from fsgym.data.columns import Column, Columns
-from fsgym.session.values import check_value, typing_text, value_of_text
-from fsgym.session.words import accepting
+from fsgym.session.values import Refusal, check_value, typing_text, value_of_text
 from fsgym.text.speech import said
 
-MAX_CHOICES = 10  # levels of a column that are shown side by side, by hand; of more, they are suggested as text
+LEVELS_AS_BUTTONS = 10  # of a column that has no more, by hand; those of others are suggested as text
 ANOTHER = "another"  # the choice of a level that is typed
 
 
@@ -49,7 +48,7 @@ def blank_entry(k: int, column: Column) -> FieldEntry:
     """A field in which nothing was typed yet."""
     if column.kind == "bool":
         return FieldEntry(k, column, (("yes", said("yes")), ("no", said("no"))))
-    if 0 < len(column.levels) <= MAX_CHOICES:
+    if 0 < len(column.levels) <= LEVELS_AS_BUTTONS:
         return FieldEntry(k, column, tuple((str(place), level.strip()) for place, level in enumerate(column.levels)))
     return FieldEntry(k, column)
 
@@ -76,23 +75,12 @@ def _with_value(entry: FieldEntry, text: str) -> FieldEntry:
     """The entry with the value that the text means, or with the sentence that refuses it."""
     if not text:
         return entry
-    value: Any = text
     try:
         value = value_of_text(entry.column, text)
         check_value(entry.column, value, entry.accept)
-    except ValueError as error:
-        sentence = accepting(error, said("box_below"))
-        return entry._replace(error=sentence, can_accept=_acceptable(entry.column, value))
+    except Refusal as refusal:
+        return entry._replace(error=refusal.text(said("box_below")), can_accept=refusal.acceptable)
     return entry._replace(value=value, can_accept=entry.accept)
-
-
-def _acceptable(column: Column, value: Any) -> bool:
-    """Whether a value that is refused can be accepted as it is."""
-    try:
-        check_value(column, value, accept=True)
-    except ValueError:
-        return False
-    return True
 
 
 def blank_entries(columns: Columns, chosen: Iterable[int]) -> list[FieldEntry]:

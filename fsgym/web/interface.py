@@ -16,7 +16,7 @@ from fsgym.rules import Rules
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.case import MAX_ACQUIRED, labels_of, step_of
 from fsgym.session.values import allowed_text
-from fsgym.session.words import accepting
+from fsgym.session.words import refusal_text
 from fsgym.text.messages import brief, explain_unknown
 from fsgym.web.guard import Refused
 
@@ -231,7 +231,7 @@ def step_routes(model: AskedModel, title: str) -> list[Route]:
             asked = model if prices is None else asked.at_prices(prices)
             found = step_of(asked, arguments.pop("known", {}), **arguments)
         except (ValueError, TypeError) as error:
-            raise BadBody(422, _ended(accepting(error, 'with "accept": true'))) from None
+            raise BadBody(422, _ended(refusal_text(error, 'with "accept": true'))) from None
         return json_reply(found.as_json())
 
     def description(request: Request) -> Response:

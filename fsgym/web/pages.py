@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
@@ -19,7 +18,7 @@ from fsgym.session import LogEntry, Question, Session, Step, words
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.case import labels_of
-from fsgym.session.held_out import reliability_text
+from fsgym.session.held_out import reliability_text, shown_chart
 from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import one_line, visible
 from fsgym.text.sentences import (
@@ -52,7 +51,6 @@ STATIC = {
     "icon.svg": ("fsgym.web", "icon.svg", "image/svg+xml"),
 }
 CHARTS_HELD = 64
-WITH_VALUES = ("asked", "chosen", "known")  # kinds of log entries after which an acquisition is known
 
 
 class CasePages:
@@ -161,8 +159,8 @@ class CasePages:
                 if values:
                     session.answer(name, values, paid=False, accept=accept)
         except ValueError as error:
-            return self._begin_page(entries, form, f"{words.without_advice(error)}.")
-        return self._to_case(self._cases.add(session, unavailable=barred))
+            return self._begin_page(entries, form, f"{words.refusal_text(error)}.")
+        return self._to_case(self._cases.add(session))
 
     def resume(self, request: Request) -> Response:
         """Go on with a case that was saved, here or by ``fsgym ask``."""
@@ -174,8 +172,7 @@ class CasePages:
             return self._begin_page(
                 blank_entries(columns, range(len(columns))), {}, f"{one_line(error)}.", saved=form.get("saved", "")
             )
-        plain = json.loads(form["saved"])
-        return self._to_case(self._cases.add(session, plain["known"], plain["unavailable"]))
+        return self._to_case(self._cases.add(session))
 
     def case_page(self, request: Request) -> Response:
         case = self._case(request)
@@ -216,7 +213,7 @@ class CasePages:
             except Unanswered as error:
                 return self._case_page(case, 422, error.entries)
             except ValueError as error:
-                return self._case_page(case, 422, refusal=f"{words.without_advice(error)}.")
+                return self._case_page(case, 422, refusal=f"{words.refusal_text(error)}.")
             case.before, case.notice, case.last = before, notice, (verb, form)
             case.version += 1
         return self._to_case(case)
@@ -274,7 +271,7 @@ class CasePages:
         if refusal and case.chosen is not None and case.chosen not in [a.name for a in case.session.step.alternatives]:
             case.chosen = None
         view = self._view(case, entries)
-        chart, here = self._chart.picture(*view["place"])
+        chart, here = self._chart.picture(case.session, view["question"])
         view |= {"heading": said("case_number", number=case.number), "refusal": refusal, "chart": chart, "here": here}
         view |= {"caveat": self._chart.caveat, "is_usable": self._chart.is_usable}
         page = self._page("case.html", status, **view)
@@ -303,14 +300,7 @@ class ChartPictures:
     """
 
     def __init__(self, model: Any) -> None:
-        make: Any = getattr(model, "chart", None)
-        try:
-            self._chart: Any = None if make is None else make()
-            enough = getattr(self._chart, "n_boxes_enough", None)
-            if enough is not None and make is not None:  # fewer boxes cost more than asking nothing
-                self._chart = make(max_boxes=enough)
-        except ValueError:
-            self._chart = None
+        self._chart = shown_chart(model)
         self._svg = lru_cache(CHARTS_HELD)(lambda here: self._chart.to_svg(here=here, dark=True))  # in one language
 
     @property
@@ -323,11 +313,12 @@ class ChartPictures:
         """Whether a person may follow the chart; otherwise it is not drawn at once."""
         return getattr(self._chart, "is_usable", True)
 
-    def picture(self, known: Sequence[str], question: str | None) -> tuple[str, int | None]:
-        """The drawing, and the number of the box of a case that knows these acquisitions and is asked this question."""
+    def picture(self, session: Session, question: Question | None) -> tuple[str, int | None]:
+        """The drawing, and the number of the box of a case that is asked this question."""
         if self._chart is None:
             return "", None
-        here = self._chart.place(known, question)
+        known, unavailable = session.outcomes()
+        here = self._chart.place(known, None if question is None else question.name, unavailable)
         return self._svg(here), here
 
 
@@ -366,15 +357,8 @@ def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEnt
         "alternatives": alternatives[: words.ALTERNATIVES_SHOWN],
         "more_alternatives": alternatives[words.ALTERNATIVES_SHOWN :],
         "log": log_view(case, acquisitions),
-        "known": known_view(case, acquisitions),
-        "place": place_of_case(case, question),
+        "known": known_view(session, acquisitions),
     }
-
-
-def place_of_case(case: OpenCase, question: Question | None) -> tuple[list[str], str | None]:
-    """Where a case is on the chart: the acquisitions that are known, and what is asked."""
-    known = [*case.known, *(entry.name for entry in case.session.log() if entry.kind in WITH_VALUES)]
-    return sorted(set(known)), None if question is None else question.name
 
 
 def bars(step: Step) -> list[dict[str, Any]]:
@@ -426,10 +410,10 @@ def _entry_view(entry: LogEntry, acquisitions: Acquisitions, prior: Sequence[flo
     }
 
 
-def known_view(case: OpenCase, acquisitions: Acquisitions) -> list[str]:
+def known_view(session: Session, acquisitions: Acquisitions) -> list[str]:
     """What was known before the first question, in words."""
     given: dict[str, Any] = {}
-    for name, value in case.known.items():
+    for name, value in session.known.items():
         given |= acquisitions.values_of(name, value)
     columns = {column.name: column for column in acquisitions.columns}
     return [f"{name} = {words.value_text(columns[name], value)}" for name, value in given.items()]

@@ -26,6 +26,7 @@ from fsgym.evaluation.promise import Risk
 from fsgym.export.page import page_html
 from fsgym.rules.options import OPTIONS
 from support.asked_models import ASKED_AGENTS, EXPORTED_RULES, asked_model, asked_table
+from support.clinic import clinic_model
 from support.deep_training import short_classifier
 from support.exported_policies import (
     ROOT,
@@ -53,6 +54,15 @@ FITTED = {
     "network of values": lambda **options: short_classifier("dqn", **options),
     "adaptive": lambda **options: AdaptiveClassifier(random_state=0, **options),
 }
+
+
+@needs_node
+def test_a_level_that_was_not_in_training_is_unknown():
+    row = {"ct": 0.9, "age": 63, "ward": "another", "fever": True, "crp": 12.5, "wbc": 11.2, "hgb": 12.9}
+    asked, told = check_interpreters(clinic_model(), [AskedCase(row, ()), AskedCase(row, ("ward",))])
+    assert asked[0]["question"] == "ward"
+    assert asked[1]["probabilities"] == asked[0]["probabilities"]
+    assert told[0]["question"] != "ward"
 
 
 @needs_node

@@ -232,7 +232,7 @@ def test_another_address_of_this_machine(open_page):
 class WideChart:
     """A chart of three boxes side by side, each wider than a phone."""
 
-    def place(self, known, question):
+    def place(self, known, question, unavailable):
         return len(list(known))
 
     def to_svg(self, here=None, dark=False):

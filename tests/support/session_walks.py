@@ -175,7 +175,7 @@ class SessionWalk:
     def check_step(self) -> None:
         """The step without a session is the same."""
         session, wanted = self.session, self.wanted
-        known = dict(session._known)
+        known = session.known
         for entry in session.log():
             known |= entry.values
         closed = [self.columns[k] for k in sorted(wanted.closed)]

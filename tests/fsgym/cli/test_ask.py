@@ -67,6 +67,7 @@ def test_typed_values(column, text, value, accept):
     ("column", "text", "words"),
     [
         (WARD, "zz", "one of er, gp, s, got 'zz'; correct it, or accept it as unknown with !zz"),
+        (WARD, "(accept=True)", "got '(accept=True)'; correct it, or accept it as unknown with !(accept=True)"),
         (WARD, "4", "one of er, gp, s, got '4'"),
         (CODE, "3", "one of 1, 02, x, got '3'"),
         (CRP, "900", "a number from 1 to 100 mg/l, the range in training, got 900; correct it, or accept it as it is "),

@@ -12,7 +12,8 @@ import pytest
 from test_cli import call
 
 from agents import load_classifier
-from fsgym.cli.ask import JsonDialog, SessionFile
+from fsgym.cli.ask import SENT_AS_KNOWN, JsonDialog, SessionFile
+from fsgym.text.speech import said
 
 
 @pytest.fixture
@@ -54,6 +55,15 @@ def test_later_and_accepted_values(dialog):
     assert refused["error"].endswith('accept it as it is with "accept": true')
     assert reply(dialog, answer={"age": 900}, accept=True)["spent"] == 1
     assert "outside the range" in reply(dialog, log=True)["log"][-1]["remark"]
+
+
+def test_what_cannot_be_acquired_can_be_sent_as_known(dialog):
+    reply(dialog, unknown="ward")
+    name, error = "'ward'", reply(dialog, answer={"ward": "gp"})["error"]
+    assert error == f"{said('refused_unavailable', name=name)}; {SENT_AS_KNOWN}"
+    assert "error" not in reply(dialog, known={"ward": "gp"})
+    error = reply(dialog, answer={"ward": "pass paid=False if"})["error"]
+    assert error.endswith("got 'pass paid=False if'; correct it, or accept it as unknown with \"accept\": true")
 
 
 @pytest.mark.parametrize(

@@ -234,9 +234,9 @@ def test_an_answer_of_another_class_is_refused(data):
 def test_prices_in_an_order_are_those_of_the_rules():
     rules = Rules(3, 2, costs=1.0, unrelated_costs=[5, 6, 7], related=[[0, 1, 0], [1, 0, 0], [0, 0, 0]])
     order = np.array([[0, 1, -1], [0, 2, 1], [2, 1, 0]], np.int32)
-    spent, n_paid, admissible = price_orders(rules, np.zeros((3, 3), np.float32), order)
+    spent, n_made, admissible = price_orders(rules, np.zeros((3, 3), np.float32), order)
     np.testing.assert_array_equal(spent, [1 + 1, 1 + 7 + 1, 1 + 6 + 1])
-    np.testing.assert_array_equal(n_paid, [2, 3, 3])
+    np.testing.assert_array_equal(n_made, [2, 3, 3])
     assert admissible.all()
 
 

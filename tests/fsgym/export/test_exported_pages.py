@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+import xml.etree.ElementTree as ET
 from html import unescape
 from html.parser import HTMLParser
 
@@ -15,11 +16,12 @@ from sklearn.datasets import load_breast_cancer
 from agents import DatumWiseClassifier, MixtureClassifier
 from fsgym.data.columns import Column
 from fsgym.export.page import page_html
-from fsgym.session.values import check_value, value_of_text
+from fsgym.session.values import Refusal, check_value, value_of_text
 from fsgym.text.sentences import class_name, cutoff_text, probability_text
 from fsgym.text.speech import Speech, cost_text, money_text, number_text, sentences_of, speaking
+from fsgym.web.entries import LEVELS_AS_BUTTONS
 from support.asked_models import asked_model, asked_table
-from support.clinic import chest_model, chest_table, clinic_model
+from support.clinic import OPTIONS, chest_model, chest_table, clinic_model, clinic_table
 from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_model, cases_of, needs_node, run_node
 
 HOSTILE = ("</script><script>alert(1)</script>", "<!--", "a\u2028b", "'\"&amp;", "<img src=x onerror=alert(1)>")
@@ -106,9 +108,9 @@ def test_values_are_read_as_in_sessions():
         value = float(text) if column.kind == "number" and re.fullmatch(r"[-\d.e]+", text) else text
         try:
             wanted = check_value(column, value, accept)
-        except ValueError as error:
-            sentence = str(error).replace(" (accept=True)", "").replace("True or False", "yes or no")
-            assert got["acceptable"] == ("accept" in sentence), (column, text)
+        except Refusal as refusal:
+            sentence, acceptable = refusal.sentence.replace("True or False", "yes or no"), refusal.acceptable
+            assert got["acceptable"] == acceptable, (column, text)
             assert re.sub("got .*?(;|$)", r"got\1", got["refusal"].rstrip(".")) == re.sub(
                 "got .*?(;|$)", r"got\1", sentence
             )
@@ -259,6 +261,36 @@ def test_probabilities_and_classes_are_said_as_in_sessions(tmp_path):
 def test_digits_choose_by_place_only_where_no_level_is_a_number(levels, chosen):
     given = json.dumps({"folder": str(SCRIPTS), "levels": levels})
     assert run_node(SCRIPTS.parent.parent / "tests/support/digits_choose.js", given) is chosen
+
+
+@needs_node
+def test_a_case_has_the_place_in_a_chart_that_sessions_have():
+    X, y = clinic_table(600)
+    rng = np.random.default_rng(0)
+    X = X.mask((rng.random(X.shape) < 0.35) & (X.columns != "age"))
+    options = OPTIONS | {"prerequisites": None, "costs": OPTIONS["costs"] | {"ct": 3.0}}
+    model = MixtureClassifier(random_state=0, **options).fit(X, y)
+    chart = model.chart(X, y, max_boxes=60)
+    boxes = [g for g in ET.fromstring(chart.to_svg()).iter() if g.get("class") == "box"]
+    data = [[json.loads(box.get(f"data-{name}", "")) for name in ("known", "unavailable", "question")] for box in boxes]
+    assert [tuple(one) for one in data] == [(sorted(b.known), sorted(b.unavailable), b.question) for b in chart.boxes]
+    policy, names = json.loads(model.policy_json()), list(model.columns_.names)
+    cases, wanted = [], []
+    for case in cases_of(model, X, 60):
+        known, none = model.session(case.given, case.unavailable).outcomes()
+        wanted.append([(chart.place(known, a["name"], none) or 0) - 1 for a in policy["acquisitions"]])
+        given = [[names.index(name), value] for name, value in case.given.items()]
+        cases.append({"known": given, "unavailable": [*map(names.index, case.unavailable)]})
+    assert len({place for places in wanted for place in places}) > 20
+    given = {"folder": str(SCRIPTS), "policy": policy, "boxes": data, "cases": cases}
+    assert run_node(SCRIPTS.parent.parent / "tests/support/place_cases.js", json.dumps(given)) == wanted
+
+
+@needs_node
+def test_as_many_levels_are_buttons_as_on_pages_of_a_server(tmp_path):
+    script = tmp_path / "buttons.js"
+    script.write_text(f"console.log(require({json.dumps(str(SCRIPTS / 'words.js'))}).LEVELS_AS_BUTTONS);")
+    assert run_node(script, "") == LEVELS_AS_BUTTONS
 
 
 class Parts(HTMLParser):

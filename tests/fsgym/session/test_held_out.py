@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scipy.stats import binomtest
 from agents import load_classifier
 from fsgym import Bins
 from fsgym.evaluation.evaluate import evaluate
-from fsgym.session.held_out import HeldOut, data_title, reliability_text, titled
+from fsgym.session.held_out import HeldOut, data_title, reliability_text, shown_chart, titled
 from fsgym.text.speech import Speech, speaking
 from support.browsing import Visitor
 from support.clinic import clinic_model, clinic_table
@@ -175,3 +176,30 @@ def test_damaged_counts_are_refused(measured, change):
     assert HeldOut.from_json(plain, 2) == measured[0].held_out_
     with pytest.raises((ValueError, TypeError)):
         HeldOut.from_json(plain | change, 2)
+
+
+class ModelWithCharts:
+    """A model whose charts of few boxes do not pay; it keeps what they are asked with."""
+
+    def __init__(self, enough):
+        self.enough, self.asked = enough, []
+
+    def chart(self, *rows, max_boxes=30):
+        self.asked.append((rows, max_boxes))
+        return SimpleNamespace(n_boxes_enough=None if max_boxes >= self.enough else self.enough, n=max_boxes)
+
+
+def test_a_chart_that_is_shown_has_enough_boxes_to_pay():
+    model = ModelWithCharts(enough=15)
+    assert shown_chart(model).n == 30
+    assert shown_chart(model, "X", "y", max_boxes=4).n == 15
+    assert model.asked == [((), 30), (("X", "y"), 4), (("X", "y"), 15)]
+    assert shown_chart(object()) is None
+
+
+def test_a_model_that_refuses_has_no_chart_to_show(monkeypatch):
+    def refuse(self):
+        raise ValueError("this model has no chart")
+
+    monkeypatch.setattr(ModelWithCharts, "chart", refuse)
+    assert shown_chart(ModelWithCharts(1)) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents import DatumWiseClassifier
+from fsgym.session.values import Refusal
 from fsgym.session.words import cost_unit_text
 from fsgym.text.speech import Speech, speaking
 from support.asked_models import NAMES, asked_model
@@ -139,6 +141,20 @@ def test_a_half_known_group_costs_its_whole_price_and_brings_the_rest():
     assert session.spent == 3.0
     assert "blood" not in [a.name for a in session.step.alternatives]
     assert session.step.probabilities == pytest.approx(model.step({"wbc": 11.2, "hgb": 12.9}).probabilities, abs=1e-12)
+
+
+def test_a_group_has_an_outcome_when_it_has_a_value_or_can_have_none():
+    session = clinic_model().session({"hgb": 12.0}, ["age"])
+    assert session.known == {"hgb": 12.0}
+    assert session.unavailable == ("age",)
+    assert session.outcomes() == (["blood"], ["age"])
+    session.answer("ward", "another", accept=True)
+    session.unknown("crp")
+    assert session.outcomes() == (["blood"], ["age", "ward", "crp"])
+    session.undo()
+    session.later("fever")
+    assert session.outcomes() == (["blood"], ["age", "ward"])
+    assert clinic_model().session(unavailable=["wbc"]).outcomes() == ([], [])
 
 
 def test_a_group_answered_in_part_leaves_the_rest_unknown_until_it_comes():
@@ -352,6 +368,20 @@ def test_wrong_answers_are_one_sentence_and_change_nothing(name, value, message)
         session.answer(name, value)
     assert "\n" not in str(caught.value)
     assert state_of(session) == before
+
+
+def test_a_refusal_has_its_sentence_and_what_can_be_done():
+    session = clinic_model().session({"crp": 3.0})
+    with pytest.raises(Refusal) as of_level:
+        session.answer("ward", "x (accept=True)")
+    with pytest.raises(Refusal) as of_known:
+        session.answer("crp", 4.0)
+    level, known = (pickle.loads(pickle.dumps(info.value)) for info in (of_level, of_known))
+    assert (level.acceptable, level.advice) == (True, "")
+    assert level.sentence.endswith("got 'x (accept=True)'; correct it, or accept it as unknown")
+    assert str(level) == f"{level.sentence} (accept=True)"
+    assert (known.acceptable, known.sentence) == (False, "'crp' is known already")
+    assert str(known) == f"{known.sentence}; {known.advice}"
 
 
 def test_odd_values_are_accepted_on_request_and_marked():

@@ -347,6 +347,8 @@ def test_many_levels_are_suggested_and_checked():
     visitor.press("Answer", value3="<script>")
     assert visitor.reply.status_code == 422
     assert "or accept it as unknown with the box below." in visitor.text
+    visitor.press("Answer", value3="x (accept=True)")
+    assert "got 'x (accept=True)'; correct it, or accept it as unknown with the box below." in visitor.text
     visitor.press("Answer", value3=MANY_LEVELS[3])
     assert session_of(visitor)["answers"][0]["values"] == {TEMPLATE: MANY_LEVELS[3]}
 
@@ -357,8 +359,8 @@ class ChartDouble:
     caveat = "Do not use this chart."
     is_usable = True
 
-    def place(self, known, question):
-        return len(list(known))
+    def place(self, known, question, unavailable):
+        return len(known) + 10 * len(unavailable)
 
     def to_svg(self, here=None, dark=False):
         return f'<svg><style>.box {{ fill: red }}</style><g class="box" id="box-{here}"></g></svg>'
@@ -372,6 +374,20 @@ def test_the_chart_has_the_place_of_the_case(monkeypatch):
     visitor.press("Answer", value2="2")
     assert 'id="box-1"' in visitor.reply.text
     assert re.search(r"style-src 'self' 'sha256-[\w+/]{43}='", visitor.reply.headers["content-security-policy"])
+
+
+def test_the_place_of_a_resumed_case(monkeypatch):
+    places = []
+    monkeypatch.setattr(ChartDouble, "place", lambda self, *where: places.append(where), raising=False)
+    monkeypatch.setattr(type(clinic_model()), "chart", lambda self: ChartDouble(), raising=False)
+    visitor, session = Visitor(clinic_model()).sign_in(), clinic_model().session({"wbc": 5, "hgb": 12}, ["age"])
+    visitor.press("Go on", saved=session.to_json())
+    assert "Known before: wbc = 5, hgb = 12." in visitor.text
+    visitor.press("Acquire this instead crp").press("Unknown")
+    assert [places[0][0], places[0][2], places[1][1:], places[-1][0], places[-1][2]] == [
+        *(["blood"], ["age"], ("crp", ["age"])),
+        *(["blood"], ["age", "crp"]),
+    ]
 
 
 def test_a_chart_that_is_not_to_be_used_is_not_drawn_at_once(monkeypatch):
