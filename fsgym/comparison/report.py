@@ -48,7 +48,7 @@ from fsgym.comparison.ranking import (
     rank_methods,
     titles_with_flags,
 )
-from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
+from fsgym.comparison.summary import DIGITS_OF_BEST, Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.data.dataset import Dataset
 from fsgym.data.targets import Bins
 from fsgym.evaluation.result import RELIABILITY_HEADING
@@ -291,11 +291,12 @@ def write_datasets_report(result: DatasetsResult, command: str, folder: Path) ->
         result=result,
         elsewhere=elsewhere_in_words(result),
         noise=noise_in_words(next(iter(result.results.values()))),
+        digits=DIGITS_OF_BEST,
         test=test,
         ranks=[] if test is None else test.to_frame().to_dict("records"),
         picture=picture,
         rows=[
-            (name, folder_name(str(name)), lam, row.to_dict(), _lowest_that_pays(row, result.results[str(name)], lam))
+            (name, folder_name(str(name)), lam, row.to_dict(), _lowest_that_pays(result.results[str(name)], lam))
             for (name, lam), row in result.losses_table().sort_index(level=0, sort_remaining=False).iterrows()
         ],
         command=command,
@@ -562,11 +563,13 @@ def _prerequisites(rules: Rules) -> list[str]:
     ]
 
 
-def _lowest_that_pays(losses: pd.Series, results: pd.DataFrame, lam: float) -> float:
-    """The lowest loss on a data set at a lambda; NaN where answering without acquiring anything has a lower one."""
+def _lowest_that_pays(results: pd.DataFrame, lam: float) -> float:
+    """The lowest loss at a lambda, rounded; NaN where answering without acquiring anything has a lower one."""
     ranking = rank_methods(results, lam)
-    without = None if ranking is None else ranking.without_acquiring
-    return float("nan") if without is not None and without.figures["loss"] < losses.min() else losses.min()
+    best = None if ranking is None else ranking.best_of(reference=False)
+    if ranking is None or best is None or not ranking.pays(best):
+        return float("nan")
+    return round(best.figures["loss"], DIGITS_OF_BEST)
 
 
 def _mark_best(table: pd.DataFrame, criterion: pd.Series) -> pd.DataFrame:
