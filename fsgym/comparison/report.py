@@ -502,20 +502,21 @@ def _described(
         few &= within["accuracy"].round(3) >= round(without.figures["accuracy"], 3)
     lams, rules = sorted(summary.losses["lam"].unique()), comparison.protocol.rules
     bins = comparison.protocol.dataset.bins
+    titles = method_titles(results)
     return dict(
         comparison=comparison,
         error_costs=results.attrs["error_costs"],
         protocol=comparison.protocol,
         dataset=comparison.protocol.dataset,
-        titles=method_titles(results),
-        imputed=[m.title for m in comparison.methods if m.imputed],
-        fitted=[m.title for m in comparison.methods if m.fitted],
+        titles=titles,
+        imputed=[titles[m.name] for m in comparison.methods if m.imputed],
+        fitted=[titles[m.name] for m in comparison.methods if m.fitted],
         noise=noise_in_words(results),
         answer=[*answer_in_words(ranking), *filter(None, [price_caution(results)])],
         ranking=ranking,
         table=None if ranking is None else headline_table(ranking),
         error_unit=_error_unit(comparison),
-        targeting=[m.title for m in comparison.methods if any(name in p for p in m.params for name in TARGETS)],
+        targeting=[titles[m.name] for m in comparison.methods if any(name in p for p in m.params for name in TARGETS)],
         pictures={picture.stem: picture for picture in pictures},
         settings=summary.settings.to_dict("records"),
         within={
@@ -528,7 +529,7 @@ def _described(
         failures=results.loc[results["error"].notna(), ["method", "params", "split", "error"]].to_dict("records"),
         warned=results.loc[results["warning"].notna(), ["method", "params", "split", "warning"]].to_dict("records"),
         described=[
-            (m.title, "; ".join(filter(None, (own.uses, own.reference, _of_bins(own, bins)))))
+            (titles[m.name], "; ".join(filter(None, (own.uses, own.reference, _of_bins(own, bins)))))
             for m in comparison.methods
             if (own := METHODS.get(m.name)) is not None and own.uses
         ],
