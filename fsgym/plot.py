@@ -385,7 +385,7 @@ def paths(
 def _labelled_results(results: pd.DataFrame) -> tuple[str, list[str], UsageShares]:
     """What the labels of the settings of one method are, the labels, and the usage at each setting."""
     succeeded = fits_with_usage(results)
-    from fsgym.comparison.summary import settings_text
+    from fsgym.comparison.summary import counted_in, settings_text
 
     rows = succeeded.sort_values("setting").drop_duplicates(["method", "setting"])
     methods = rows["method"].unique()
@@ -400,7 +400,7 @@ def _labelled_results(results: pd.DataFrame) -> tuple[str, list[str], UsageShare
     if len(varying) == 1:
         labels, what = [_label_text(p.get(varying[0])) for p in params], varying[0].replace("lam", "lambda")
     selected = [fits for _, fits in succeeded.groupby("setting")]
-    return what, labels, shares_of_results(selected, results.attrs.get("counted", "n_features"))
+    return what, labels, shares_of_results(selected, counted_in(results))
 
 
 def _labelled_evaluations(settings: Any, data: Dataset | None) -> tuple[str, dict[str, Any]]:
