@@ -367,7 +367,7 @@ def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
         return []
     outcomes = {s.method: comparison.chosen(s).values() for s in shown}
     histograms = {name: np.sum([o["histogram"] for o in found], axis=0) for name, found in outcomes.items()}
-    usages = {name: np.mean([o["usage"] for o in found], axis=0) for name, found in outcomes.items()}
+    usages = {s.method: np.array([s.shares["usage"].get(name, 0.0) for name in protocol.rules.names]) for s in shown}
     counts = figures.used_counts(histograms, titles, protocol.unit)
     means = np.mean(list(usages.values()), axis=0)
     used = [j for j in np.argsort(-means, kind="stable") if means[j] > 0]
