@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from fsgym.comparison.ranking import RankedMethod, Ranking
+
 
 # Rows of the table that ``fsgym.compare`` returns: checked, and selected to be drawn.
 
@@ -81,25 +83,40 @@ def rows_of_methods(results: pd.DataFrame, x: str, methods: str | Sequence[str] 
     return pd.concat(rows.values())
 
 
-def fits_with_usage(results: pd.DataFrame) -> pd.DataFrame:
+def fits_with_usage(results: pd.DataFrame, *needed: str) -> pd.DataFrame:
     """The rows of ``results`` whose usage can be drawn; those of reference points only if there are no others."""
     if "usage" not in results.columns and "method" in results.columns:
         raise ValueError("results must have the column 'usage', which fsgym 0.1 did not write; run fsgym.compare again")
-    check_results(results, ("usage", "n_features", "validation_loss", "validation_admissible"))
+    check_results(results, ("usage", *needed))
     rows = rows_of_methods(results, "", None)
     methods = rows[~rows["method"].isin(REFERENCES)]
     return rows if methods.empty else methods
 
 
-def lowest_validation_loss(succeeded: pd.DataFrame) -> pd.DataFrame:
-    """One setting of each method, those preferred that respect the rules and those that use any feature."""
-    from fsgym.comparison.summary import means_over_splits
+def ranking_with_usage(results: pd.DataFrame) -> Ranking:
+    """The ranking of the methods whose usage can be drawn, without those of which every setting breaks the rules."""
+    from fsgym.comparison.ranking import rank_methods
+    from fsgym.comparison.summary import REPORTED_FIGURES
 
-    settings = means_over_splits(succeeded, ("validation_loss", "validation_admissible", "n_features"))
-    settings["breaks_rules"] = settings["validation_admissible"] < 1
-    settings["uses_nothing"] = settings["n_features"] == 0
-    order = ["uses_nothing", "breaks_rules", "validation_loss"]
-    return settings.sort_values(order, kind="stable").drop_duplicates("method").sort_index()
+    validation = [f"{VALIDATION}{name}" for name in ("admissible", "error_cost", "spent")]
+    ranking = rank_methods(fits_with_usage(results, *REPORTED_FIGURES, *validation, "n_train", "n_test"))
+    assert ranking is not None  # as some fit succeeded
+    absent = [s.title for s in ranking.standings if s.chosen.empty]
+    if len(absent) == len(ranking.standings):
+        raise ValueError(
+            f"a setting must respect the rules on every validation row, got none of {listing(absent)}; draw others"
+        )
+    if absent:
+        warn_caller(f"all settings of {listing(absent)} break the rules, so they are not drawn")
+    return ranking._replace(standings=tuple(s for s in ranking.standings if not s.chosen.empty))
+
+
+def _title_with_setting(standing: RankedMethod) -> str:
+    """The title, with the setting where the same one was chosen in every split."""
+    from fsgym.comparison.summary import settings_text
+
+    settings = {settings_text(params) for params in standing.chosen["params"]}
+    return ", ".join([standing.title, *(settings if len(settings) == 1 else ())])
 
 
 # The share of rows that use each acquisition, from evaluations or from the results of a comparison.
@@ -139,24 +156,20 @@ def _acquisition_names(evaluation: Evaluation) -> tuple[str, ...]:
     return dataset.acquisition_names if same and rules.names in numbered else rules.names
 
 
-def shares_of_results(results: pd.DataFrame, settings: Sequence[tuple[str, int]]) -> UsageShares:
-    """Mean usage over the splits at some settings, given as method and number of the setting, of ``compare``'s results.
+def shares_of_results(selected: Sequence[pd.DataFrame], counted: str) -> UsageShares:
+    """Mean usage over the rows of each selection from ``compare``'s results, such as those of a setting.
 
-    Only acquisitions that some row uses at one of these settings are included. Raises ValueError where there are none.
+    Only acquisitions that some case uses in one of them are included. Raises ValueError where there are none.
     """
-    usages = []
-    for method, setting in settings:
-        rows = results[(results["method"] == method) & (results["setting"] == setting)]
-        usages.append([json.loads(text) for text in rows["usage"]])
+    usages = [[json.loads(text) for text in rows["usage"]] for rows in selected]
     names = list(dict.fromkeys(name for splits in usages for used in splits for name in used))
     if not names:
-        shown = listing(dict.fromkeys(method for method, _ in settings))
+        shown = listing(dict.fromkeys(method for rows in selected for method in rows["method"]))
         raise ValueError(
             f"these settings of {shown} use no feature, so there is nothing to draw; select other settings"
         )
     table = [np.mean([[used.get(name, 0.0) for name in names] for used in splits], axis=0) for splits in usages]
-    grouped = results.attrs.get("counted") == "n_acquisitions"
-    return UsageShares(np.array(table), tuple(names), "acquisitions" if grouped else "features")
+    return UsageShares(np.array(table), tuple(names), "acquisitions" if counted == "n_acquisitions" else "features")
 
 
 __all__ = ["curves", "paths", "usage"]
@@ -254,8 +267,8 @@ def usage(evaluations: Evaluation | Mapping[str, Evaluation] | pd.DataFrame, *, 
     evaluations : Evaluation, mapping name -> Evaluation, or DataFrame
         What ``fsgym.evaluate`` returned; with several, each acquisition has one bar for each of them. They must have
         the same acquisitions. At most 30 acquisitions are drawn, the most used ones. Of a DataFrame that
-        ``fsgym.compare`` returned, or its ``results.csv``, one setting of each method is drawn, as a mean over the
-        splits: that with the lowest mean validation loss among those that use any feature.
+        ``fsgym.compare`` returned, or its ``results.csv``, each method is drawn at its chosen settings, those of
+        ``fsgym.summarise(results).losses`` at the first lambda that is reported, as a mean over the splits.
     ax : matplotlib Axes, optional
         By default those of a new figure of ``matplotlib.pyplot``.
 
@@ -280,12 +293,9 @@ def usage(evaluations: Evaluation | Mapping[str, Evaluation] | pd.DataFrame, *, 
     """
     several = is_frame(evaluations) or isinstance(evaluations, Mapping)
     if is_frame(evaluations):
-        succeeded = fits_with_usage(evaluations)
-        from fsgym.comparison.summary import settings_text
-
-        rows = lowest_validation_loss(succeeded)
-        titles = {m: f"{_method_title(m)}, {settings_text(p)}" for m, p in zip(rows["method"], rows["params"])}
-        shares = shares_of_results(succeeded, list(zip(rows["method"], rows["setting"])))
+        ranking = ranking_with_usage(evaluations)
+        titles = {s.method: _title_with_setting(s) for s in ranking.standings}
+        shares = shares_of_results([s.chosen for s in ranking.standings], ranking.counted)
     else:
         named = (
             {str(k): e for k, e in evaluations.items()} if isinstance(evaluations, Mapping) else {"usage": evaluations}
@@ -375,7 +385,7 @@ def paths(
 def _labelled_results(results: pd.DataFrame) -> tuple[str, list[str], UsageShares]:
     """What the labels of the settings of one method are, the labels, and the usage at each setting."""
     succeeded = fits_with_usage(results)
-    from fsgym.comparison.summary import settings_text
+    from fsgym.comparison.summary import counted_in, settings_text
 
     rows = succeeded.sort_values("setting").drop_duplicates(["method", "setting"])
     methods = rows["method"].unique()
@@ -389,7 +399,8 @@ def _labelled_results(results: pd.DataFrame) -> tuple[str, list[str], UsageShare
     labels, what = [settings_text(text) for text in rows["params"]], "setting"
     if len(varying) == 1:
         labels, what = [_label_text(p.get(varying[0])) for p in params], varying[0].replace("lam", "lambda")
-    return what, labels, shares_of_results(succeeded, list(zip(rows["method"], rows["setting"])))
+    selected = [fits for _, fits in succeeded.groupby("setting")]
+    return what, labels, shares_of_results(selected, counted_in(results))
 
 
 def _labelled_evaluations(settings: Any, data: Dataset | None) -> tuple[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fsgym.comparison.noise import MIN_PAIRS, least_found
 from fsgym.comparison.ranking import DatasetsResult, RankedMethod, Ranking, objects_of, rank_methods
-from fsgym.comparison.summary import lambdas_of, mean_text
+from fsgym.comparison.summary import mean_text, reported_lambdas
 from fsgym.evaluation.result import sentence_case
 from fsgym.methods import CONSTANT, REFERENCES
 from fsgym.metrics import ALL_LABELS
@@ -155,7 +155,7 @@ def _verdicts_of_others(ranking: Ranking, best: RankedMethod) -> list[str]:
 
 def best_elsewhere(results: pd.DataFrame) -> str:
     """Which method has the lowest loss at each other lambda that is reported; "" if there is none."""
-    lam, *others = results.attrs.get("reported") or [None]
+    lam, *others = reported_lambdas(results)
     rankings = [r for other in others if (r := rank_methods(results, other)) is not None]
     found = [f"{r.best.title} at {r.lam:.4g} ({cost_text(r, r.best.figures['loss'])})" for r in rankings if r.best]
     if not found:
@@ -215,8 +215,7 @@ def price_caution(results: pd.DataFrame) -> str:
     ranking = rank_methods(results)
     if ranking is None or not (ranking.has_error_costs and ranking.has_prices):
         return ""
-    lams = results.attrs.get("reported") or [ranking.lam]
-    if not all(lam > 0 and not 1 / FAR_FROM_ONE < lam < FAR_FROM_ONE for lam in lams):
+    if not all(lam > 0 and not 1 / FAR_FROM_ONE < lam < FAR_FROM_ONE for lam in reported_lambdas(results)):
         return ""
     return (
         f"At lambda {ranking.lam:.4g} a price of 100 counts as {100 * ranking.lam:.4g} beside the error costs: if both "
@@ -448,7 +447,7 @@ def losses_table(
     Every cell is that of the setting trained for the lambda, else of the lowest loss on the validation parts, as in
     ``summarise(results).losses``.
     """
-    lams = (results.attrs.get("reported") or lambdas_of(results)) if lam is None else lam
+    lams = reported_lambdas(results) if lam is None else lam
     rankings = [found for one in lams if (found := rank_methods(results, one)) is not None]
     tables = [headline_table(ranking) for ranking in rankings]
     headings = dict.fromkeys(heading for table in tables for heading in table)

@@ -20,7 +20,6 @@ from fsgym.data.checks import is_frame
 from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.targets import Bins
 from fsgym.evaluation.evaluate import Evaluation, arrays_of, evaluate, judge, play_policy, played_of
-from fsgym.metrics import class_precisions, class_recalls
 from fsgym.rules import Rules
 from fsgym.runner.apart import call_apart, end_subject
 from fsgym.runner.fingerprint import fingerprint
@@ -352,13 +351,8 @@ def _by_class_as_json(result: Evaluation) -> str:
 
     Of a numeric target by the ranges of its bins, each with the number that is its ``answer``.
     """
-    y, n_classes, bins = result.dataset.y, result.dataset.n_classes, result.dataset.bins
-    recalls, precisions = (shares(y, result.answers, n_classes) for shares in (class_recalls, class_precisions))
-    figures = zip(np.bincount(y, minlength=n_classes).tolist(), recalls, precisions, strict=True)
-    by_class = {
-        str(label): finite_or_none({"rows": rows, "recall": recall, "precision": precision})
-        for label, (rows, recall, precision) in zip(result.dataset.class_labels, figures, strict=True)
-    }
+    bins, lines = result.dataset.bins, result.by_class.to_dict("records")
+    by_class = {str(line.pop("class")): finite_or_none(line) for line in lines}
     for label, answer in zip(by_class, [] if bins is None else bins.values.tolist()):
         by_class[label]["answer"] = answer
     return json.dumps(by_class, ensure_ascii=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from fsgym.comparison.protocol import Protocol
 from fsgym.data.case_costs import are_mean_prices
 from fsgym.data.dataset import Dataset
 from fsgym.methods import (
-    CONSTANT,
     DEFAULT_AGENT,
     PANEL,
     REFERENCES,
@@ -190,7 +189,7 @@ def compared_methods(
     )
     compared += tuple(_panel(name, listed, protocol) for name, listed in _named_panels(panels).items())
     if references:
-        compared += tuple(_reference(name, protocol) for name in REFERENCES if name not in methods)
+        compared += tuple(_from_table(name, name, protocol) for name in REFERENCES if name not in methods)
     twice = [name for name, count in Counter(m.name for m in compared).items() if count > 1]
     if twice:
         raise ValueError(f"each method needs a name of its own, got {twice[0]!r} twice; rename one of them")
@@ -304,18 +303,6 @@ def _named_panels(panels: Any) -> dict[str, Sequence[str]]:
                 f"got {brief(listed)} for {name!r}"
             )
     return {str(name): listed for name, listed in named.items()}
-
-
-def _reference(name: str, protocol: Protocol) -> ComparedMethod:
-    """A reference point: a constant answer with nothing acquired, or everything acquired."""
-    method = _from_table(name, name, protocol)
-    if name != CONSTANT:
-        return method
-    data = protocol.dataset
-    shares = np.bincount(data.y, minlength=data.n_classes)[None] / data.n_samples
-    code = cheapest_answers(shares, protocol.rules.error_costs)[0]
-    answer = f'"{data.classes[code]}"' if data.bins is None else f"{data.bins.values[code]:.4g}"
-    return replace(method, title=f"answer {answer} without acquiring")
 
 
 def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import price_orders, price_steps, revealed_values
-from fsgym.evaluation.evaluate import Evaluation
+from fsgym.evaluation.evaluate import Evaluation, error_costs_of
 from fsgym.rules import Rules
 from fsgym.session.held_out import shown_chart
 from fsgym.text.messages import as_command
@@ -94,7 +94,8 @@ def examples_of_rows(result: Evaluation, dataset: Dataset, model: Any) -> list[d
     examples = []
     for i in sorted(chosen, key=lambda i: lengths[i]):
         order = result.trajectories.order[i, : lengths[i]]
-        case = case_of(result.rules, dataset, i, order, int(result.answers[i]))
+        number = None if result.predicted is None else float(result.predicted[i])
+        case = case_of(result.rules, dataset, i, order, int(result.answers[i]), number)
         examples.append(case | {"beliefs": beliefs_of_row(model, result, order, i)})
     return examples
 
@@ -114,12 +115,17 @@ def class_names(dataset: Dataset) -> list[str]:
     return [str(label) for label in dataset.class_labels]
 
 
-def case_of(rules: Rules, dataset: Dataset, i: int, order: NDArray[np.int32], answer: int) -> dict[str, Any]:
-    """Row ``i``: its acquisitions in their order, with values and prices; its answer, a class code, and its costs."""
-    row, names, labels = dataset.X[i : i + 1], dataset.feature_names, class_names(dataset)
-    priced = rules, row, order[None], prices_of_rows(dataset, np.array([i]))
-    paid, prices = float(price_orders(*priced)[0][0]), price_steps(*priced)[0]
-    error_cost = float(rules.error_costs[answer, dataset.y[i]])
+def case_of(
+    rules: Rules, dataset: Dataset, i: int, order: NDArray[np.int32], answer: int, number: float | None = None
+) -> dict[str, Any]:
+    """Row ``i``: its acquisitions in their order, with values and prices; its answer, a class code, and its costs.
+
+    ``number`` is the answer to a numeric target, by default that of the bin.
+    """
+    row, names, labels = dataset.rows([i]), dataset.feature_names, class_names(dataset)
+    prices = price_steps(rules, row.X, order[None], row.case_costs)[0]
+    errors, _ = error_costs_of(row, rules, np.array([answer]), None if number is None else np.array([number]))
+    paid, error_cost = float(prices.sum()), float(errors[0])
     return {
         "steps": [
             {

@@ -14,7 +14,7 @@ import pandas as pd
 from fsgym.comparison.answer import noise_in_words
 from fsgym.comparison.noise import MIN_PAIRS
 from fsgym.comparison.ranking import folder_name, rank_methods
-from fsgym.comparison.summary import lambdas_of
+from fsgym.comparison.summary import counted_in, reported_lambdas
 from fsgym.methods import REFERENCES
 
 SPECIAL = {
@@ -133,7 +133,7 @@ def losses_latex(results: Mapping[str, pd.DataFrame]) -> str:
     for name, table in results.items():
         methods = table[~table["method"].isin(REFERENCES)]
         columns: dict[str, dict[str, Shown]] = {}
-        for lam in table.attrs.get("reported") or lambdas_of(table):
+        for lam in reported_lambdas(table):
             ranking, compared = rank_methods(table, lam), rank_methods(methods, lam)
             if ranking is None:
                 continue
@@ -171,7 +171,7 @@ def _caption(name: str, table: pd.DataFrame) -> str:
     n, share = table["split"].nunique(), (table["n_train"] / (table["n_train"] + table["n_test"])).mean()
     ranking = rank_methods(table)
     has_prices = ranking is not None and ranking.has_prices
-    thing = "feature" if table.attrs.get("counted", "n_features") == "n_features" else "acquisition"
+    thing = "feature" if counted_in(table) == "n_features" else "acquisition"
     unit = "in the unit of the prices given" if has_prices else f"1 for each {thing}"
     spread = f", mean ± sample standard deviation over {n} splits" if n > 1 else ""
     return (

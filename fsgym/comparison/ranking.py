@@ -13,7 +13,15 @@ import pandas as pd
 
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.noise import DIFFERENCE, MIN_DATASETS, RankTest, mean_ranks, rank_test
-from fsgym.comparison.summary import DIGITS_OF_BEST, choices_at, differences_from, lowest_of, seen_in_words
+from fsgym.comparison.summary import (
+    DIGITS_OF_BEST,
+    choices_at,
+    counted_in,
+    differences_from,
+    lowest_of,
+    reported_lambdas,
+    seen_in_words,
+)
 from fsgym.methods import METHODS, REFERENCES
 from fsgym.text.html import HtmlTable, html_block
 from fsgym.text.messages import listing
@@ -152,7 +160,7 @@ def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | N
     if succeeded.empty:
         return None
     lam = float(succeeded["price"].iloc[0]) if lam is None else lam
-    counted = results.attrs.get("counted", "n_features")
+    counted = counted_in(results)
     titles = method_titles(results)
     fixed = results.attrs.get("fixed")
     if fixed is None:
@@ -198,8 +206,8 @@ def differences_of(results: pd.DataFrame, method: str) -> pd.DataFrame:
         lower loss. The p-values are not corrected for their number.
     """
     tables = []
-    for lam in _reported(results):
-        choices = [one for one in choices_at(results, lam, results.attrs.get("counted", "n_features")) if not one.flag]
+    for lam in reported_lambdas(results):
+        choices = [one for one in choices_at(results, lam, counted_in(results)) if not one.flag]
         for own in (one for one in choices if one.method == method):
             table = differences_from(own, choices).drop(index=method)
             table = table[DIFFERENCE].rename_axis("other").reset_index()
@@ -342,14 +350,8 @@ def folder_name(name: str) -> str:
 
 def result_of(results: Mapping[str, pd.DataFrame]) -> DatasetsResult:
     """The losses of what ``compare`` returned for each data set, with a test of their ranks if there can be one."""
-    first, *others = (dict(zip(results, lams)) for lams in zip(*map(_reported, results.values())))
+    first, *others = (dict(zip(results, lams)) for lams in zip(*map(reported_lambdas, results.values())))
     return replace(_result_at(results, first), elsewhere=tuple(_result_at(results, lams) for lams in others))
-
-
-def _reported(results: pd.DataFrame) -> tuple[float, ...]:
-    """The values of lambda that a comparison reports, that of the column ``price`` first."""
-    first = float(results["price"].iloc[0])
-    return first, *(lam for lam in results.attrs.get("reported") or () if lam != first)
 
 
 def _result_at(results: Mapping[str, pd.DataFrame], lams: dict[str, float]) -> DatasetsResult:

@@ -48,7 +48,7 @@ from fsgym.comparison.ranking import (
     rank_methods,
     titles_with_flags,
 )
-from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
+from fsgym.comparison.summary import DIGITS_OF_BEST, Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.data.dataset import Dataset
 from fsgym.data.targets import Bins
 from fsgym.evaluation.result import RELIABILITY_HEADING
@@ -291,11 +291,12 @@ def write_datasets_report(result: DatasetsResult, command: str, folder: Path) ->
         result=result,
         elsewhere=elsewhere_in_words(result),
         noise=noise_in_words(next(iter(result.results.values()))),
+        digits=DIGITS_OF_BEST,
         test=test,
         ranks=[] if test is None else test.to_frame().to_dict("records"),
         picture=picture,
         rows=[
-            (name, folder_name(str(name)), lam, row.to_dict(), _lowest_that_pays(row, result.results[str(name)], lam))
+            (name, folder_name(str(name)), lam, row.to_dict(), _lowest_that_pays(result.results[str(name)], lam))
             for (name, lam), row in result.losses_table().sort_index(level=0, sort_remaining=False).iterrows()
         ],
         command=command,
@@ -366,7 +367,7 @@ def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
         return []
     outcomes = {s.method: comparison.chosen(s).values() for s in shown}
     histograms = {name: np.sum([o["histogram"] for o in found], axis=0) for name, found in outcomes.items()}
-    usages = {name: np.mean([o["usage"] for o in found], axis=0) for name, found in outcomes.items()}
+    usages = {s.method: np.array([s.shares["usage"].get(name, 0.0) for name in protocol.rules.names]) for s in shown}
     counts = figures.used_counts(histograms, titles, protocol.unit)
     means = np.mean(list(usages.values()), axis=0)
     used = [j for j in np.argsort(-means, kind="stable") if means[j] > 0]
@@ -501,20 +502,21 @@ def _described(
         few &= within["accuracy"].round(3) >= round(without.figures["accuracy"], 3)
     lams, rules = sorted(summary.losses["lam"].unique()), comparison.protocol.rules
     bins = comparison.protocol.dataset.bins
+    titles = method_titles(results)
     return dict(
         comparison=comparison,
         error_costs=results.attrs["error_costs"],
         protocol=comparison.protocol,
         dataset=comparison.protocol.dataset,
-        titles=method_titles(results),
-        imputed=[m.title for m in comparison.methods if m.imputed],
-        fitted=[m.title for m in comparison.methods if m.fitted],
+        titles=titles,
+        imputed=[titles[m.name] for m in comparison.methods if m.imputed],
+        fitted=[titles[m.name] for m in comparison.methods if m.fitted],
         noise=noise_in_words(results),
         answer=[*answer_in_words(ranking), *filter(None, [price_caution(results)])],
         ranking=ranking,
         table=None if ranking is None else headline_table(ranking),
         error_unit=_error_unit(comparison),
-        targeting=[m.title for m in comparison.methods if any(name in p for p in m.params for name in TARGETS)],
+        targeting=[titles[m.name] for m in comparison.methods if any(name in p for p in m.params for name in TARGETS)],
         pictures={picture.stem: picture for picture in pictures},
         settings=summary.settings.to_dict("records"),
         within={
@@ -527,7 +529,7 @@ def _described(
         failures=results.loc[results["error"].notna(), ["method", "params", "split", "error"]].to_dict("records"),
         warned=results.loc[results["warning"].notna(), ["method", "params", "split", "warning"]].to_dict("records"),
         described=[
-            (m.title, "; ".join(filter(None, (own.uses, own.reference, _of_bins(own, bins)))))
+            (titles[m.name], "; ".join(filter(None, (own.uses, own.reference, _of_bins(own, bins)))))
             for m in comparison.methods
             if (own := METHODS.get(m.name)) is not None and own.uses
         ],
@@ -562,11 +564,13 @@ def _prerequisites(rules: Rules) -> list[str]:
     ]
 
 
-def _lowest_that_pays(losses: pd.Series, results: pd.DataFrame, lam: float) -> float:
-    """The lowest loss on a data set at a lambda; NaN where answering without acquiring anything has a lower one."""
+def _lowest_that_pays(results: pd.DataFrame, lam: float) -> float:
+    """The lowest loss at a lambda, rounded; NaN where answering without acquiring anything has a lower one."""
     ranking = rank_methods(results, lam)
-    without = None if ranking is None else ranking.without_acquiring
-    return float("nan") if without is not None and without.figures["loss"] < losses.min() else losses.min()
+    best = None if ranking is None else ranking.best_of(reference=False)
+    if ranking is None or best is None or not ranking.pays(best):
+        return float("nan")
+    return round(best.figures["loss"], DIGITS_OF_BEST)
 
 
 def _mark_best(table: pd.DataFrame, criterion: pd.Series) -> pd.DataFrame:

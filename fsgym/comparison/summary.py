@@ -121,9 +121,9 @@ def summarise(
     >>> fsgym.summarise(results, within=[3]).within[["method", "k"]].values.tolist()
     [['cart', 3]]
     """
-    counted = counted or results.attrs.get("counted", "n_features")
+    counted = counted or counted_in(results)
     within = results.attrs.get("within", WITHIN) if within is None else within
-    lam = (results.attrs.get("reported") or lambdas_of(results)) if lam is None else lam
+    lam = reported_lambdas(results) if lam is None else lam
     succeeded = results[results["error"].isna()]
     limits, by_lam = [], []
     ks = [within] if isinstance(within, int | float) else within
@@ -204,6 +204,19 @@ def seen_in_words(chosen: pd.DataFrame) -> str:
 
 def percentage(share: float) -> str:
     return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
+
+
+def counted_in(results: pd.DataFrame) -> str:
+    """What the number of uses counts: "n_acquisitions" where features are grouped, else "n_features"."""
+    return results.attrs.get("counted", "n_features")
+
+
+def reported_lambdas(results: pd.DataFrame) -> tuple[float, ...]:
+    """The values of lambda that ``compare`` reports, that of the column ``price`` first.
+
+    Of results that were read again, all those of ``lambdas_of``, as a file does not say which were reported.
+    """
+    return tuple(results.attrs.get("reported") or lambdas_of(results))
 
 
 def lambdas_of(results: pd.DataFrame) -> tuple[float, ...]:

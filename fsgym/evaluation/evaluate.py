@@ -484,6 +484,38 @@ def _outcomes_of_trajectories(trajectories: Trajectories, dataset: Dataset, rule
     return Outcomes(answers, acquired, n_made, spent, admissible, forfeited, trajectories.probabilities)
 
 
+def error_costs_of(
+    dataset: Dataset | Blocks,
+    rules: Rules,
+    answers: NDArray[np.int64],
+    predicted: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """What the answer to each row costs, and the numbers that are answered.
+
+    Parameters
+    ----------
+    dataset : Dataset or Blocks
+    rules : Rules
+    answers : int64 (n_samples,), class codes; ``n_classes`` where the case is referred
+    predicted : float64 (n_samples,), optional
+        The numbers that are answered to a numeric target, by default those of the bins.
+
+    Returns
+    -------
+    errors : float64 (n_samples,), in the unit of ``error_costs``
+        For a numeric target the loss of the number, unless the user has costs of errors for each bin.
+    predicted : float64 (n_samples,), NaN where the case is referred; None unless the target is numeric
+    """
+    errors, bins, numbers = rules.answer_costs[answers, dataset.y], dataset.bins, dataset.numbers
+    if bins is None or numbers is None:
+        return errors, predicted
+    if predicted is None:
+        predicted = np.append(bins.values, np.nan)[np.minimum(answers, bins.n_bins)]
+    if bins.are_costs(rules.error_costs):
+        errors = np.where(answers < dataset.n_classes, bins.losses(numbers, predicted), errors)
+    return errors, predicted
+
+
 def _summarise(
     dataset: Dataset | Blocks, rules: Rules, outcomes: Outcomes, trajectories: Trajectories | None = None
 ) -> Evaluation:
@@ -491,13 +523,7 @@ def _summarise(
     answers, used, n_acquisitions, spent, admissible, forfeited, probabilities, predicted = outcomes
     answered = answers < dataset.n_classes  # the others are referred to a person
     correct, y = (answers == dataset.y)[answered], dataset.y[answered]
-    errors = rules.answer_costs[answers, dataset.y]
-    bins, numbers = dataset.bins, dataset.numbers
-    if bins is not None and numbers is not None:
-        if predicted is None:
-            predicted = np.append(bins.values, np.nan)[np.minimum(answers, bins.n_bins)]
-        if bins.are_costs(rules.error_costs):  # otherwise the user has costs of errors for each bin
-            errors = np.where(answered, bins.losses(numbers, predicted), errors)
+    errors, predicted = error_costs_of(dataset, rules, answers, predicted)
     losses = errors + rules.lam * spent
     columns_used = dataset.columns.of_features(used)
     if isinstance(dataset, Dataset) and trajectories is not None and trajectories.table is None:

@@ -106,14 +106,6 @@ def paired_differences(values: pd.DataFrame, first: str, second: str) -> dict[st
     return {str(name): paired_difference(own[first], own[second]) for name, own in pairs.groupby("dataset", sort=False)}
 
 
-def clearly_above(values: pd.DataFrame, first: str, second: str) -> set[str]:
-    """The data sets where ``first`` is above by more than two standard errors over the splits that both have."""
-    pairs = _in_pairs(values, [first, second])
-    ahead = (pairs[first] - pairs[second]).groupby("dataset")
-    clear = ahead.mean() > 2 * ahead.sem()
-    return set(clear.index[clear])
-
-
 def wins_over_datasets(values: pd.DataFrame, first: str, others: Sequence[str]) -> pd.DataFrame:
     """Wins, ties (to within .001) and losses of ``first`` against each other method over the data sets, and p.
 

@@ -168,7 +168,8 @@ def clear_lead(
     too small.
     """
     lead = lead_over(values, datasets, others, method)
-    clear = set.intersection(*(curves.clearly_above(values, method, other) for other in others))
+    compared = [curves.paired_differences(values, method, other) for other in others]
+    clear = [name for name in lead.index if all(name in own and own[name].better for own in compared)]
     return lead.where(lead.isna() | (lead < 0) | lead.index.isin(clear), 0.0)
 
 

@@ -273,15 +273,37 @@ SWEPT.loc[SWEPT["split"].eq(1) & SWEPT["setting"].eq(1), "usage"] = '{"b": 0.75}
 OTHER = frame(fits("mine", [(1.0, 0.8)], **used(b=1.0, c=0.5)))
 
 
-def test_usage_of_results_is_that_of_the_setting_with_the_lowest_validation_loss():
+def test_usage_of_results_is_that_of_the_settings_that_a_comparison_chooses():
+    """It was that of the luckiest lambda on all validation rows."""
     ax = plot.usage(pd.concat([SWEPT, OTHER]))
     assert [name.get_text() for name in ax.get_yticklabels()] == ["b", "c"]
-    assert [bar.get_width() for bar in ax.patches] == [0.5, 0.0, 1.0, 0.5]
-    assert legend_texts(ax) == [f"{METHODS['rcpi'].title}, lam 0.1", "mine, as given"]
-    breaking = SWEPT.assign(validation_admissible=np.where(SWEPT["setting"] == 1, 0.5, 1.0))
-    assert legend_texts(plot.usage(breaking)) == [f"{METHODS['rcpi'].title}, lam 0"]
+    assert dict(zip(legend_texts(ax), np.reshape([bar.get_width() for bar in ax.patches], (2, 2)).tolist())) == {
+        f"{METHODS['rcpi'].title}, lam 0.1": [0.5, 0.0],
+        "mine, as given": [1.0, 0.5],
+    }
+    lucky = SWEPT.assign(validation_loss=SWEPT["validation_loss"].where(SWEPT["setting"] != 0, 0.01))
+    assert legend_texts(plot.usage(lucky)) == [f"{METHODS['rcpi'].title}, lam 0.1"]
     with pytest.raises(ValueError, match="settings of rcpi use no feature"):
         plot.usage(SWEPT[SWEPT["setting"] == 2])
+
+
+def test_usage_of_results_is_chosen_in_each_split():
+    rows = frame(
+        fits("mine", [(1.0, 0.9)], setting=0, params='{"depth": 1}', **used(a=1.0)),
+        fits("mine", [(1.0, 0.9)], setting=1, params='{"depth": 2}', **used(b=0.5)),
+    )
+    ax = plot.usage(rows.assign(validation_error_cost=np.where(rows["split"] == rows["setting"], 0.1, 0.2)))
+    assert [name.get_text() for name in ax.get_yticklabels()] == ["a", "b"]
+    assert [bar.get_width() for bar in ax.patches] == [0.5, 0.25]
+    assert legend_texts(ax) == ["mine"]
+
+
+def test_a_method_without_an_admissible_setting_is_not_drawn():
+    breaking = SWEPT.assign(validation_admissible=0.5)
+    with pytest.warns(UserWarning, match=r"all settings of RCPI .* break the rules, so they are not drawn"):
+        assert legend_texts(plot.usage(pd.concat([breaking, OTHER]))) == ["mine, as given"]
+    with pytest.raises(ValueError, match="respect the rules on every validation row, got none of RCPI"):
+        plot.usage(breaking)
 
 
 def test_paths_of_results_have_a_column_per_setting_of_one_method():

@@ -11,7 +11,9 @@ import fsgym
 from agents import LatticeClassifier
 from fsgym import Dataset, Rules, evaluate
 from fsgym.comparison.examples import examples_of_rows, first_columns
+from fsgym.data.targets import Bins
 from fsgym.text.sentences import beliefs_in_words
+from support.asking_in_order import AskingInOrder
 from support.pages import read
 
 
@@ -61,6 +63,22 @@ def test_beliefs_are_those_of_the_model_given_what_is_known(fitted):
         (i,) = np.flatnonzero((row == X).sum(axis=1) == known.sum())
         assert example["cost"] == pytest.approx(result.losses[i])
         assert example["cost"] == pytest.approx(0.02 * example["paid"] + example["error_cost"])
+
+
+@pytest.mark.parametrize("answers", ["median", "mean"])
+def test_an_example_costs_what_the_number_it_answers_costs(answers):
+    """Its error had the mean cost of its bin, and so the card contradicted the table."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2)).astype(np.float32)
+    numbers = 10 * X[:, 0] + rng.normal(size=40)
+    data = Dataset(X, numbers, bins=Bins.of(numbers, 3, answers=answers))
+    result = evaluate(AskingInOrder(0.0).fit(data.X, data.y), data, rules=Rules.for_dataset(data, lam=0.5))
+    for example in examples_of_rows(result, data, object()):
+        values = [step["values"][0][1] for step in example["steps"]]
+        (i,) = np.flatnonzero((data.X[:, : len(values)] == values).all(axis=1))
+        error = abs(result.predicted[i] - numbers[i])
+        assert example["error_cost"] == pytest.approx(error if answers == "median" else error**2)
+        assert example["cost"] == pytest.approx(result.losses[i])
 
 
 def test_models_without_probabilities_have_no_beliefs(fitted):

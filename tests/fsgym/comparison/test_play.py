@@ -20,9 +20,11 @@ from fsgym.comparison import examples, report
 from fsgym.comparison.answer import answer_in_words, constant_answer, reference_in_words
 from fsgym.comparison.examples import ROWS_PLAYED, played_rows
 from fsgym.comparison.figures import reference_label
-from fsgym.comparison.ranking import rank_methods
+from fsgym.comparison.ranking import REFERENCE_TITLES, rank_methods
 from fsgym.comparison.report import BAR_LENGTHS
+from fsgym.comparison.splits import Split
 from fsgym.data.columns import Column, Columns
+from fsgym.methods import METHODS
 from fsgym.runner import store
 from fsgym.support.arrays import canonical_json
 from fsgym.text.messages import option_text
@@ -211,11 +213,27 @@ def test_the_report_of_a_number_speaks_of_bins_and_not_of_their_codes(tmp_path):
     markup, text = read(tmp_path / "report.html")
     words = " ".join(text.split())
     assert "a number as the target, in 4 bins; one random split" in words
-    assert '"' not in re.findall(r"answer ([^ ]+) without acquiring", words)[0]
     assert "logistic regression; random forest, Breiman (2001); the bins are its classes" in words
+    for name, title in REFERENCE_TITLES.items():  # as in the tables
+        assert f"{title}: {METHODS[name].uses}" in words
     assert any(f"answer {label!s} ," in words for label in data.bins.ranges())
     assert embedded(tmp_path / "report.html")["classes"] == [str(label) for label in data.bins.ranges()]
     assert markup.links
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_case_that_is_played_costs_what_its_number_costs(tmp_path):
+    """It cost the mean error of its bin."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    data = Dataset(X, 10 * X[:, 0] + rng.normal(size=120), bins=4)
+    fsgym.compare(data, {"mine": AskingInOrder(0.1)}, splits=1, lam=[0.1], references=False, out=tmp_path)
+    page, (train, test) = embedded(tmp_path / "report.html"), Split(0, 0.5).divide(data)
+    model = AskingInOrder(0.1).fit(train.X, train.y)
+    result = evaluate(model, test, rules=Rules.for_dataset(test, lam=0.1))
+    (setting,), rows = page["settings"], played_rows(result, model)["rows"]
+    costs = [float(page["texts"][case[2]].split()[1].removesuffix(":")) for case in setting["cases"]]
+    assert costs == pytest.approx(result.losses[rows], rel=1e-5)
 
 
 def test_a_constant_number_is_named_and_not_the_code_of_its_bin(tmp_path):

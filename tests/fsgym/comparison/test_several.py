@@ -114,6 +114,19 @@ def test_the_answer_says_its_lambda_and_which_method_is_best_at_the_others(tmp_p
     ]
 
 
+def test_equal_losses_are_bold_although_they_differ_by_rounding(tmp_path):
+    """Only the lowest was, and none where acquiring nothing was lower by as little."""
+    tiny = 1e-13
+    rows = [row_of(name, error=e, n=0.0) for name, e in (("cart", 0.3 + tiny), ("lars", 0.3), ("rcpi", 0.4))]
+    worse = [row_of(name, error=0.5, n=0.0) for name in ("cart", "lars", "rcpi")]
+    reference = row_of("constant", error=0.3 - tiny, n=0.0)
+    result = result_of({"a": results_of(*rows, reference), "b": results_of(*worse, reference)})
+    write_datasets_report(result, "fsgym compare", tmp_path)
+    lines = re.findall(r"report.html.>([ab])</a></td>(.*?)</tr>", (tmp_path / "report.html").read_text())
+    bold = {name: re.findall(r'class="best">([^<]+)', line) for name, line in lines}
+    assert bold == {"a": ["0.300", "0.300"], "b": []}
+
+
 SORTS = (("lars", 0.1, 5.0), ("cart", 0.2, 1.0))
 
 
