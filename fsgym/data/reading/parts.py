@@ -180,7 +180,7 @@ class ParquetParts:
         """The data set of some rows, in which everything is found out about the columns."""
         reading = self.reading._replace(drop=())  # they were not read
         table, found = numbers_in(frame, reading, str(self.path))
-        return dataset_of_table(table, reading, name=self.path.stem, what=str(self.path), found=found)
+        return dataset_of_table(table, reading, name=self.path.stem, what=str(self.path), found=found)[0]
 
 
 class ArrayParts:
