@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,10 @@ from fsgym.cli.terminal import say
 from fsgym.data.blocks import Blocks, is_large
 from fsgym.data.case_costs import prices_of_cells
 from fsgym.data.cells import refuse_unmatched_levels
-from fsgym.data.columns import Columns, MissingColumns
+from fsgym.data.columns import Columns, absent_columns
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading import excel
-from fsgym.data.reading.model_tables import labels_for, numbers_for, read_file_for, select_columns
+from fsgym.data.reading.model_tables import labels_for, numbers_for, read_file_for
 from fsgym.data.reading.no_result import NoResult, is_value_of
 from fsgym.data.reading.parts import ArrayParts, ParquetParts, parts_of, rows_all_over
 from fsgym.data.reading.reading import Reading, check_reading
@@ -281,11 +281,11 @@ class ModelData:
 
     def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str, hint: str = "") -> pd.DataFrame:
         """The columns of the model, as its methods take them; ``hint`` is said, too, where the table lacks some."""
-        absent = [name for name in self.columns.names if name not in table.columns]
         try:
-            chosen = select_columns(table, self.columns, data, cast(MissingColumns, missing_columns))
+            absent = absent_columns(self.columns, table, data, missing_columns)
         except ValueError as error:
-            raise ValueError(f"{error}{hint if absent else ''}") from None
+            raise ValueError(f"{error}{hint if missing_columns == 'error' else ''}") from None
+        chosen = table.reindex(columns=list(self.columns.names))
         refuse_unmatched_levels(self.columns, chosen, data)
         if absent:
             said = f"{listing(map(repr, absent))} of the model counts as unavailable in every row"
