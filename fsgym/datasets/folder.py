@@ -135,7 +135,7 @@ def load_from_folder(folder: Path, name: str, record: dict, reading: Reading) ->
     files = [_checked_file(folder, entry) for entry in record["files"]]
     what = " and ".join(str(f) for f in files)
     kinds = {f.suffix == ".npz" for f in files}
-    if len(kinds) > 1 or (len(files) > 1 and record.get("plain") and not _is_official_split(files)):
+    if len(kinds) > 1 or (len(files) > 1 and record.get("plain") and not is_official_split(record)):
         raise ValueError(f"{name!r} is ambiguous between {what}; give the path of one file")
     if files[0].suffix == ".npz":
         reading.refuse(USE_OF, what)
@@ -144,10 +144,10 @@ def load_from_folder(folder: Path, name: str, record: dict, reading: Reading) ->
         _check_counts(record, whole, whole.n_features, what, full=True)
         loaded = without_features(whole, reading)
         sizes = [len(parts[0]["y_train"])] if "X_train" in parts[0] else [len(p["y"]) for p in parts]
-        official = "X_train" in parts[0] or _is_official_split(files)
+        official = "X_train" in parts[0] or is_official_split(record)
     else:
         loaded, sizes = _load_tables(files, record, name, what, reading)
-        official = _is_official_split(files)
+        official = is_official_split(record)
     return loaded._replace(n_train=sizes[0] if official else None)
 
 
@@ -271,8 +271,10 @@ def _found_in_all(read: list[tuple[pd.DataFrame, Found]], numeric: Collection[st
     return Found(writing, marks)
 
 
-def _is_official_split(files: list[Path]) -> bool:
-    return len(files) == 2 and ".train." in files[0].name and ".test." in files[1].name
+def is_official_split(record: dict) -> bool:
+    """Whether the two files of a record are named as the official training and test part."""
+    names = [str(f["file"]) for f in record["files"]]
+    return len(names) == 2 and ".train." in names[0] and ".test." in names[1]
 
 
 def _checked_file(folder: Path, entry: dict) -> Path:

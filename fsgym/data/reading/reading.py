@@ -33,7 +33,8 @@ from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, o
 if TYPE_CHECKING:
     import pandas as pd
 
-TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", *excel.SUFFIXES)
+TEXT_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+TABLE_SUFFIXES = (*TEXT_SUFFIXES, ".parquet", *excel.SUFFIXES)
 USE_OF = {
     **dict.fromkeys(
         ("target", "category", "numeric", "row_groups"), "tables with column names (CSV, Parquet, DataFrame, OpenML)"

@@ -329,6 +329,20 @@ def _find_separator(text: str, path: Path, given: str | None, header_row: int | 
     return _Lines(text, n_before, best[0])
 
 
+def count_columns(path: Path) -> int:
+    """How many columns a text file has, by its first lines; ValueError or OSError if these are no table."""
+    lines = _find_separator(files.first_text(path), path, separator_of(path))
+    rows = _first_rows(lines.text, lines.separator)
+    if not rows:
+        raise ValueError(f"{path} has no header line")
+    return len(rows[0])
+
+
+def separator_of(path: Path) -> str | None:
+    """The separator that the name of a file says: a tab for ``.tsv``."""
+    return "\t" if ".tsv" in path.suffixes[-2:] else None
+
+
 def _fit(text: str, separator: str) -> float | None:
     """The share of the first rows that have as many cells as the header line; None where that has one cell."""
     rows = _first_rows(text, separator)
