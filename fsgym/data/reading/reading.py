@@ -249,7 +249,7 @@ def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
         numbers = plain_numbers(frame[name])
         if numbers is not None:
             frame[name] = numbers
-        suspicion = find_suspicion(frame[name], len(frame))
+        suspicion = find_suspicion(frame[name])
         if suspicion:
             faults[name] = suspicion
     if reading.label in frame.columns and reading.label not in reading.category and reading.bins is None:
