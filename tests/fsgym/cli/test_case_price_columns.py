@@ -105,10 +105,14 @@ def stated(tmp_path):
     rng = np.random.default_rng(3)
     n = 240
     ill = rng.random(n) < 0.5
-    table = pd.DataFrame({
-        "scan": np.where(ill ^ (rng.random(n) < 0.1), "dark", "light"), "age": rng.integers(1, 7, n),
-        "price": rng.permutation(np.arange(1000, 1000 + n)), "died": np.where(ill, "yes", "no"),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "scan": np.where(ill ^ (rng.random(n) < 0.1), "dark", "light"),
+            "age": rng.integers(1, 7, n),
+            "price": rng.permutation(np.arange(1000, 1000 + n)),
+            "died": np.where(ill, "yes", "no"),
+        }
+    )
     table.to_csv(tmp_path / "stated.csv", index=False)
     return tmp_path / "stated.csv", table
 
