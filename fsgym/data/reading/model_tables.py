@@ -116,11 +116,10 @@ def read_file_for(
             table = no_result.taken_from(table)
         table, _ = numbers_of(table, declared, str(path), [name for name in as_numbers if name in table.columns])
     else:
-        between = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
         used = dict.fromkeys((*columns.names, *others, *as_numbers))
         table, _ = read_table(
             path,
-            separator=between,
+            separator=reading.separator,
             declared=declared,
             header_row=reading.header_row,
             as_text=texts,

@@ -170,10 +170,9 @@ def read_columns(path: Path, reading: Reading) -> tuple[pd.DataFrame, Found]:
     table = table_of_other_file(path, reading, lambda name: name not in (*reading.category, *reading.drop))
     if table is not None:
         return numbers_in(table, reading, str(path))
-    separator = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
     return read_table(
         path,
-        separator=separator,
+        separator=reading.separator,
         declared=declared,
         header_row=reading.header_row,
         as_text=reading.category,

@@ -68,7 +68,8 @@ def read_table(
     ----------
     path : Path
     separator : str, optional
-        Between the cells of a line; by default comma, semicolon, tab or bar, whichever gives rows of equal length.
+        Between the cells of a line; by default a tab in ``.tsv`` files, and else comma, semicolon, tab or bar,
+        whichever gives rows of equal length.
     declared : Declared
         How numbers are written. By default the decimal sign is a comma if the separator is another character and the
         first rows have numbers with commas only; see ``numbers_of``.
@@ -94,11 +95,11 @@ def read_table(
             f"{path} has a null character in line {line}; remove it (tr -d '\\000' does), or save it again"
         )
     try:
-        lines = _find_separator(text, path, separator, header_row)
+        lines = _find_separator(text, path, separator or separator_of(path), header_row)
         header, sample, n_rows = _check_rows(lines, path)
         names = _check_header(header, path, drop) if only is None else _names_for(header, path, only)
     except ValueError as error:
-        hint = "" if header_row else _later_header(text, separator)
+        hint = "" if header_row else _later_header(text, separator or separator_of(path))
         raise ValueError(f"the first row of {path} does not fit those below; {hint}" if hint else str(error)) from None
     if no_result is not None:
         text, sample = no_result.taken_from_text(lines.text, lines.separator, names, sample)
