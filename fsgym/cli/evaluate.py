@@ -13,7 +13,6 @@ from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, check_rule_files
 from fsgym.cli.terminal import show, write_utf8
 from fsgym.data.dataset import Dataset
-from fsgym.data.row_groups import encode_row_groups
 from fsgym.evaluation.result import RELIABILITY_HEADING, of_rows, sentence_case
 from fsgym.metrics import (
     ALL_LABELS,
@@ -156,8 +155,7 @@ def sentences_of_promise(model: Any, result: Evaluation, plain: Evaluation) -> l
     from fsgym.evaluation.promise import percent
 
     promise, data = model.promise_, result.dataset
-    groups = None if data.row_groups is None else encode_row_groups(data.row_groups, data.n_samples, "row_groups")
-    found = promise.found(result.answers, data.y, result.rules.answer_costs, groups)
+    found = promise.found(result.answers, data.y, result.rules.answer_costs, data.row_groups)
     price = f"Price on these rows: {result.spent:.4g} a row with this rule, {plain.spent:.4g} without it"
     price += f"; acquisitions: {result.n_acquisitions:.2f} and {plain.n_acquisitions:.2f}"
     if promise.refers:

@@ -68,8 +68,6 @@ def export(
 
 def _refuse_unlike(path: Path, mark: bytes, name: str) -> None:
     """An error where the file cannot be written, or exists and is not what this command writes."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name a file for the {name}")
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} for the {name}; create it, or choose another one")
     if path.is_file() and path.stat().st_size:

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from fsgym.rules.options import OPTIONS
-from fsgym.support.checks import MAX_JOBS
+from fsgym.support.checks import MAX_JOBS, check_choice
 from fsgym.text.messages import brief, explain_unknown, option_text
 
 FILE_FORMS = ("pairs", "needs", "errors", "groups")  # of options of the rules whose value is a file
@@ -179,8 +179,9 @@ def check_report(kind: str, name: str, known: Iterable[str], out: Path | None, d
 
 def check_missing_columns(word: str) -> None:
     """ValueError for a value of ``--missing-columns`` that it does not have."""
-    if word not in ("error", "unavailable"):
-        raise ValueError(f"--missing-columns must be error or unavailable, got {brief(word)}")
+    from fsgym.data.columns import MISSING_COLUMNS
+
+    check_choice(word, "--missing-columns", *MISSING_COLUMNS)
 
 
 def check_no_result(text: str | None, next_step: bool) -> None:

@@ -7,20 +7,21 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.cli.case_prices import OPTION, in_words, prices_of_cells, with_case_prices
+from fsgym.cli.case_prices import OPTION, in_words, with_case_prices
 from fsgym.cli.options import columns_by_name, comma_separated
 from fsgym.cli.terminal import say
 from fsgym.data.blocks import Blocks, is_large
+from fsgym.data.case_costs import prices_of_cells
 from fsgym.data.cells import refuse_unmatched_levels
-from fsgym.data.columns import Columns, MissingColumns
+from fsgym.data.columns import Columns, absent_columns
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading import excel
-from fsgym.data.reading.model_tables import labels_for, numbers_for, read_file_for, select_columns
+from fsgym.data.reading.model_tables import labels_for, numbers_for, read_file_for
 from fsgym.data.reading.no_result import NoResult, is_value_of
 from fsgym.data.reading.parts import ArrayParts, ParquetParts, parts_of, rows_all_over
 from fsgym.data.reading.reading import Reading, check_reading
@@ -74,13 +75,10 @@ class DataOrigin(NamedTuple):
     case_price: dict[str, str] | None = None
 
     @classmethod
-    def of(
-        cls, source: str, whole: Dataset, split: str, reading: Reading, case_price: dict[str, str] | None = None
-    ) -> DataOrigin:
+    def of(cls, source: str, whole: Dataset, split: str, reading: Reading) -> DataOrigin:
         """That of a data set, of which ``split`` was used."""
         read = {field: getattr(reading, field) for field in Reading._fields if field in cls._fields}
-        origin = cls(source, whole.name, whole.origin.table, whole.n_samples, split, **read)
-        return origin._replace(case_price=case_price or None)
+        return cls(source, whole.name, whole.origin.table, whole.n_samples, split, **read)
 
     @property
     def reading(self) -> Reading:
@@ -198,7 +196,7 @@ class ModelData:
         if self.classifier.bins_ is not None:
             remembered = remembered._replace(bins=self.classifier.bins_)
         changes = {field: value for field, value in self.given._asdict().items() if value and field != "one_hot"}
-        return remembered._replace(**changes)
+        return remembered._replace(**changes, case_price=self.case_price or None)
 
     def read(
         self, data: str, data_dir: Path | None, keep: tuple[str, ...] = ()
@@ -209,7 +207,8 @@ class ModelData:
             if self.no_result is not None:
                 raise ValueError(f"--no-result is for CSV, Excel and Parquet files, and {data} is none; leave it out")
             loaded = load_whole(data, reading, data_dir)
-            return loaded.dataset.to_frame(), loaded
+            prices = {column: loaded.prices[name] for name, column in self.case_price.items()}
+            return loaded.dataset.to_frame().assign(**prices), loaded
         others: dict[str, Any] = {"keep": tuple(name for name in (reading.row_groups, *keep) if name is not None)}
         others["no_result"] = self.no_result
         others["as_numbers"] = [name for name in self.case_price.values() if name not in others["keep"]]
@@ -266,7 +265,7 @@ class ModelData:
     def parts_of(self, data: str, keep: tuple[str, ...] = ()) -> ParquetParts | ArrayParts | None:
         """The rows of a large file in parts, with the columns of the model and of ``keep``; None for another one."""
         path, reading = Path(data).expanduser(), self.reading_of(data)
-        if self.case_price or self.no_result is not None or not is_path(data) or not is_large(path, reading):
+        if self.no_result is not None or not is_path(data) or not is_large(path, reading):
             return None
         return parts_of(path, reading._replace(drop=()), {*self.columns.names, *keep})
 
@@ -282,11 +281,11 @@ class ModelData:
 
     def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str, hint: str = "") -> pd.DataFrame:
         """The columns of the model, as its methods take them; ``hint`` is said, too, where the table lacks some."""
-        absent = [name for name in self.columns.names if name not in table.columns]
         try:
-            chosen = select_columns(table, self.columns, data, cast(MissingColumns, missing_columns))
+            absent = absent_columns(self.columns, table, data, missing_columns)
         except ValueError as error:
-            raise ValueError(f"{error}{hint if absent else ''}") from None
+            raise ValueError(f"{error}{hint if missing_columns == 'error' else ''}") from None
+        chosen = table.reindex(columns=list(self.columns.names))
         refuse_unmatched_levels(self.columns, chosen, data)
         if absent:
             said = f"{listing(map(repr, absent))} of the model counts as unavailable in every row"

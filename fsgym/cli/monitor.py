@@ -12,7 +12,6 @@ from fsgym.cli import options
 from fsgym.cli.evaluate import CALIBRATED_ON, JsonOption, print_json
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
 from fsgym.cli.terminal import show
-from fsgym.data.row_groups import encode_row_groups
 from fsgym.text.messages import did_you_mean, listing, one_line
 
 if TYPE_CHECKING:
@@ -82,8 +81,7 @@ def monitor(
             rows = opened.rows_of(table, data, missing_columns)
         else:
             labelled = labelled_data(opened, data, table, loaded, missing_columns)
-            rows, codes, ids = labelled.rows, labelled.loaded.dataset.y, labelled.loaded.dataset.row_groups
-            groups = None if ids is None else encode_row_groups(ids, len(rows), "row_groups")
+            rows, codes, groups = labelled.rows, labelled.loaded.dataset.y, labelled.loaded.dataset.row_groups
             labels = labelled.loaded.dataset.target
             remarks += [said] if (said := labelled.caution(np.arange(len(rows)))) else []
         classifier = opened.classifier_for(table.columns)

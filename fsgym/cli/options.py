@@ -387,7 +387,7 @@ def read_task(
     """
     check_rule_files(rules)
     check_data(data, data_dir, split)
-    from fsgym.cli.case_prices import take_case_prices, with_case_prices
+    from fsgym.cli.case_prices import with_case_prices
     from fsgym.cli.files import read_groups, read_rule_options, read_units
     from fsgym.data.blocks import blocks_of, is_large
     from fsgym.data.reading.reading import Reading, check_reading
@@ -397,24 +397,23 @@ def read_task(
     listed = {"drop": drop, "category": rules.get("category"), "numeric": rules.get("numeric")}
     names: dict[str, Any] = {option: tuple(comma_separated(value)) for option, value in listed.items()}
     sign: dict[str, Any] = {option: rules.get(option) for option in SIGN_OPTIONS}
-    names |= _target_options(rules)
+    names |= _target_options(rules) | {"case_price": columns_by_name(rules.get("case_price")) or None}
     given = Reading(target=target, row_groups=row_groups, units=read_units(rules.get("units")), **names, **sign)
     path = Path(data).expanduser()
     with warnings_printed():
-        if in_blocks and not rules.get("case_price") and is_large(path, given):
+        if in_blocks and is_large(path, given):
             blocks: Any = blocks_of(path, given)
             loaded = LoadedDataset(blocks)
         else:
             loaded = load_whole(data, given, data_dir, split)
-    columns = columns_by_name(rules.get("case_price"))
-    dataset, prices = take_case_prices(loaded.dataset, columns) if columns else (loaded.dataset, {})
+    dataset = loaded.dataset
     if rules["groups"] is not None:
         dataset = dataset.with_groups(read_groups(rules["groups"]))
     options = {name: value for name, value in rules.items() if name not in ("groups", *TABLE_OPTIONS)}
     with warnings_printed():
         read = read_rule_options(options, getattr(dataset, "sketch", dataset), data_dir, names["drop"])
-    if prices:  # the others have those of --costs
-        dataset, read["costs"] = with_case_prices(dataset, prices, read["costs"]), None
+    if loaded.prices:  # the others have those of --costs
+        dataset, read["costs"] = with_case_prices(dataset, loaded.prices, read["costs"]), None
     return loaded._replace(dataset=dataset), read, check_reading(given)
 
 

@@ -209,14 +209,10 @@ def _next_steps(
 
 def columns_not_acquired(opened: ModelData, data: str, table: pd.DataFrame, copied: tuple[str, ...] = ()) -> list[str]:
     """The columns of the model that a table for ``--next`` lacks, which it says; ValueError for columns renamed."""
-    from fsgym.data.reading.model_tables import renaming_text
+    from fsgym.data.columns import absent_columns, renaming_text
 
     columns = opened.columns
-    lacking = [name for name in columns.names if name not in table.columns]
-    if len(lacking) == len(columns):
-        raise ValueError(
-            f"{data} must have at least one of the columns {listing(columns.names, 5)}, got {listing(table.columns, 5)}"
-        )
+    lacking = absent_columns(columns, table, data, "unavailable")
     left_out = {*copied, *opened.case_price.values()}
     if (trained := opened.trained_on) is not None:
         left_out |= {*trained.drop, trained.target, trained.row_groups}

@@ -138,8 +138,7 @@ def train(
     say_of_first_run()
     compiled = compilations()
     seconds = _seconds_of_fit(model, loaded.dataset.rows(rows).with_own_bins(), compiled)
-    priced = options.columns_by_name(rules["case_price"])
-    model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading, priced).to_json()
+    model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading).to_json()
     model.save(output)
     results, asked = _evaluate_parts(model, loaded, split, row_groups), None
     if "held out" in results:
@@ -165,8 +164,8 @@ def train(
     show(f"{method.title}, trained in {seconds:.1f} s: {part_in_words(loaded, split, row_groups)}, {model.rules_}")
     if compiling > 1.0:
         show(f"Besides, {compiling:.0f} s went to compiling code, which later runs do not need.")
-    if priced:
-        show(f"Each row has its own prices: {in_words(priced)}.")
+    if reading.case_price:
+        show(f"Each row has its own prices: {in_words(reading.case_price)}.")
     if hasattr(model, "report_"):
         show(f"Of several learners, {model.report_}")
         show("Out of fold: each row is judged by models trained without it. Left: trained, too, but not taken.")

@@ -30,7 +30,7 @@ ROWS_OF_SKETCH, VALUES_OF_SKETCH = 250_000, 100_000_000
 LARGE_VALUES = 50_000_000  # from which on the command line reads a file in blocks; by hand
 MIN_ROWS_OF_CLASS = 20  # in the sketch, so that a rare class is there
 MOST_LEVELS = 1000  # of a column of texts that the sketch looks for; one with more is no category
-NOT_IN_BLOCKS = ("row_groups", "bins", "ordered", "units")  # options of ``load_dataset``
+NOT_IN_BLOCKS = ("row_groups", "bins", "ordered", "units", "case_price")  # fields of ``Reading``
 
 
 def open_blocks(

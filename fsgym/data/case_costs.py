@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.cells import plain_number
 from fsgym.support.checks import check_number, check_prices, number_array
 from fsgym.text.messages import brief, explain_unknown, option_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_PRICE = 1e30  # observations are float32, which has numbers up to 3e38
 
@@ -64,6 +69,47 @@ def _numbers(given: Any, shape: tuple[int, ...], what: str) -> NDArray[np.float6
             f"{what} must be prices from 0 to {MAX_PRICE:g}, got {values[place]:g} in row {place[0]}; correct it"
         )
     return values
+
+
+def take_case_prices(
+    frame: pd.DataFrame, columns: Mapping[str, str], what: str
+) -> tuple[pd.DataFrame, dict[str, NDArray[np.float64]]]:
+    """The other columns, and the prices by acquisition, float64 (n_samples,), from the column of each.
+
+    ValueError if there is no such column, or a row has no price in it.
+    """
+    prices = {}
+    for name, column in columns.items():
+        if column not in frame.columns:
+            unknown = explain_unknown(f"column of {what}", column, frame.columns)
+            raise ValueError(f"{option_text('case_price')}: {unknown}")
+        prices[name] = prices_of_cells(frame[column], name, f"the column {column!r} of {what}")
+    return frame.drop(columns=list(columns.values())), prices
+
+
+def prices_of_cells(cells: pd.Series, name: str, what: str) -> NDArray[np.float64]:
+    """The prices of an acquisition from the cells of a column; ValueError where one is missing or no price."""
+    must = f"{what} must have a price of {name!r}, a number from 0 on, in each row"
+    given = cells.dropna().tolist()
+    numbers = [_number_of(cell) for cell in given]
+    if None in numbers:
+        raise ValueError(f"{must}, got {brief(given[numbers.index(None)])}; write numbers")
+    prices = np.full(len(cells), np.nan)
+    prices[cells.notna()] = numbers
+    wrong = np.flatnonzero(~(prices >= 0))
+    if len(wrong):
+        row, price = int(wrong[0]), prices[wrong[0]]
+        got = "none" if price != price else f"{price:g}"
+        raise ValueError(f"{must}, got {got} in row {row}; fill it in, or correct it")
+    return prices
+
+
+def _number_of(cell: Any) -> float | None:
+    """The number of a cell; None for truth values, dates, and texts that write no number."""
+    if isinstance(cell, str):
+        return plain_number(cell.strip())
+    is_number = isinstance(cell, int | float | np.integer | np.floating | Decimal) and not isinstance(cell, bool)
+    return float(cell) if is_number else None
 
 
 def mean_prices(case_costs: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ from fsgym.data.written import (
     refuse_other_decimal,
 )
 from fsgym.support.checks import check_choice
-from fsgym.text.messages import brief, explain_unknown, listing, option_text, warn_caller
+from fsgym.text.messages import brief, closest, explain_unknown, listing, option_text, warn_caller
 from fsgym.text.speech import with_unit
 
 if TYPE_CHECKING:
@@ -320,22 +320,11 @@ class Columns(Sequence[Column]):
         ValueError, TypeError
             If a column is absent, there are two of a name, or a cell is not of its column's kind.
         """
-        check_choice(missing_columns, option_text("missing_columns"), *MISSING_COLUMNS)
+        absent_columns(self, table, "the table", missing_columns)
         repeated = table.columns[table.columns.duplicated()]
         for name in self.names:
             if name in repeated:
                 raise ValueError(f"the table has two columns {name!r}; rename or remove one")
-        absent = [name for name in self.names if name not in table.columns]
-        if len(absent) == len(self) and missing_columns != "error":
-            raise ValueError(
-                f"the table must have at least one of the columns {listing(self.names)}, got {listing(table.columns)}"
-            )
-        if absent and missing_columns == "error":
-            raise ValueError(
-                f"the table must have the column{'s' * (len(absent) > 1)} {listing(map(repr, absent))}, got "
-                f"{listing(table.columns)}; add what is missing, or pass "
-                f"{option_text('missing_columns', 'unavailable')}"
-            )
         features = np.full((len(table), self.n_features), np.nan, np.float32)
         unseen: dict[str, UnmatchedCells] = {}
         for column, places in zip(self._columns, self.features, strict=True):
@@ -383,6 +372,44 @@ class Columns(Sequence[Column]):
         if not isinstance(values, list):
             raise ValueError("the columns must be a list")
         return cls([_column_from_json(value) for value in values])
+
+
+def absent_columns(columns: Columns, table: pd.DataFrame, what: str, missing_columns: str) -> list[str]:
+    """The names of the columns that a table lacks.
+
+    ValueError where it lacks all of them, and, unless ``missing_columns`` is "unavailable", where it lacks any.
+    """
+    check_choice(missing_columns, option_text("missing_columns"), *MISSING_COLUMNS)
+    absent = [name for name in columns.names if name not in table.columns]
+    if absent and missing_columns == "error":
+        renamed = renaming_text(absent, [str(name) for name in table.columns if name not in columns.names])
+        raise ValueError(
+            f"{what} must have the column{'s' * (len(absent) > 1)} {listing(map(repr, absent), 5)}, got "
+            f"{listing(table.columns, 5)}; {f'{renamed}; otherwise ' if renamed else ''}add what is missing, or pass "
+            f"{option_text('missing_columns', 'unavailable')}"
+        )
+    if absent and len(absent) == len(columns):
+        raise ValueError(
+            f"{what} must have at least one of the columns {listing(columns.names, 5)}, got {listing(table.columns, 5)}"
+        )
+    return absent
+
+
+def renaming_text(absent: Sequence[str], others: Sequence[str]) -> str:
+    """Which columns may be those that a table lacks, by their names; "" if none may.
+
+    >>> renaming_text(["age", "crp", "ward"], ["Ward name", "Age", "pid"])
+    "rename 'Age' to 'age', 'Ward name' to 'ward' if they are the same"
+    """
+    partners, left = dict[str, str](), list(others)
+    of_case = {other.casefold(): other for other in left}
+    for find in (lambda name: of_case.get(name.casefold()), lambda name: closest(name, left)):
+        for name in absent:
+            if name not in partners and (close := find(name)) is not None and close in left:
+                partners[name] = close
+                left.remove(close)
+    pairs = [f"{partners[name]!r} to {name!r}" for name in absent if name in partners]
+    return f"rename {listing(pairs, len(pairs))} if they are the same" if pairs else ""
 
 
 def check_columns(

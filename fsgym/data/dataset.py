@@ -431,10 +431,7 @@ class Dataset:
         ['no', 'no', 'no']
         """
         labels = self.classes if self.bins is None else self.bins.values
-        hidden = self.replace(y=labels[np.zeros(self.n_samples, np.int64)])
-        if self._largest_prices is not None:
-            object.__setattr__(hidden, "_largest_prices", self._largest_prices)
-        return hidden
+        return self.replace(y=labels[np.zeros(self.n_samples, np.int64)])
 
     def scaled(self, by: Scaling | Dataset | None = None) -> Dataset:
         """The data set with scaled features, each of which is a column of numbers without a unit.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.data.cells import BOOL_TEXTS, MISSING_WORDS, as_numbers, leading_zeros, merged_cells
+from fsgym.data.cells import BOOL_TEXTS, MISSING_WORDS, TIMES, as_numbers, leading_zeros, merged_cells
 from fsgym.data.scaling import float32_offsets
 from fsgym.data.written import Writing, signs_of, written_number
 from fsgym.text.messages import brief, option_text
@@ -52,7 +52,6 @@ _DECORATED = re.compile(
 )
 
 
-_TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _NUMBERS = (int, float, np.number, decimal.Decimal)
 
 
@@ -83,7 +82,7 @@ class _Cells(NamedTuple):
     number: NDArray[np.float64]
 
 
-def find_suspicion(column: pd.Series, n_rows: int | None = None) -> Suspicion | None:
+def find_suspicion(column: pd.Series) -> Suspicion | None:
     """Why the values of a feature column should not be used as they are; None where nothing looks wrong.
 
     A column of dtype ``category`` or ``bool`` is taken as it is, one of a float dtype as numbers.
@@ -92,8 +91,6 @@ def find_suspicion(column: pd.Series, n_rows: int | None = None) -> Suspicion | 
     ----------
     column : Series
         Values as read: text, numbers, or both; missing cells are NaN, None or ``pandas.NA``.
-    n_rows : int, optional
-        Rows of the table; by default those of ``column``.
 
     Returns
     -------
@@ -124,7 +121,7 @@ def find_suspicion(column: pd.Series, n_rows: int | None = None) -> Suspicion | 
         return None
     if pd.api.types.is_numeric_dtype(dtype):
         whole = pd.api.types.is_integer_dtype(dtype)
-        return _check_numbers(present.to_numpy(), whole, name, len(column) if n_rows is None else n_rows)
+        return _check_numbers(present.to_numpy(), whole, name, len(column))
     return _check_texts(present, name)
 
 
@@ -212,7 +209,7 @@ def check_numeric(column: pd.Series) -> None:
     name = str(column.name)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype)
-    dates = any(issubclass(kind, _TIMES) for kind in set(map(type, column)))
+    dates = any(issubclass(kind, TIMES) for kind in set(map(type, column)))
     try:
         lost = dates or np.isnan(as_numbers(column, name, odd_is_missing=True)).all()
     except OverflowError:
@@ -302,7 +299,7 @@ def _check_texts(present: Any, name: str) -> Suspicion | None:
     if types <= {bool, np.bool_}:
         return None
     for kind in sorted(types, key=lambda t: t.__name__):
-        if issubclass(kind, _TIMES):
+        if issubclass(kind, TIMES):
             return _date(name, "date or time", None)
         if not issubclass(kind, str | int | float | np.generic) and not hasattr(kind, "__float__"):
             return _other_type(name, f"values of type {kind.__name__}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.support.checks import number_array
 from fsgym.text.messages import brief
 
 
@@ -19,9 +20,7 @@ def check_row_weights(weights: ArrayLike, n_samples: int) -> NDArray[np.float64]
     array([1. , 0.5, 0. ])
     """
     try:
-        if np.asarray(weights).dtype.kind not in "buifO":
-            raise TypeError
-        numbers = np.array(weights, dtype=np.float64)
+        numbers = number_array(weights, takes_bools=True)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"sample_weight must be {n_samples} numbers, one per row, got {brief(weights)}") from None
     if numbers.shape != (n_samples,):

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fsgym.datasets.folder import EMBEDDED, find_folder, read_manifest
+from fsgym.data.reading.files import image_in, read_headers
+from fsgym.data.reading.reading import TEXT_SUFFIXES
+from fsgym.data.reading.tables import count_columns
+from fsgym.datasets.folder import EMBEDDED, find_folder, is_official_split, read_manifest
 from fsgym.datasets.generators import GENERATORS, n_generated_rows
 from fsgym.datasets.openml import OPENML
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-MAX_HEADER_LENGTH = 10_000_000  # characters of the header line of a table
 
 
 def list_datasets(data_dir: str | os.PathLike | None = None) -> pd.DataFrame:
@@ -94,28 +92,34 @@ def _catalog_row(*values: Any) -> dict[str, Any]:
 def _folder_row(name: str, record: dict, folder: Path) -> dict:
     import pandas as pd
 
-    files = [str(f["file"]) for f in record["files"]]
+    path = folder / str(record["files"][0]["file"])
     categorical, groups = pd.NA, pd.NA
-    n_features = _n_feature_columns(folder / files[0]) if record.get("plain") else record.get("n_features", pd.NA)
+    n_features = _n_feature_columns(path) if record.get("plain") else record.get("n_features", pd.NA)
     if "categorical_columns" in record:
         categorical = len(record["categorical_columns"])
         groups = len(record.get("feature_groups", ())) or (n_features if categorical else 0)
-    layout = str(record.get("layout", ""))
-    split = "X_train" in layout or (len(files) == 2 and ".train." in files[0] and ".test." in files[1])
-    image = "28x28" if ",28,28)" in layout else "16x16" if "16x16 images" in layout else ""
+    layout, shapes = str(record.get("layout", "")), _shapes_of(path)
+    split = "X_train" in shapes or "X_train" in layout or is_official_split(record)
+    image = image_in(next(iter(shapes.values()), ()), layout)
     counts = [record.get(k, pd.NA) for k in ("n_samples", "n_classes", "missing_values")]
-    return _catalog_row(name, "folder", counts[0], n_features, counts[1], categorical, groups, counts[2], split, image)
+    shown = "" if image is None else "{}x{}".format(*image)
+    return _catalog_row(name, "folder", counts[0], n_features, counts[1], categorical, groups, counts[2], split, shown)
 
 
 def _n_feature_columns(path: Path) -> Any:
-    """Number of feature columns in a CSV file's header line, <NA> where it cannot be read."""
+    """Number of feature columns of a text file, <NA> where its first lines cannot be read."""
     import pandas as pd
 
-    if path.suffix == ".npz" or not path.is_file():
-        return pd.NA
-    open_text: Any = gzip.open if path.suffix == ".gz" else open
     try:
-        with open_text(path, "rt", encoding="utf-8-sig", newline="") as file:
-            return max(len(next(csv.reader(iter(lambda: file.readline(MAX_HEADER_LENGTH), "")))) - 1, 0)
-    except (OSError, EOFError, ValueError, StopIteration, csv.Error):
+        return count_columns(path) - 1 if path.name.endswith(TEXT_SUFFIXES) and path.is_file() else pd.NA
+    except (OSError, ValueError):
         return pd.NA
+
+
+def _shapes_of(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shape of ``X`` or ``X_train`` of an npz file by name; empty for another file, or where it cannot be read."""
+    try:
+        headers = read_headers(path, ("X_train", "X")) if path.suffix == ".npz" and path.is_file() else {}
+    except ValueError:
+        headers = {}
+    return {name: header.shape for name, header in headers.items()}

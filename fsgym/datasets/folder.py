@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fsgym.data.case_costs import take_case_prices
 from fsgym.data.cells import with_merged_as_text
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
@@ -67,10 +69,11 @@ KIND_NAMES = {int: "a whole number", list: "a list", dict: "an object", str: "te
 
 
 class LoadedDataset(NamedTuple):
-    """A data set, and the number of its first rows that are the official training part (None: no official parts)."""
+    """A data set, and what is known of it besides."""
 
     dataset: Dataset
-    n_train: int | None = None
+    n_train: int | None = None  # its first rows that are the official training part; None: no official parts
+    prices: Mapping[str, NDArray[np.float64]] = {}  # (n_samples,) by acquisition
 
 
 def find_folder(data_dir: str | os.PathLike | None) -> Path | None:
@@ -132,32 +135,46 @@ def load_from_folder(folder: Path, name: str, record: dict, reading: Reading) ->
     files = [_checked_file(folder, entry) for entry in record["files"]]
     what = " and ".join(str(f) for f in files)
     kinds = {f.suffix == ".npz" for f in files}
-    if len(kinds) > 1 or (len(files) > 1 and record.get("plain") and not _is_official_split(files)):
+    if len(kinds) > 1 or (len(files) > 1 and record.get("plain") and not is_official_split(record)):
         raise ValueError(f"{name!r} is ambiguous between {what}; give the path of one file")
     if files[0].suffix == ".npz":
         reading.refuse(USE_OF, what)
         parts = [read_part(f) for f in files]
         whole = join_arrays(parts, what, name, str(record.get("layout", "")))
         _check_counts(record, whole, whole.n_features, what, full=True)
-        dataset = drop_features(whole, reading.drop)
+        loaded = without_features(whole, reading)
         sizes = [len(parts[0]["y_train"])] if "X_train" in parts[0] else [len(p["y"]) for p in parts]
-        official = "X_train" in parts[0] or _is_official_split(files)
+        official = "X_train" in parts[0] or is_official_split(record)
     else:
-        dataset, sizes = _load_tables(files, record, name, what, reading)
-        official = _is_official_split(files)
-    return LoadedDataset(dataset, sizes[0] if official else None)
+        loaded, sizes = _load_tables(files, record, name, what, reading)
+        official = is_official_split(record)
+    return loaded._replace(n_train=sizes[0] if official else None)
 
 
-def load_file(path: Path, reading: Reading) -> Dataset:
+def load_file(path: Path, reading: Reading) -> LoadedDataset:
     """A data set from the path of a CSV, Parquet or npz file."""
     name = path.name
     for suffix in SUFFIXES[::-1]:
         name = name.removesuffix(suffix)
     if path.suffix == ".npz":
         reading.refuse(USE_OF, str(path))
-        return drop_features(join_arrays([read_part(path)], str(path), name), reading.drop)
+        return without_features(join_arrays([read_part(path)], str(path), name), reading)
     table, found = read_columns(path, reading)
-    return dataset_of_table(table, reading, name=name, what=str(path), found=found)
+    dataset, prices = dataset_of_table(table, reading, name=name, what=str(path), found=found)
+    return LoadedDataset(dataset, prices=prices)
+
+
+def without_features(dataset: Dataset, reading: Reading, n_train: int | None = None) -> LoadedDataset:
+    """A data set of arrays without the features that ``reading`` drops, and those that are prices, which are apart."""
+    dataset = drop_features(dataset, reading.drop)
+    if not reading.case_price:
+        return LoadedDataset(dataset, n_train)
+    names, table = list(reading.case_price.values()), dataset.to_frame()
+    for column, features in zip(dataset.columns, dataset.columns.features, strict=True):
+        if column.name in names:  # 4.78 as it was written, and not 4.780000209 as float32 has it
+            table[column.name] = [column.shortest(x) for x in dataset.X[:, features.start]]
+    _, prices = take_case_prices(table, reading.case_price, repr(dataset.name))
+    return LoadedDataset(drop_features(dataset, names), n_train, prices)
 
 
 def drop_features(dataset: Dataset, drop: Collection[str]) -> Dataset:
@@ -191,7 +208,9 @@ def drop_features(dataset: Dataset, drop: Collection[str]) -> Dataset:
     )
 
 
-def _load_tables(files: list[Path], record: dict, name: str, what: str, reading: Reading) -> tuple[Dataset, list[int]]:
+def _load_tables(
+    files: list[Path], record: dict, name: str, what: str, reading: Reading
+) -> tuple[LoadedDataset, list[int]]:
     """The data set of the tables of a record, and the rows of each; tables of a manifest are not examined."""
     import pandas as pd
 
@@ -224,10 +243,10 @@ def _load_tables(files: list[Path], record: dict, name: str, what: str, reading:
         merged = None if listed is None else find_merged(frame[column], remedy)
         if merged is not None:
             raise ValueError(merged.sentence(f"the column {column!r} of {what}"))
-    dataset = dataset_of_table(frame, reading, listed=listed, name=name, what=what, found=found)
+    dataset, prices = dataset_of_table(frame, reading, listed=listed, name=name, what=what, found=found)
     n_columns = frame.shape[1] - 1
     _check_counts(record, dataset, n_columns, what, full=reading.target in (None, "target"))
-    return dataset, [len(f) for f in frames]
+    return LoadedDataset(dataset, prices=prices), [len(f) for f in frames]
 
 
 def _found_in_all(read: list[tuple[pd.DataFrame, Found]], numeric: Collection[str], what: str) -> Found:
@@ -252,8 +271,10 @@ def _found_in_all(read: list[tuple[pd.DataFrame, Found]], numeric: Collection[st
     return Found(writing, marks)
 
 
-def _is_official_split(files: list[Path]) -> bool:
-    return len(files) == 2 and ".train." in files[0].name and ".test." in files[1].name
+def is_official_split(record: dict) -> bool:
+    """Whether the two files of a record are named as the official training and test part."""
+    names = [str(f["file"]) for f in record["files"]]
+    return len(names) == 2 and ".train." in names[0] and ".test." in names[1]
 
 
 def _checked_file(folder: Path, entry: dict) -> Path:

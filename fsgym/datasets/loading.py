@@ -227,7 +227,7 @@ def part_index(
     seed: int | None = 0,
 ) -> NDArray[np.int64]:
     """The row numbers of a part of a data set, int64; the parameters are those of ``load_dataset``."""
-    whole, n_train = loaded
+    whole, n_train = loaded.dataset, loaded.n_train
     check_split(split)
     if split == "all":
         return np.arange(whole.n_samples)
@@ -246,7 +246,8 @@ def _load_table(frame: pd.DataFrame, reading: Reading) -> folder.LoadedDataset:
     what = "the DataFrame"
     reading.refuse(("separator", "sheet", "header_row"), what)
     table, found = numbers_in(named_columns(frame, what), reading, what)
-    return folder.LoadedDataset(dataset_of_table(table, reading, name="data", what=what, found=found))
+    dataset, prices = dataset_of_table(table, reading, name="data", what=what, found=found)
+    return folder.LoadedDataset(dataset, prices=prices)
 
 
 def find_source(name: str | bytes, data_dir: Any = None) -> FoundDataset:
@@ -305,18 +306,18 @@ def _load_by_name(given: str | bytes, data_dir: Any, reading: Reading) -> folder
     match kind:
         case "embedded":
             reading.refuse(USE_OF, f"{name!r}, an embedded set,")
-            return folder.LoadedDataset(folder.drop_features(folder.load_embedded(name), reading.drop))
+            return folder.without_features(folder.load_embedded(name), reading)
         case "generated":
             reading.refuse(USE_OF, f"{name!r}, a generated set,")
             generated, n_train = load_generated(name)
-            return folder.LoadedDataset(folder.drop_features(generated, reading.drop), n_train)
+            return folder.without_features(generated, reading, n_train)
         case "file":
-            return folder.LoadedDataset(folder.load_file(Path(name).expanduser(), reading))
+            return folder.load_file(Path(name).expanduser(), reading)
     from fsgym.datasets.openml import OPENML, load_from_openml
 
     if os.fsdecode(given) == name:
-        return folder.LoadedDataset(load_from_openml(name, OPENML[name], reading))
-    return folder.LoadedDataset(load_from_openml(int(name) if name.isdecimal() else name, reading=reading))
+        return load_from_openml(name, OPENML[name], reading)
+    return load_from_openml(int(name) if name.isdecimal() else name, reading=reading)
 
 
 def is_path(name: str) -> bool:

@@ -16,7 +16,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.data.reading.files import READ_ERRORS, first_line
 from fsgym.data.reading.frames import check_size, take_target
 from fsgym.data.reading.reading import OF_NUMBERS, Reading, dataset_of_table
-from fsgym.datasets.folder import drop_features
+from fsgym.datasets.folder import LoadedDataset, without_features
 from fsgym.text.messages import listing, option_text
 
 TIMEOUT_SECONDS = 30.0  # of a connection
@@ -82,7 +82,7 @@ OPENML = {
 }  # fmt: skip
 
 
-def load_from_openml(which: str | int, entry: Entry | None = None, reading: Reading = AS_PUBLISHED) -> Dataset:
+def load_from_openml(which: str | int, entry: Entry | None = None, reading: Reading = AS_PUBLISHED) -> LoadedDataset:
     """The data set of that name or number; if ``entry`` is given, shape and class sizes are checked.
 
     Without ``entry``, suspicious columns are an error.
@@ -108,7 +108,7 @@ def load_from_openml(which: str | int, entry: Entry | None = None, reading: Read
     if hasattr(bunch.data, "toarray"):
         check_size(bunch.data.shape[0], bunch.data.shape[1], what)
         dataset = Dataset(bunch.data.toarray(), np.asarray(bunch.target), feature_names=bunch.feature_names, name=name)
-        return drop_features(dataset, reading.drop)
+        return without_features(dataset, reading)
     frame = bunch.frame
     if entry:
         frame = frame.drop(columns=[c for c in entry.not_features if c in frame.columns])
@@ -116,10 +116,10 @@ def load_from_openml(which: str | int, entry: Entry | None = None, reading: Read
         features, labels = take_target(frame, label, what)
         _check_entry(entry, features.shape, labels, what, sizes=column == entry.target)
     reading = reading._replace(target=label)
-    dataset = dataset_of_table(frame, reading, listed=() if entry else None, name=name, what=what)
-    if entry is None or entry.image_shape is None or reading.drop:
-        return dataset
-    return dataset.replace(image_shape=entry.image_shape)
+    dataset, prices = dataset_of_table(frame, reading, listed=() if entry else None, name=name, what=what)
+    if entry is not None and entry.image_shape is not None and not reading.drop and not prices:
+        dataset = dataset.replace(image_shape=entry.image_shape)
+    return LoadedDataset(dataset, prices=prices)
 
 
 def _check_entry(entry: Entry, shape: tuple[int, int], labels: np.ndarray, what: str, sizes: bool) -> None:

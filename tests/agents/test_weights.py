@@ -270,6 +270,7 @@ WRONG = {
     "a matrix": (None, np.ones((160, 2)), r"got \(160, 2\)"),
     "a number": (None, 2.0, r"got \(\)"),
     "text": (None, ["much"] * 160, "sample_weight must be 160 numbers"),
+    "texts of numbers": (None, np.array(["2"] * 160, dtype=object), "sample_weight must be 160 numbers"),
     "complex": (None, np.ones(160) * 1j, "sample_weight must be 160 numbers"),
     "ragged": (None, [[1], [1, 2]], "sample_weight must be 160 numbers"),
     "a large int": (None, [10**400] * 160, "sample_weight must be 160 numbers"),

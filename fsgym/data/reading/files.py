@@ -13,7 +13,8 @@ import struct
 import warnings
 import zipfile
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 FREE_BYTES = 50_000_000  # that any file may have unpacked
 MAX_TIMES = 100  # a larger one may have so many times its size on disk; tables have 3 to 30 times
+FIRST_CHARACTERS = 10_000_000  # in which the header line of a table and some rows are looked for
 MAX_FILE_BYTES = 8_000_000_000  # of a table as text or arrays: about 4 GB in memory
 LAST_CHARACTER, HALVES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode; the halves of characters in UTF-16 are none
 PACKING_ERRORS = (OSError, EOFError, NotImplementedError, zlib.error, zipfile.BadZipFile, struct.error, RuntimeError)
@@ -78,6 +80,19 @@ def content_of(path: Path) -> bytes:
     return content
 
 
+def first_text(path: Path) -> str:
+    """The first characters of a text file, unpacked if its name ends with ``.gz``; ValueError or OSError if it is none.
+
+    They are at most ``FIRST_CHARACTERS``.
+    """
+    open_text: Any = gzip.open if path.suffix == ".gz" else open
+    try:
+        with open_text(path, "rt", encoding="utf-8-sig", newline="") as file:
+            return file.read(FIRST_CHARACTERS)
+    except (EOFError, zlib.error) as error:
+        raise ValueError(f"{path} cannot be unpacked ({error})") from None
+
+
 class ArrayHeader(NamedTuple):
     """What the header of an array in an npz file says; ``by_column``: its values lie column by column."""
 
@@ -100,19 +115,37 @@ def read_arrays(path: Path, wanted: Collection[str]) -> dict[str, NDArray]:
         larger than ``most_bytes``.
     """
     limit = most_bytes(path)
+    with _npz_of(path) as archive:
+        found = _headers_of(archive, wanted)
+        _check_headers({name: header for name, (_, header) in found.items()}, limit)
+        return {name: _array_of(archive, info, header) for name, (info, header) in found.items()}
+
+
+def read_headers(path: Path, wanted: Collection[str]) -> dict[str, ArrayHeader]:
+    """The headers of those of the wanted arrays that an npz file has; ValueError if the file is damaged."""
+    with _npz_of(path) as archive:
+        return {name: header for name, (_, header) in _headers_of(archive, wanted).items()}
+
+
+@contextmanager
+def _npz_of(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
-            entries = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            chosen = {name: entries[name] for name in wanted if name in entries}
-            headers = {}
-            for name, info in chosen.items():
-                with archive.open(info) as file:
-                    headers[name] = _read_header(file)
-            _check_headers(headers, limit)
-            return {name: _array_of(archive, info, headers[name]) for name, info in chosen.items()}
+            yield archive
     except (*PACKING_ERRORS, ValueError, TypeError, SyntaxError, OverflowError) as error:
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise ValueError(f"{path} is damaged or not an npz file of plain arrays ({reason})") from None
+
+
+def _headers_of(archive: zipfile.ZipFile, wanted: Collection[str]) -> dict[str, tuple[zipfile.ZipInfo, ArrayHeader]]:
+    """Those of the wanted arrays that are there, each with its header."""
+    entries = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+    found = {}
+    for name in wanted:
+        if name in entries:
+            with archive.open(entries[name]) as file:
+                found[name] = entries[name], _read_header(file)
+    return found
 
 
 def _check_headers(headers: dict[str, ArrayHeader], limit: int) -> None:
@@ -451,6 +484,18 @@ def _divisor(digits: str, what: str) -> np.float32:
     return np.float32(digits)
 
 
+def image_in(shape: tuple[int, ...], layout: str) -> tuple[int, int] | None:
+    """The shape of the images that a table of arrays has, by its own shape, or by its ``layout`` in a manifest.
+
+    >>> image_in((60000, 28, 28), ""), image_in((7291, 256), "16x16 images"), image_in((), "X (70000,28,28) uint8")
+    ((28, 28), (16, 16), (28, 28))
+    """
+    if len(shape) == 3:
+        return shape[1:]
+    said = re.search(r"(\d+)x(\d+) images", layout) or re.search(r"\(\d+,(\d+),(\d+)\)", layout)
+    return None if said is None else (int(said[1]), int(said[2]))
+
+
 def join_arrays(parts: list[dict[str, NDArray]], what: str, name: str, layout: str = "") -> Dataset:
     """One data set of all parts (train first); ``layout`` may contain a divisor of values and the shape of images."""
     if len(parts) > 1 and any("X_train" in part for part in parts):
@@ -466,15 +511,12 @@ def join_arrays(parts: list[dict[str, NDArray]], what: str, name: str, layout: s
             f"each part of {what} must have one label per row, got {[t.shape for t in tables]} and labels of shape "
             f"{[y.shape for y in labels]}"
         )
-    image = tables[0].shape[1:] if tables[0].ndim == 3 else None
+    image = image_in(tables[0].shape, layout)
     table = np.concatenate([t.reshape(len(t), -1) for t in tables])
     check_size(table.shape[0], table.shape[1], what)
     divisor = re.search(r"divide (?:X )?by (\d+)", layout)
     if divisor:
         table = table / _divisor(divisor[1], what)
-    pixels = re.search(r"(\d+)x(\d+) images", layout)
-    if pixels and image is None:
-        image = int(pixels[1]), int(pixels[2])
     names, groups, group_names = (parts[0].get(k) for k in ("feature_names", "groups", "group_names"))
     try:
         return Dataset(

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.data.cells import as_wide_numbers, decimal_form, plain_number
-from fsgym.data.columns import Columns, MissingColumns
+from fsgym.data.columns import Columns, MissingColumns, absent_columns
 from fsgym.data.reading.no_result import NoResult
 from fsgym.data.reading.numbers import numbers_of
 from fsgym.data.reading.reading import Reading, check_reading, declared_in, table_of_other_file
 from fsgym.data.reading.tables import read_table
 from fsgym.data.written import Writing, plain_text
-from fsgym.support.checks import check_choice
-from fsgym.text.messages import brief, closest, explain_unknown, listing, option_text
+from fsgym.text.messages import brief, explain_unknown, listing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +77,8 @@ def read_table_for(
     reading = Reading(separator=separator, decimal=decimal, thousands=thousands, censored=censored)
     reading = reading._replace(sheet=sheet, header_row=header_row)
     table = read_file_for(columns, path, reading, keep=keep)
-    chosen = select_columns(table, columns, str(path), missing_columns)
+    absent_columns(columns, table, str(path), missing_columns)
+    chosen = table.reindex(columns=list(columns.names))
     others = [name for name in dict.fromkeys(keep) if name not in columns.names]
     return chosen.join(table[refuse_unknown_columns(others, table, str(path))])
 
@@ -116,11 +116,10 @@ def read_file_for(
             table = no_result.taken_from(table)
         table, _ = numbers_of(table, declared, str(path), [name for name in as_numbers if name in table.columns])
     else:
-        between = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
         used = dict.fromkeys((*columns.names, *others, *as_numbers))
         table, _ = read_table(
             path,
-            separator=between,
+            separator=reading.separator,
             declared=declared,
             header_row=reading.header_row,
             as_text=texts,
@@ -139,42 +138,6 @@ def refuse_unknown_columns(names: Collection[str], table: pd.DataFrame, what: st
         if name not in table.columns:
             raise ValueError(f"{what}: {explain_unknown('column', name, list(map(str, table.columns)))}")
     return list(names)
-
-
-def select_columns(
-    table: pd.DataFrame, columns: Columns, what: str, missing_columns: MissingColumns = "error"
-) -> pd.DataFrame:
-    """The columns in their order; one that the table lacks is an error, or missing in every row."""
-    check_choice(missing_columns, option_text("missing_columns"), *get_args(MissingColumns))
-    absent = [name for name in columns.names if name not in table.columns]
-    if absent and missing_columns == "error":
-        others = [str(name) for name in table.columns if name not in columns.names]
-        renamed = renaming_text(absent, others)
-        raise ValueError(
-            f"{what} lacks the column{'s' * (len(absent) > 1)} {listing(map(repr, absent), 5)} of the model, "
-            f"its columns are {listing(table.columns, 5)}; "
-            + (f"{renamed}; otherwise " if renamed else "")
-            + "add what is missing, or pass "
-            + option_text("missing_columns", "unavailable")
-        )
-    return table.reindex(columns=list(columns.names))
-
-
-def renaming_text(absent: Sequence[str], others: Sequence[str]) -> str:
-    """Which columns may be those that a table lacks, by their names; "" if none may.
-
-    >>> renaming_text(["age", "crp", "ward"], ["Ward name", "Age", "pid"])
-    "rename 'Age' to 'age', 'Ward name' to 'ward' if they are the same"
-    """
-    partners, left = dict[str, str](), list(others)
-    of_case = {other.casefold(): other for other in left}
-    for find in (lambda name: of_case.get(name.casefold()), lambda name: closest(name, left)):
-        for name in absent:
-            if name not in partners and (close := find(name)) is not None and close in left:
-                partners[name] = close
-                left.remove(close)
-    pairs = [f"{partners[name]!r} to {name!r}" for name in absent if name in partners]
-    return f"rename {listing(pairs, len(pairs))} if they are the same" if pairs else ""
 
 
 def labels_for(cells: pd.Series, classes: NDArray, what: str) -> NDArray:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.data.cells import BOOL_TEXTS, level_text
+from fsgym.data.cells import level_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,22 +19,29 @@ if TYPE_CHECKING:
 
 
 def is_value_of(column: Column, text: str) -> bool:
-    """Whether a text without outer spaces is a value of a column: a level, true or false, a number in its range.
+    """Whether a text without outer spaces is a value of a column: a level, a truth value, a number in its range.
+
+    A number may be written with either decimal sign, as that is found in each table.
 
     >>> from fsgym.data.columns import Column
     >>> pain, crp = Column("pain", "category", ("chest", "none")), Column("crp", low=0.0, high=90.0)
-    >>> is_value_of(pain, "none"), is_value_of(pain, "0"), is_value_of(crp, "0"), is_value_of(crp, "-1")
+    >>> is_value_of(pain, "none"), is_value_of(pain, "0"), is_value_of(crp, "30,5"), is_value_of(crp, "-1")
     (True, False, True, False)
     """
-    if column.kind == "bool":
-        return text.lower() in BOOL_TEXTS
-    if column.kind != "number":
-        return text in column.levels
+    other = column._replace(decimal="." if column.decimal == "," else ",", thousands="")
+    return any(_reads_value(one._replace(odd_is_missing=True), text) for one in (column, other))
+
+
+def _reads_value(column: Column, text: str) -> bool:
+    import pandas as pd
+
     try:
-        number = float(text.replace(",", "."))
-    except ValueError:
+        feature = column.encode(pd.Series([text], dtype=object, name=column.name), {})[0, 0]
+    except ValueError:  # a number with the other decimal sign, or one that float32 does not have
         return False
-    return column.low is not None and column.high is not None and column.low <= number <= column.high
+    if column.kind != "number" or np.isnan(feature):
+        return not np.isnan(feature)
+    return column.low is not None and column.high is not None and column.low <= column.shortest(feature) <= column.high
 
 
 class NoResult:

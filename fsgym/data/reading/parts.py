@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROWS_OF_PART, VALUES_OF_PART = 100_000, 10_000_000  # read at a time, the fewer of both; by hand
+MOST_ALL_OVER = 250_000  # rows that stand for a file that is read in parts
 MAX_GROUP_BYTES = 1_000_000_000  # of a row group of a Parquet file
 
 
@@ -68,11 +69,11 @@ def count_of_values(path: Path) -> int:
     return 0
 
 
-def rows_all_over(parts: ParquetParts | ArrayParts, most: int = 250_000) -> pd.DataFrame:
-    """Evenly spaced rows of a file, at most so many."""
+def rows_all_over(parts: ParquetParts | ArrayParts) -> pd.DataFrame:
+    """Evenly spaced rows of a file, at most ``MOST_ALL_OVER``."""
     import pandas as pd
 
-    step = -(-parts.n_rows // most)
+    step = -(-parts.n_rows // MOST_ALL_OVER)
     return pd.concat([part.iloc[::step] for part in parts], ignore_index=True)
 
 
@@ -180,7 +181,7 @@ class ParquetParts:
         """The data set of some rows, in which everything is found out about the columns."""
         reading = self.reading._replace(drop=())  # they were not read
         table, found = numbers_in(frame, reading, str(self.path))
-        return dataset_of_table(table, reading, name=self.path.stem, what=str(self.path), found=found)
+        return dataset_of_table(table, reading, name=self.path.stem, what=str(self.path), found=found)[0]
 
 
 class ArrayParts:

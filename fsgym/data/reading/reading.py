@@ -7,6 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.data.case_costs import take_case_prices
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading import excel
 from fsgym.data.reading.frames import check_size, dataset_of, drop_columns, infer_columns, take_row_groups, take_target
@@ -29,7 +33,8 @@ from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, o
 if TYPE_CHECKING:
     import pandas as pd
 
-TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", *excel.SUFFIXES)
+TEXT_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+TABLE_SUFFIXES = (*TEXT_SUFFIXES, ".parquet", *excel.SUFFIXES)
 USE_OF = {
     **dict.fromkeys(
         ("target", "category", "numeric", "row_groups"), "tables with column names (CSV, Parquet, DataFrame, OpenML)"
@@ -44,7 +49,7 @@ FAULTS_SAID = 6  # suspicious columns that a message explains; by hand
 
 
 class Reading(NamedTuple):
-    """How a table is read: the options of ``load_dataset`` of the same names."""
+    """How a table is read: the options of ``load_dataset`` of the same names, and the columns of prices."""
 
     target: str | None = None
     drop: tuple[str, ...] = ()
@@ -63,6 +68,7 @@ class Reading(NamedTuple):
     ordered_costs: Any = "linear"
     bins: Any = None
     answers: Any = "median"
+    case_price: Mapping[str, str] | None = None  # the column of the prices of each acquisition
 
     @property
     def label(self) -> str:
@@ -164,10 +170,9 @@ def read_columns(path: Path, reading: Reading) -> tuple[pd.DataFrame, Found]:
     table = table_of_other_file(path, reading, lambda name: name not in (*reading.category, *reading.drop))
     if table is not None:
         return numbers_in(table, reading, str(path))
-    separator = reading.separator or ("\t" if ".tsv" in path.suffixes[-2:] else None)
     return read_table(
         path,
-        separator=separator,
+        separator=reading.separator,
         declared=declared,
         header_row=reading.header_row,
         as_text=reading.category,
@@ -243,7 +248,7 @@ def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
         numbers = plain_numbers(frame[name])
         if numbers is not None:
             frame[name] = numbers
-        suspicion = find_suspicion(frame[name], len(frame))
+        suspicion = find_suspicion(frame[name])
         if suspicion:
             faults[name] = suspicion
     if reading.label in frame.columns and reading.label not in reading.category and reading.bins is None:
@@ -286,10 +291,11 @@ def dataset_of_table(
     name: str,
     what: str,
     found: Found = AS_PLAIN,
-) -> Dataset:
-    """The data set of a table; ``listed`` are the categories of a manifest, whose columns are not examined.
+) -> tuple[Dataset, dict[str, NDArray[np.float64]]]:
+    """The data set of a table, and the prices by acquisition, float64 (n_samples,), from the columns of prices.
 
-    ``found`` says how its numbers were written.
+    ``listed`` are the categories of a manifest, whose columns are not examined. ``found`` says how numbers were
+    written.
     """
     _check_columns(frame, reading, what)
     frame = drop_columns(frame, [c for c in reading.drop if c != reading.row_groups], what)
@@ -299,6 +305,7 @@ def dataset_of_table(
     groups, equal = None, reading.row_groups == DUPLICATES and DUPLICATES not in frame.columns
     if reading.row_groups is not None and not equal:
         frame, groups = take_row_groups(frame, reading.row_groups, what)
+    frame, prices = take_case_prices(frame, reading.case_price or {}, what)
     if listed is None:
         frame = examined(frame, reading, what)
         warn_of_constants(frame, reading, what)
@@ -319,7 +326,7 @@ def dataset_of_table(
         if found != AS_PLAIN:
             dataset = dataset.replace(columns=dataset.columns.with_writing(*found))
         groups = duplicate_groups(dataset.X) if equal else groups
-        return dataset if groups is None else dataset.replace(row_groups=groups)
+        return dataset if groups is None else dataset.replace(row_groups=groups), prices
     except (TypeError, ValueError) as error:
         message = str(error)
         raise ValueError(message if what in message else f"{what} does not hold a data set ({message})") from None
@@ -339,8 +346,8 @@ def _check_columns(frame: pd.DataFrame, reading: Reading, what: str) -> None:
     """ValueError where an option names a column that the table does not have, or one that it must not name."""
     label = reading.label
     refuse_no_target(frame.columns, reading, what)
-    row_groups = () if reading.row_groups is None else (reading.row_groups,)
-    for option, names in {"drop": reading.drop, "numeric": reading.numeric, "row_groups": row_groups}.items():
+    others = {"row_groups": [reading.row_groups], "case_price": list((reading.case_price or {}).values())}
+    for option, names in {"drop": reading.drop, "numeric": reading.numeric, **others}.items():
         if label in names:
             raise ValueError(f"{option_text(option)} must not name the target column {label!r}")
     for option, names in {"category": reading.category, "numeric": reading.numeric}.items():

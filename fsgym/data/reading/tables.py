@@ -68,7 +68,8 @@ def read_table(
     ----------
     path : Path
     separator : str, optional
-        Between the cells of a line; by default comma, semicolon, tab or bar, whichever gives rows of equal length.
+        Between the cells of a line; by default a tab in ``.tsv`` files, and else comma, semicolon, tab or bar,
+        whichever gives rows of equal length.
     declared : Declared
         How numbers are written. By default the decimal sign is a comma if the separator is another character and the
         first rows have numbers with commas only; see ``numbers_of``.
@@ -94,11 +95,11 @@ def read_table(
             f"{path} has a null character in line {line}; remove it (tr -d '\\000' does), or save it again"
         )
     try:
-        lines = _find_separator(text, path, separator, header_row)
+        lines = _find_separator(text, path, separator or separator_of(path), header_row)
         header, sample, n_rows = _check_rows(lines, path)
         names = _check_header(header, path, drop) if only is None else _names_for(header, path, only)
     except ValueError as error:
-        hint = "" if header_row else _later_header(text, separator)
+        hint = "" if header_row else _later_header(text, separator or separator_of(path))
         raise ValueError(f"the first row of {path} does not fit those below; {hint}" if hint else str(error)) from None
     if no_result is not None:
         text, sample = no_result.taken_from_text(lines.text, lines.separator, names, sample)
@@ -327,6 +328,20 @@ def _find_separator(text: str, path: Path, given: str | None, header_row: int | 
             f"the cells of {path} may be separated by {names}; name one with {option_text('separator', best[0])}"
         )
     return _Lines(text, n_before, best[0])
+
+
+def count_columns(path: Path) -> int:
+    """How many columns a text file has, by its first lines; ValueError or OSError if these are no table."""
+    lines = _find_separator(files.first_text(path), path, separator_of(path))
+    rows = _first_rows(lines.text, lines.separator)
+    if not rows:
+        raise ValueError(f"{path} has no header line")
+    return len(rows[0])
+
+
+def separator_of(path: Path) -> str | None:
+    """The separator that the name of a file says: a tab for ``.tsv``."""
+    return "\t" if ".tsv" in path.suffixes[-2:] else None
 
 
 def _fit(text: str, separator: str) -> float | None:

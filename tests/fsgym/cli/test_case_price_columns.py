@@ -12,6 +12,8 @@ from test_cli import call
 
 import fsgym
 from agents import MixtureClassifier, load_classifier
+from fsgym.data.reading.reading import Reading
+from fsgym.datasets.loading import load_whole
 from support.refusals import refused
 
 PRICED = ("--case-price", "scan=price_scan,panel=price_panel")
@@ -97,6 +99,71 @@ def test_a_model_is_trained_measured_and_used_by_the_prices_of_the_rows(priced, 
     assert "those shown are their means" in printed
 
 
+@pytest.fixture
+def stated(tmp_path):
+    """A table whose features are equal in many rows, in each of which the scan has a price of its own."""
+    rng = np.random.default_rng(3)
+    n = 240
+    ill = rng.random(n) < 0.5
+    table = pd.DataFrame(
+        {
+            "scan": np.where(ill ^ (rng.random(n) < 0.1), "dark", "light"),
+            "age": rng.integers(1, 7, n),
+            "price": rng.permutation(np.arange(1000, 1000 + n)),
+            "died": np.where(ill, "yes", "no"),
+        }
+    )
+    table.to_csv(tmp_path / "stated.csv", index=False)
+    return tmp_path / "stated.csv", table
+
+
+def test_a_price_is_no_feature_by_which_rows_are_told_apart(stated, capsys, tmp_path):
+    """Rows with equal features and other prices were on both sides of the split, and were said to be new."""
+    path, table = stated
+    given = ("--target", "died", "--row-groups", "duplicates", "--case-price", "scan=price", "--agent", "mixture")
+    code, _, error = call(capsys, "train", path, *given, "--lam", "0.0001", "-o", tmp_path / "model")
+    assert code == 0, error
+    _, printed, _ = call(capsys, "evaluate", tmp_path / "model", path, "--json")
+    without = fsgym.load_dataset(table.drop(columns="price"), target="died", row_groups="duplicates")
+    assert json.loads(printed)["remark"] == "None of these rows were used in training."
+    assert json.loads(printed)["evaluation"]["rows"] == len(without.split_index()[1])
+
+
+def test_prices_are_read_as_they_are_written(stated):
+    """They were rounded as features are, and distinct whole ones taken for an identifier."""
+    path, table = stated
+    large = table["price"] + 1234567.89
+    table.assign(price=large).to_csv(path, index=False)
+    loaded = load_whole(str(path), Reading(target="died", case_price={"scan": "price"}))
+    assert loaded.prices["scan"].tolist() == large.tolist()
+    assert loaded.dataset.columns.names == ("scan", "age")
+
+
+@pytest.mark.parametrize(
+    ("column", "words"), [("died", "must not name the target column"), ("age", "must have a price of 'scan'")]
+)
+def test_a_column_of_labels_or_dates_has_no_prices(stated, column, words):
+    path, table = stated
+    table.assign(age=pd.date_range("2024-01-01", periods=len(table))).to_parquet(path.with_suffix(".parquet"))
+    given = Reading(target="died", case_price={"scan": column})
+    refused(ValueError, words, str(path.with_suffix(".parquet")), given, call=load_whole)
+
+
+def test_columns_of_arrays_may_be_prices(tmp_path, capsys):
+    rng = np.random.default_rng(5)
+    X, y = np.c_[rng.normal(size=(80, 2)), rng.choice([1.1, 4.78], 80)], np.arange(80) % 2
+    np.savez(tmp_path / "three.npz", X=X, y=y, feature_names=["a", "b", "price"])
+    loaded = load_whole(str(tmp_path / "three.npz"), Reading(case_price={"a": "price"}))
+    assert loaded.dataset.columns.names == ("a", "b")
+    assert loaded.prices["a"].tolist() == X[:, 2].tolist()
+    given = ("--case-price", "a=price", "--agent", "mixture", "-o", tmp_path / "model")
+    assert call(capsys, "train", tmp_path / "three.npz", *given)[0] == 0
+    for command in ("evaluate", "predict"):
+        code, printed, error = call(capsys, command, tmp_path / "model", tmp_path / "three.npz")
+        assert code == 0, error
+        assert "Each row has its own prices: a in the column price" in printed + error
+
+
 def test_another_column_of_prices_and_none(priced, capsys):
     train(capsys, priced, *PRICED)
     table_of(300, 1).rename(columns={"price_scan": "p"}).to_csv(priced / "other.csv", index=False)
@@ -117,7 +184,7 @@ def test_another_column_of_prices_and_none(priced, capsys):
         ("scam=price_scan,panel=price_panel", "unknown acquisition 'scam'"),
         ("scan=prise_scan", "did you mean 'price_scan'"),
         ("scan=price_scan,scan=price_panel", "names 'scan' twice"),
-        ("scan=ward", "'ward' of 'train' must have a price of 'scan', a number from 0 on, in each row, got 'gp'"),
+        ("scan=ward", "train.csv must have a price of 'scan', a number from 0 on, in each row, got 'gp'"),
     ],
 )
 def test_columns_that_are_none_are_refused(priced, capsys, given, words):

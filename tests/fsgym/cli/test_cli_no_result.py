@@ -12,7 +12,8 @@ from test_cli import call
 
 from agents import load_classifier
 from fsgym.data.columns import Column, Columns
-from fsgym.data.reading.no_result import NoResult
+from fsgym.data.reading.model_tables import read_table_for
+from fsgym.data.reading.no_result import NoResult, is_value_of
 
 NONE = "k. A."
 
@@ -37,6 +38,30 @@ def written(path, known, lost):
     else:
         table.to_csv(path, index=False)
     return path
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "none"),
+    [
+        (Column("grade", "category", ("1", "2", "3")), "2.0", "4"),
+        (Column("cost", low=1000.0, high=5000.0, decimal=",", thousands="."), "1.234", "1.5"),
+        (Column("age", low=0.0, high=90.0), "1e1", "1_0"),
+        (Column("age", low=0.0, high=90.0), "90", "NA"),
+        (Column("time", offset=1.7e9, low=1.7e9, high=1.7e9 + 500), "1700000001", "1"),
+        (Column("ill", "bool"), "True", "2"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:1 of 1 rows has a level")
+def test_a_value_is_what_a_table_with_this_cell_has(column, value, none, tmp_path):
+    for text, is_value in ((value, True), (none, False)):
+        assert is_value_of(column, text) == is_value
+        (tmp_path / "one.csv").write_text(f"other;{column.name}\n1;{text}\n")
+        try:
+            table = read_table_for(Columns([column._replace(odd_is_missing=True)]), tmp_path / "one.csv")
+            has_value = bool(table[column.name].notna().all()) and not np.isnan(Columns([column]).encode(table)).any()
+        except ValueError:  # as of 1.5 where commas are decimal signs
+            has_value = False
+        assert has_value or not is_value
 
 
 @pytest.mark.parametrize("file", ["list.csv", "list.xlsx", "list.parquet"])

@@ -217,7 +217,7 @@ def test_missing_columns_odd_cells_and_unseen_levels(capsys, folder):
     new.drop(columns="crp").to_csv("short.csv", index=False)
     code, output, error = call(capsys, "predict", MODEL, "short.csv")
     assert (code, output, len(error.splitlines())) == (2, "", 1)
-    assert "short.csv lacks the column 'crp' of the model" in error
+    assert "short.csv must have the column 'crp', got " in error
     assert "--missing-columns unavailable" in error
     assert call(capsys, "predict", MODEL, "short.csv", "--missing-columns", "unavailable")[0] == 0
     assert call(capsys, "evaluate", MODEL, "short.csv", "--missing-columns", "unavailable")[0] == 0
@@ -406,11 +406,20 @@ def test_next_is_proposed_where_values_are_still_to_come_and_says_what_it_needs(
     assert hint not in call(capsys, "predict", MODEL, "full.csv")[2]
     new[["pid"]].to_csv("nothing.csv", index=False)
     for arguments, message in (
-        (["nothing.csv"], "nothing.csv must have at least one of the columns code, age, crp, wbc, ward, ..., got pid"),
-        (["full.csv", "--missing-columns", "unavailable"], "leave --missing-columns out"),
+        (
+            ["nothing.csv", "--next"],
+            "nothing.csv must have at least one of the columns code, age, crp, wbc, ward, ..., got pid",
+        ),
+        (["full.csv", "--next", "--missing-columns", "unavailable"], "leave --missing-columns out"),
     ):
-        code, _, error = call(capsys, "predict", MODEL, *arguments, "--next")
+        code, _, error = call(capsys, "predict", MODEL, *arguments)
         assert (code, len(error.splitlines()), message in error) == (2, 1, True), error
+    others = patients().head(9)[["pid", "died"]]
+    others.to_csv("nothing.csv", index=False)
+    for command in (["predict"], ["evaluate"], ["monitor", "--target", "died"]):
+        given = (command[0], MODEL, "nothing.csv", "--missing-columns", "unavailable", *command[1:])
+        code, _, error = call(capsys, *given)
+        assert (code, "nothing.csv must have at least one of the columns code, age" in error) == (2, True), error
 
 
 def test_errors_of_predict_are_one_sentence_and_leave_files_unchanged(capsys, folder, monkeypatch):
@@ -419,10 +428,10 @@ def test_errors_of_predict_are_one_sentence_and_leave_files_unchanged(capsys, fo
         ([FILE, "-o", "answers.xls"], "--output must end in .csv, .xlsx, .jsonl, got answers.xls"),
         ([FILE, "-o", FILE], "must be another file than the data"),
         ([FILE, "-o", "here.csv", "--keep", "pidd"], "did you mean 'pid'?"),
-        ([FILE, "-o", "here.csv", "--separator", "|"], "lacks the column"),
+        ([FILE, "-o", "here.csv", "--separator", "|"], "must have the columns"),
         (["nowhere.csv"], "nowhere.csv"),
         (["wien"], "did you mean 'wine'"),
-        (["wine"], "wine lacks the columns 'code'"),
+        (["wine"], "wine must have the columns 'code'"),
     ):
         code, output, error = call(capsys, "predict", MODEL, *arguments)
         assert (code, output, len(error.splitlines())) == (2, "", 1), error

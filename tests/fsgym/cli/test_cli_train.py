@@ -193,7 +193,7 @@ def test_errors_are_one_sentence(capsys, tmp_path):
         (("evaluate", tmp_path / "tree", "wine"), "a model of kind 'tree'"),
         (("evaluate", tmp_path / "none", "wine"), "the kind of model is missing"),
         (("evaluate", tmp_path / "noise", "wine"), "not a model file"),
-        (("evaluate", path, "breast_cancer"), "breast_cancer lacks the columns 'alcohol', "),
+        (("evaluate", path, "breast_cancer"), "breast_cancer must have the columns 'alcohol', "),
         (("evaluate", path, "wine", "--drop", "hue"), "--drop names 'hue', which is a feature of"),
         (("evaluate", path, "wine", "--category", "hue"), "--category names 'hue', which is a number"),
         (("evaluate", path, "wine", "--numeric", "huee"), "did you mean 'hue'?"),

@@ -55,7 +55,7 @@ def test_a_row_out_of_range(case_model, capsys, row):
 def test_missing_columns(case_model, capsys, tmp_path):
     pd.read_csv(case_model.parent / "new.csv").drop(columns="age").to_csv(tmp_path / "part.csv", index=False)
     code, _, error = call(capsys, "explain", case_model, tmp_path / "part.csv")
-    assert (code, "lacks the column 'age'" in error) == (2, True)
+    assert (code, "must have the column 'age'" in error) == (2, True)
     code, printed, _ = call(capsys, "explain", case_model, tmp_path / "part.csv", "--missing-columns", "unavailable")
     assert (code, "Unavailable: age." in printed) == (0, True)
     assert "A cell without a value counts as one that this case cannot get" in " ".join(printed.split())

@@ -1,10 +1,12 @@
 """A folder of data sets: parts, npz files, the manifest, and damaged files."""
 
+import gzip
 import hashlib
 import json
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fsgym.datasets import list_datasets, load_dataset
@@ -25,6 +27,33 @@ def test_folder_without_manifest(tmp_path, mixed):
     assert listed.loc["two", "source"] == "folder"
     assert listed.loc["two", "n_features"] == 2
     assert listed.loc["two", "official_split"]
+
+
+def test_what_is_listed_is_what_is_loaded(tmp_path):
+    (tmp_path / "german.csv").write_text("a;b;target\n1,5;2;x\n2,5;3;y\n")
+    (tmp_path / "tabs.tsv").write_text("a, in mg\ttarget\n1\tx\n2\ty\n")
+    with gzip.open(tmp_path / "packed.csv.gz", "wt") as file:
+        file.write("a,b,c,target\n1,2,3,x\n4,5,6,y\n")
+    X, y = np.arange(24.0).reshape(6, 2, 2), np.arange(6) % 2
+    make_npz(tmp_path / "parts.npz", X_train=X[:4], y_train=y[:4], X_test=X[4:], y_test=y[4:])
+    make_npz(tmp_path / "flat.npz", X=np.arange(192.0).reshape(3, 64), y=[0, 1, 1])
+    record = {"files": [{"file": "flat.npz"}], "layout": "X (3,64) float64; 8x8 images"}
+    (tmp_path / "MANIFEST.json").write_text(json.dumps({"flat": record}))
+    listed = list_datasets(tmp_path).set_index("name")
+    for name in ("german", "tabs", "packed", "parts", "flat"):
+        data, row = load_dataset(name, data_dir=tmp_path), listed.loc[name]
+        assert row["n_features"] is pd.NA or row["n_features"] == data.n_features
+        assert row["image"] == ("" if data.image_shape is None else "{}x{}".format(*data.image_shape))
+    assert listed.loc[["german", "tabs", "packed"], "n_features"].tolist() == [2, 1, 3]
+    assert listed.loc[["parts", "flat"], "image"].tolist() == ["2x2", "8x8"]
+    assert listed.loc[["parts", "flat"], "official_split"].tolist() == [True, False]
+    assert load_dataset("parts", "train", data_dir=tmp_path).n_samples == 4
+
+
+@pytest.mark.parametrize("file", ["bad.csv", "bad.csv.gz", "bad.npz", "bad.parquet"])
+def test_a_file_that_cannot_be_read_is_listed(tmp_path, file):
+    (tmp_path / file).write_bytes(b"\xff\xfe\x00")
+    assert list_datasets(tmp_path).set_index("name").loc["bad", "n_features"] is pd.NA
 
 
 def test_two_files_of_one_name(tmp_path):

@@ -31,7 +31,7 @@ def test_kinds_are_those_of_the_columns(tmp_path):
 
 def test_absent_columns(tmp_path):
     (tmp_path / "new.tsv").write_text("age\tother\n1\t2\n")
-    with pytest.raises(ValueError, match=r"lacks the columns 'ward', 'sick' .* are age, other; .*'unavailable'"):
+    with pytest.raises(ValueError, match=r"must have the columns 'ward', 'sick', got age, other; .*'unavailable'"):
         read_table_for(COLUMNS, tmp_path / "new.tsv")
     table = read_table_for(COLUMNS, tmp_path / "new.tsv", missing_columns="unavailable")
     np.testing.assert_array_equal(COLUMNS.encode(table), [[1, *[np.nan] * 4]])
@@ -40,6 +40,9 @@ def test_absent_columns(tmp_path):
         read_table_for(COLUMNS, tmp_path / "typo.tsv")
     with pytest.raises(ValueError, match="missing_columns must be"):
         read_table_for(COLUMNS, tmp_path / "new.tsv", missing_columns="no")
+    (tmp_path / "none.tsv").write_text("foo\tbar\n1\t2\n")
+    with pytest.raises(ValueError, match=r"none.tsv must have at least one of the columns age, .*, got foo, bar"):
+        read_table_for(COLUMNS, tmp_path / "none.tsv", missing_columns="unavailable")
 
 
 @pytest.mark.parametrize(
