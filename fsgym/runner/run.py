@@ -17,7 +17,7 @@ from joblib import effective_n_jobs
 from fsgym.runner.executors import check_backend, run_all
 from fsgym.runner.results import check_result
 from fsgym.runner.store import TIMING_COLUMNS, open_store
-from fsgym.runner.task import Task, TaskResult, resolve
+from fsgym.runner.task import Task, resolve
 from fsgym.runner.time_left import Expectation, TimeLeft
 from fsgym.support.interrupts import interrupts_between_kernels
 from fsgym.text.messages import brief, duration_text
@@ -174,33 +174,40 @@ def run_tasks(
     keys = [task.key for task in tasks]
     failed: dict[str, str] = {}
     interrupted = False
-    with open_store(Path(store)) if store is not None else nullcontext(MemoryStore()) as results_store:
-        finished = results_store.finished() & first.keys()
-        if store is not None:
-            _check_stored(Path(store), results_store.results(list(finished)), first)
-        remaining = [first[key] for key in dict.fromkeys(keys) if key not in finished]
-        left = _time_left(tasks, expected, remaining, results_store.timings(), n_jobs if backend == "loky" else None)
-        with progress_bar(len(first), len(finished), name, progress, left) as advance:
+    with nullcontext() if store is None else open_store(Path(store)) as results_store:
+        results: dict[str, dict[str, Any]] = {}
+        timings: dict[str, tuple] = {}
+        if results_store is not None:
+            results, timings = results_store.results(keys), results_store.timings()
+            _check_stored(results_store.path, results, first)
+        n_stored = len(results)
+        remaining = [first[key] for key in dict.fromkeys(keys) if key not in results]
+        left = _time_left(tasks, expected, remaining, timings, n_jobs if backend == "loky" else None)
+        with progress_bar(len(first), n_stored, name, progress, left) as advance:
             incoming = run_all(remaining, n_jobs=n_jobs, backend=backend, scheduler=scheduler)
             try:
                 with interrupts_between_kernels():
                     for number, result in incoming:
-                        results_store.put(remaining[number], result)
+                        key = remaining[number].key
+                        if results_store is not None:
+                            results_store.put(remaining[number], result)
+                        timings[key] = (key, *result[2:])
+                        if result.text is not None:
+                            results[key] = json.loads(result.text)
                         if result.error is not None:
-                            failed[remaining[number].key] = result.error
+                            failed[key] = result.error
                         left.finish(number, result.wall_seconds)
                         advance()
             except KeyboardInterrupt:
                 interrupted = True
             finally:
                 incoming.close()
-        results, timings = results_store.results(keys), results_store.timings()
     return Run(
         [results.get(k) for k in keys],
         [failed.get(k) for k in keys],
         _timings_table(timings, keys),
         interrupted,
-        len(finished),
+        n_stored,
     )
 
 
@@ -237,25 +244,3 @@ def _check_stored(store: Path, results: Mapping[str, Any], tasks: Mapping[str, T
                 f"{store} has a result of {tasks[key].call} that fsgym did not write: {error}; move the file away, or "
                 "choose another folder"
             ) from None
-
-
-class MemoryStore:
-    """The methods of ``Store`` for a run without a file: nothing outlives the run."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-        self._timings: dict[str, tuple] = {}
-
-    def finished(self) -> set[str]:
-        return set()
-
-    def put(self, task: Task, result: TaskResult) -> None:
-        self._timings[task.key] = (task.key, *result[2:])
-        if result.text is not None:
-            self._texts[task.key] = result.text
-
-    def results(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        return {key: json.loads(text) for key, text in self._texts.items()}
-
-    def timings(self) -> dict[str, tuple]:
-        return self._timings

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,7 +25,7 @@ from fsgym.support.extras import EXTRAS
 from fsgym.text.messages import warn_caller
 
 APPLICATION_ID = 0x46534759  # "FSGY" in ASCII; SQLite stores it in the header, and it marks the file as a store
-STORE_FORMAT = 8  # raised when the schema or the keys change; fsgym 0.1 wrote format 1
+STORE_FORMAT = 9  # raised when the schema or the keys change; fsgym 0.1 wrote format 1
 TIMINGS_FILE = "timings.sqlite"
 LIBRARIES = ("numba", "numpy", "scipy", "scikit-learn")  # results depend on their versions
 OPTIONAL_LIBRARIES = EXTRAS["rl"] + EXTRAS["cegb"]  # on these too, where they are installed
@@ -39,7 +39,6 @@ CREATE TABLE results (
     key TEXT PRIMARY KEY, call TEXT NOT NULL, arguments TEXT NOT NULL, data TEXT NOT NULL, result TEXT NOT NULL,
     checksum TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE failures (key TEXT PRIMARY KEY, error TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE versions (name TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
 """
 TIMINGS_SCHEMA = """
@@ -161,13 +160,10 @@ class Store:
         for new in installed.keys() - recorded.keys():
             self._connection.execute("INSERT INTO versions VALUES (?, ?)", (new, installed[new]))
 
-    def results(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The results of those tasks, among the given keys, that have finished."""
-        wanted = set(keys)
-        return {key: json.loads(text) for key, text in self._rows() if key in wanted}
-
-    def finished(self) -> set[str]:
-        return {key for key, _ in self._rows()}
+    def results(self, keys: Collection[str] | None = None) -> dict[str, dict[str, Any]]:
+        """The results of those tasks, among the given keys, by default all, that have finished."""
+        wanted = None if keys is None else set(keys)
+        return {key: json.loads(text) for key, text in self._rows() if wanted is None or key in wanted}
 
     def _rows(self) -> Iterator[tuple[str, str]]:
         for key, text, checksum in self._connection.execute("SELECT key, result, checksum FROM results"):
@@ -185,10 +181,7 @@ class Store:
         execute = self._connection.execute
         try:
             execute("BEGIN IMMEDIATE")
-            execute("DELETE FROM failures WHERE key = ?", (task.key,))
-            if result.text is None:
-                execute("INSERT INTO failures VALUES (?, ?)", (task.key, result.error))
-            else:
+            if result.text is not None:
                 arguments, data = (canonical_json(canonical_form(v)) for v in (task.arguments, task.data))
                 execute(
                     "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?)",

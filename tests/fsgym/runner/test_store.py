@@ -89,8 +89,8 @@ def test_no_file_of_sqlite_is_left_over_after_a_killed_run_is_resumed(tmp_path):
 def test_another_version_is_refused(path):
     change(path, "UPDATE versions SET version = '0.0.1' WHERE name = 'fsgym'")
     refused(path, ValueError, r"created with fsgym 0\.0\.1, but fsgym .* is installed")
-    change(path, "PRAGMA user_version = 9")
-    refused(path, ValueError, "has format 9, but this fsgym uses format 8")
+    change(path, "PRAGMA user_version = 10")
+    refused(path, ValueError, "has format 10, but this fsgym uses format 9")
 
 
 def test_a_store_of_the_first_format_is_refused(path):
@@ -156,7 +156,7 @@ def test_a_second_run_is_refused_while_the_first_is_running(path):
         assert "is in use by another run" in other.stderr.splitlines()[-1]
         store.put(Task(**CARD), TaskResult('{"a": 1}', None))
     with open_store(path) as store:
-        assert store.finished() == {t.key for t in [Task(**CARD), *tasks(3)]}
+        assert store.results().keys() == {t.key for t in [Task(**CARD), *tasks(3)]}
 
 
 def test_a_file_in_place_of_a_folder_and_a_folder_in_place_of_a_file_are_refused(tmp_path):
@@ -202,7 +202,7 @@ def test_a_full_disk_is_reported_in_one_sentence_and_committed_results_stay(tmp_
     for file in tmp_path.glob("results.sqlite*"):
         shutil.copy(file, copy.parent)
     with open_store(copy) as opened:
-        finished = opened.finished()
+        finished = opened.results().keys()
     assert (len(finished) > 0) == (limit > 6_000)
     assert finished == {
         t.key for t in long[: len(finished)]
@@ -222,7 +222,7 @@ def test_rewriting_the_file_may_fail_and_loses_no_result(path, monkeypatch):
         run_tasks(tasks(5), path)
     monkeypatch.undo()
     with open_store(path) as store:
-        assert len(store.finished()) == 5
+        assert len(store.results().keys()) == 5
 
 
 def test_the_key_depends_on_everything_that_the_result_depends_on():
@@ -320,7 +320,7 @@ def test_an_interrupt_just_after_a_transaction_begins_loses_nothing(path, monkey
         monkeypatch.undo()
         store.put(Task(**CARD), TaskResult('{"a": 1}', None))
     with open_store(path) as store:
-        assert len(store.finished()) == 4
+        assert len(store.results().keys()) == 4
 
 
 @pytest.mark.parametrize(
