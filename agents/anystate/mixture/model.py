@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -25,9 +25,10 @@ from agents.anystate.mixture.tuning import ClassMixture
 from agents.anystate.mixture.variables import Variables
 from agents.parts import lengths_of_parts
 from fsgym.rules import Rules
+from fsgym.text.messages import brief
 
-# in files: of the expected error cost, none, and of the entropy of class and component
-WEIGHTS = [1.0, 0.0, const.COMPONENT_WEIGHT]
+# Of the expected error cost, and of the entropies of class, and of class and component: in files and policies of 0.2.0.
+WEIGHTS = 1.0, 0.0, const.COMPONENT_WEIGHT
 
 # What each acquisition may reveal: a few points, and how probable each is in every component.
 #
@@ -197,8 +198,13 @@ class MixtureModel(CompiledStateModel):
     mixture: ClassMixture
     points: Points  # of the groups of the rules
     rules: Rules
+    weights: InitVar[Any] = WEIGHTS  # which has no other value
     n_inputs: ClassVar[int] = const.N_INPUTS
     kernels: ClassVar[StateKernels] = StateKernels(state_buffers, write_estimates)
+
+    def __post_init__(self, weights: Any) -> None:
+        if tuple(weights) != WEIGHTS:
+            raise ValueError(f"weights must be {WEIGHTS}, got {brief(weights)}")
 
     @cached_property
     def _compiled(self) -> CompiledMixture:
@@ -227,7 +233,7 @@ class MixtureModel(CompiledStateModel):
             "first_point": self.points.first,
             "mass": self.points.mass,
         }
-        return arrays, {"count_power": float(mixture.count_power), "weights": WEIGHTS}
+        return arrays, {"count_power": float(mixture.count_power), "weights": list(WEIGHTS)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> MixtureModel:
@@ -251,10 +257,8 @@ class MixtureModel(CompiledStateModel):
             _checked(arrays, "theta", np.float64, shape),
             _finite(header["count_power"], -const.MAX_COUNT_POWER, const.MAX_COUNT_POWER),
         )
-        if header["weights"] != WEIGHTS:
-            raise ValueError(f"weights must be {WEIGHTS}")
         points = _checked_points(arrays, rules.n_acquisitions, n)
-        return cls(mixture, points, rules)
+        return cls(mixture, points, rules, header["weights"])
 
 
 def _unit_cost(answer_costs: NDArray[np.float64]) -> float:
