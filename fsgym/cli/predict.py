@@ -224,6 +224,9 @@ def columns_not_acquired(opened: ModelData, data: str, table: pd.DataFrame, copi
         )
     if lacking:
         say(f"{data} lacks {listing(map(repr, lacking), 5)}: not acquired yet in any row")
+    rules = opened.classifier.rules_
+    if rules.budget is not None or rules.budget_cost is not None:
+        say("with --next the budget of the model is that of what comes from here on: filled cells do not count for it")
     return lacking
 
 

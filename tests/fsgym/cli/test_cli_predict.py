@@ -539,3 +539,14 @@ def test_train_names_the_rule_that_forbids_all_acquisitions(tmp_path, capsys):
     assert code == 0
     assert "The model acquires nothing: --budget 0 forbids all acquisitions, and every case gets the same" in said
     assert "no acquisition pays" not in said
+
+
+def test_next_says_that_a_budget_begins_anew(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(120, 3)), columns=["a", "b", "c"])
+    model = LatticeClassifier(lam=0.001, budget=1, random_state=0).fit(table, (table.sum(axis=1) > 0).astype(int))
+    model.save(tmp_path / "model")
+    table.assign(b=np.nan).to_csv(tmp_path / "list.csv", index=False)
+    said = "filled cells do not count for it"
+    assert said in call(capsys, "predict", tmp_path / "model", tmp_path / "list.csv", "--next")[2]
+    assert said not in call(capsys, "predict", tmp_path / "model", tmp_path / "list.csv")[2]
