@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
-from fsgym.envs.trajectories import price_orders, price_steps, revealed_values
+from fsgym.envs.trajectories import price_steps, revealed_values
 from fsgym.evaluation.evaluate import Evaluation, error_costs_of
 from fsgym.rules import Rules
 from fsgym.session.held_out import shown_chart
@@ -61,14 +61,10 @@ def first_columns(result: Evaluation) -> dict[str, str | None]:
 
 def _first_paid(rules: Rules, dataset: Dataset, order: NDArray[np.int32]) -> NDArray[np.int32]:
     """The first acquisition of each row that costs anything, int32 (n_samples,); -1 where there is none."""
-    first = np.full(len(order), -1, np.int32)
-    for step in range(order.shape[1]):
-        free = np.flatnonzero((first < 0) & (order[:, step] >= 0))
-        if not len(free):
-            break
-        paid = price_orders(rules, dataset.X[free], order[free, : step + 1], prices_of_rows(dataset, free))[0] > 0
-        first[free[paid]] = order[free[paid], step]
-    return first
+    if not order.shape[1]:
+        return np.full(len(order), -1, np.int32)
+    paid = price_steps(rules, dataset.X, order, dataset.case_costs) > 0
+    return np.where(paid.any(axis=1), order[np.arange(len(order)), paid.argmax(axis=1)], -1)
 
 
 def examples_of_rows(result: Evaluation, dataset: Dataset, model: Any) -> list[dict[str, Any]]:
@@ -98,11 +94,6 @@ def examples_of_rows(result: Evaluation, dataset: Dataset, model: Any) -> list[d
         case = case_of(result.rules, dataset, i, order, int(result.answers[i]), number)
         examples.append(case | {"beliefs": beliefs_of_row(model, result, order, i)})
     return examples
-
-
-def prices_of_rows(dataset: Dataset, rows: NDArray[np.int64]) -> NDArray[np.float64] | None:
-    """The prices of some rows, float64 (n_rows, n_acquisitions), where they are by case."""
-    return None if dataset.case_costs is None else dataset.case_costs[rows]
 
 
 def _evenly_spaced(rows: list[int], n: int) -> list[int]:
