@@ -41,11 +41,10 @@ class RowBatch:
         rules: Rules = self.order.rules
         has_value = _mask_of_features(self.acquisitions, available, len(self.rows), "available", True)
         lacking = _mask_of_features(self.acquisitions, missing, len(self.rows), "missing", False)
-        can_be_had = (has_value & ~lacking)[:, self.order.features]
-        self.state = started_state(rules, can_be_had)
+        state = started_state(rules, (has_value & ~lacking)[:, self.order.features])
         is_evidence = missing is not None and getattr(model, "evidence_", ())
         said: dict[str, Any] = {"missing": lacking[:, self.order.features]} if is_evidence else {}
-        self.walk: Walk = model.walk(self.state, **said)
+        self.walk: Walk = model.walk(state, **said)
         self.actions = self.walk.begin()
         self.n_acquisitions = rules.n_acquisitions
         # how many rows ask for each acquisition, int64 (J,)

@@ -120,6 +120,19 @@ def test_what_is_always_known_does_not_count_for_the_budget(variant, name):
         Rules(2, 2, always_known=[2])
 
 
+@pytest.mark.parametrize("budget", [None, 0, 1, 3])
+def test_legality_of_sets_is_that_of_the_kernel(budget):
+    """Rules whose acquisitions do not change each other have a way of their own; a vast budget_cost takes it away."""
+    rng = np.random.default_rng(0)
+    for known in ((), (1, 3)):
+        rules = rules_of(DATA["complete"], {"lam": 0.1, "costs": PRICES, "budget": budget, "always_known": known})
+        taken = rng.random((60, rules.n_acquisitions)) < 0.4
+        for n_paid in (None, rng.integers(0, 5, 60)):
+            own = rules.legal_and_prices(taken, n_paid=n_paid)
+            compiled = rules.replace(budget_cost=1e9).legal_and_prices(taken, n_paid=n_paid)
+            assert all((a == b).all() for a, b in zip(own, compiled, strict=True))
+
+
 @st.composite
 def any_rules(draw):
     """Options of ``Rules`` on N features, C classes."""
