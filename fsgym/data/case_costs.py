@@ -126,7 +126,7 @@ def price_ranges(case_costs: NDArray[np.float64]) -> NDArray[np.float64]:
 def are_mean_prices(costs: Any, dataset: Any) -> bool:
     """Whether ``costs``, as for ``Dataset``, stand for the prices by case of a Dataset.
 
-    They do if they are its ``costs``, which after a split are the means of the whole table, or the means of its rows.
+    They do if they are its ``costs``, or the means over its rows.
     """
     prices = check_prices(costs, dataset.acquisition_names)
     return any(np.allclose(prices, means) for means in (dataset.costs, mean_prices(dataset.case_costs)))

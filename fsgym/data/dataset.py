@@ -400,6 +400,8 @@ class Dataset:
     def rows(self, index: ArrayLike) -> Dataset:
         """The data set of some rows (indices or a bool mask); classes and bounds stay the same.
 
+        With prices by case, ``costs`` are the means of these rows, unless they were given.
+
         Raises ValueError where the index is out of range or of another shape.
         """
         try:
@@ -413,9 +415,11 @@ class Dataset:
         if which.ndim != 1:
             raise ValueError(f"index must be one-dimensional, got shape {which.shape}")
         groups = None if self.row_groups is None else self.row_groups[which]
-        prices: dict[str, Any] = (
-            {} if self.case_costs is None else {"costs": self.costs, "case_costs": self.case_costs[which]}
-        )
+        prices: dict[str, Any] = {}
+        if self.case_costs is not None:
+            prices["case_costs"] = self.case_costs[which]
+            if not np.array_equal(self.costs, mean_prices(self.case_costs)):
+                prices["costs"] = self.costs  # given beside them, and no means
         part = self.replace(X=table, y=self.target[which], bounds=self.bounds, row_groups=groups, **prices)
         if prices:
             object.__setattr__(part, "_largest_prices", self._largest_prices)

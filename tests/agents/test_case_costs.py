@@ -351,11 +351,22 @@ def test_prices_that_do_not_count_are_said():
     assert model.rules_.costs.tolist() == [1, 1, 1, 1]
 
 
+def test_a_model_knows_no_price_of_a_row_that_is_held_out():
+    """A part of a table kept the mean prices of the whole, and so did the model that was fitted to it."""
+    data = two_equal_features(80, 0, "any")
+    rows, prices = np.arange(50), np.array(data.case_costs)
+    prices[50:] *= 10
+    models = [
+        MixtureClassifier(lam=0.02, random_state=0).fit(d.rows(rows)) for d in (data, data.replace(case_costs=prices))
+    ]
+    assert models[0].rules_.costs.tolist() == models[1].rules_.costs.tolist() == prices[rows].mean(axis=0).tolist()
+    np.testing.assert_array_equal(models[0].price_ranges_, models[1].price_ranges_)
+
+
 @pytest.mark.slow
 def test_the_means_are_the_means_however_they_are_passed():
-    data = two_equal_features(80, 0)
-    train = data.split()[0]
-    for costs in (data.costs, train.case_costs.mean(axis=0), dict(zip(NAMES, data.costs.tolist(), strict=True))):
+    train = two_equal_features(80, 0).split()[0]
+    for costs in (train.costs, train.case_costs.mean(axis=0), dict(zip(NAMES, train.costs.tolist(), strict=True))):
         clone(MixtureClassifier(lam=0.02, costs=costs, random_state=0)).fit(train)
 
 

@@ -172,7 +172,9 @@ def test_prices_by_name_and_the_price_that_stands_for_all_cases():
     assert prices_of(named)[3].tolist() == [1, 3, 3, 7]
     assert costs_of(named) == [1, (N - 1) / 2, 3, 7]
     assert prices_of(named.rows([0, 5]))[:, 1].tolist() == [0, 5]
-    assert costs_of(named.rows([0, 5])) == costs_of(named)
+    assert costs_of(named.rows([0, 5])) == [1, 2.5, 3, 7]
+    given = data.replace(case_costs=prices_of(named), costs=[2, 2, 2, 2])
+    assert costs_of(given.rows([0, 5])) == [2, 2, 2, 2]
     assert named.replace(costs=1).case_costs is None
 
 
