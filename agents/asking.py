@@ -18,7 +18,6 @@ from agents.certain import CertainPolicy
 from agents.policy import Policy
 from agents.policy_export import export_policy
 from fsgym.chart import Chart
-from fsgym.chart.asked import follow_policy
 from fsgym.chart.stored import MeasuredChart, chart_as_json, chart_from_json, measured_chart
 from fsgym.chart.views import ChartTerms
 from fsgym.chart.ways import ways_of
@@ -27,6 +26,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.evaluation.promise import Promise
 from fsgym.rules import Rules, State
 from fsgym.session.acquisitions import Acquisitions
+from fsgym.session.asked_cases import ask_cases
 from fsgym.session.held_out import HeldOut
 from fsgym.session.mixin import AskingMixin
 from fsgym.session.step import Advice
@@ -231,7 +231,7 @@ class AskingAgent(AskingMixin):
             features = self._features(X) if rows is None else rows.X
             codes = None if rows is None else rows.y
             ways, cases = (
-                ways_of(structure, self.rules_, features, codes, follow_policy(self, features)),
+                ways_of(structure, self.rules_, features, codes, ask_cases(self, features)),
                 said("chart_cases"),
             )
         labels = self.classes_.tolist() if self.bins_ is None else self.bins_.ranges()

@@ -39,7 +39,6 @@ from fsgym.data.dataset import Dataset, RowOrigin
 from fsgym.data.targets import Bins, mean_loss
 from fsgym.data.training_summary import Comparison, Difference, TrainingSummary, unmatched_cells
 from fsgym.envs.trajectories import EpisodeTable, Trajectories
-from fsgym.evaluation.asked import asked_one_by_one
 from fsgym.evaluation.calibrate import (
     CalibrationRows,
     TrainedRows,
@@ -54,6 +53,7 @@ from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.checks import describe_error_costs
 from fsgym.rules.options import OPTIONS, set_rule_options
+from fsgym.session.asked_cases import ask_cases
 from fsgym.session.held_out import HeldOut, held_out_of
 from fsgym.support.checks import check_choice
 from fsgym.text.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_parts, html_block, options_in_words
@@ -807,8 +807,9 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
 
         self.held_out_, self.held_out_asked_ = counted(self, answers), None
         if self.evidence_:
-            asked = asked_one_by_one(self, X[:, np.argsort(self.arrangement_.features)])
-            self.held_out_asked_ = counted(self.without_evidence(), asked.answers)
+            unsaid = self.without_evidence()
+            asked = ask_cases(unsaid, X[:, np.argsort(self.arrangement_.features)])
+            self.held_out_asked_ = counted(unsaid, asked.answers)
 
     def without_promise(self) -> Self:
         """This model as it was before ``calibrate``, to compare prices with; itself if it is not calibrated."""

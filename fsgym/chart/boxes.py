@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.chart.action_tree import ActionTree, chain_of, threshold_between
-from fsgym.chart.asked import AskedCases
 from fsgym.chart.imitation import MAX_LEAVES, imitate, invented_rows
 from fsgym.data.columns import Columns
+from fsgym.session.asked_cases import AskedCases
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.step import Advice
 
 MAX_BOXES = 60  # of a chart
+SEED_OF_NAMES = 20  # of the random names of acquisitions
 MOST_IMITATED, FEWEST_IMITATED = 1200, 100  # cases from which a tree is grown
 FULL_SHARE = 0.2  # of all cases at a box, from which on it is grown from most cases
 LEAVES_PER_SHARE = 80  # of the tree of a box to which all cases come; by hand
@@ -79,12 +80,25 @@ class Structure:
         """
         rules = model.acquisitions_.rules
         first = int(done.action(0, rules.n_acquisitions)[0])
-        found = _most_visited(done, y >= 0)
+        found = _most_visited(done, _names_of_states(done, rules.n_acquisitions), y >= 0)
         boxes = [_make_box(model, X, done, *visit, columns) for visit in found]
         return cls(boxes, first)
 
 
-def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[tuple[int, NDArray[np.int64]]]:
+def _names_of_states(done: AskedCases, n_acquisitions: int) -> NDArray[np.uint64]:
+    """A name of what is known, and of what is known to be unavailable, before each step, (n, L): equal ones are equal.
+
+    It is the exclusive or of random names of "unavailable" and "known" of each acquisition.
+    """
+    names = np.random.default_rng(SEED_OF_NAMES).integers(0, 2**64, size=(2, n_acquisitions), dtype=np.uint64)
+    steps = np.where(done.asked >= 0, names[done.brought.astype(np.int64), done.asked], np.uint64(0))
+    after = np.bitwise_xor.accumulate(steps, axis=1)
+    return np.concatenate([np.zeros((len(after), 1), np.uint64), after[:, :-1]], axis=1)
+
+
+def _most_visited(
+    done: AskedCases, states: NDArray[np.uint64], real: NDArray[np.bool_]
+) -> list[tuple[int, NDArray[np.int64]]]:
     """The step and the rows of each box, from the first box on always that which most ``real`` cases come to.
 
     It is one of those that are reached from the boxes so far; of equal ones, that which most cases come to. The rows,
@@ -99,7 +113,7 @@ def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[tuple[int, 
     after: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
     for step in range(done.n_steps):
         rows = np.flatnonzero(done.asked[:, step] >= 0)
-        keys = np.stack([done.state[rows, step], done.asked[rows, step].astype(np.uint64)], axis=1)
+        keys = np.stack([states[rows, step], done.asked[rows, step].astype(np.uint64)], axis=1)
         distinct, inverse = np.unique(keys, axis=0, return_inverse=True)
         order = np.argsort(inverse.ravel(), kind="stable")
         parts = np.split(rows[order], np.cumsum(np.bincount(inverse.ravel()))[:-1])
@@ -107,7 +121,7 @@ def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[tuple[int, 
             visits[state, question] = (step, np.sort(members))
             if step:
                 before = np.unique(
-                    np.stack([done.state[members, step - 1], done.asked[members, step - 1].astype(np.uint64)], axis=1),
+                    np.stack([states[members, step - 1], done.asked[members, step - 1].astype(np.uint64)], axis=1),
                     axis=0,
                 )
                 for parent in before.tolist():

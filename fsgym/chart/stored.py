@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.chart.action_tree import ActionTree
-from fsgym.chart.asked import follow_policy
 from fsgym.chart.boxes import MAX_BOXES, Box, Structure
 from fsgym.chart.imitation import invented_rows
 from fsgym.chart.ways import MAX_CASES_OF_WAY, Way, ways_of
 from fsgym.rules import Rules
+from fsgym.session.asked_cases import ask_cases
 from fsgym.session.asked_model import AskedModel
 
 MIN_USED = 2500  # rows from which boxes are made; some are invented if there are less
@@ -42,9 +42,9 @@ def measured_chart(model: AskedModel, X: NDArray[np.float32], y: NDArray[np.int6
     if n_invented and len(used):
         used = np.concatenate([used, invented_rows(used, n_invented, columns)])
         codes = np.concatenate([codes, np.full(n_invented, -1)])
-    structure = Structure.from_cases(model, used, codes, follow_policy(model, used), columns)
+    structure = Structure.from_cases(model, used, codes, ask_cases(model, used), columns)
     X, y = X[measured], y[measured]
-    return MeasuredChart(structure, ways_of(structure, model.acquisitions_.rules, X, y, follow_policy(model, X)))
+    return MeasuredChart(structure, ways_of(structure, model.acquisitions_.rules, X, y, ask_cases(model, X)))
 
 
 def chart_as_json(chart: MeasuredChart) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.chart.asked import AskedCases
 from fsgym.chart.boxes import Structure
 from fsgym.envs.trajectories import price_orders, price_steps
 from fsgym.rules import Rules
 from fsgym.rules.rules import cheapest_answers
+from fsgym.session.asked_cases import AskedCases
 
 MAX_CASES_OF_WAY = 2**31  # that go one way, in a model file; more than any chart was made from
 MAX_PAID = 1e200  # by one case, in a model file, so that sums are finite

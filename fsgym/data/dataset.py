@@ -418,7 +418,7 @@ class Dataset:
         prices: dict[str, Any] = {}
         if self.case_costs is not None:
             prices["case_costs"] = self.case_costs[which]
-            if not np.array_equal(self.costs, mean_prices(self.case_costs)):
+            if self.costs is not None and not np.array_equal(self.costs, mean_prices(self.case_costs)):
                 prices["costs"] = self.costs  # given beside them, and no means
         part = self.replace(X=table, y=self.target[which], bounds=self.bounds, row_groups=groups, **prices)
         if prices:

@@ -16,10 +16,10 @@ from sklearn.model_selection import train_test_split
 import fsgym
 from agents import DatumWiseClassifier, LatticeClassifier, MixtureClassifier, load_classifier
 from fsgym.chart.action_tree import ANY_NUMBER, Limit
-from fsgym.chart.asked import follow_policy
 from fsgym.chart.drawing import HEADLINE_ON_PAGE
 from fsgym.chart.views import condition_text
 from fsgym.data.columns import Column, Columns
+from fsgym.session.asked_cases import ask_cases
 from fsgym.text.speech import Speech, speaking
 from support import patients
 from support.asked_models import QUICK, REST, asked_model, asked_table
@@ -128,7 +128,7 @@ def test_figures_are_those_that_a_reader_of_the_text_finds(name):
 @pytest.mark.one_in(4)
 def test_a_reader_names_the_next_question(name):
     model, chart, X, _ = drawn(name)
-    asked = follow_policy(model, model._features(X))
+    asked = ask_cases(model, model._features(X))
     right = n = 0
     for i, read in enumerate(read_cases(model, chart, X)):
         wanted = [model.rules_.names[j] for j in asked.asked[i] if j >= 0] + [None]

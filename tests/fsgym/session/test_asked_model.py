@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from fsgym import Rules
-from fsgym.chart.asked import follow_policy
 from fsgym.chart.stored import measured_chart
 from fsgym.data.columns import Column, Columns
 from fsgym.session import Advice, Session
 from fsgym.session.acquisitions import Acquisitions
+from fsgym.session.asked_cases import ask_cases
 from fsgym.session.case import step_of
 from fsgym.session.on_demand import RowBatch, run_source
 from fsgym.session.walk import ActingWalk, WalkOrder
@@ -105,7 +105,7 @@ def test_a_page_and_the_interface_for_programs():
 def test_a_chart_asks_what_it_asks():
     model, rng = Triage(), np.random.default_rng(0)
     X = np.column_stack([rng.uniform(40, 110, 400), rng.uniform(0, 3, 400), rng.uniform(size=400)]).astype(np.float32)
-    done = follow_policy(model, X)
+    done = ask_cases(model, X)
     assert (done.asked[:, 0] == PULSE).all()
     assert ((done.asked[:, 1] == SCAN) == (X[:, PULSE] >= 70)).all()
     chart = measured_chart(model, X, (X[:, SCAN] > 1.5).astype(np.int64))
