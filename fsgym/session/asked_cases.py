@@ -44,7 +44,7 @@ def ask_cases(model: AskedModel, X: NDArray[np.float32]) -> AskedCases:
         j = int(batch.wanted.argmax())
         index, _, _ = batch.request(j)
         asked[index, n_asked[index]] = order.acquisitions[j]
-        brought[index, n_asked[index]] = batch.bring(j, index, values[np.ix_(index, list(groups[j]))])
+        brought[index, n_asked[index]] = batch.bring(j, index, values[index][:, list(groups[j])])
         n_asked[index] += 1
     L = int(n_asked.max(initial=0))
     return AskedCases(asked[:, :L], brought[:, :L], batch.answers)
