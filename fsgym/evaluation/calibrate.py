@@ -412,8 +412,7 @@ def make_promise(
     rows: CalibrationRows,
     wanted: Wanted,
     rules: Rules,
-    *,
-    n_calibrations: int = 1,
+    n_calibrations: dict[str, int],
     policy: str = "",
 ) -> tuple[Promise, NDArray[np.int64]]:
     """The promise at the laxest threshold that keeps the risks on rows ``X`` (n, n_features); raises ``choose_limit``.
@@ -428,9 +427,11 @@ def make_promise(
     rows : CalibrationRows
     wanted : Wanted
     rules : Rules
-    n_calibrations, policy
-        As in ``Promise``.
+    n_calibrations : dict, how often rows were used for a calibration, by their digest; these are counted in it
+    policy : as in ``Promise``
     """
+    digest = digest_of_rows(X, rows.y)
+    n_calibrations[digest] = n_calibrations.get(digest, 0) + 1
     risks, confidence, min_confidence, test = wanted
     costs, place, tests = rules.answer_costs, NEVER, ()
     if risks:
@@ -454,8 +455,8 @@ def make_promise(
         spent_without=_mean_price(rules, X, record.order_until(plain)),
         referred=_share_referred(rules, answers),
         referred_without=_share_referred(rules, record.answers[plain]),
-        n_calibrations=n_calibrations,
-        rows=digest_of_rows(X, rows.y),
+        n_calibrations=n_calibrations[digest],
+        rows=digest,
         policy=policy,
     )
     return promise, answers

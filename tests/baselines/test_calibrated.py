@@ -97,3 +97,15 @@ def test_without_its_promise_a_model_is_as_before(model):
     assert plain.promise_ is None
     assert np.array_equal(plain.predict(X), before)
     assert model.promise_ is not None
+
+
+def test_only_a_calibration_with_valid_parameters_counts_as_one():
+    X, y = arrays(600, 1)
+    model = PanelClassifier(panel=[0, 1, 2], lam=0.03, random_state=0).fit(*arrays(500, 0))
+    for mistake in ({"by": "ward"}, {"groups": np.arange(5)}):
+        with pytest.raises(ValueError, match="must be a"):
+            model.calibrate(X, y, target_error=0.25, **mistake)
+    assert model.calibrate(X, y, target_error=0.25).promise_.n_calibrations == 1
+    with pytest.raises(ValueError, match="cannot be promised"):
+        model.calibrate(X, y, target_error=0.01)
+    assert model.calibrate(X, y, target_error=0.25).promise_.n_calibrations == 3
