@@ -48,7 +48,7 @@ from fsgym.evaluation.calibrate import (
     make_promise,
     without_rows,
 )
-from fsgym.evaluation.promise import Promise, RuleAlone, digest_of_rows
+from fsgym.evaluation.promise import Promise, RuleAlone
 from fsgym.metrics import share_correct
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.checks import describe_error_costs
@@ -775,17 +775,14 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         else:
             features, rows = self._rows_to_calibrate(X, y, by, groups)
             features = check_rows(policy.rules, features, policy.rules)
-            counts = self.__dict__.setdefault("_calibrations", {})
-            counted = digest_of_rows(features, rows.y)
-            counts[counted] = counts.get(counted, 0) + 1
             promise, answers = make_promise(
                 record_paths(policy, features),
                 features,
                 rows,
                 wanted,
                 policy.rules,
-                n_calibrations=counts[counted],
-                policy=model_file.digest(policy, self._labels()),
+                self.__dict__.setdefault("_calibrations", {}),
+                model_file.digest(policy, self._labels()),
             )
             seen = self._rows_of_chart(features, rows.y) if self._chart_rows is None else None
             evaluated = features, rows.y, answers

@@ -26,7 +26,7 @@ from fsgym.evaluation.calibrate import (
     make_promise,
     without_rows,
 )
-from fsgym.evaluation.promise import Promise, digest_of_rows
+from fsgym.evaluation.promise import Promise
 from fsgym.metrics import share_correct
 from fsgym.rules import Rules
 from fsgym.rules.options import OPTIONS
@@ -297,13 +297,10 @@ class OrderedAcquisitionsMixin:
             return self
         table, codes = self._validate_table(X), self._codes_of(y)
         check_consistent_length(table, codes)
-        counted = digest_of_rows(table, codes)
-        self._trained_rows.refuse(table.astype(np.float32), codes)
-        self._calibrations[counted] = self._calibrations.get(counted, 0) + 1
-        rows, numbers = calibration_rows(codes, X, by, groups), table.astype(np.float32)
-        n_calibrations = self._calibrations[counted]
-        record = self._record(table)
-        self.promise_, _ = make_promise(record, numbers, rows, wanted, self.rules_, n_calibrations=n_calibrations)
+        numbers = table.astype(np.float32)
+        self._trained_rows.refuse(numbers, codes)
+        rows = calibration_rows(codes, X, by, groups)
+        self.promise_, _ = make_promise(self._record(table), numbers, rows, wanted, self.rules_, self._calibrations)
         return self
 
     def without_promise(self) -> Self:

@@ -29,7 +29,7 @@ import agents  # noqa: E402
 import fsgym  # noqa: E402
 from agents.certain import record_paths  # noqa: E402
 from fsgym.evaluation.calibrate import SHARE_FOR_START  # noqa: E402
-from fsgym.evaluation.promise import Risk  # noqa: E402
+from fsgym.evaluation.promise import LIMITS, Risk, needed_limits  # noqa: E402
 from fsgym.evaluation.risk_control import binomial_p_value, last_of_sequence, start_of_sequence  # noqa: E402
 
 # Rows of the training and of the population, and lambda: .01, and .005 for sets of several classes.
@@ -99,11 +99,11 @@ def tables(model: agents.BaseAgentClassifier, data: fsgym.Dataset) -> dict[str, 
     rarest = int(np.bincount(y, minlength=data.n_classes).argmin())
     record = record_paths(model.policy_, model.arrangement_.rows(data.X))
     plain = float(record.lengths[record.ends(record.stops)].mean())
-    found, risks = {}, {"error": Risk("error", 0, 0), "recall": Risk("recall", 0, 0, rarest, "")}
+    found, risks = {}, {"error": Risk("error", 1, 1), "recall": Risk("recall", 0, 1, rarest, "")}
     for name, risk in ({"error among answered": risks["error"]} if refers else risks).items():
-        doubts = risk.doubts(record.answers, record.probabilities, costs)
-        lengths = record.lengths[record.ends_at_limits(doubts, record.stops)]
-        answers = record.answers_at_limits(doubts, record.stops, refers)
+        needed = needed_limits([risk], None, record.answers, record.probabilities, costs)
+        ends, answers = np.stack([record.ends_at(limit, needed, refers) for limit in LIMITS], axis=-1)
+        lengths = record.lengths[ends]
         answered = answers < data.n_classes
         counted, referred = answered & risk.counted(y)[:, None], 1 - answered.mean(axis=0)
         found[name] = Table(counted, answers != y[:, None], lengths.mean(axis=0), plain, referred if refers else None)

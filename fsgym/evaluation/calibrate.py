@@ -25,10 +25,9 @@ from fsgym.evaluation.promise import (
     Promise,
     Risk,
     RiskTest,
-    combined_doubts,
     digest_of_rows,
-    is_confident,
     joined,
+    needed_limits,
     unit_losses,
     units_text,
     where_text,
@@ -64,25 +63,17 @@ class PathRecord(NamedTuple):
         places = np.where(may_end, np.arange(len(may_end)), len(may_end))
         return np.minimum(np.minimum.reduceat(places, self.first[:-1]), self.first[1:] - 1)
 
-    def confident(self, min_confidence: float | None) -> NDArray[np.bool_]:
-        """The stops of the policy whose answer has at least this probability, bool (n_steps,)."""
-        return self.stops & is_confident(self.answers, self.probabilities, min_confidence)
+    def ends_at(
+        self, limit: float, needed: NDArray[np.float64], refers: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The step at which each row ends if only stops that need at most this limit count, and its answer, (n,) each.
 
-    def ends_at_limits(self, doubts: NDArray[np.float64], may_end: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The step at which each row ends with each of ``LIMITS``, int64 (n, n_limits)."""
-        refers = self.answers == self.probabilities.shape[1]
-        return np.stack([self.ends(may_end & ((doubts <= limit) | refers)) for limit in LIMITS], axis=1)
-
-    def answers_at_limits(
-        self, doubts: NDArray[np.float64], may_end: NDArray[np.bool_], refers: bool
-    ) -> NDArray[np.int64]:
-        """The answer of each row with each of ``LIMITS``, int64 (n, n_limits).
-
-        If the model ``refers`` cases, those that end without a certain answer are referred.
+        ``needed`` is ``needed_limits`` of the steps, (n_steps,). If the model ``refers`` cases, those that end without
+        a certain answer are referred.
         """
-        ends = self.ends_at_limits(doubts, may_end)
-        certain = may_end[ends] & (doubts[ends] <= LIMITS)
-        return np.where(certain | (not refers), self.answers[ends], self.probabilities.shape[1])
+        counts = self.stops & (needed <= limit)
+        ends = self.ends(counts)
+        return ends, np.where(counts[ends] | (not refers), self.answers[ends], self.probabilities.shape[1])
 
     def order_until(self, ends: NDArray[np.int64]) -> NDArray[np.int32]:
         """The acquisitions of each row up to a step of it, (n,), then -1."""
@@ -220,8 +211,8 @@ def choose_limit(
     """
     delta, of_means = round(1 - confidence, 15), TESTS[test]
     refers = len(answer_costs) > answer_costs.shape[1]
-    doubts = combined_doubts(risks, record.answers, record.probabilities, answer_costs)
-    answers = record.answers_at_limits(doubts, record.confident(min_confidence), refers)
+    needed = needed_limits(risks, min_confidence, record.answers, record.probabilities, answer_costs)
+    answers = np.stack([record.ends_at(limit, needed, refers)[1] for limit in LIMITS], axis=1)
     first = chooses_start(rows) if refers else np.zeros(len(rows.y), bool)
 
     def tested_by(chosen: NDArray[np.bool_]) -> list[_Tested]:
@@ -421,8 +412,7 @@ def make_promise(
     rows: CalibrationRows,
     wanted: Wanted,
     rules: Rules,
-    *,
-    n_calibrations: int = 1,
+    n_calibrations: dict[str, int],
     policy: str = "",
 ) -> tuple[Promise, NDArray[np.int64]]:
     """The promise at the laxest threshold that keeps the risks on rows ``X`` (n, n_features); raises ``choose_limit``.
@@ -437,17 +427,18 @@ def make_promise(
     rows : CalibrationRows
     wanted : Wanted
     rules : Rules
-    n_calibrations, policy
-        As in ``Promise``.
+    n_calibrations : dict, how often rows were used for a calibration, by their digest; these are counted in it
+    policy : as in ``Promise``
     """
+    digest = digest_of_rows(X, rows.y)
+    n_calibrations[digest] = n_calibrations.get(digest, 0) + 1
     risks, confidence, min_confidence, test = wanted
-    costs, place, tests, may_end = rules.answer_costs, NEVER, (), record.confident(min_confidence)
+    costs, place, tests = rules.answer_costs, NEVER, ()
     if risks:
         place, tests = choose_limit(record, rows, risks, costs, confidence, min_confidence, test)
-        may_end = may_end & (combined_doubts(risks, record.answers, record.probabilities, costs) <= LIMITS[place])
-    refers = record.answers == rules.n_classes
-    ends, plain = record.ends(may_end | (record.stops & refers)), record.ends(record.stops)
-    is_referred = (~may_end | refers)[ends] & (rules.refer_cost is not None)
+    needed = needed_limits(risks, min_confidence, record.answers, record.probabilities, costs)
+    ends, answers = record.ends_at(LIMITS[place], needed, rules.refer_cost is not None)
+    plain = record.ends(record.stops)
     promise = Promise(
         risks=risks,
         confidence=confidence,
@@ -462,17 +453,21 @@ def make_promise(
         n_acquisitions_without=float(record.lengths[plain].mean()),
         spent=_mean_price(rules, X, record.order_until(ends)),
         spent_without=_mean_price(rules, X, record.order_until(plain)),
-        referred=None if rules.refer_cost is None else float(is_referred.mean()),
-        referred_without=None if rules.refer_cost is None else float(refers[plain].mean()),
-        n_calibrations=n_calibrations,
-        rows=digest_of_rows(X, rows.y),
+        referred=_share_referred(rules, answers),
+        referred_without=_share_referred(rules, record.answers[plain]),
+        n_calibrations=n_calibrations[digest],
+        rows=digest,
         policy=policy,
     )
-    return promise, np.where(is_referred, rules.n_classes, record.answers[ends])
+    return promise, answers
 
 
 def _mean_price(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) -> float:
     return float(price_orders(rules, X, order)[0].mean())
+
+
+def _share_referred(rules: Rules, answers: NDArray[np.int64]) -> float | None:
+    return None if rules.refer_cost is None else float((answers == rules.n_classes).mean())
 
 
 def without_rows(wanted: Wanted, rules: Rules, policy: str) -> Promise:

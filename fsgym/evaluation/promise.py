@@ -154,20 +154,27 @@ class WatchedRisk(NamedTuple):
         return f"{kept}{seen}."
 
 
-def combined_doubts(
+def needed_limits(
     risks: Sequence[Risk],
+    min_confidence: float | None,
     answers: NDArray[np.int64],
     probabilities: NDArray[np.float64],
     answer_costs: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """The doubts of all risks as one number, float64 (n,): the largest, each in proportion to its limit.
+    """The lowest limit at which a stop with each of n answers counts, float64 (n,); infinite where none is enough.
 
-    The doubt of a risk with twice the limit counts half, so that thresholds on this number are those of the risk with
-    the lowest limit, and one sequence tests them all.
+    It is the largest doubt of the risks, each in proportion to its limit: the doubt of a risk with twice the limit
+    counts half, so that limits of this number are those of the risk with the lowest one, and one sequence tests them
+    all. An answer that is less probable than ``min_confidence`` never counts. One that refers always does, and where
+    nothing is promised each other one.
     """
-    strictest = _strictest(risks)
+    strictest, always = _strictest(risks), np.full(len(answers), LIMITS[NEVER])
     each = [r.doubts(answers, probabilities, answer_costs) * (strictest / r.limit) for r in risks]
-    return np.max(each, axis=0)
+    needed, n_classes = np.max([always, *each], axis=0), probabilities.shape[1]
+    if min_confidence is not None:
+        shares = probabilities[np.arange(len(answers)), np.minimum(answers, n_classes - 1)]
+        needed = np.where(shares >= min_confidence, needed, np.inf)
+    return np.where(answers == n_classes, always, needed)
 
 
 def _strictest(risks: Sequence[Risk]) -> float:
@@ -203,7 +210,7 @@ class Promise:
     risks : tuple of Risk, none if only ``min_confidence`` was given
     confidence : float, of all risks together: which share of all calibrations, refused ones counted in, keep theirs
     limit : float, or None
-        The largest ``combined_doubts`` at which a stop of the policy counts; None where none counts before the end.
+        The highest of ``needed_limits`` at which a stop of the policy counts; None where none counts before the end.
     min_confidence : float, or None
         The lowest probability of the answer at which a stop counts. Nothing is tested about it.
     by : str, what the risks are promised for each value of; "" for all rows together
@@ -264,11 +271,8 @@ class Promise:
         self, answers: NDArray[np.int64], probabilities: NDArray[np.float64], answer_costs: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         """Whether a stop with each of n answers counts, bool (n,); one that refers does."""
-        certain = is_confident(answers, probabilities, self.min_confidence)
-        if self.risks:
-            limit = LIMITS[NEVER] if self.limit is None else self.limit
-            certain &= combined_doubts(self.risks, answers, probabilities, answer_costs) <= limit
-        return certain | (answers == probabilities.shape[1])
+        limit = LIMITS[NEVER] if self.limit is None else self.limit
+        return needed_limits(self.risks, self.min_confidence, answers, probabilities, answer_costs) <= limit
 
     def certainty(
         self, answer: int, probabilities: NDArray[np.float64], answer_costs: NDArray[np.float64], stops: bool
@@ -637,14 +641,3 @@ def _shown(test: RiskTest, by: str, grouped: bool, refers: bool, begin: str = "s
         answered = "_answered" if refers and risk.kind in OF_ANSWERS else ""
         return said(f"shown_{lost}{answered}_grouped", **values, share=share)
     return said(f"shown_{lost}", **values, n=number_text(test.loss, "g"), share=share)
-
-
-def is_confident(
-    answers: NDArray[np.int64], probabilities: NDArray[np.float64], min_confidence: float | None
-) -> NDArray[np.bool_]:
-    """Whether each of n answers has at least this probability, bool (n,); to refer is certain."""
-    if min_confidence is None:
-        return np.ones(len(answers), bool)
-    n_classes = probabilities.shape[1]
-    shares = probabilities[np.arange(len(answers)), np.minimum(answers, n_classes - 1)]
-    return (shares >= min_confidence) | (answers == n_classes)

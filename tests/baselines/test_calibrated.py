@@ -48,7 +48,7 @@ def test_a_promise_changes_when_it_stops_and_nothing_else(model, missing):
     model.calibrate(min_confidence=0.93)
     shares, n_used = model.predict_proba(X), model.features_used(X).sum(axis=1)
     assert (model.features_used(X) >= used).all()
-    certain = record.ends(record.confident(0.93))
+    certain = record.ends(record.stops & (record.probabilities.max(axis=1) >= 0.93))
     assert (n_used == record.lengths[certain]).all()
     np.testing.assert_allclose(shares, record.probabilities[certain], rtol=0, atol=1e-12)  # sums of other batches
     assert ((shares.max(axis=1) >= 0.93) | (n_used == whole.lengths)).all()
@@ -97,3 +97,15 @@ def test_without_its_promise_a_model_is_as_before(model):
     assert plain.promise_ is None
     assert np.array_equal(plain.predict(X), before)
     assert model.promise_ is not None
+
+
+def test_only_a_calibration_with_valid_parameters_counts_as_one():
+    X, y = arrays(600, 1)
+    model = PanelClassifier(panel=[0, 1, 2], lam=0.03, random_state=0).fit(*arrays(500, 0))
+    for mistake in ({"by": "ward"}, {"groups": np.arange(5)}):
+        with pytest.raises(ValueError, match="must be a"):
+            model.calibrate(X, y, target_error=0.25, **mistake)
+    assert model.calibrate(X, y, target_error=0.25).promise_.n_calibrations == 1
+    with pytest.raises(ValueError, match="cannot be promised"):
+        model.calibrate(X, y, target_error=0.01)
+    assert model.calibrate(X, y, target_error=0.25).promise_.n_calibrations == 3

@@ -22,7 +22,7 @@ from fsgym.evaluation.calibrate import (
     chooses_start,
     promised_risks,
 )
-from fsgym.evaluation.promise import LIMITS, NEVER, Promise, Risk, RiskTest, combined_doubts
+from fsgym.evaluation.promise import LIMITS, NEVER, Promise, Risk, RiskTest, needed_limits
 from fsgym.metrics import binomial_upper_bound
 from fsgym.text.speech import Speech, languages, speaking
 
@@ -55,6 +55,13 @@ def sure_or_not():
     return two_steps(np.where(doubtful, 0.3, 1e-3), np.where(wrong_first, 1 - y, y), y), y
 
 
+def at_limits(record, risks, costs, refers=None):
+    """The step at which each row ends with each limit, and its answer, (n, n_limits) each."""
+    needed = needed_limits(risks, None, record.answers, record.probabilities, costs)
+    refers = len(costs) > costs.shape[1] if refers is None else refers
+    return np.stack([record.ends_at(limit, needed, refers) for limit in LIMITS], axis=-1)
+
+
 def test_doubts_are_expected_losses():
     answers = np.array([0, 1, 1])
     assert ERROR.doubts(answers, BOTH, ZERO_ONE) == pytest.approx([0.3, 0.4, 0.9])  # of the answer, not the likeliest
@@ -66,11 +73,19 @@ def test_doubts_are_expected_losses():
 
 def test_joint_doubts_are_in_proportion_to_the_limits():
     answers = np.array([0, 1, 0])
-    joint = combined_doubts([ERROR, RECALL], answers, BOTH, ZERO_ONE)
+    joint = needed_limits([ERROR, RECALL], None, answers, BOTH, ZERO_ONE)
     assert joint == pytest.approx([0.3, 0.4, 0.1])
     for s in (0.05, 0.16, 0.35):
         each = (ERROR.doubts(answers, BOTH, ZERO_ONE) <= s) & (RECALL.doubts(answers, BOTH, ZERO_ONE) <= 2 * s)
         assert ((joint <= s) == each).all()
+
+
+def test_what_a_stop_needs_to_count():
+    answers, costs = np.array([0, 1, 2]), np.vstack([ZERO_ONE, [0.2, 0.2]])
+    assert needed_limits([ERROR], None, answers, BOTH, costs) == pytest.approx([0.3, 0.4, LIMITS[NEVER]])
+    assert needed_limits([ERROR], 0.6, answers, BOTH, costs) == pytest.approx([0.3, 0.4, LIMITS[NEVER]])
+    assert needed_limits([ERROR], 0.7, answers, BOTH, costs) == pytest.approx([0.3, np.inf, LIMITS[NEVER]])
+    assert needed_limits([], 0.7, answers, BOTH, costs).tolist() == [LIMITS[NEVER], np.inf, LIMITS[NEVER]]
 
 
 def test_rows_end_at_their_first_certain_stop():
@@ -83,8 +98,9 @@ def test_rows_end_at_their_first_certain_stop():
         np.array([[4, 2], [-1, -1]], np.int32),
     )
     assert record.ends(record.stops).tolist() == [1, 3]
-    assert record.ends(record.confident(0.9)).tolist() == [2, 3]
-    ends = record.ends_at_limits(1 - record.probabilities[:, 0], record.stops)
+    confident = needed_limits([], 0.9, record.answers, record.probabilities, ZERO_ONE)
+    assert record.ends_at(LIMITS[NEVER], confident, False)[0].tolist() == [2, 3]
+    ends, _ = at_limits(record, [ERROR], ZERO_ONE)
     assert ends[0, NEVER] == 2  # the last step, whatever the certainty
     assert (np.diff(ends, axis=1) <= 0).all()
     assert record.order_until(np.array([1, 3])).tolist() == [[4, -1], [-1, -1]]
@@ -158,7 +174,7 @@ def test_groups_of_rows_are_tested_by_their_means(sure_or_not, name):
     record, y = sure_or_not
     patients = np.arange(400) // 4
     place, (test,) = choose_limit(record, CalibrationRows(y, patients), [RECALL], ZERO_ONE, test=name)
-    ends = record.ends_at_limits(RECALL.doubts(record.answers, record.probabilities, ZERO_ONE), record.stops)
+    ends, _ = at_limits(record, [RECALL], ZERO_ONE)
     missed = record.answers[ends[:, place]] == 0
     means = np.array([missed[(patients == p) & (y == 1)].mean() for p in range(100)])
     assert test.n == 100
@@ -311,13 +327,13 @@ def population(n, seed=0):
 
 def test_rows_that_end_uncertain_are_referred_and_not_counted():
     record, y = population(2000)
-    doubts = ERROR.doubts(record.answers, record.probabilities, WITH_PERSON)
-    assert (doubts[record.answers == 2] == 0).all()
-    answers = record.answers_at_limits(doubts, record.stops, True)
+    assert (ERROR.doubts(record.answers, record.probabilities, WITH_PERSON)[record.answers == 2] == 0).all()
+    _, answers = at_limits(record, [ERROR], WITH_PERSON)
     assert (answers[:, NEVER] == 2).all()  # nothing is answered at the strictest threshold
     assert (answers[:, -1] == record.answers).all()
     assert (np.diff((answers == 2).mean(axis=0)) <= 0).all()
-    assert (record.answers_at_limits(doubts, record.stops, False)[:, NEVER] == record.answers).all()
+    _, unreferred = at_limits(record, [ERROR], WITH_PERSON, refers=False)
+    assert (unreferred[:, NEVER] == record.answers).all()
     losses = ERROR.losses(answers, y, WITH_PERSON)
     assert (np.isnan(losses) == (answers == 2)).all()
     assert (SHARE.losses(answers, y, WITH_PERSON) == (answers == 2)).all()
@@ -333,11 +349,10 @@ def test_rows_that_end_uncertain_are_referred_and_not_counted():
 
 def test_the_bound_of_a_refusal_is_that_where_the_tests_begin_on_the_rows_that_test():
     record, y = population(2000)
-    doubts = ERROR.doubts(record.answers, record.probabilities, WITH_PERSON)
     wanted = [ERROR, SHARE._replace(target=0.3, limit=0.3)]
     text = refused("the others could promise", record, CalibrationRows(y), wanted, WITH_PERSON)
     first = chooses_start(CalibrationRows(y))
-    answers = record.answers_at_limits(doubts, record.stops, True)
+    _, answers = at_limits(record, [ERROR], WITH_PERSON)
     p_values = []
     for risk in wanted:
         losses = risk.losses(answers[first], y[first], WITH_PERSON)
@@ -374,8 +389,7 @@ def few_rows(record, y, n):
 def test_promises_about_the_answered_are_kept_as_often_as_they_say(limit, shared, delta):
     """On a population whose risk among the answered is known at each threshold; 200 calibrations of 300 rows each."""
     record, y = population(4000)
-    doubts = ERROR.doubts(record.answers, record.probabilities, WITH_PERSON)
-    answers = record.answers_at_limits(doubts, record.stops, True)
+    _, answers = at_limits(record, [ERROR], WITH_PERSON)
     answered, wrong = answers < 2, (answers < 2) & (answers != y[:, None])
     risks, referred = wrong.sum(axis=0) / np.maximum(answered.sum(axis=0), 1), 1 - answered.mean(axis=0)
     wanted = [ERROR._replace(target=limit, limit=limit)]
