@@ -337,8 +337,16 @@ class DelegatingPolicy(Policy):
 
 def check_fits(rules: Rules, trained_with: Rules) -> None:
     """ValueError if a policy cannot act under the rules, as it was trained with others."""
-    if rules.groups != trained_with.groups or rules.n_classes != trained_with.n_classes:
-        raise ValueError("a policy acts under rules with the groups and classes that it was trained with")
+    if rules.groups != trained_with.groups:
+        raise ValueError(
+            "a policy acts under rules with the groups that it was trained with, got others; train it again"
+        )
+    if rules.n_classes != trained_with.n_classes:
+        raise ValueError(
+            f"a policy acts under rules with the classes, or bins of a numeric target, that it was trained with, which "
+            f"are {trained_with.n_classes}, got {rules.n_classes}; train it again, or pass its classifier, which knows "
+            "its own"
+        )
     rules.check_order_of(trained_with)
     if rules.n_answers != trained_with.n_answers:
         raise ValueError("the rules and those that the policy was trained with must both have a refer_cost, or neither")

@@ -110,6 +110,10 @@ def ask(
     refuse_folder(save, "--save", "the session")
     from fsgym.data.reading.files import check_file
 
+    if known is not None and not known.exists():
+        raise FileNotFoundError(
+            f'--known must be a JSON file with values, as {{"age": 63}}, and there is no file {known}'
+        )
     for path in (known, resume):
         if path is not None:
             check_file(path)

@@ -17,7 +17,7 @@ from fsgym.session.asked_model import as_told
 from fsgym.session.held_out import reliability_text
 from fsgym.session.session import choose, postpone
 from fsgym.session.values import Refusal, check_value, number_or_text, typing_text, value_of_text
-from fsgym.text.messages import listing, visible
+from fsgym.text.messages import brief, listing, visible
 from fsgym.text.sentences import answer_now_text, price_text, probability_text, unused_text
 from fsgym.text.speech import said
 
@@ -162,6 +162,8 @@ class Dialog:
                 return self._press(line)
             case _ if name := undone_name(line):
                 self._undo(name)
+            case _ if line not in self._names and (refusal := more_than_a_key(line)):
+                self._screen.show(refusal, "red")
             case _:
                 self._choose(unquoted(line) or line)
         return True
@@ -195,7 +197,7 @@ class Dialog:
             if not self._values and text in self._names:
                 self._choose(text)
             else:
-                self._screen.show(f"{error}.", "red")
+                self._screen.show(more_than_a_key(text) or f"{error}.", "red")
             return
         self._accept |= accept
         self._take(question, column, value)
@@ -220,11 +222,16 @@ class Dialog:
             self._screen.show(f"{words.refusal_text(error)}.", "red")
 
     def _postpone(self, question: Question) -> None:
-        chosen = self._chosen is not None
-        self._start_anew()
-        if chosen:  # back to the question of the model
+        if self._chosen is not None:  # back to the question of the model
+            self._start_anew()
             return
-        if not postpone(self.session, question.name):
+        try:
+            postponed = postpone(self.session, question.name)
+        except ValueError as error:
+            self._screen.show(f"{words.refusal_text(error)}.", "red")
+            return
+        self._start_anew()
+        if not postponed:
             self._screen.show(said("comes_now", name=question.name))
             self._shown = True
 
@@ -269,6 +276,18 @@ def undone_name(line: str) -> str:
     """
     key, _, name = line.partition(" ")
     return name.strip() if WORDS.get(key.lower(), key) == "u" else ""
+
+
+def more_than_a_key(line: str) -> str:
+    """What is said where a key, or its word, is followed by more than it takes; "" for other lines.
+
+    >>> more_than_a_key("l ct"), more_than_a_key("u ct"), more_than_a_key("later")
+    ("l is typed alone, without 'ct'; only u takes a name.", '', '')
+    """
+    for key in sorted((*KEYS, *WORDS), key=len, reverse=True):  # "stop now" before "stop"
+        if line.lower().startswith(f"{key} ") and not undone_name(line):
+            return f"{key} is typed alone, without {brief(line[len(key) :].strip())}; only u takes a name."
+    return ""
 
 
 def read_line(prompt: str) -> str:

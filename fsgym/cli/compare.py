@@ -19,7 +19,7 @@ from fsgym.cli.terminal import console, say, show, wrapped
 from fsgym.cli.warm import say_of_first_run
 from fsgym.methods import DEFAULT_AGENT, DEFAULT_METHODS, METHODS, method_names
 from fsgym.support.checks import MAX_SPLITS
-from fsgym.text.messages import explain_unknown, listing
+from fsgym.text.messages import explain_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from fsgym.data.dataset import Dataset
 
 MAX_LAMBDAS = 3  # with a column in the table of differences from a method of the user
-MAX_NAMES = 40  # that are listed
 TABLE_WIDTH = 80  # columns into which a table fits
 UNLIMITED = 1000  # columns for the measure of a table
 
@@ -179,8 +178,6 @@ def _parse_numbers(texts: Sequence[str] | None, option: str) -> list[float] | No
 def _check_comparison(methods: Sequence[str], train_share: float, backend: str, scheduler: str | None) -> None:
     """ValueError for a name of no method, a share or a backend that cannot be used."""
     known = method_names()
-    if not methods:
-        raise ValueError(f"--methods must name at least one of {listing(known, MAX_NAMES)}")
     for name in methods:
         if name not in known:
             raise ValueError(explain_unknown("method", name, known))

@@ -29,9 +29,13 @@ def describe(
         ),
     ],
     target: options.TargetOption = None,
+    drop: options.DropOption = None,
+    category: options.CategoryOption = None,
+    numeric: options.NumericOption = None,
     costs: Annotated[Path | None, typer.Option(metavar="FILE", help="Prices of the columns, as in compare.")] = None,
     units: options.UnitsOption = None,
     row_groups: options.RowGroupsOption = None,
+    case_price: options.CasePriceOption = None,
     data_dir: options.DataDirOption = None,
     **signs: Any,
 ) -> None:
@@ -44,12 +48,12 @@ def describe(
 
     Example: fsgym describe patients.csv --target died
     """
-    import fsgym
-    from fsgym.cli.files import read_units
+    from fsgym.datasets.description import described
 
-    given = {"target": target, "costs": costs, "units": units, "row_groups": row_groups}
+    names = {"target": target, "drop": drop, "row_groups": row_groups}
+    others = {"category": category, "numeric": numeric, "units": units, "case_price": case_price, **signs}
     if is_model_file(data):
-        for option, value in (given | signs).items():
+        for option, value in {**names, "costs": costs, **others}.items():
             if value:
                 raise ValueError(
                     f"--{option.replace('_', '-')} is for tables, and {data} is a model file; leave it out"
@@ -57,25 +61,17 @@ def describe(
         _describe_model(Path(data))
         return
     with options.warnings_printed():
-        described = fsgym.describe(
-            data,
-            target,
-            costs=costs,
-            units=read_units(units),
-            data_dir=data_dir,
-            row_groups=row_groups,
-            **signs,
-        )
-    console().print(_table_of(described))
-    odd = described[described["suspicion"] != ""]
+        table = described(data, options.reading_of(others, **names), costs, data_dir)
+    console().print(_table_of(table))
+    odd = table[table["suspicion"] != ""]
     if len(odd):
         show()
     for row in odd.to_dict("records"):
         has = "has " if row["suspicion"][0].isdigit() else ""
         show(f"{row['column']} {has}{row['suspicion']}; {row['remedy']}")
-    if described.attrs["repeated_rows"]:
+    if table.attrs["repeated_rows"]:
         show()
-        show(described.attrs["repeated_rows"])
+        show(table.attrs["repeated_rows"])
 
 
 def is_model_file(data: str) -> bool:

@@ -20,19 +20,19 @@ HEADER_LENGTH_BYTES = 8  # at the start of a model file
 ZIP_STARTS = (b"PK\3\4", b"PK\5\6")  # of a zip file, and of an empty one
 MAX_TRAINING_SECONDS = 10**9  # of a training: weeks
 MAX_SEED = 2**31 - 1
+MAY_BE_A_COMMA = ("--separator", "--decimal", "--thousands", "--no-result")
 RESULT_FILES = ("results.csv", "report.html", "results.sqlite", "timings.sqlite")
 
 
 def refuse_empty(arguments: Sequence[str]) -> None:
-    """ValueError where an argument is empty, which would be read as the current folder, or as nothing."""
+    """ValueError where an argument is empty, or a list of nothing: it would be the current folder, or say nothing."""
     for before, word in zip(["", *arguments], arguments):
         name, sign, value = word.partition("=")
-        if arguments[0] == "ask" and "--missing" in (name if sign else "", before if not word else ""):
-            continue  # nothing is missing
-        if word.startswith("--") and sign and not value:
-            raise ValueError(f"{name} must not be empty; give it a value, or leave it out")
-        if not word:
-            which = before if before.startswith("-") else "an argument"
+        option, given = (name, value) if word.startswith("--") and sign else (before, word)
+        if given.strip(", ") or (given and option in MAY_BE_A_COMMA):
+            continue
+        if not (arguments[0] == "ask" and option == "--missing"):  # where nothing is missing
+            which = option if option.startswith("-") else "an argument"
             raise ValueError(f"{which} must not be empty; give it a value, or leave it out")
 
 

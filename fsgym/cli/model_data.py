@@ -21,7 +21,7 @@ from fsgym.data.cells import refuse_unmatched_levels
 from fsgym.data.columns import Columns, absent_columns
 from fsgym.data.dataset import Dataset
 from fsgym.data.reading import excel
-from fsgym.data.reading.model_tables import labels_for, numbers_for, read_file_for
+from fsgym.data.reading.model_tables import labels_for, numbers_for, read_file_for, refuse_unknown_columns
 from fsgym.data.reading.no_result import NoResult, is_value_of
 from fsgym.data.reading.parts import ArrayParts, ParquetParts, parts_of, rows_all_over
 from fsgym.data.reading.reading import Reading, check_reading
@@ -163,12 +163,13 @@ class ModelData:
         """
         if text is None:
             return self
-        for column in self.columns:
-            if is_value_of(column, text.strip()):
-                raise ValueError(
-                    f"--no-result must be a text that is no value, got {brief(text)}, which is one of the column "
-                    f"{column.name!r}; write another into these cells, such as 'no result'"
-                )
+        having = [brief(column.name) for column in self.columns if is_value_of(column, text.strip())]
+        if having:
+            which = f"the column{'s' if len(having) > 1 else ''} {listing(having, len(having))}"
+            raise ValueError(
+                f"--no-result must be a text that is no value, got {brief(text)}, which is one of {which}; write "
+                "another into these cells, such as 'no result'"
+            )
         return replace(self, no_result=NoResult(text, self.columns.names))
 
     def say_where_no_result(self, data: str) -> None:
@@ -432,6 +433,7 @@ def labelled_data(
         )
     rows = opened.rows_of(table, data, missing_columns)
     if loaded is None:
+        refuse_unknown_columns(opened.given.drop, table, f"--drop, {data}")
         column = f"the column {reading.label!r} of {data}"
         is_number = opened.classifier.bins_ is not None
         labels = (numbers_for if is_number else labels_for)(table[reading.label], classes, column)

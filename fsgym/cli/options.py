@@ -388,17 +388,13 @@ def read_task(
     check_rule_files(rules)
     check_data(data, data_dir, split)
     from fsgym.cli.case_prices import with_case_prices
-    from fsgym.cli.files import read_groups, read_rule_options, read_units
+    from fsgym.cli.files import read_groups, read_rule_options
     from fsgym.data.blocks import blocks_of, is_large
-    from fsgym.data.reading.reading import Reading, check_reading
+    from fsgym.data.reading.reading import check_reading
     from fsgym.datasets.folder import LoadedDataset
     from fsgym.datasets.loading import load_whole
 
-    listed = {"drop": drop, "category": rules.get("category"), "numeric": rules.get("numeric")}
-    names: dict[str, Any] = {option: tuple(comma_separated(value)) for option, value in listed.items()}
-    sign: dict[str, Any] = {option: rules.get(option) for option in SIGN_OPTIONS}
-    names |= _target_options(rules) | {"case_price": columns_by_name(rules.get("case_price")) or None}
-    given = Reading(target=target, row_groups=row_groups, units=read_units(rules.get("units")), **names, **sign)
+    given = reading_of(rules, target=target, drop=drop, row_groups=row_groups)
     path = Path(data).expanduser()
     with warnings_printed():
         if in_blocks and is_large(path, given):
@@ -411,10 +407,24 @@ def read_task(
         dataset = dataset.with_groups(read_groups(rules["groups"]))
     options = {name: value for name, value in rules.items() if name not in ("groups", *TABLE_OPTIONS)}
     with warnings_printed():
-        read = read_rule_options(options, getattr(dataset, "sketch", dataset), data_dir, names["drop"])
+        read = read_rule_options(options, getattr(dataset, "sketch", dataset), data_dir, given.drop)
     if loaded.prices:  # the others have those of --costs
         dataset, read["costs"] = with_case_prices(dataset, loaded.prices, read["costs"]), None
     return loaded._replace(dataset=dataset), read, check_reading(given)
+
+
+def reading_of(
+    options: Mapping[str, Any], *, target: str | None, drop: Sequence[str] | None, row_groups: str | None
+) -> Reading:
+    """How a table is read, from these arguments and those of ``TABLE_OPTIONS`` that the command has."""
+    from fsgym.cli.files import read_units
+    from fsgym.data.reading.reading import Reading
+
+    listed = {"drop": drop, "category": options.get("category"), "numeric": options.get("numeric")}
+    names: dict[str, Any] = {option: tuple(comma_separated(value)) for option, value in listed.items()}
+    sign: dict[str, Any] = {option: options.get(option) for option in SIGN_OPTIONS}
+    names |= _target_options(options) | {"case_price": columns_by_name(options.get("case_price")) or None}
+    return Reading(target=target, row_groups=row_groups, units=read_units(options.get("units")), **names, **sign)
 
 
 def _target_options(given: Mapping[str, Any]) -> dict[str, Any]:

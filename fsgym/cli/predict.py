@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import datetime
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -26,7 +27,7 @@ from fsgym.cli.mistakes import (
 from fsgym.cli.terminal import opened_output, say, show, write_utf8
 from fsgym.support.extras import require
 from fsgym.support.writing import opened_whole, writable_folder
-from fsgym.text.messages import brief, listing, visible
+from fsgym.text.messages import brief, listing, option_text, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +122,7 @@ def predict(
         if output.exists() and Path(data).exists() and output.samefile(data):
             raise ValueError(f"--output must be another file than the data, got {output}")
         writable_folder(output.parent)
-    copied = tuple(options.comma_separated(keep))
+    copied = tuple(dict.fromkeys(options.comma_separated(keep)))
     opened = ModelData.open(model, {"numeric": numeric, **signs}, case_price).with_no_result(no_result)
     with options.warnings_printed(), no_result_proposed(next_step, no_result):
         table, tables, n_rows = opened.read_in_parts(data, data_dir, copied)
@@ -143,8 +144,22 @@ def predict(
     if output is not None:
         rows = "1 row" if n_rows == 1 else f"{n_rows} rows"
         show(f"{rows} of {data}{writer.summary}: {output}")
+    if isinstance(writer, NextWriter) and writer.known_asked:
+        say(_known_asked_text(writer.known_asked, data, no_result))
     if opened.classifier.rules_.costs_by_case:
         say(opened.prices_in_words)
+
+
+def _known_asked_text(rows: Mapping[str, int], data: str, no_result: str | None) -> str:
+    """What to do with empty cells of what is always known; ``rows`` counts those where it comes next, by name."""
+    counts = [f"{n:,} {'row' if n == 1 else 'rows'} for {brief(name)}" for name, n in rows.items()]
+    told = f"write {brief('no result')} there and pass {option_text('no_result', 'no result')}"
+    if no_result is not None:
+        told = f"write {brief(no_result.strip())} there"
+    return (
+        f"{data} has no value in {listing(counts, 5)}, which the model always knows, so that it comes next: fill it "
+        f"in, or, where it cannot be had, {told}"
+    )
 
 
 def _answers(
@@ -356,9 +371,16 @@ class Writer:
 
 
 class NextWriter(Writer):
-    """Writes the next step of each case; ``n_special`` counts those that the model would answer."""
+    """Writes the next step of each case; ``n_special`` counts those that the model would answer.
+
+    ``known_asked`` counts the rows by what is always known and comes next, as its cell is empty.
+    """
 
     sheet = "next"
+
+    def __init__(self, classifier: Any, copied: Sequence[str]) -> None:
+        super().__init__(classifier, copied)
+        self.known_asked: Counter[str] = Counter()
 
     @property
     def summary(self) -> str:
@@ -378,6 +400,8 @@ class NextWriter(Writer):
         steps, rules = steps_of_rows(self.classifier, rows), self.classifier.rules_
         labels = rules.answer_labels(self.classifier.answers_)
         self.n_special += int((steps.question < 0).sum())
+        asked = steps.question[np.isin(steps.question, rules.always_known)].tolist()
+        self.known_asked.update(rules.names[j] for j in asked)
         for i, j in enumerate(steps.question.tolist()):
             record = {"next": None if j < 0 else rules.names[j], "price": _number(steps.price[i])}
             record["answer"] = _plain(labels[steps.answers[i]])

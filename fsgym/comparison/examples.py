@@ -9,6 +9,7 @@ import copy
 import json
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from fsgym.data.columns import Columns
 from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import price_steps, revealed_values
-from fsgym.evaluation.evaluate import Evaluation, error_costs_of
+from fsgym.evaluation.evaluate import Evaluation, error_costs_of, in_values_of
 from fsgym.rules import Rules
 from fsgym.session.held_out import shown_chart
 from fsgym.text.messages import as_command
@@ -111,12 +112,19 @@ def case_of(
 ) -> dict[str, Any]:
     """Row ``i``: its acquisitions in their order, with values and prices; its answer, a class code, and its costs.
 
-    ``number`` is the answer to a numeric target, by default that of the bin.
+    ``number`` is the answer to a numeric target, by default that of the bin. Of such a target the answer and the truth
+    are numbers, each with the range of its bin, and an answer in the right bin is ``correct``.
     """
-    row, names, labels = dataset.rows([i]), dataset.feature_names, class_names(dataset)
+    row, names = dataset.rows([i]), dataset.feature_names
     prices = price_steps(rules, row.X, order[None], row.case_costs)[0]
-    errors, _ = error_costs_of(row, rules, np.array([answer]), None if number is None else np.array([number]))
+    given = None if number is None else np.array([number])
+    errors, predicted = error_costs_of(row, rules, np.array([answer]), given)
     paid, error_cost = float(prices.sum()), float(errors[0])
+    labels = class_names(dataset)
+    said, truth = labels[answer], labels[row.y[0]]
+    if row.bins is not None and row.numbers is not None and predicted is not None:
+        said = f"{row.bins.number_text(predicted[0])} ({said})"
+        truth = f"{row.bins.number_text(row.numbers[0])} ({truth})"
     return {
         "steps": [
             {
@@ -129,9 +137,9 @@ def case_of(
         "paid": paid,
         "error_cost": error_cost,
         "cost": rules.lam * paid + error_cost,
-        "answer": labels[answer],
-        "true_class": labels[dataset.y[i]],
-        "correct": bool(answer == dataset.y[i]),
+        "answer": said,
+        "true_class": truth,
+        "correct": bool(answer == row.y[0]),
     }
 
 
@@ -165,11 +173,24 @@ def _values_with_units(values: list[tuple[str, float | None]], dataset: Dataset)
 
 
 def explanation_of(result: Evaluation, model: Any, test: Dataset, charted: bool) -> dict[str, Any]:
-    """What is stored of a model beside its figures, for a report: JSON values of three functions, by name."""
+    """What is stored of a model beside its figures, for a report: JSON values of three functions, by name.
+
+    A model that was trained before may have other bins of a numeric target than the comparison: its examples have no
+    beliefs, and none of its rows is played, as a report has one list of bins.
+    """
+    if callable(
+        getattr(model, "labelled_dataset", None)
+    ):  # which may take ``test``, and not the rows that it was shown
+        rows = in_values_of(model, cast(Dataset, result.dataset), test)
+        result = replace(result, dataset=model.labelled_dataset(rows))
+    own = cast(Dataset, result.dataset).bins
+    is_other = own is not None and test.bins is not None and own.to_json() != test.bins.to_json()
+    test = test.replace(bins=own) if is_other else test
     with warnings.catch_warnings(action="ignore"):  # a row's warning is that of its fits
+        examples = examples_of_rows(result, test, model)
         return {
-            "examples": examples_of_rows(result, test, model),
-            "played": played_rows(result, model),
+            "examples": [example | {"beliefs": None} for example in examples] if is_other else examples,
+            "played": None if is_other else played_rows(result, model),
             **(chart_drawn(with_names(model, result, test), test) if charted else {}),
         }
 

@@ -191,7 +191,10 @@ class ReplayedCase:
         def place(text: str) -> int:
             return places.setdefault(text, len(places))
 
-        settings = [s | {"cases": [_compact_case(case, place) for case in s["cases"][:n]]} for s in self.settings]
+        is_number = protocol.dataset.bins is not None
+        settings = [
+            s | {"cases": [_compact_case(case, place, is_number) for case in s["cases"][:n]]} for s in self.settings
+        ]
         return {
             "classes": class_names(protocol.dataset),
             "shares": list(BAR_LENGTHS.items()),
@@ -234,10 +237,12 @@ def _note_on_setting(comparison: Comparison, ranking: Ranking, outcome: Outcome)
     return f"The setting played is {played}; for the answer at this lambda, it is {other} here."
 
 
-def _compact_case(case: dict[str, Any], place: Callable[[str], int]) -> list[Any]:
+def _compact_case(case: dict[str, Any], place: Callable[[str], int], is_number: bool) -> list[Any]:
     """``[correct, verdict, costs, prior, steps, beliefs]``, texts by their places."""
     verdict = f"answer {case['answer']}, correct"
-    if not case["correct"]:
+    if is_number:
+        verdict = f"answer {case['answer']}; the number is {case['true_class']}"
+    elif not case["correct"]:
         verdict = f"answer {case['answer']}, wrong: the true class is {case['true_class']}"
     steps = [
         [step["question"], *(place(step[name]) for name in ("text", "asked_price", "paid", "belief"))]

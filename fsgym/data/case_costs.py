@@ -137,15 +137,13 @@ def prices_of_case(told: Mapping[str, float] | None, names: Sequence[str], costs
     prices = np.array(costs, dtype=np.float64)
     if told is None:
         return prices
+    option = option_text("prices", command="--price")
     if not isinstance(told, Mapping):
-        raise TypeError(
-            f"{option_text('prices', command='--price')} must be a mapping from acquisitions to prices of this case, "
-            f"got {brief(told)}"
-        )
+        raise TypeError(f"{option} must be a mapping from acquisitions to prices of this case, got {brief(told)}")
     for name, price in told.items():
         if name not in names:
-            raise ValueError(explain_unknown("acquisition in prices", name, list(names)))
-        checked = check_number(price, f"{option_text('prices', command='--price')} of {name!r}", 0.0)
+            raise ValueError(f"{option}: {explain_unknown('acquisition', name, list(names))}")
+        checked = check_number(price, f"{option} of {name!r}", 0.0)
         prices[names.index(name)] = check_case_prices([checked], [name])[0]
     return prices
 

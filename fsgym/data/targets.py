@@ -200,6 +200,10 @@ class Bins:
         asked: Mapping[str, Any] = {"edges": self.edges} if self.n_asked is None else {"n_bins": self.n_asked}
         return type(self).of(numbers, answers=self.answers, unit=self.unit, **asked)
 
+    def number_text(self, number: float) -> str:
+        """A number in six digits, with the unit."""
+        return with_unit(number_text(number, ".6g"), self.unit)
+
     def ranges(self) -> list[NumberInWords]:
         """The answer of each bin, which prints as its range: ``4.5 to 5.5``."""
         return self._in_words(is_range=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from fsgym.data.checks import as_pandas
 from fsgym.data.dataset import Dataset
 from fsgym.data.repeated import DUPLICATES, RepeatedRows, copied_columns, repeated_rows
 from fsgym.support.checks import check_number
-from fsgym.text.messages import did_you_mean, explain_unknown, is_command, listing, option_text, warn_caller
+from fsgym.text.messages import brief, did_you_mean, explain_unknown, is_command, listing, option_text, warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,7 @@ FEW_NUMBERS, FEWEST_ROWS = range(3, 11), 30  # distinct whole numbers that may b
 MANY_NUMBERS = 20  # by hand: of a target; with more of them it is rather a number than a class
 LEAST_TELLING = 5  # cells with a value, and without, from which it counts that their classes differ; by hand
 FIELDS = ("column", "type", "levels", "low", "high", "missing", "price", "unit", "suspicion", "remedy")
+NO_FEATURES = ("row groups", "prices")  # types of columns that are neither features nor the target
 TEXT_KINDS = (
     "nearly numeric",
     "identifier",
@@ -46,6 +47,9 @@ def describe(
     *,
     costs: Any = None,
     units: Mapping[str, str] | None = None,
+    drop: Sequence[str] = (),
+    category: Sequence[str] = (),
+    numeric: Sequence[str] = (),
     separator: str | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
@@ -70,6 +74,11 @@ def describe(
         Prices of the columns; a path is that of a file as in ``load_costs``.
     units : mapping name -> unit, optional
         Such as ``{"crp": "mg/l"}``.
+    drop : sequence of str, optional
+        Columns to leave out, as in ``load_dataset``, such as identifiers and prices of the case: two rows that differ
+        in nothing else are equal.
+    category, numeric : sequence of str, optional
+        Columns that are read so, as in ``load_dataset``, whatever they look like.
     separator, decimal, thousands, censored, sheet, header_row : optional
         As in ``load_dataset``.
     data_dir : path, optional
@@ -100,45 +109,63 @@ def describe(
     >>> describe(table)[["column", "type", "levels", "suspicion"]].values.tolist()
     [['age', 'text', '3: 31, 45, unknown', "2 numbers and 'unknown'"], ['ward', 'category', '2: er, gp', '']]
     """
-    import pandas as pd
-
     from fsgym.data.reading.reading import Reading
 
-    reading = Reading(target, separator=separator, decimal=decimal, thousands=thousands, censored=censored)
-    reading = reading._replace(row_groups=row_groups, sheet=sheet, header_row=header_row)
+    given = Reading(target, drop, category, numeric, separator, decimal, units=units)  # type: ignore[arg-type]
+    given = given._replace(thousands=thousands, censored=censored, sheet=sheet, header_row=header_row)
+    return described(data, given._replace(row_groups=row_groups), costs, data_dir)
+
+
+def described(data: Any, given: Reading, costs: Any = None, data_dir: Any = None) -> pd.DataFrame:
+    """What ``describe`` returns, of a table that is read in this way; columns with prices of the case are no features.
+
+    Their ``type`` is prices.
+    """
+    import pandas as pd
+
+    from fsgym.data.reading.reading import check_reading
+
+    reading = check_reading(given)
     table, marks = read_source(data, reading, data_dir)
     repeated = ""
     if isinstance(table, Dataset):
         rows = _rows_of_dataset(table)
-        if row_groups not in (None, DUPLICATES):
-            raise ValueError(f"row_groups is only for tables with column names, got {row_groups!r} for {table.name!r}")
+        if reading.row_groups not in (None, DUPLICATES):
+            raise ValueError(
+                f"{option_text('row_groups')} is only for tables with column names, got {brief(reading.row_groups)} "
+                f"for {table.name!r}"
+            )
     else:
-        equal_stay = row_groups == DUPLICATES and row_groups not in table.columns
-        rows = _rows_of_table(table, target, None if equal_stay else row_groups)
-        repeated = _repeated_text(table, rows, row_groups, equal_stay)
-    names = [row["column"] for row in rows if row["type"] not in ("classes", "row groups")]
+        equal_stay = reading.row_groups == DUPLICATES and reading.row_groups not in table.columns
+        rows = _rows_of_table(table, reading._replace(row_groups=None) if equal_stay else reading)
+        repeated = _repeated_text(table, rows, reading.row_groups, equal_stay)
+    names = [row["column"] for row in rows if row["type"] not in ("classes", *NO_FEATURES)]
     prices = _prices(costs, names, data_dir)
-    measured = [row["column"] for row in rows if row["type"] != "row groups"]  # a numeric target may have a unit, too
-    for name in units or ():
+    measured = [row["column"] for row in rows if row["type"] not in NO_FEATURES]  # also a target, which may be numeric
+    for name in reading.units or ():
         if name not in measured:
             raise ValueError(f"{option_text('units')}: " + explain_unknown("column", name, measured))
     for row in rows:
         row["price"] = prices.get(row["column"], row.get("price", np.nan))
-        row["unit"] = (marks | {**(units or {})}).get(row["column"], row.get("unit", ""))
-    described = pd.DataFrame([{field: row[field] for field in FIELDS} for row in rows], columns=list(FIELDS))
-    described.attrs["repeated_rows"] = repeated
-    return described
+        row["unit"] = (marks | {**(reading.units or {})}).get(row["column"], row.get("unit", ""))
+    found = pd.DataFrame([{field: row[field] for field in FIELDS} for row in rows], columns=list(FIELDS))
+    found.attrs["repeated_rows"] = repeated
+    return found
 
 
 def read_source(data: Any, reading: Reading, data_dir: Any = None) -> tuple[pd.DataFrame | Dataset, dict[str, str]]:
-    """The table of a DataFrame or file, or a data set, and the per cent and currency signs of its columns by name."""
-    from fsgym.data.reading.reading import USE_OF, check_reading, numbers_in, read_columns
-    from fsgym.datasets.loading import is_path, load_dataset
+    """The table of a DataFrame or file, or a data set, and the per cent and currency signs of its columns by name.
 
-    data, reading = as_pandas(data), check_reading(reading)
+    A data set has no columns that are dropped, or have prices of the case; a table has them.
+    """
+    from fsgym.data.reading.reading import USE_OF, numbers_in, read_columns
+    from fsgym.datasets.folder import without_features
+    from fsgym.datasets.loading import is_path, load_whole
+
+    data, ungrouped = as_pandas(data), reading._replace(row_groups=None, units=None)
     if isinstance(data, Dataset):
-        reading._replace(row_groups=None).refuse(USE_OF, "the Dataset")
-        return data, {}
+        ungrouped.refuse(USE_OF, "the Dataset")
+        return without_features(data, ungrouped).dataset, {}
     if hasattr(data, "columns") and hasattr(data, "iloc"):
         reading.refuse(("separator", "sheet", "header_row"), "the DataFrame")
         if not data.columns.is_unique:
@@ -149,25 +176,35 @@ def read_source(data: Any, reading: Reading, data_dir: Any = None) -> tuple[pd.D
         raise TypeError(f"data must be a DataFrame, a Dataset, a path or a name, got {type(data).__name__}")
     name = os.fsdecode(data)
     if not is_path(name) or name.endswith(".npz"):
-        options = {option: getattr(reading, option) for option in USE_OF if option != "row_groups"}
-        return load_dataset(data, data_dir=data_dir, **options), {}
+        return load_whole(data, ungrouped, data_dir).dataset, {}
     table, found = read_columns(Path(name).expanduser(), reading)
     return table, found.marks
 
 
-def _rows_of_table(table: pd.DataFrame, target: str | None, row_groups: str | None) -> list[dict[str, Any]]:
-    names = [str(name) for name in table.columns]
-    label = "target" if target is None else target
-    if target is not None and target not in names:
-        raise ValueError(f"the table has no column {target!r}; choose one of them as target: {listing(names)}")
+def _rows_of_table(table: pd.DataFrame, reading: Reading) -> list[dict[str, Any]]:
+    """What is known of the columns of a table, without those that are dropped."""
+    from fsgym.data.case_costs import take_case_prices
+    from fsgym.data.reading.frames import drop_columns
+    from fsgym.data.reading.reading import check_named_columns
+
+    names, row_groups = [str(name) for name in table.columns], reading.row_groups
+    if reading.target is not None and reading.target not in names:
+        raise ValueError(f"the table has no column {reading.target!r}; choose one of them as target: {listing(names)}")
     if row_groups is not None and row_groups not in names:
         raise ValueError(f"{option_text('row_groups')}: " + explain_unknown("column", row_groups, names))
     repeated = {name for name, n in Counter(names).items() if n > 1}
+    if not repeated:
+        check_named_columns(names, reading, "the table")
+        table = drop_columns(table, [name for name in reading.drop if name != row_groups], "the table")
+        take_case_prices(table, reading.case_price or {}, "the table")  # checks them
+    kinds = {row_groups: "row groups"} | dict.fromkeys((reading.case_price or {}).values(), "prices")
     rows = []
-    for i, name in enumerate(names):
-        row = _row(table.iloc[:, i].rename(name), is_label=name == label)
+    for i, name in enumerate(map(str, table.columns)):
+        row = _row(_as_read(table.iloc[:, i].rename(name), reading), is_label=name == reading.label)
+        if name in kinds or (name in (*reading.category, *reading.numeric) and name != reading.label):
+            row |= {"type": kinds.get(name, row["type"]), "kind": "", "suspicion": "", "remedy": ""}
         if name == row_groups:
-            row |= {"type": "row groups", "low": np.nan, "high": np.nan, "suspicion": "", "remedy": ""}
+            row |= {"low": np.nan, "high": np.nan}
         if name in repeated:
             row |= {"suspicion": "has the same name as another column", "remedy": "rename or remove one of them"}
             row["kind"] = "repeated name"
@@ -179,7 +216,7 @@ def _rows_of_table(table: pd.DataFrame, target: str | None, row_groups: str | No
 def _note_copies(table: pd.DataFrame, rows: list[dict[str, Any]]) -> None:
     """Say of columns that look right otherwise, or may be codes, which other column they repeat."""
     compared = [
-        k for k, row in enumerate(rows) if row["type"] == "classes" or not (row["type"] == "row groups" or row["kind"])
+        k for k, row in enumerate(rows) if row["type"] == "classes" or not (row["type"] in NO_FEATURES or row["kind"])
     ]
     labels = [place for place, k in enumerate(compared) if rows[k]["type"] == "classes"]
     columns = [_plain(table.iloc[:, k]) for k in compared]
@@ -228,8 +265,10 @@ def _repeated_text(table: pd.DataFrame, rows: list[dict[str, Any]], row_groups: 
         return ""
     names = [str(name) for name in table.columns]
     label = next((row["column"] for row in rows if row["type"] == "classes"), "")
+    features = [row["column"] for row in rows if row["type"] != "prices"]  # those that are dropped have no row
     out = [row["column"] for row in rows if row["type"] == "row groups" or row.get("kind") == "identifier"]
-    return repeated_in_words(repeated_rows(table.set_axis(names, axis=1), label, out), row_groups, equal_stay)
+    compared = table.set_axis(names, axis=1)[features]
+    return repeated_in_words(repeated_rows(compared, label, out), row_groups, equal_stay)
 
 
 def repeated_in_words(found: RepeatedRows, row_groups: str | None = None, equal_stay: bool = False) -> str:
@@ -258,6 +297,21 @@ def repeated_in_words(found: RepeatedRows, row_groups: str | None = None, equal_
     if row_groups is not None and not equal_stay:
         remedy = f"rows with the same {row_groups} stay together, others do not"
     return f"{text}; a random split puts such rows on both sides, and its figures are optimistic: {remedy}"
+
+
+def _as_read(column: Any, reading: Reading) -> Any:
+    """A column as it is read where an option names it: of numbers, or a category; otherwise as it is."""
+    import pandas as pd
+
+    from fsgym.data.cells import as_wide_numbers, level_texts
+    from fsgym.data.suspicions import check_numeric
+
+    if column.name in reading.numeric:
+        check_numeric(column)
+        return pd.Series(as_wide_numbers(column, column.name, odd_is_missing=True), column.index, name=column.name)
+    if column.name in reading.category and column.name != reading.label:
+        return pd.Series(level_texts(column), column.index, "category", column.name)
+    return column
 
 
 def _row(column: Any, is_label: bool) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from fsgym.data.reading.files import check_file, join_arrays, read_csv, read_jso
 from fsgym.data.reading.numbers import AS_PLAIN, Found
 from fsgym.data.reading.reading import OF_NUMBERS, TABLE_SUFFIXES, USE_OF, Reading, dataset_of_table, read_columns
 from fsgym.data.suspicions import find_merged
-from fsgym.text.messages import brief, listing, option_text
+from fsgym.text.messages import brief, explain_unknown, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,9 +184,8 @@ def drop_features(dataset: Dataset, drop: Collection[str]) -> Dataset:
     groups = dataset.groups or [(j,) for j in range(dataset.n_features)]
     for name in drop:
         if name not in dataset.feature_names and name not in dataset.acquisition_names:
-            raise ValueError(
-                f"{dataset.name!r} has no feature {name!r} to drop; they are {listing(dataset.feature_names)}"
-            )
+            unknown = explain_unknown(f"feature of {dataset.name!r}", name, dataset.feature_names)
+            raise ValueError(f"{option_text('drop')}: {unknown}")
     acquired = zip(dataset.acquisition_names, groups, strict=True)
     of_columns = zip(dataset.columns.names, dataset.columns.features, strict=True)
     dropped = {j for name, g in (*acquired, *of_columns) if name in drop for j in g}

@@ -329,7 +329,7 @@ def _play_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> tuple[Tra
     if isinstance(getattr(env, "dataset", None), Dataset):
         data, rules = env.dataset, rules or env.rules
     if isinstance(data, Dataset):
-        data = _in_values_of(model, data)
+        data = in_values_of(model, data)
     dataset = model.labelled_dataset(data, y)
     ranges = {(c.low, c.high) for c in model.columns_ if c.kind == "number"}
     if ranges == {(-1.0, 1.0)} and (share := _share_in_range(model, dataset.to_array())) < LEAST_IN_RANGE:
@@ -360,9 +360,12 @@ def _play_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> tuple[Tra
     return model.trajectories(dataset), dataset, rules
 
 
-def _in_values_of(model: Any, dataset: Dataset) -> Dataset:
-    """The rows before ``Dataset.scaled``, where more of their values are in the ranges of the model's training rows."""
-    unscaled = dataset.before_scaling()
+def in_values_of(model: Any, dataset: Dataset, unscaled: Dataset | None = None) -> Dataset:
+    """The rows before ``Dataset.scaled``, where more of their values are in the ranges of the model's training rows.
+
+    They are ``unscaled``, or else what the data set knows of them.
+    """
+    unscaled = dataset.before_scaling() if unscaled is None else unscaled
     if unscaled is None or dataset.n_features != len(model.columns_.column_of):
         return dataset
     shares = [_share_in_range(model, rows.to_array()) for rows in (dataset, unscaled)]

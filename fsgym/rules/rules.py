@@ -409,7 +409,8 @@ class Rules:
         if described:
             parts.append("error_costs" if self.classes is None else f"error_costs: {described}")
         parts += [f"refer_cost={self.refer_cost:g}"] if self.refer_cost is not None else []
-        parts += [f"budget={self.budget}"] if self.budget is not None else []
+        besides = " besides what is always known" if self.always_known else ""
+        parts += [f"budget={self.budget}{besides}"] if self.budget is not None else []
         parts += [f"budget_cost={self.budget_cost}"] if self.budget_cost is not None else []
         parts += ["prerequisites"] if self.prerequisites is not None else []
         return f"Rules({', '.join(parts)})"

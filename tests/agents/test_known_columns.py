@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from agents import AdaptiveClassifier, AnyStateNetworkClassifier, LatticeClassifier, MixtureClassifier
-from fsgym import Dataset
+from fsgym import Dataset, Rules
 from support.exported_policies import AskedCase, check_interpreters, needs_node
 
 NAMES = ["sign", "proxy", "scan"]
@@ -56,6 +56,12 @@ def two_of_four(agent, tmp_path):
     model = AGENTS[agent](1e-4, known=["age"], budget=2, costs=costs, random_state=0).fit(data)
     model.save(tmp_path / "model")
     return model, type(model).load(tmp_path / "model")
+
+
+def test_a_budget_is_said_to_be_besides_what_is_always_known():
+    rules = Rules(3, 2, budget=2, always_known=[1])
+    assert "budget=2 besides what is always known" in repr(rules)
+    assert repr(Rules(3, 2, budget=2)).endswith("budget=2)")
 
 
 @needs_node

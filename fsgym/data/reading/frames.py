@@ -12,7 +12,7 @@ from fsgym.data.cells import as_numbers, as_wide_numbers, level_order, level_tex
 from fsgym.data.columns import Column, Columns
 from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import float32_offsets
-from fsgym.text.messages import brief, did_you_mean, listing, option_text
+from fsgym.text.messages import brief, did_you_mean, explain_unknown, listing, option_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,8 +107,7 @@ def drop_columns(frame: pd.DataFrame, drop: Collection[str], what: str) -> pd.Da
     """The table without the named columns; ValueError where there is no such column."""
     for name in drop:
         if name not in frame.columns:
-            meant = did_you_mean(name, frame.columns) or f"; its columns are {listing(frame.columns, 40)}"
-            raise ValueError(f"{what} has no column {name!r} to drop{meant}")
+            raise ValueError(f"{option_text('drop')}: {explain_unknown(f'column of {what}', name, frame.columns)}")
     return frame.drop(columns=list(drop))
 
 

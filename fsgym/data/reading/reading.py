@@ -92,11 +92,12 @@ def check_reading(options: Reading) -> Reading:
         if name is not None and not isinstance(name, str):
             raise TypeError(f"{option_text(option)} must be the name of a column, got {brief(name)}")
     listed = {option: _names(option, getattr(options, option)) for option in ("drop", "category", "numeric")}
-    both = [name for name in listed["category"] if name in listed["numeric"]]
-    if both:
-        raise ValueError(
-            f"{option_text('category')} and {option_text('numeric')} must not both name {both[0]!r}; choose one of them"
-        )
+    named = {**listed, "row_groups": (options.row_groups,), "case_price": tuple((options.case_price or {}).values())}
+    for one, other in (("category", "numeric"), ("drop", "case_price"), ("row_groups", "case_price")):
+        both = [name for name in named[one] if name in named[other]]
+        if both:
+            options_named = f"{option_text(one)} and {option_text(other)}"
+            raise ValueError(f"{options_named} must not both name {both[0]!r}; choose one of them")
     separator = {"tab": "\t", "\\t": "\t"}.get(separator, separator) if isinstance(separator, str) else separator
     if separator is not None and (
         not isinstance(separator, str) or len(separator) != 1 or separator.isalnum() or separator in "\"'\r\n\0._"
@@ -319,7 +320,8 @@ def dataset_of_table(
     category = [c for c in (*reading.category, *(listed or ())) if c in features.columns and c not in reading.numeric]
     try:
         if features.shape[1] == 0:
-            raise ValueError(f"{what} has no feature column besides the target")
+            all_dropped = f"; {option_text('drop')} names all others, keep at least one" if reading.drop else ""
+            raise ValueError(f"{what} has no feature column besides the target{all_dropped}")
         columns = infer_columns(features, category=category, numeric=reading.numeric, one_hot=reading.one_hot)
         check_size(len(features), columns.n_features, what)
         dataset = dataset_of(columns, features, labels, name=name)
@@ -343,14 +345,19 @@ def refuse_no_target(names: Collection[str], reading: Reading, what: str) -> Non
 
 
 def _check_columns(frame: pd.DataFrame, reading: Reading, what: str) -> None:
-    """ValueError where an option names a column that the table does not have, or one that it must not name."""
-    label = reading.label
+    """ValueError where a table lacks the target or another column that an option names, or must not name it."""
     refuse_no_target(frame.columns, reading, what)
+    check_named_columns(frame.columns, reading, what)
+
+
+def check_named_columns(columns: Collection[str], reading: Reading, what: str) -> None:
+    """ValueError where an option names a column that a table with these does not have, or the target as a feature."""
+    label = reading.label
     others = {"row_groups": [reading.row_groups], "case_price": list((reading.case_price or {}).values())}
     for option, names in {"drop": reading.drop, "numeric": reading.numeric, **others}.items():
         if label in names:
             raise ValueError(f"{option_text(option)} must not name the target column {label!r}")
     for option, names in {"category": reading.category, "numeric": reading.numeric}.items():
         for name in names:
-            if name not in frame.columns:
-                raise ValueError(f"{option_text(option)}: {explain_unknown(f'column of {what}', name, frame.columns)}")
+            if name not in columns:
+                raise ValueError(f"{option_text(option)}: {explain_unknown(f'column of {what}', name, columns)}")

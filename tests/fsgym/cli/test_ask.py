@@ -16,6 +16,7 @@ from agents import AdaptiveClassifier, LatticeClassifier, load_classifier
 from fsgym.cli.ask_dialog import KEYS, Dialog, Screen, allowed_at_prompt, belief_lines, typed_value
 from fsgym.data.columns import Column
 from fsgym.session import ExpectedCost, Step
+from fsgym.session.session import most_events
 from fsgym.session.step import Alternative
 from fsgym.session.words import alternative_text, not_as_trained_text
 from support.terminals import Terminals
@@ -428,3 +429,30 @@ def test_a_dialog_begins_with_what_is_promised_and_names_what_must_come_first(ca
     assert "key" in next(line for line in printed.splitlines() if "'scan'" in line)
     talk(model, ["q"], model.session(missing=[]))
     assert capsys.readouterr().out.startswith("Promised with confidence 90 %")
+
+
+def test_a_key_with_more_behind_it_is_refused_alike(model, capsys):
+    """It was said to be no number, or no acquisition."""
+    lines = [f"{key} ward" for key in (*KEYS, *KEYS.values()) if key not in ("u", "undo")]
+    at_answer = model.session()
+    for name in ("age", "blood", "ward", "smoker"):
+        at_answer.unknown(name)
+    assert at_answer.next() is None
+    for session in (model.session(), at_answer):
+        n_said = len(session.log())
+        dialog, ended = talk(model, [*lines, "q"], session)
+        printed = " ".join(capsys.readouterr().out.split())
+        for line in lines:
+            assert f"{line.removesuffix(' ward')} is typed alone, without 'ward'; only u takes a name." in printed
+        assert (len(dialog.session.log()), ended) == (n_said, False)
+
+
+def test_a_postponement_beyond_the_most_answers_is_refused_in_a_sentence(model, capsys):
+    """It ended the session."""
+    session = model.session()
+    n_said = most_events(model.acquisitions_)
+    for _ in range(n_said):
+        session.unknown("smoker")
+    dialog, ended = talk(model, ["l", "q"], session)
+    assert f"a session may have at most {n_said} answers." in capsys.readouterr().out
+    assert (len(dialog.session.log()), ended) == (n_said, False)

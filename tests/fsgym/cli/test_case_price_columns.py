@@ -288,3 +288,26 @@ def test_a_session_says_once_which_prices_it_has():
     one = MixtureClassifier(lam=0.02, costs=data.costs, random_state=0).fit(data)
     assert one.session().about_prices == []
     refused(ValueError, "trained with prices by case", {"scan": 1}, call=one.at_prices)
+
+
+def test_describe_counts_rows_that_differ_in_their_prices_alone(tmp_path, capsys):
+    table = table_of(60, 0)
+    again = table.head(9).assign(price_scan=7.5)
+    pd.concat([table, again]).to_csv(tmp_path / "twice.csv", index=False)
+    given = ("describe", tmp_path / "twice.csv", "--target", "died")
+    assert "equal to an earlier row" not in call(capsys, *given)[1]
+    for options in (("--case-price", "scan=price_scan"), ("--drop", "price_scan")):
+        code, printed, error = call(capsys, *given, *options)
+        assert (code, error) == (0, "")
+        assert "9 of 69 rows are equal to an earlier row in all features and in the class" in " ".join(printed.split())
+        assert ("price_scan   prices" in printed) == (options[0] == "--case-price")
+    code, _, error = call(capsys, *given, "--case-price", "scan=ward")
+    assert (code, "a price of 'scan', a number from 0 on" in error) == (2, True)
+
+
+@pytest.mark.parametrize("option", ["--drop", "--row-groups"])
+def test_a_column_of_prices_is_not_named_by_another_option(priced, capsys, option):
+    given = ("describe", priced / "train.csv", "--target", "died", "--case-price", "scan=price_scan")
+    code, _, error = call(capsys, *given, option, "price_scan")
+    said = f"{option} and --case-price must not both name 'price_scan'; choose one of them"
+    assert (code, said in error) == (2, True)

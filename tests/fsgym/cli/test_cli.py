@@ -196,7 +196,7 @@ def test_ctrl_c_reports_how_many_fits_are_stored(capsys, tmp_path, monkeypatch):
     [
         (["compare", "wien"], "did you mean 'wine'"),
         (["compare", "wine", "--methods", "rcpi,carrt"], "did you mean 'cart'"),
-        (["compare", "wine", "--methods", ","], "at least one of"),
+        (["compare", "wine", "--methods", ","], "--methods must not be empty"),
         (["compare", "wine", "--splits", "0"], "splits must be"),
         (["compare", "wine", "--splits", "x"], "--splits"),
         (["compare", "wine", "--lam", "0.1,b"], "--lam must be numbers"),
@@ -217,7 +217,7 @@ def test_ctrl_c_reports_how_many_fits_are_stored(capsys, tmp_path, monkeypatch):
         (["compare", "wine", "--unrelated-costs", "3"], "--unrelated-costs needs --related"),
         (["compare", "wine", "--unrelated-costs", "/nowhere.csv"], "/nowhere.csv"),
         (["compare", "wine", "--target", "x"], "target is only for"),
-        (["compare", "wine", "--drop", "nothing"], "has no feature 'nothing'"),
+        (["compare", "wine", "--drop", "nothing"], "unknown feature of 'wine' 'nothing'"),
         (["compare", "/nowhere.csv"], "/nowhere.csv"),
         (["compare", "wine", "--out", "/dev/null/x"], "cannot write to the folder"),
         (["compare", "wine", "--nope"], "--nope"),

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from test_cli import call
 
-from agents import load_classifier
+from agents import LatticeClassifier, load_classifier
 from fsgym.data.columns import Column, Columns
 from fsgym.data.reading.model_tables import read_table_for
 from fsgym.data.reading.no_result import NoResult, is_value_of
@@ -154,7 +154,11 @@ def test_where_a_text_is_refused_the_option_is_named_and_wrong_uses_are_sentence
     assert (code, "new.csv has no cell 'none' in the columns of the model" in error) == (0, True)
     for text, name in (("s", "ward"), ("30", "age"), ("30,5", "age"), ("False", "smoker")):
         code, _, error = call(capsys, *command, "--next", "--no-result", text)
-        assert (code, f"is no value, got {text!r}, which is one of the column {name!r}" in error) == (2, True)
+        assert (code, f"is no value, got {text!r}, which is one of the column" in error, repr(name) in error) == (
+            2,
+            True,
+            True,
+        )
     code, _, error = call(capsys, "predict", case_model, "wine", "--next", "--no-result", "none")
     assert (code, "--no-result is for CSV, Excel and Parquet files, and wine is none" in error) == (2, True)
 
@@ -173,3 +177,34 @@ def test_cells_of_a_text_file_are_found_whatever_else_it_has(tmp_path):
     np.testing.assert_equal(table["crp"].tolist(), [np.nan, 3.5, np.nan])
     assert table["ward"].isna().tolist() == [False, True, False]
     assert no_result.of_columns(["crp", "ward"], 3).tolist() == [[True, False], [False, True], [False, False]]
+
+
+def test_what_is_to_be_done_where_something_always_known_is_empty_is_said(case_model, capsys, tmp_path):
+    """It was asked for in every list, without a word on how a case without it goes on."""
+    table = pd.read_csv(case_model.parent / "new.csv")
+    labels = np.where(table["age"] + table["crp"].fillna(0) > 100, "ill", "well")
+    LatticeClassifier(known=["age"], random_state=0).fit(table, labels).save(tmp_path / "model")
+    shown = table.head(5).astype(object)
+    shown.loc[[1, 2], "age"] = None
+    shown.to_csv(tmp_path / "list.csv", index=False)
+    shown.assign(age=shown["age"].where(shown.index != 2, NONE)).to_csv(tmp_path / "said.csv", index=False)
+    given = ("predict", tmp_path / "model")
+    code, printed, error = call(capsys, *given, tmp_path / "list.csv", "--next")
+    assert (code, pd.read_csv(io.StringIO(printed))["next"].tolist()[1:3]) == (0, ["age", "age"])
+    assert "has no value in 2 rows for 'age', which the model always knows, so that it comes next" in error
+    assert "write 'no result' there and pass --no-result 'no result'" in error
+    code, printed, error = call(capsys, *given, tmp_path / "said.csv", "--next", "--no-result", NONE)
+    assert code == 0
+    assert (pd.read_csv(io.StringIO(printed))["next"] == "age").tolist() == [False, True, False, False, False]
+    assert "has no value in 1 row for 'age'" in error
+    assert f"where it cannot be had, write {NONE!r} there" in error
+    table.head(5).to_csv(tmp_path / "full.csv", index=False)
+    assert "always knows" not in call(capsys, *given, tmp_path / "full.csv", "--next")[2]
+
+
+def test_all_columns_that_have_the_text_as_a_value_are_named(case_model, capsys):
+    given = ("predict", case_model, case_model.parent / "new.csv", "--next", "--no-result", "30")
+    having = [column.name for column in load_classifier(case_model).columns_ if is_value_of(column, "30")]
+    assert len(having) > 1
+    error = call(capsys, *given)[2]
+    assert f"which is one of the columns {', '.join(map(repr, having))}; write another" in error

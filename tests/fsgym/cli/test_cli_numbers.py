@@ -83,7 +83,7 @@ def test_a_model_trained_on_a_german_table_is_the_same(folder, model, capsys):
     frame = pd.read_csv(folder / "sold.csv")
     frame.assign(price=[f"{v:.2f}".replace(".", ",") for v in frame["price"]]).to_csv(folder / "de.csv", sep=";")
     path = folder / "de.safetensors"
-    options = (*NUMERIC, "--drop", "Unnamed: 0", "--bins", "4", "-o", path)
+    options = (*NUMERIC, "--drop", "Unnamed: 0", "--bins", "4", "--units", "price=EUR", "-o", path)
     assert call(capsys, "train", folder / "de.csv", *options)[0] == 0
     assert load_classifier(path).bins_.to_json() == load_classifier(model).bins_.to_json()
 

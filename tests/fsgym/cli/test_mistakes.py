@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fsgym
@@ -125,6 +126,30 @@ def test_mistakes_in_options_of_other_commands_name_the_option(capsys, case_mode
 def test_prices_on_the_command_line_itself(capsys, text):
     said = "prices must be in a file, JSON {name: price} or CSV of name and price, got"
     refused(capsys, said, "compare", "wine", "--costs", text)
+
+
+@pytest.mark.parametrize("given", [",", " , ,", " "])
+def test_a_list_of_nothing(capsys, case_model, given):
+    refused(capsys, "--drop must not be empty", "train", "wine", "-o", "x", "--drop", given)
+    refused(capsys, "--known must not be empty", "train", "wine", "-o", "x", f"--known={given}")
+    refused(capsys, "--unavailable must not be empty", "ask", case_model, "--unavailable", given)
+
+
+def test_names_that_are_not_there_name_the_option(capsys, case_model, four_rows, tmp_path):
+    data = case_model.parent / "new.csv"
+    refused(capsys, "--drop: unknown column of", "train", four_rows, "-o", tmp_path / "m", "--drop", "c")
+    refused(capsys, "--drop: unknown feature of 'wine' 'huee'; did", "train", "wine", "-o", "x", "--drop", "huee")
+    said = "besides the target; --drop names all others, keep at least one"
+    refused(capsys, said, "train", four_rows, "-o", tmp_path / "m", "--drop", "a,b")
+    refused(capsys, '--known must be a JSON file with values, as {"age": 63}', "ask", case_model, "--known", "age=50")
+    pd.read_csv(data).assign(ill="yes").to_csv(tmp_path / "ill.csv", index=False)
+    given = ("evaluate", case_model, tmp_path / "ill.csv", "--target", "ill")
+    refused(capsys, "unknown column 'piid'", *given, "--drop", "piid")
+
+
+def test_a_column_may_be_kept_twice(capsys, case_model):
+    code, printed, _ = call(capsys, "predict", case_model, case_model.parent / "new.csv", "--keep", "age,age")
+    assert (code, printed.splitlines()[0].startswith("row,age,answer")) == (0, True)
 
 
 def test_an_empty_argument(capsys):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fsgym
@@ -113,3 +115,43 @@ def test_cards_show_beliefs_and_costs_before_the_other_tables(tmp_path):
     assert text.index("costs least") < text.index("The methods at lambda 1") < text.index("Single cases")
     assert text.index("Single cases") < text.index("Which features are used") < text.index("Protocol")
     assert "expected cost, which need not be the likeliest" in text
+
+
+def numbers_of_two_columns(n_bins: int) -> Dataset:
+    rng = np.random.default_rng(0)
+    ward = rng.choice(["er", "icu"], 200)
+    age = rng.uniform(20, 80, 200).round(1)
+    table = pd.DataFrame({"age": age, "ward": ward, "hours": (age + 9 * (ward == "icu")).round(1)})
+    return fsgym.load_dataset(table, target="hours", bins=n_bins, units={"hours": "h"})
+
+
+@pytest.mark.parametrize("n_bins", [3, 12])
+def test_a_model_with_other_bins_than_the_comparison_is_explained_by_its_own(n_bins, tmp_path):
+    """An answer of one of its bins was looked up among those of the comparison."""
+
+    def trained_before(env):
+        return LatticeClassifier(lam=0.01, random_state=0).fit(numbers_of_two_columns(n_bins))
+
+    data = numbers_of_two_columns(6)
+    results = fsgym.compare(
+        data, {"mine": trained_before}, splits=1, lam=0.01, references=False, progress=False, out=tmp_path
+    )
+    assert results["error"].isna().all()
+    model = trained_before(None)
+    ranges = {str(label) for label in model.bins_.ranges()}
+    _, text = read(tmp_path / "report.html")
+    answers = re.findall(r"answer ([\d.]+) h \((.*?)\) ?; the number is ([\d.]+) h \((.*?)\)", text)
+    assert answers
+    for number, about, truth, where in answers:
+        assert {about, where} <= ranges
+        assert float(number) in model.bins_.values.round(6)
+        assert float(truth) in data.numbers
+
+
+def test_the_answer_to_a_numeric_target_is_shown_as_the_number_that_its_error_is_of():
+    data = numbers_of_two_columns(4)
+    result = evaluate(LatticeClassifier(lam=0.01, random_state=0).fit(data), data)
+    for example in examples_of_rows(result, data, object()):
+        answer, truth = (float(example[name].partition(" h (")[0]) for name in ("answer", "true_class"))
+        assert abs(answer - truth) == pytest.approx(example["error_cost"], abs=1e-4)
+        assert example["correct"] == (example["answer"].partition("(")[2] == example["true_class"].partition("(")[2])

@@ -216,7 +216,9 @@ def test_the_report_of_a_number_speaks_of_bins_and_not_of_their_codes(tmp_path):
     assert "logistic regression; random forest, Breiman (2001); the bins are its classes" in words
     for name, title in REFERENCE_TITLES.items():  # as in the tables
         assert f"{title}: {METHODS[name].uses}" in words
-    assert any(f"answer {label!s} ," in words for label in data.bins.ranges())
+    answers = zip(data.bins.values, data.bins.ranges(), strict=True)
+    assert any(f"answer {value:.6g} ({label!s}) ; the number is" in words for value, label in answers)
+    assert "the true class is" not in words
     assert embedded(tmp_path / "report.html")["classes"] == [str(label) for label in data.bins.ranges()]
     assert markup.links
 

@@ -59,7 +59,7 @@ def test_unknown_names(no_folder):
     refused(TypeError, "name must be", 3)
     refused(ValueError, "split must be one of all, train, test, got 'half'", "wine", "half")
     refused(ValueError, "embedded", "wine", target="x")
-    refused(ValueError, "no feature 'x' to drop", "wine", drop=["x"])
+    refused(ValueError, "drop: unknown feature of 'wine' 'x'", "wine", drop=["x"])
 
 
 def test_a_folder_that_does_not_exist(monkeypatch, tmp_path):

@@ -270,3 +270,29 @@ def test_options_without_meaning_are_refused(patients, option):
     for data in ("wine", patients):
         refused(ValueError, "thousands must be", data, call=describe, thousands="!!")
         refused(ValueError, r"thousands must be .* got \[','\]", data, call=describe, thousands=[","])
+
+
+def test_columns_that_an_option_names_are_described_as_they_are_read(patients):
+    options = {"drop": ["pid", "admitted", "same"], "numeric": ["age"], "category": ["crp"]}
+    rows = describe(patients, "ill", **options).set_index("column")
+    assert rows.index.tolist() == ["age", "ward", "crp", "smoker", "ill"]
+    assert rows.loc[["age", "crp"], "type"].tolist() == ["number", "category"]
+    assert (rows.loc["age", "low"], rows.loc["age", "missing"]) == (20, 1 / 40)
+    assert rows.loc[["age", "crp"], "suspicion"].tolist() == ["", ""]
+    assert describe("wine", drop=["hue"])["column"].tolist() == describe("wine")["column"].drop(10).tolist()
+    wine = load_dataset("wine")
+    assert "hue" not in describe(wine, drop=["hue"])["column"].tolist()
+    for data in (patients, "wine", wine):
+        refused(ValueError, "drop: unknown .* 'aage'", data, call=describe, drop=["aage"])
+    for option in ("category", "numeric"):
+        refused(
+            ValueError, f"{option}: unknown column of the table 'aage'", patients, call=describe, **{option: ["aage"]}
+        )
+    refused(ValueError, "drop must not name the target column 'ill'", patients, "ill", call=describe, drop=["ill"])
+
+
+def test_rows_that_differ_in_what_is_left_out_are_equal(repeated):
+    repeated = repeated.drop(columns=["pid", "died"]).assign(fee=np.arange(57.0))
+    assert describe(repeated, "outcome").attrs["repeated_rows"] == ""
+    said = describe(repeated, "outcome", drop=["fee"]).attrs["repeated_rows"]
+    assert said.startswith("7 of 57 rows are equal to an earlier row in all features and in the class; ")

@@ -159,7 +159,7 @@ def test_no_such_set_or_column_on_openml(openml):
     refused(ValueError, "4242.*not found", "openml:4242")
     refused(ValueError, "nobody", "openml:nobody")
     refused(ValueError, "weight", "openml:99901", target="weight")
-    refused(ValueError, "no column 'weight' to drop", "openml:99901", drop=["weight"])
+    refused(ValueError, "drop: unknown column of .* 'weight'", "openml:99901", drop=["weight"])
 
 
 def test_a_local_file_comes_before_openml(openml, tmp_path):

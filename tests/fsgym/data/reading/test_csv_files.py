@@ -104,7 +104,7 @@ def test_identifiers_are_distinguished_from_categories(tmp_path):
         ("a,target\n1,x\n2,x\n", {}, ValueError, r"'target' of .* at least two classes, got 'x' in every row"),
         ("a,target\n1,3\n2,3\n", {"bins": 2}, ValueError, "at least two numbers, got 3 in every row"),
         ("target\nx\ny\n", {}, ValueError, "no feature column"),
-        ("a,target\n1,x\n2,y\n", {"drop": ["z"]}, ValueError, "no column 'z' to drop"),
+        ("a,target\n1,x\n2,y\n", {"drop": ["z"]}, ValueError, "drop: unknown column of .* 'z'"),
         ("a,target\n1,x\n2,y\n", {"drop": ["target"]}, ValueError, "target"),
         ("a,target\n1,x\n2,y\n", {"drop": ["a"]}, ValueError, "no feature column"),
         ("a,target\n1,x\n2,y\n", {"drop": 3}, TypeError, "list of column names"),
