@@ -111,19 +111,19 @@ def _training_text(trained_on: Any) -> str:
         return "The file does not say which rows it was trained on."
     from fsgym.cli.case_prices import in_words
 
-    part = "all" if trained_on.split == "all" else f"the {trained_on.split} part of the"
-    how = [f"target {trained_on.target}"] if trained_on.target else []
+    read, part = trained_on.reading, "all" if trained_on.split == "all" else f"the {trained_on.split} part of the"
+    how = [f"target {read.target}"] if read.target else []
     for option in ("drop", "category", "numeric"):
-        names = getattr(trained_on, option)
+        names = getattr(read, option)
         how += [f"{option} {listing(names)}"] if names else []
     for option in ("separator", "decimal", "thousands", "censored", "sheet", "header_row"):
-        value = getattr(trained_on, option)
+        value = getattr(read, option)
         how += [] if value is None else [f"{option.replace('_', ' ')} {SIGN_NAMES.get(value, value)}"]
-    if trained_on.case_price:
-        how.append(f"prices of {in_words(trained_on.case_price)}")
-    if trained_on.row_groups:
-        equal = trained_on.row_groups == DUPLICATES
-        how.append("equal rows together" if equal else f"rows with the same {trained_on.row_groups} together")
+    if read.case_price:
+        how.append(f"prices of {in_words(read.case_price)}")
+    if read.row_groups:
+        equal = read.row_groups == DUPLICATES
+        how.append("equal rows together" if equal else f"rows with the same {read.row_groups} together")
     return f"Trained on {part} {trained_on.n_samples:,} rows of {'; '.join([trained_on.source, *how])}."
 
 

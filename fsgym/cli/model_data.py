@@ -36,58 +36,35 @@ if TYPE_CHECKING:
 
 LISTS = ("drop", "category", "numeric")
 NO_TEXT_FILES = (".parquet", *excel.SUFFIXES)
-NEWER = ("thousands", "censored", "sheet", "header_row", "case_price")  # fields that files of earlier versions lack
+# Options of ``Reading`` that a model file has, and their kinds there. It says elsewhere what the others say.
+STORED: dict[str, type] = {
+    **{"target": str, **dict.fromkeys(LISTS, tuple), "separator": str, "decimal": str, "row_groups": str},
+    **{"thousands": str, "censored": str, "sheet": str, "header_row": int, "case_price": dict},
+}
+NEWER = ("thousands", "censored", "sheet", "header_row", "case_price")  # those that files of earlier versions lack
 OTHER_SPLIT = {"train": "test", "test": "train", "all": "all"}
 
 
 class DataOrigin(NamedTuple):
-    """The training data of a model: where they came from and how they were read.
+    """The training data of a model: where they came from and how they were read."""
 
-    Attributes
-    ----------
-    source : str, the argument of `fsgym train`: a path or a name
-    name : str, of the data set
-    fingerprint : str, of the encoded table with its labels, see ``fsgym.data.dataset.table_fingerprint``
-    n_samples : int, rows of the whole table
-    split : {"train", "test", "all"}, the part used for training
-    target, drop, category, numeric, separator, decimal, row_groups, thousands, censored, sheet, header_row
-        As in ``load_dataset``.
-    case_price : dict of str to str, or None
-        The column of the prices of each acquisition, where prices are by case.
-    """
-
-    source: str
-    name: str
-    fingerprint: str
-    n_samples: int
-    split: str
-    target: str | None = None
-    drop: tuple[str, ...] = ()
-    category: tuple[str, ...] = ()
-    numeric: tuple[str, ...] = ()
-    separator: str | None = None
-    decimal: str | None = None
-    row_groups: str | None = None
-    thousands: str | None = None
-    censored: str | None = None
-    sheet: str | None = None
-    header_row: int | None = None
-    case_price: dict[str, str] | None = None
+    source: str  # the argument of `fsgym train`: a path or a name
+    name: str  # of the data set
+    fingerprint: str  # of the encoded table with its labels, see ``fsgym.data.dataset.table_fingerprint``
+    n_samples: int  # rows of the whole table
+    split: str  # the part used for training: "train", "test" or "all"
+    reading: Reading  # its options of ``STORED``
 
     @classmethod
     def of(cls, source: str, whole: Dataset, split: str, reading: Reading) -> DataOrigin:
         """That of a data set, of which ``split`` was used."""
-        read = {field: getattr(reading, field) for field in Reading._fields if field in cls._fields}
-        return cls(source, whole.name, whole.origin.table, whole.n_samples, split, **read)
-
-    @property
-    def reading(self) -> Reading:
-        """How the table was read."""
-        return Reading(**{field: getattr(self, field) for field in Reading._fields if field in self._fields})
+        stored = Reading(**{option: getattr(reading, option) for option in STORED})
+        return cls(source, whole.name, whole.origin.table, whole.n_samples, split, stored)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values by name; the newer ones only where they are given."""
-        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in self._asdict().items()}
+        values = self._asdict() | {option: getattr(self.reading, option) for option in STORED}
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items() if k != "reading"}
         return {k: v for k, v in plain.items() if k not in NEWER or v is not None}
 
     @classmethod
@@ -99,19 +76,17 @@ class DataOrigin(NamedTuple):
             if not isinstance(listed, list) or not all(isinstance(v, str) for v in listed):
                 raise ValueError(f"the description of its training data has no list {name!r} of names")
             fields[name] = tuple(listed)
-        for name in cls._fields:
-            optional = name in ("target", "separator", "decimal", "row_groups", *NEWER)
-            kinds = int if name in ("n_samples", "header_row") else tuple if name in LISTS else str
-            kinds = dict if name == "case_price" else kinds
-            if name not in fields or not (isinstance(fields[name], kinds) or (optional and fields[name] is None)):
+        kinds = {"source": str, "name": str, "fingerprint": str, "n_samples": int, "split": str} | STORED
+        for name, kind in kinds.items():
+            optional = name in STORED and name not in LISTS
+            if name not in fields or not (isinstance(fields[name], kind) or (optional and fields[name] is None)):
                 raise ValueError(f"the description of its training data has no valid {name!r}")
-        if fields["split"] not in SPLIT_NAMES or set(fields) != set(cls._fields):
+        if fields["split"] not in SPLIT_NAMES or set(fields) != set(kinds):
             raise ValueError("the description of its training data is not valid")
         if not all(isinstance(column, str) for column in (fields["case_price"] or {}).values()):
             raise ValueError("the columns of the prices must be names")
-        origin = cls(**fields)
-        check_reading(origin.reading)
-        return origin
+        reading = check_reading(Reading(**{option: fields.pop(option) for option in STORED}))
+        return cls(**fields, reading=reading)
 
 
 @dataclass(frozen=True)
@@ -153,7 +128,7 @@ class ModelData:
                 f"out, or train with {OPTION}"
             )
         if not priced and trained_on is not None and classifier.rules_.costs_by_case:
-            priced = trained_on.case_price or {}
+            priced = trained_on.reading.case_price or {}
         return cls(path, classifier, reading, trained_on, classifier.columns_, priced)
 
     def with_no_result(self, text: str | None) -> ModelData:
@@ -473,13 +448,14 @@ def _training_rows(
             remark = f"{data} differs from the training data of that name; with rows of these, figures are optimistic."
         return none, "all", remark
     same = whole
-    if trained_on.row_groups is None:
+    grouped = trained_on.reading.row_groups
+    if grouped is None:
         if whole.dataset.row_groups is not None:  # the parts of the training, whatever --row-groups says now
             same = whole._replace(dataset=whole.dataset.replace(row_groups=None))
-    elif trained_on.row_groups != reading.row_groups and trained_on.row_groups in table.columns:
-        same = whole._replace(dataset=whole.dataset.replace(row_groups=table[trained_on.row_groups]))
-    elif trained_on.row_groups != reading.row_groups:
+    elif grouped != reading.row_groups and grouped in table.columns:
+        same = whole._replace(dataset=whole.dataset.replace(row_groups=table[grouped]))
+    elif grouped != reading.row_groups:
         remark = "--row-groups is not that of the training, so its parts are others; the figures may be optimistic."
         return none, "all", remark
-    rows = part_index(same, trained_on.split, trained_on.row_groups)
+    rows = part_index(same, trained_on.split, grouped)
     return rows, OTHER_SPLIT[trained_on.split], "None of these rows were used in training."

@@ -229,8 +229,9 @@ def columns_not_acquired(opened: ModelData, data: str, table: pd.DataFrame, copi
     columns = opened.columns
     lacking = absent_columns(columns, table, data, "unavailable")
     left_out = {*copied, *opened.case_price.values()}
-    if (trained := opened.trained_on) is not None:
-        left_out |= {*trained.drop, trained.target, trained.row_groups}
+    if opened.trained_on is not None:
+        read = opened.trained_on.reading
+        left_out |= {*read.drop, read.target, read.row_groups}
     others = [str(name) for name in table.columns if name not in columns.names and name not in left_out]
     if renamed := renaming_text(lacking, others):
         raise ValueError(

@@ -106,8 +106,9 @@ def test_the_model_file_says_how_the_data_were_read(folder):
     model = load_classifier(MODEL)
     said = DataOrigin.from_json(model.training_data_)
     assert (said.source, said.name, said.split, said.n_samples) == (FILE, "my patients", "train", 150)
-    assert (said.target, said.drop, said.category, said.numeric) == ("died", ("note",), ("code",), ("odd",))
-    assert (said.row_groups, said.separator, said.decimal) == ("pid", None, None)
+    read = said.reading
+    assert (read.target, read.drop, read.category, read.numeric) == ("died", ("note",), ("code",), ("odd",))
+    assert (read.row_groups, read.separator, read.decimal) == ("pid", None, None)
     columns = {c.name: c for c in model.columns_}
     assert (columns["crp"].unit, columns["age"].unit) == ("mg/l", "years")
     assert columns["code"].levels == ("001", "002", "010")

@@ -15,6 +15,7 @@ from agents import DatumWiseClassifier, LatticeClassifier, SB3Classifier, load_c
 from fsgym.cli.describe import _training_text
 from fsgym.cli.model_data import DataOrigin
 from fsgym.cli.options import agent_names
+from fsgym.data.reading.reading import Reading
 from fsgym.datasets import load_costs
 
 FIGURE = r"^  (\S+(?: \S+)*)  .*?(\d\S*)(?:   of .* rows?)?$"
@@ -430,7 +431,7 @@ def test_figures_say_how_many_rows_are_behind_them(capsys, tmp_path):
 
 def test_describe_says_how_the_training_rows_were_read():
     read = {"separator": ";", "decimal": ",", "thousands": "'", "sheet": "Blatt 2", "header_row": 3}
-    origin = DataOrigin("a.xlsx", "a", "0", 1200, "all", "ill", **read, row_groups="duplicates")
+    origin = DataOrigin("a.xlsx", "a", "0", 1200, "all", Reading("ill", **read, row_groups="duplicates"))
     assert _training_text(origin) == (
         "Trained on all 1,200 rows of a.xlsx; target ill; separator semicolon; decimal comma; thousands apostrophe; "
         "sheet Blatt 2; header row 3; equal rows together."
