@@ -628,7 +628,7 @@ def quality_figures(table: pd.DataFrame) -> dict[str, Any]:
 
     ``more features`` has those at the numbers of features that the path of HSIC Lasso does not reach.
     """
-    means = tables.quality_errors(table, tables.counts_of("uspst")).groupby("method").mean()
+    means = tables.quality_errors(table, tables.counts_of("uspst")).groupby("method").mean(skipna=False)
     if not set(tables.CURVE_METHODS) <= set(means.index):
         return {}
     known = means.reindex(tables.CURVE_METHODS).dropna(axis=1)
