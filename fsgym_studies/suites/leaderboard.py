@@ -364,9 +364,9 @@ def without_gain(
 
 
 def by_column(suite: Suite, means: pd.DataFrame, shown: scoring.Score, methods: Sequence[str]) -> list[str]:
-    """Where all features are better than half of the methods, and nothing than some: by columns of the main table.
+    """Where all features are better than half of the methods or more, and nothing than some: by columns of a table.
 
-    Compared are the figures as the table shows them.
+    Compared are the figures as the main table shows them.
     """
     constant, everything = (find_method(name).title for name in REFERENCES)
     if not {everything, constant} <= set(means.index):
@@ -451,14 +451,14 @@ def best_by_other_scores(suite: Suite, scores: pd.DataFrame, first: str, unranke
     return f"Others have the best mean rank by other scores (not tested): {'; '.join(parts)}." if parts else ""
 
 
-def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool) -> str:
+def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool, aside: Collection[str]) -> str:
     """In how many columns reported figures are better than those of the same method here, and than all here; or "".
 
-    Of a method that is not here, only where it is better than all.
+    Of a method that is not here, only where it is better than all. Those ``aside`` are no methods, as a reference.
     """
     found: dict[str, tuple[str, ...]] = {}
     others: dict[str, tuple[str, ...]] = {}
-    scores = scores[scores["method"] != suite.reference_title]  # which knows the distribution, and is no method
+    scores = scores[~scores["method"].isin([*aside])]
     for declared in () if quick else suite.tables:
         shown, means = scoring.SCORES[declared.score], scoring.means_by_place(scores, declared.score)
         sign, grouped = 1 if shown.more_is_better else -1, _columns(means, declared.columns)
@@ -632,7 +632,7 @@ def conclusion_of(
             gap_to_reference(suite, means, best, shown, alone=len(verdict) < 2),
             best_by_other_scores(suite, scores, best, unranked),
             ahead_within_budget(suite, scores, best),
-            beside_reported(suite, scores, quick),
+            beside_reported(suite, scores, quick, aside),
             better_search(means, best, shown, quick),
             OF_MORE_ROWS if quick and suite.published else "",
         ]
