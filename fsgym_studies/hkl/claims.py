@@ -13,7 +13,7 @@ import pandas as pd
 
 from fsgym_studies.common.claims import NOT_KNOWN, AssessedClaim, Claim, Near, assess
 from fsgym_studies.common.curves import rows_of
-from fsgym_studies.common.difference import paired_difference
+from fsgym_studies.common.difference import error_of_shares, paired_difference
 from fsgym_studies.common.statistics import Mean, known_mean, mean_of
 from fsgym_studies.hkl import printed as paper
 from fsgym_studies.hkl.cell import (
@@ -747,7 +747,7 @@ def claims(table: pd.DataFrame, further: pd.DataFrame) -> list[AssessedClaim]:
     compared = rows.loc[paper.NEWSGROUPS, [HKL, LINEAR_L1_SVM, KERNEL_L2_SVM]]
     if not compared.isna().any():
         own = rows_of(table, paper.NEWSGROUPS, HKL).iloc[0]
-        error = 100 * math.sqrt(2 * own["accuracy"] * (1 - own["accuracy"]) / own["n_test"])
+        error = 100 * error_of_shares(own["accuracy"], own["n_test"])
         figures["newsgroups"] = (compared[HKL], compared.drop(HKL).to_dict(), error)
         figures["rules, 20 newsgroups"] = float(own["n_kept"])
     return assess(claim_rows(), figures) + (assess(PRINTED_TEST_CLAIMS, printed_tests()) if len(table) else [])
