@@ -88,7 +88,7 @@ def binary_cells(lead):
 
 # Columns that name a cell, or say how large it is:
 LABELS = {"dataset", "share", "split", "method", "setting", "params", "error", "corpus", "selector", "inner", "coding"}
-LABELS |= {"reading", "repeat", "fold"}
+LABELS |= {"reading", "repeat", "fold", "size"}
 KEYS = LABELS | {"n_test", "n_train", "chance", "K", "distribution", "column", "w", "s", "lam1", "lam2", "mu_rel"}
 
 
