@@ -14,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.comparison.noise import paired_t, rank_table, standard_error
+from fsgym.comparison.noise import MIN_PAIRS, paired_t, rank_table, standard_error
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.evaluate import Evaluation
 from fsgym.evaluation.evaluate import evaluate as evaluate_policy
@@ -236,8 +236,14 @@ def numbers_to_beat(env_id: str) -> str:
 def difference_in_words(differences: NDArray[np.float64]) -> str:
     """Such as "+0.01 (0.001 to 0.02)", of differences on the same test rows."""
     mean, _, low, high, _, verdict = paired_t(differences)
+    return f"{_interval_in_words(mean, low, high, digits=2)}{', noise' if verdict == 'noise' else ''}"
+
+
+def _interval_in_words(mean: float, low: float, high: float, digits: int, named: str = "") -> str:
+    """A difference with the ends of its 95 % interval, which has a name before it; the difference alone without one."""
     mean, low, high = (round(value, STORED_DIGITS) + 0.0 for value in (mean, low, high))  # without a -0
-    return f"{mean:+.2g} ({low:.2g} to {high:.2g}){', noise' if verdict == 'noise' else ''}"
+    interval = "" if np.isnan(low) else f" ({named}{low:.{digits}g} to {high:.{digits}g})"
+    return f"{mean:+.{digits}g}{interval}"
 
 
 def training_in_words(row: Mapping[Any, Any]) -> str:
@@ -323,13 +329,16 @@ def _answer(table: pd.DataFrame, env_id: str) -> str:
         return f"{begin}, but breaks the rules for {broken:.3g} % of the test rows, so it has no rank."
     if best is None:
         return f"{begin}."
-    low, high = -best["difference_high"], -best["difference_low"]
-    noise = "within noise" if best["verdict"] == "noise" else "larger than noise"
+    ends = (-best[name] for name in ("difference", "difference_high", "difference_low"))
+    difference = _interval_in_words(*ends, digits=3, named="95 % interval ")
+    noise = VERDICTS.get(best["verdict"], "larger than noise")
     return (
         f"{begin}, rank {mine['rank']} of {table['rank'].notna().sum()}. The difference to the best stored row, "
-        f"{best['name']}, is {-best['difference']:+.3g} (95 % interval {low:.3g} to {high:.3g}): {noise}."
-        f"{_seeds_in_words(stored)}"
+        f"{best['name']}, is {difference}: {noise}.{_seeds_in_words(stored)}"
     )
+
+
+VERDICTS = {"noise": "within noise", "unknown": f"whether it is noise is not known, which takes {MIN_PAIRS} test rows"}
 
 
 def _seeds_in_words(stored: pd.DataFrame) -> str:

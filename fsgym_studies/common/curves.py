@@ -16,9 +16,19 @@ CURVE_KEYS = ["dataset", "share", "method"]  # with a split they determine a cur
 SPLIT_KEYS = ["dataset", "share", "split"]  # with a method they determine a curve
 
 
+def without_gaps(table: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    """The cells without those of groups, by ``keys``, in which a cell failed.
+
+    A figure of a group, such as a mean, is over all of its cells or there is none: over those that are left it would be
+    compared with figures over more.
+    """
+    failed = table["error"].notna()
+    return table[~failed.groupby([table[k] for k in keys], dropna=False).transform("any")]
+
+
 def evaluated_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """The cells that did not fail and have an accuracy."""
-    return table[table["error"].isna() & table["accuracy"].notna()]
+    """The cells that have an accuracy, of curves without a cell that failed."""
+    return without_gaps(table[table["accuracy"].notna() | table["error"].notna()], [*CURVE_KEYS, "split"])
 
 
 def rows_of(table: pd.DataFrame, dataset: str, method: str) -> pd.DataFrame:

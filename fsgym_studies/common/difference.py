@@ -60,6 +60,11 @@ class Difference(NamedTuple):
         return f"{self.mean:+.{digits}f} ± {format_number(self.error, digits)}"
 
 
+def error_of_shares(share: float, tested: int) -> float:
+    """The standard error of a difference of two independent shares near ``share``, each of so many rows."""
+    return float(np.sqrt(2 * share * (1 - share) / tested))
+
+
 def paired_difference(
     first: pd.Series, second: pd.Series, *, tie: float = 0.0, scale: float = 1.0, lower_is_better: bool = False
 ) -> Difference:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import integrate, stats
 
+ROUNDED_TO = 9  # decimals of differences of figures; those of test parts are far larger, rounding errors far smaller
 SAME_SPARSITY = 1e-9  # settings whose sparsities differ by less are one point
 
 
@@ -58,6 +59,15 @@ def known_mean(values: ArrayLike) -> Mean | None:
     return mean if mean.count else None
 
 
+def without_rounding_errors(differences: ArrayLike) -> NDArray[np.float64]:
+    """Differences of figures as float64, in which two that are equal in exact arithmetic are equal, and zeros zero.
+
+    >>> without_rounding_errors([0.3 - (0.1 + 0.2), 0.8 - 0.7, 0.9 - 0.8]).tolist()
+    [0.0, 0.1, 0.1]
+    """
+    return np.asarray(differences, dtype=np.float64).round(ROUNDED_TO) + 0.0
+
+
 def wins(differences: ArrayLike, tie: float = 0.0) -> tuple[int, int, int]:
     """How often the first of two methods is better, equal and worse, by its figures minus those of the second.
 
@@ -69,7 +79,7 @@ def wins(differences: ArrayLike, tie: float = 0.0) -> tuple[int, int, int]:
     >>> wins([0.1, 0.0, -0.1, -0.2])
     (1, 1, 2)
     """
-    known = np.asarray(differences, dtype=np.float64)
+    known = without_rounding_errors(differences)
     known = known[~np.isnan(known)]
     above, below = int((known > tie).sum()), int((known < -tie).sum())
     return above, len(known) - above - below, below
@@ -80,7 +90,7 @@ def wilcoxon_p(differences: ArrayLike) -> float:
 
     With fewer than six it cannot be below .05.
     """
-    known = np.asarray(differences, dtype=np.float64)
+    known = without_rounding_errors(differences)
     known = known[~np.isnan(known) & (known != 0)]
     return float(stats.wilcoxon(known).pvalue) if len(known) else np.nan  # type: ignore[attr-defined]
 

@@ -16,7 +16,7 @@ from scipy import stats
 from fsgym.comparison.summary import with_lam
 from fsgym.runner import Task
 from fsgym_studies.common.claims import NOT_KNOWN, ROUNDING, AssessedClaim, Claim, assess
-from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.curves import evaluated_cells, in_shared_splits, setting_means
 from fsgym_studies.common.difference import paired_difference
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, DataFolder, MethodSettings, price_settings, without
 from fsgym_studies.common.render import settings_table
@@ -264,10 +264,12 @@ def accuracy_at_budgets(table: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame, columns dataset, M, sparsity and a column per method, means over splits and shares of training data; and
-        ``above both``, whether DWSM with a budget is above LARS and DWSM by more than two standard errors
+    DataFrame, columns dataset, M, sparsity and a column per method, means over the splits that all of them have and
+        shares of training data; and ``above both``, whether DWSM with a budget is above LARS and DWSM by more than two
+        standard errors
     """
     keys, rows = ["dataset", "share", "split"], []
+    table = in_shared_splits(table, (shared.BUDGET_MODEL, *WITHOUT_BUDGET, *WITHOUT_INTERCEPT))
     curves = dict(iter(table.groupby([*keys, "method"])))
     for cell in table[table["method"] == shared.BUDGET_MODEL].to_dict("records"):
         row = {"dataset": cell["dataset"], "M": json.loads(cell["params"])["budget"], "sparsity": cell["sparsity"]}

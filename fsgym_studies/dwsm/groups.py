@@ -17,7 +17,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.claims import NOT_KNOWN, AssessedClaim, Claim, Near, assess
 from fsgym_studies.common.curves import areas, evaluated_cells, rows_of, setting_means
-from fsgym_studies.common.difference import Difference, paired_difference
+from fsgym_studies.common.difference import Difference, error_of_shares, paired_difference
 from fsgym_studies.common.plan import (
     DWSM,
     LARS,
@@ -429,8 +429,7 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
         few = lasso[FAR_FEWER * lasso["n_features"] <= own.loc[own["accuracy"].idxmax(), "n_features"]]
         if len(few):
             tested = rows_of(table, in_groups(PCMAC, 10), DWSM)["n_test"].max()
-            of_one = own["accuracy"].max()
-            error = float(np.sqrt(2 * of_one * (1 - of_one) / tested))
+            error = error_of_shares(own["accuracy"].max(), tested)
             figures["texts, LASSO with few"] = (own["accuracy"], most_accurate(few), error)
     return assess(CLAIMS, figures) + assess(TEXT_CLAIMS, figures, list_all=False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -209,12 +209,22 @@ def counts_text(blocks: pd.Series) -> str:
     return ", ".join(f"{digit}: {count:.1f}" for digit, count in blocks.items())
 
 
+def blocks_of(*named: str) -> Callable[[Mapping[str, Any]], tuple[pd.Series, pd.Series] | None]:
+    """The blocks of all digits, with the errors; none where no image of a digit that the claim names is classified."""
+
+    def figure(figures: Mapping[str, Any]) -> tuple[pd.Series, pd.Series] | None:
+        known = "blocks" in figures and figures["blocks"][[*named]].notna().all()
+        return (figures["blocks"], figures["errors"]) if known else None
+
+    return figure
+
+
 CLAIMS = (
     Claim(
         "The 1 is identified quickly: of all digits it takes the fewest blocks (means over the correctly classified "
         "images of each digit, below the next by more than two standard errors)",
         "just two blocks",
-        lambda figures: (figures["blocks"], figures["errors"]) if "blocks" in figures else None,
+        blocks_of("1"),
         lambda blocks, errors: clearly_lowest(blocks, errors, "1"),
         lambda blocks, errors: counts_text(blocks),
     ),
@@ -222,7 +232,7 @@ CLAIMS = (
         "The blocks acquired for a 1 are the central ones (the two most frequent are among the central four; ours: "
         "share of the correctly classified images that acquire them)",
         "the two central ones",
-        "most frequent",
+        lambda figures: None if blocks_of("1")(figures) is None else figures["most frequent"],
         lambda most: set(most.index) <= set(CENTRAL_BLOCKS),
         lambda most: " and ".join(f"{block_name(block)} ({share:.2f})" for block, share in most.items()),
     ),
@@ -230,15 +240,15 @@ CLAIMS = (
         "The 1 takes few blocks besides the two central ones (at most "
         f"{FEW_BLOCKS} blocks including these two, mean as above; prices are ours)",
         "just two",
-        "blocks",
-        lambda blocks: blocks["1"] <= FEW_BLOCKS,
-        lambda blocks: f"{blocks['1']:.1f} blocks",
+        blocks_of("1"),
+        lambda blocks, _: blocks["1"] <= FEW_BLOCKS,
+        lambda blocks, _: f"{blocks['1']:.1f} blocks",
         sweep_cause,
     ),
     Claim(
         "The 5 is a more complex digit than the 1: it takes more blocks (means and noise as above)",
         "a more complex digit",
-        lambda figures: (figures["blocks"], figures["errors"]) if "blocks" in figures else None,
+        blocks_of("1", "5"),
         lambda blocks, errors: clearly_lowest(blocks[["1", "5"]], errors[["1", "5"]], "1"),
         lambda blocks, errors: counts_text(blocks[["1", "5"]]),
         "not known: at other prices this was not tested",
@@ -246,7 +256,7 @@ CLAIMS = (
     Claim(
         "Of all digits the 5 takes the most blocks (means and noise as above)",
         "",
-        lambda figures: (figures["blocks"], figures["errors"]) if "blocks" in figures else None,
+        blocks_of("5"),
         lambda blocks, errors: clearly_lowest(-blocks, errors, "5"),
         lambda blocks, errors: counts_text(blocks),
     ),
@@ -254,9 +264,9 @@ CLAIMS = (
         f"For the 5 nearly all blocks tend to be acquired (at least {MANY_BLOCKS} of 16, mean as above; prices are "
         "ours)",
         "all possible blocks",
-        "blocks",
-        lambda blocks: blocks["5"] >= MANY_BLOCKS,
-        lambda blocks: f"{blocks['5']:.1f} blocks",
+        blocks_of("5"),
+        lambda blocks, _: blocks["5"] >= MANY_BLOCKS,
+        lambda blocks, _: f"{blocks['5']:.1f} blocks",
         complex_digit_cause,
     ),
 )

@@ -11,7 +11,7 @@ import pandas as pd
 
 from fsgym_studies.common.claims import DASH, NOT_KNOWN, AssessedClaim, CauseText, Claim, assess, figure_text
 from fsgym_studies.common.curves import cells_with, rows_of
-from fsgym_studies.common.difference import Difference
+from fsgym_studies.common.difference import Difference, error_of_shares
 from fsgym_studies.gbfs import tables
 
 # Why claims on boosted features are not reproduced, from further cells of the same study.
@@ -171,16 +171,11 @@ def grouping_cause(figures: Mapping[str, Any]) -> str:
     )
 
 
-def error_of_difference(error: float, tested: int) -> float:
-    """The standard error of a difference of two shares near ``error``, each of so many rows."""
-    return float(np.sqrt(2 * error * (1 - error) / tested))
-
-
 def few_features_cause(figures: Mapping[str, Any]) -> str:
     """By how much GBFS is below each other method at few features, and how large a difference is no noise."""
     errors, tested = figures["few features"], tested_rows(figures["table"], "uspst")
     leads = errors.drop("GBFS") - errors["GBFS"]
-    noise = 2 * error_of_difference(errors.mean(), tested)
+    noise = 2 * error_of_shares(errors.mean(), tested)
     parts = [
         f"{words} {', '.join(f'{m} ({abs(lead):.3f})' for m, lead in own.items())}{end}"
         for words, own, end in (
@@ -226,7 +221,7 @@ def most_features_text(figures: Mapping[str, Any]) -> str:
         f"the errors are read at {errors.name} features{ends}; without HSIC Lasso the methods are within "
         f"{others.max() - others.min():.3f} of each other there, and L1LR is {below} the median of the others{beyond}. "
         f"A difference of two such errors on our {tested} test rows has a standard error of "
-        f"{error_of_difference(errors.mean(), tested):.3f}. Neither the classes of digits nor the numbers of features "
+        f"{error_of_shares(errors.mean(), tested):.3f}. Neither the classes of digits nor the numbers of features "
         "and the settings of the SVM are printed, and other classes and settings were not run here"
     )
 
@@ -236,7 +231,7 @@ def bags_text(figures: Mapping[str, Any]) -> str:
     table, errors = figures["table"], figures["errors on colon"]
     tested, stumps = tested_rows(table, "colon"), tables.best_setting(table, tables.STUMPS)
     smaller = "" if stumps is None else f", and {stumps.error:.3f} with them and trees of one split"
-    error, gap = error_of_difference(0.2, tested), errors.max() - errors.min()
+    error, gap = error_of_shares(0.2, tested), errors.max() - errors.min()
     return (
         "the paper's nine bags of genes are not in our data; ours are clusters of genes by their values in the "
         f"training rows. GBFS has {errors['GBFS with bags']:.3f} with them and {errors['GBFS']:.3f} without{smaller}; "
@@ -322,7 +317,7 @@ def with_tested_rows(name: str, dataset: str = "uspst") -> Callable[[Mapping[str
 def n_clearly_above(errors: pd.Series, method: str, tested: int) -> int:
     """How many of the other methods have a larger error than one, by more than two standard errors."""
     others = errors.drop(method)
-    return int((others - errors[method] > 2 * error_of_difference(errors.mean(), tested)).sum())
+    return int((others - errors[method] > 2 * error_of_shares(errors.mean(), tested)).sum())
 
 
 def much_higher(errors: pd.Series, tested: int) -> bool:
@@ -332,7 +327,7 @@ def much_higher(errors: pd.Series, tested: int) -> bool:
 
 
 def standard_error_text(errors: pd.Series, tested: int) -> str:
-    return f"a difference has a standard error of {error_of_difference(errors.mean(), tested):.3f} on {tested} rows"
+    return f"a difference has a standard error of {error_of_shares(errors.mean(), tested):.3f} on {tested} rows"
 
 
 CURVE_CLAIMS = (
@@ -628,7 +623,7 @@ def quality_figures(table: pd.DataFrame) -> dict[str, Any]:
 
     ``more features`` has those at the numbers of features that the path of HSIC Lasso does not reach.
     """
-    means = tables.quality_errors(table, tables.counts_of("uspst")).groupby("method").mean()
+    means = tables.quality_errors(table, tables.counts_of("uspst")).groupby("method").mean(skipna=False)
     if not set(tables.CURVE_METHODS) <= set(means.index):
         return {}
     known = means.reindex(tables.CURVE_METHODS).dropna(axis=1)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from fsgym_studies.common.claims import NOT_KNOWN, AssessedClaim, Claim, Near, assess
 from fsgym_studies.common.curves import rows_of
-from fsgym_studies.common.difference import paired_difference
+from fsgym_studies.common.difference import error_of_shares, paired_difference
 from fsgym_studies.common.statistics import Mean, known_mean, mean_of
 from fsgym_studies.hkl import printed as paper
 from fsgym_studies.hkl.cell import (
@@ -321,7 +321,7 @@ def tests_against(other: str, figures: Mapping[str, Any]) -> Tests:
     means = figures["means"].reindex(paper.TABLE1_DATASETS)
     parts = 100 * figures["table"].pivot_table("accuracy", ["dataset", "split"], "method")
     parts = parts[parts.index.get_level_values("dataset").isin(paper.TABLE1_DATASETS)]
-    runs = by_shuffle((parts[HKL] - parts[other]).dropna()).reindex(paper.TABLE1_DATASETS).round(6)
+    runs = by_shuffle((parts[HKL] - parts[other]).dropna()).reindex(paper.TABLE1_DATASETS)
     lead = means[HKL] - means[other]
     tests = Tests([one_sided_p(runs[run]) for run in runs], one_sided_p(lead.mask(lead.index == paper.NEWSGROUPS, 0.0)))
     table1 = printed_of(other)
@@ -330,9 +330,9 @@ def tests_against(other: str, figures: Mapping[str, Any]) -> Tests:
     printed, own = (pd.Series(accuracies, dtype=float) for accuracies in (table1, paper.PRINTED_DISJUNCTIONS))
     same_rows = ~lead.index.isin(OTHER_ROWS)
     return tests._replace(
-        printed=one_sided_p((own - printed).round(6)),
-        printed_other=one_sided_p((means[HKL].round(2) - means[other].mask(same_rows, printed).round(2)).round(6)),
-        printed_own=one_sided_p((means[HKL].mask(same_rows, own).round(2) - means[other].round(2)).round(6)),
+        printed=one_sided_p(own - printed),
+        printed_other=one_sided_p(means[HKL].round(2) - means[other].mask(same_rows, printed).round(2)),
+        printed_own=one_sided_p(means[HKL].mask(same_rows, own).round(2) - means[other].round(2)),
     )
 
 
@@ -346,7 +346,7 @@ def tests_at_defaults(other: str, figures: Mapping[str, Any]) -> list[tuple[str,
     return [
         (
             name.partition(" at ")[2],
-            one_sided_p((own - at.reindex(own.index).round(2)).round(6)),
+            one_sided_p(own - at.reindex(own.index).round(2)),
             int(near_printed(at, paper.PRINTED_OTHERS[other]).sum()),
         )
         for name, at in known.items()
@@ -708,7 +708,7 @@ def claim_rows() -> tuple[Claim, ...]:
 
 def behind_text(behind: pd.Series) -> str:
     worse = below_text(behind)
-    return f"not on {worse}" if worse else "all ten"
+    return f"not on {worse}" if worse else f"all {len(behind)}"
 
 
 def claims(table: pd.DataFrame, further: pd.DataFrame) -> list[AssessedClaim]:
@@ -747,7 +747,7 @@ def claims(table: pd.DataFrame, further: pd.DataFrame) -> list[AssessedClaim]:
     compared = rows.loc[paper.NEWSGROUPS, [HKL, LINEAR_L1_SVM, KERNEL_L2_SVM]]
     if not compared.isna().any():
         own = rows_of(table, paper.NEWSGROUPS, HKL).iloc[0]
-        error = 100 * math.sqrt(2 * own["accuracy"] * (1 - own["accuracy"]) / own["n_test"])
+        error = 100 * error_of_shares(own["accuracy"], own["n_test"])
         figures["newsgroups"] = (compared[HKL], compared.drop(HKL).to_dict(), error)
         figures["rules, 20 newsgroups"] = float(own["n_kept"])
     return assess(claim_rows(), figures) + (assess(PRINTED_TEST_CLAIMS, printed_tests()) if len(table) else [])

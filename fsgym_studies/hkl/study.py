@@ -13,7 +13,7 @@ from fsgym.comparison.protocol import seed_of
 from fsgym.comparison.splits import OfficialSplit, Split, folds, random_splits
 from fsgym.data.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.curves import cells_with, evaluated_cells
+from fsgym_studies.common.curves import cells_with, evaluated_cells, without_gaps
 from fsgym_studies.common.plan import DataFolder, Source, cell_labels, study_task
 from fsgym_studies.common.study import Conclusion, Study, bibtex
 from fsgym_studies.hkl import changes
@@ -187,10 +187,11 @@ def literal_options(entry: StudyDataset, data: Dataset, data_dir: DataFolder) ->
 
 
 def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
-    finished, further = evaluated_cells(table), cells_with(table, "accuracies")
+    whole = without_gaps(table, ["dataset", "method"])
+    finished, further = evaluated_cells(whole), cells_with(whole, "accuracies")
     by_change = changes.accuracies_by_change(finished, further)
     kinds = (approaches_table, wilcoxon_table, selection_size_table, rules_table)
-    tables = [*(kind(finished) for kind in kinds), each_setting_table(table), changes.changes_table(by_change)]
+    tables = [*(kind(finished) for kind in kinds), each_setting_table(whole), changes.changes_table(by_change)]
     shown = ("changes",) if by_change else ()
     return Conclusion(protocol(full), claims(finished, further), tables, notes=notes(finished), shown=shown)
 

@@ -299,7 +299,7 @@ CLAIMS = (
         "with all of them)",
         "46 of 49, with all 44",
         "wins by share",
-        lambda wins, p: MOST_WINS[0] <= wins.idxmax() <= MOST_WINS[1] and p < 0.05,
+        lambda wins, p: MOST_WINS[0] <= share_with_most(wins) <= MOST_WINS[1] and p < 0.05,
         lambda wins, p: f"{', '.join(f'{n} at {share:.0%}' for share, n in wins.items())}; p = {p:.2f}",
         f"{NOT_KNOWN}: our corpora are not those of the paper; its own two numbers differ by two data sets, which may "
         "be noise by the same test, too (p is at least .25)",
@@ -329,12 +329,19 @@ def wins_by_share(accuracies: pd.DataFrame) -> pd.DataFrame:
     shares = (*tables.UNSELECTED_SHARES, 1.0)
     gains = {t: tables.accuracy_by_dataset(accuracies, "RFE", lufe_at_share(t), 300) - own for t in shares}
     gain = pd.DataFrame(gains).dropna()
-    return 100 * gain > tables.TIE_MARGIN
+    return gain > tables.TIE_MARGIN
+
+
+def share_with_most(wins: pd.Series) -> float:
+    """The share with the largest number of wins; of several, one at which the paper has it, else the first."""
+    most = wins.index[wins == wins.max()]
+    printed = most[(most >= MOST_WINS[0]) & (most <= MOST_WINS[1])]
+    return float((*printed, *most)[0])
 
 
 def more_wins_than_with_all(wins: pd.DataFrame) -> float:
     """The one-sided p of a sign test that the share with the most wins has more of them than all features."""
-    best, with_all = wins[wins.sum().idxmax()], wins[1.0]
+    best, with_all = wins[share_with_most(wins.sum())], wins[1.0]
     only, missed = int((best & ~with_all).sum()), int((with_all & ~best).sum())
     return float(stats.binomtest(only, only + missed, alternative="greater").pvalue) if only + missed else 1.0
 

@@ -217,11 +217,10 @@ def rows_table(table: pd.DataFrame) -> Table | None:
 
 
 def seconds_table(table: pd.DataFrame) -> Table | None:
-    """Processor seconds of the training by method and data set, mean over the splits."""
-    cells = table[table["seconds"].notna()]
-    if cells.empty:
+    """Processor seconds of the training by method and data set, mean over the splits, where none was stopped."""
+    means = scoring.mean_seconds(table, ["dataset", "method"]).unstack("dataset", sort=False).dropna(how="all")
+    if means.empty:
         return None
-    means = cells.groupby(["dataset", "method"], sort=False)["seconds"].mean().unstack("dataset", sort=False)
     caption = (
         "Processor seconds in one thread to train a method for all prices, with the choice of its settings, mean over "
         "the runs. They differ from run to run."
@@ -365,9 +364,9 @@ def without_gain(
 
 
 def by_column(suite: Suite, means: pd.DataFrame, shown: scoring.Score, methods: Sequence[str]) -> list[str]:
-    """Where all features are better than half of the methods, and nothing than some: by columns of the main table.
+    """Where all features are better than half of the methods or more, and nothing than some: by columns of a table.
 
-    Compared are the figures as the table shows them.
+    Compared are the figures as the main table shows them.
     """
     constant, everything = (find_method(name).title for name in REFERENCES)
     if not {everything, constant} <= set(means.index):
@@ -393,7 +392,9 @@ def gap_to_reference(suite: Suite, means: pd.DataFrame, first: str, shown: scori
     """
     for title in (suite.reference_title, *([find_method(CONSTANT).title] if alone else [])):
         if {title, first} <= set(means.index):
-            own, other = (float(means.loc[name].mean()) for name in (first, title))
+            own, other = (float(means.loc[name].mean(skipna=False)) for name in (first, title))
+            if np.isnan(own - other):  # over other columns than those of the first
+                continue
             own_text, other_text = (f"{value:.{shown.digits}f}" for value in (own, other))
             return f"The {_in_sentence(shown)} of {first} is {own_text}, that of the {_named(title)} {other_text}."
     return ""
@@ -450,14 +451,14 @@ def best_by_other_scores(suite: Suite, scores: pd.DataFrame, first: str, unranke
     return f"Others have the best mean rank by other scores (not tested): {'; '.join(parts)}." if parts else ""
 
 
-def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool) -> str:
+def beside_reported(suite: Suite, scores: pd.DataFrame, quick: bool, aside: Collection[str]) -> str:
     """In how many columns reported figures are better than those of the same method here, and than all here; or "".
 
-    Of a method that is not here, only where it is better than all.
+    Of a method that is not here, only where it is better than all. Those ``aside`` are no methods, as a reference.
     """
     found: dict[str, tuple[str, ...]] = {}
     others: dict[str, tuple[str, ...]] = {}
-    scores = scores[scores["method"] != suite.reference_title]  # which knows the distribution, and is no method
+    scores = scores[~scores["method"].isin([*aside])]
     for declared in () if quick else suite.tables:
         shown, means = scoring.SCORES[declared.score], scoring.means_by_place(scores, declared.score)
         sign, grouped = 1 if shown.more_is_better else -1, _columns(means, declared.columns)
@@ -529,10 +530,9 @@ def standings_table(
         frame.insert(1, "minus the first [95 %]", pd.Series(text).reindex(order))
     if len(ranks):
         frame["mean rank"] = [format_number(rank, 2) for rank in ranks.reindex(order)]
-    seconds = table[table["seconds"].notna()] if "seconds" in table else table.iloc[:0]
-    if len(seconds):
-        whole = means.index[means.notna().all(axis=1)]  # a mean without the stopped cells would be too low
-        frame["CPU s"] = _as_text(seconds.groupby("method")[["seconds"]].mean().reindex(whole).reindex(order), 1)
+    seconds = scoring.mean_seconds(table, ["method"]) if "seconds" in table else pd.Series(dtype=float)
+    if seconds.notna().any():
+        frame["CPU s"] = _as_text(seconds.reindex(order).to_frame("seconds"), 1)
     frame["version"] = [versions[m] for m in order]
     frame = frame.fillna(DASH)
     absent = {m: reason for (m, of), reason in (reasons or {}).items() if of == score and m not in means.index}
@@ -591,7 +591,7 @@ def conclusion_of(
     latex: bool = False,
 ) -> Conclusion:
     """Everything that the report of a benchmark says; ``n_runs`` and ``latex`` as in ``study_of``."""
-    n = table.loc[table["split"] != "", "split"].nunique()
+    n = scoring.number_of_runs(table)
     first_run = [find_method(name).title for name in methods.first_run if n > 1]
     labels = {title: f"{title} (first of {n} runs)" for title in first_run}
     aside = (*methods.reference_points, ORACLE_TITLE, suite.reference_title)
@@ -632,7 +632,7 @@ def conclusion_of(
             gap_to_reference(suite, means, best, shown, alone=len(verdict) < 2),
             best_by_other_scores(suite, scores, best, unranked),
             ahead_within_budget(suite, scores, best),
-            beside_reported(suite, scores, quick),
+            beside_reported(suite, scores, quick, aside),
             better_search(means, best, shown, quick),
             OF_MORE_ROWS if quick and suite.published else "",
         ]
@@ -677,7 +677,7 @@ def main_latex(
             figures = means[dataset, at]
             best = str((figures.loc[list(ranks.index)] * (-1.0 if shown.more_is_better else 1.0)).idxmin())
             verdicts = pd.Series(dtype=object)
-            if suite.runs_are != "seeds" and own["split"].nunique() >= MIN_PAIRS:
+            if suite.runs_are != "seeds" and scoring.number_of_runs(own) >= MIN_PAIRS:
                 cells = table[table["dataset"] == dataset]
                 paired = scoring.paired_scores(own, cells, main, suite.runs_are, list(ranks.index))
                 verdicts, words = paired.verdicts(best), paired.words
@@ -705,7 +705,7 @@ def main_latex(
 
 
 def _spread_in_words(scores: pd.DataFrame) -> str:
-    n = scores.loc[scores["split"] != "", "split"].nunique()
+    n = scoring.number_of_runs(scores)
     return f"standard deviation over {n} runs" if n > 1 else "standard error over the test rows"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ REFERENCE_TITLE = "reference"
 NEMENYI_FROM = 5  # data sets over which mean ranks are tested
 SAME_SCORE = 5e-4  # scores that differ by less count as equal: half of the last digit shown
 PLACE = ["dataset", "at"]
+CELL_FAILED = "a cell of it failed, see the notes"
 
 
 class Score(NamedTuple):
@@ -102,23 +103,25 @@ SCORES = {
 def scores_of(table: pd.DataFrame) -> pd.DataFrame:
     """All scores of the cells, with the headroom where there is a reference.
 
-    A method that lacks a score in one run of a data set, such as one that a limit stopped, has it in none of them: its
-    other runs would be compared with the means of more.
+    A method that lacks a score in one run of a data set, since a limit stopped it, its cell failed or the score is not
+    defined there, has it in none of them: its other runs would be compared with the means of more. What ``SCORES`` does
+    not have, such as illegal actions, is said of the runs where it is.
 
     Returns
     -------
     DataFrame, columns dataset, split, method, score, at, value, error (standard error over the test rows, or NaN)
     """
     columns = ["dataset", "split", "method", "score", "at", "value", "error"]
-    known = table[table["error"].isna()].itertuples() if "reasons" in table else ()
-    lacking = {(cell.dataset, cell.method, score) for cell in known for score in cell.reasons or ()}
     rows = [
         (cell.dataset, cell.split, cell.method, *(score[name] for name in ("score", "at", "value", "error")))
         for cell in cells_with(table, "scores").itertuples()
         for score in cell.scores
-        if (cell.dataset, cell.method, score["score"]) not in lacking
     ]
     scores = pd.DataFrame(rows, columns=columns).astype({"error": float})
+    runs = scores.groupby(["dataset", "method", "score", "at"])["split"].transform("size")
+    planned = table.groupby(["dataset", "method"]).size().rename("planned")
+    whole = runs == scores.join(planned, on=["dataset", "method"])["planned"]
+    scores = scores[whole | ~scores["score"].isin([*SCORES])].reset_index(drop=True)
     losses = scores[scores["score"] == "loss"]
     known = losses[losses["method"] == REFERENCE_TITLE].set_index(PLACE)["value"].rename("known")
     room = losses[losses["method"] != REFERENCE_TITLE].join(known, on=PLACE, how="inner")
@@ -126,10 +129,22 @@ def scores_of(table: pd.DataFrame) -> pd.DataFrame:
     return scores if room.empty else pd.concat([scores, room], ignore_index=True)
 
 
+def number_of_runs(rows: pd.DataFrame) -> int:
+    """The number of runs of these cells or scores; the reference is in none."""
+    return rows.loc[rows["split"] != "", "split"].nunique()
+
+
+def mean_seconds(table: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
+    """Mean processor seconds of the training by ``keys``; NaN where a cell was stopped or failed."""
+    seconds = table.assign(seconds=pd.to_numeric(table["seconds"]))
+    return seconds.groupby([*keys], sort=False)["seconds"].mean(skipna=False)
+
+
 def reasons_of(table: pd.DataFrame) -> dict[tuple[str, str], str]:
     """Why a method does not have a score: (method, score) -> reason."""
-    cells = table[table["error"].isna()].itertuples()
-    return {(cell.method, score): reason for cell in cells for score, reason in cell.reasons.items()}
+    cells, failed = table[table["error"].isna()].itertuples(), table[table["error"].notna() & (table["split"] != "")]
+    of_failed = {(method, score): CELL_FAILED for method in failed["method"].unique() for score in SCORES}
+    return of_failed | {(cell.method, score): reason for cell in cells for score, reason in cell.reasons.items()}
 
 
 def means_by_place(scores: pd.DataFrame, score: str) -> pd.DataFrame:

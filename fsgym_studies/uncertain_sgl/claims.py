@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.claims import NOT_KNOWN, AssessedClaim, Claim, Near, assess, not_run
+from fsgym_studies.common.claims import DASH, NOT_KNOWN, AssessedClaim, Claim, Near, assess, not_run
 from fsgym_studies.common.difference import Difference, paired_difference
 from fsgym_studies.uncertain_sgl import printed
 from fsgym_studies.uncertain_sgl.tables import (
@@ -158,7 +159,7 @@ def mean_accuracy_claim(way: str, text: str, pair: tuple[str, str], margin: floa
 def selections_compared(figures: Mapping[str, Any], way: str, pair: tuple[str, str]) -> dict[str, Difference] | None:
     """Two selections compared over the data sets, for both kinds of noise."""
     accuracies = figures.get(f"accuracies by data set, {way}")
-    if accuracies is None:
+    if accuracies is None or accuracies[[*pair]].isna().any(axis=None):
         return None
     return {n: paired_difference(accuracies.loc[n, pair[0]], accuracies.loc[n, pair[1]]) for n in TABLE_NAMES}
 
@@ -169,7 +170,8 @@ def choice_cause(way: str, pair: tuple[str, str], figures: Mapping[str, Any]) ->
     parts = []
     for noise in TABLE_NAMES:
         means = ((name, of[noise]) for name, of in (("best", best), ("nested", nested), ("median", median)))
-        leads = (f"{m[pair[0]] - m[pair[1]]:+.2f} ({name})" for name, m in means)
+        differences = ((name, m[pair[0]] - m[pair[1]]) for name, m in means)
+        leads = (f"{DASH if math.isnan(lead) else f'{lead:+.2f}'} ({name})" for name, lead in differences)
         parts.append(f"{noise} {', '.join(leads)}")
     more = figures.get("more amplitudes") if pair[1] == "raw" else None
     further = (
@@ -416,8 +418,8 @@ def accuracy_figures(table: pd.DataFrame) -> dict[str, Any]:
     raw_mean = 100 * float(np.mean([raw[name] for name in printed.DATASET_SIZES]))
     for way in (*WAYS, "median"):
         wide = accuracies.pivot(index=["distribution", "dataset"], columns="selection", values=way)
-        if len(wide) == len(TABLE_NAMES) * len(printed.DATASET_SIZES) and not wide.isna().any(axis=None):
-            means = (100 * wide.groupby("distribution").mean()).assign(raw=raw_mean)
+        if len(wide) == len(TABLE_NAMES) * len(printed.DATASET_SIZES):
+            means = (100 * wide.groupby("distribution").mean(skipna=False)).assign(raw=raw_mean)
             figures[f"accuracies, {way}"] = {noise: means.loc[noise] for noise in TABLE_NAMES}
             raw_shares = wide.index.get_level_values("dataset").map(raw)
             figures[f"accuracies by data set, {way}"] = 100 * wide.assign(raw=raw_shares)

@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fsgym.comparison.report import Picture
 from fsgym.comparison.summary import means_with_stds
+from fsgym_studies.common.curves import without_gaps
 from fsgym_studies.common.render import draw_picture, with_std
 from fsgym_studies.common.study import Table
 from fsgym_studies.uncertain_sgl.cell import MODES
@@ -31,9 +32,13 @@ RATIO_LIMIT = 0.9  # of the paper's second column of selections
 SETTING_FIGURES = [f"{mode}_{name}" for mode in MODES for name in ("fnum", "ratio", "accuracy", "gap")] + ["above"]
 
 
-def cells_of_kind(table: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """The cells of a kind, which is in the column ``method``, that have results."""
-    return table[(table["method"] == kind) & table["error"].isna()]
+# The columns that name a setting, which has a cell for each fold:
+SETTING = ("method", "distribution", "column", "dataset", "w", "s", "lam1", "lam2")
+
+
+def cells_of_kind(table: pd.DataFrame, *kinds: str) -> pd.DataFrame:
+    """The cells of these kinds, which are in the column ``method``, of the settings that have results in each fold."""
+    return without_gaps(table[table["method"].isin(kinds)], [name for name in SETTING if name in table])
 
 
 def setting_results(table: pd.DataFrame) -> pd.DataFrame:
@@ -62,7 +67,7 @@ def accuracies_by_folds(table: pd.DataFrame) -> pd.DataFrame:
     Columns ``accuracy`` and ``std`` (divisor n - 1), ``printed_accuracy`` and ``printed_std``; index levels ``method``
     (the kind), ``distribution`` and ``dataset``.
     """
-    rows = table[table["method"].isin(FOLD_KINDS) & table["error"].isna()]
+    rows = cells_of_kind(table, *FOLD_KINDS)
     rows = rows.reindex(columns=["method", "distribution", "dataset", "accuracy"])
     rows = rows[rows["distribution"].isin({noise for noise, _ in PRINTED})]
     grouped = (100 * rows["accuracy"].astype(float)).groupby([rows[k] for k in rows.columns[:3]], sort=False)
@@ -107,7 +112,7 @@ def grid_accuracies(table: pd.DataFrame) -> pd.DataFrame:
     """Accuracy on the grid by distribution, data set and selection (column ``selection``).
 
     ``best`` is that of the best setting on the test folds, as in the paper; ``nested`` that of the settings chosen on
-    inner folds of each training part; ``median`` that over all settings.
+    inner folds of each training part, NaN where a fold has none to choose from; ``median`` that over all settings.
     """
     rows_by_selection, keys = [], ["w", "s", "pair"]
     for (distribution, dataset), rows in grid_settings(table).groupby(["distribution", "dataset"], sort=False):
@@ -117,8 +122,15 @@ def grid_accuracies(table: pd.DataFrame) -> pd.DataFrame:
             if selection == "FS (ratio < 0.9)":
                 means, own = means[means["ratio"] < RATIO_LIMIT], own[own["ratio"] < RATIO_LIMIT]
             ranked = own.sort_values(["split", "validation", "ratio"], ascending=[True, False, True], kind="stable")
-            picked, accuracy = ranked.drop_duplicates("split"), means["accuracy"]
-            ways = (accuracy.max(), accuracy.median(), picked["accuracy"].mean(), picked["ratio"].mean(), len(means))
+            picked = ranked.drop_duplicates("split").set_index("split")[["accuracy", "ratio"]]
+            nested = picked.reindex(rows["split"].unique()).mean(skipna=False)
+            ways = (
+                means["accuracy"].max(),
+                means["accuracy"].median(),
+                nested["accuracy"],
+                nested["ratio"],
+                len(means),
+            )
             rows_by_selection.append((distribution, dataset, selection, *ways))
     columns = ["distribution", "dataset", "selection", "best", "median", "nested", "ratio", "n_settings"]
     return pd.DataFrame(rows_by_selection, columns=columns)

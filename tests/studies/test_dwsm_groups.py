@@ -5,10 +5,11 @@ import json
 import pandas as pd
 import pytest
 
+from fsgym_studies.common.curves import evaluated_cells
 from fsgym_studies.common.plan import DWSM, LARS
 from fsgym_studies.dwsm import groups as dwsm_groups
 from fsgym_studies.dwsm import shared as dwsm
-from support.synthetic_results import all_assessed, always_met, by_text, claims_of, line
+from support.synthetic_results import all_assessed, always_met, by_text, claims_of, line, lose
 
 
 def test_random_groups_are_a_partition():
@@ -144,3 +145,13 @@ def test_the_cause_on_sonar_has_the_splits_at_the_best_price():
     # means over the splits: .90 at the first price in groups, .81 at the second
     assert "0.900 with three, at that price from 0.600 to 1.200 over 3 splits" in cause
     assert "with groups less without in points +9.0 ± 16.7 (splits share rows, " in cause
+
+
+def test_the_causes_of_a_study_need_no_figure_of_a_failed_cell():
+    table = cells_in_groups()
+    own = (table["dataset"] == "Adult") & (table["method"] == DWSM)
+    table.loc[own, "accuracy"] = 0.5  # so that causes are said
+    gone = evaluated_cells(lose(table, dataset="Adult", method=DWSM, params='{"lam": 0.01}'))
+    assert {c.result for c in claims_of(dwsm_groups, gone) if c.text.startswith("Adult") and "LASSO" not in c.text} == {
+        "not run"
+    }

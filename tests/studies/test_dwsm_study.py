@@ -290,6 +290,18 @@ def test_relational_claims():
     assert [c.reproduced for c in claims] == [True, False, False, True, False, True]
     assert claims[2].cause.startswith("not known: the 1 takes more at all our prices")
     assert "4.80 and 14.40 at 0.005 related, 0.03 not" in claims[2].cause
+    row["class_usage"] = [None if k == 1 else u for k, u in enumerate(usage.tolist())]
+    results = [c.result for c in dwsm_relational.claims(pd.DataFrame([row]), classes)]
+    assert results == [*["not run"] * 4, "not confirmed", "reproduced"]  # all but two are on the 1
+
+
+@pytest.mark.parametrize(("accuracy", "result"), [(0.7, "reproduced"), (0.3, "not reproduced")])
+def test_a_policy_that_acquires_nothing_answers_the_largest_class(accuracy, result):
+    rows = [
+        cell for split in range(3) for cell in line("heart", DWSM, [(0.2, 0.8), (1.0, accuracy)], split, chance=0.7)
+    ]
+    (claim,) = [c for c in dwsm_binary.OTHER_CLAIMS if c.text.startswith("If lambda is too high")]
+    assert claim.assess(dwsm_binary.by_price(pd.DataFrame(rows)), {}).result == result
 
 
 def test_methods_of_the_studies_are_in_the_table():

@@ -19,7 +19,7 @@ from fsgym_studies.hkl import further as hkl_further
 from fsgym_studies.hkl import printed as hkl_printed
 from fsgym_studies.hkl import study as hkl
 from support.problems import FOLDER, needs_folder
-from support.synthetic_results import all_assessed, always_met, by_text, line
+from support.synthetic_results import all_assessed, always_met, by_text, line, lose
 
 
 def either(n=80, d=8, seed=0):
@@ -380,3 +380,17 @@ def test_no_claim_holds_for_random_results():
     table = disjunctions(0.0)
     met = always_met(lambda own: hkl_claims.claims(own, own.iloc[:0]), table)
     assert {text.partition(",")[0] for text in met} == {"Significance test of Table 2"}
+
+
+@pytest.mark.parametrize(("lost", "result"), [(None, "reproduced"), (99, "not run")])
+def test_an_approach_without_one_part_is_not_compared_over_the_others(lost, result):
+    """The L2-SVM lacks a hard part of one data set."""
+    table = disjunctions(0.0)
+    dataset = table["dataset"].iloc[0]
+    hard = table[table["dataset"] == dataset]
+    table = pd.concat([table, hard.assign(split=99, accuracy=hard["accuracy"] - 0.3)], ignore_index=True)
+    table = table if lost is None else lose(table, dataset=dataset, method=hkl_cell.KERNEL_L2_SVM, split=lost)
+    claims = hkl.conclude([], table, False).claims
+    assert by_text(claims, "Table 2: the disjunctions are significantly better than L2-SVM").result == result
+    other = by_text(claims, "Table 2: the disjunctions are significantly better than L1-SVM")
+    assert other.result == "reproduced"

@@ -369,6 +369,22 @@ def test_wins_peak_below_all_features_where_more_of_them_are_better():
     assert lufe_claims.more_wins_than_with_all(wins[[0.5, 1.0]]) == 1.0
 
 
+def test_of_shares_with_equally_many_wins_one_is_where_the_paper_has_it():
+    wins = pd.DataFrame({0.5: [True] * 8, 0.7: [True] * 8, 1.0: [True] * 2 + [False] * 6})
+    (claim,) = [c for c in lufe_claims.CLAIMS if c.measure == "wins by share"]
+    assert claim.criterion(wins.sum(), lufe_claims.more_wins_than_with_all(wins))
+    assert not claim.criterion(wins[[0.5, 1.0]].sum(), 0.01)
+
+
+@pytest.mark.parametrize(("gain", "wins"), [(0.0004, 0), (0.0006, 1)])
+def test_a_gain_within_the_margin_of_ties_is_no_win_at_any_share(gain, wins):
+    table = lufe_table()
+    names = [lufe_tables.lufe_at_share(t) for t in (*lufe_tables.UNSELECTED_SHARES, 1.0)]
+    table[names] = 0.8 + gain
+    table["selection"] = 0.8
+    assert set(lufe_claims.wins_by_share(lufe_tables.mean_accuracies(table)).mean()) == {wins}
+
+
 @pytest.mark.parametrize(
     ("printed", "selection", "word", "decides"),
     [(-0.02, -0.02, "paper", True), (-0.02, 0.0, "not known", False), (0.0, 0.02, "not known", False)],

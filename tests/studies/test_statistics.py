@@ -6,6 +6,8 @@ import pytest
 
 from fsgym_studies.common import curves
 from fsgym_studies.common.statistics import accuracy_at, area, curve_knots, mean_of, wilcoxon_p, wins
+from fsgym_studies.hkl.printed import TABLE1_DATASETS
+from fsgym_studies.hkl.tables import one_sided_p, wilcoxon_comparison
 
 
 def test_mean_deviation_and_interval():
@@ -41,6 +43,18 @@ def test_wins_ties_losses_and_the_signed_rank_test():
     assert wilcoxon_p([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]) == pytest.approx(2 / 2**6)
     assert wins([0.0, 0.0]) == (0, 2, 0)
     assert np.isnan(wilcoxon_p([0.0, 0.0]))
+
+
+def test_rounding_errors_are_no_differences():
+    """The sums are equal in exact arithmetic; the second list has two ties for the ranks."""
+    equal = [0.3 - (0.1 + 0.2), (0.1 + 0.2) - 0.3]
+    assert wins(equal) == (0, 2, 0)
+    assert np.isnan(wilcoxon_p(equal))
+    assert wilcoxon_p([0.3 - 0.2, 0.2 - 0.3, 0.5]) == wilcoxon_p([0.1, -0.1, 0.5])
+    hundreds = [dict.fromkeys(TABLE1_DATASETS, 100 * accuracy) for accuracy in (0.1 + 0.2, 0.3)]
+    assert wilcoxon_comparison(*hundreds)[0] == "0/10/0 wins/ties/losses, p = 1.000"
+    ties = [one_sided_p(np.array([own, -0.1, 0.5])) for own in (0.3 - 0.2, 0.1)]
+    assert ties[0] == ties[1]
 
 
 def test_a_curve_is_flat_before_straight_between_settings_and_ends_at_the_largest_class():

@@ -88,7 +88,7 @@ def binary_cells(lead):
 
 # Columns that name a cell, or say how large it is:
 LABELS = {"dataset", "share", "split", "method", "setting", "params", "error", "corpus", "selector", "inner", "coding"}
-LABELS |= {"reading", "repeat", "fold"}
+LABELS |= {"reading", "repeat", "fold", "size"}
 KEYS = LABELS | {"n_test", "n_train", "chance", "K", "distribution", "column", "w", "s", "lam1", "lam2", "mu_rel"}
 
 
@@ -116,3 +116,11 @@ def random_like(value, rng):
     if isinstance(value, float) and 0 <= value <= 1:
         return float(rng.random()) * (value not in (0.0, 1.0) or int(rng.integers(2)))  # a weight may be zero
     return 2 * abs(value) * rng.random() if isinstance(value, float) else int(rng.integers(0, 2 * abs(value) + 2))
+
+
+def lose(table, **labels):
+    """The table in which the cells with these labels failed."""
+    lost = np.logical_and.reduce([table[name].eq(value) for name, value in labels.items()])
+    assert lost.any()
+    results = {c: table[c].where(~lost, np.nan) for c in table if c not in KEYS}
+    return table.assign(**results, error=table["error"].astype(object).where(~lost, "ValueError: x"))

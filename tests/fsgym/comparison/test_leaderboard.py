@@ -373,3 +373,22 @@ def test_means_over_seeds():
     assert row["accuracy"] == pytest.approx(0.5)
     assert row["accuracy_se"] == pytest.approx(0)
     assert row["loss_by_seed"] == pytest.approx([r.loss for r in results], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("stored", "own", "words"),
+    [
+        ([0.2, 0.4], [0.1, 0.3], "-0.1: whether it is noise is not known, which takes 3 test rows."),
+        ([0.1, 0.2, 0.6], [0.1, 0.2, 0.6], "+0 (95 % interval 0 to 0): within noise."),
+        ([0.5, 0.6, 0.7, 0.8], [0.1, 0.2, 0.3, 0.41], "-0.398 (95 % interval -0.405 to -0.39): larger than noise."),
+    ],
+)
+def test_the_answer_says_of_a_difference_what_is_known(stored, own, words):
+    rows = [
+        dict.fromkeys(leaderboard.RANKED_FIGURES, 0.0)
+        | {f"{name}_se": 0.1 for name in leaderboard.WITH_ERRORS}
+        | {"name": name, "mine": name == "me", "loss": float(np.mean(losses)), "losses": losses, "admissible": 1.0}
+        for name, losses in (("stored", stored), ("me", own))
+    ]
+    answer = leaderboard._answer(leaderboard._ranked(rows), "X-v0")
+    assert answer.endswith(f"The difference to the best stored row, stored, is {words}")
