@@ -342,6 +342,11 @@ const FsgymWords = (() => {
   // Whether the keys 1 to 9 choose among texts by their place: not where a digit could mean one of the texts.
   const digitsChoose = (texts) => !texts.some((text) => /^[-+.]?[0-9]/.test(text));
 
+  // The keyboard of a phone for a column: one for numbers has no minus sign everywhere, and no sign but the decimal one.
+  function keyboard({ kind, low = null, decimal, thousands, censored }) {
+    return kind === "number" && low !== null && low >= 0 && !decimal && !thousands && !censored ? "decimal" : "text";
+  }
+
   // What the value of a column may be, in words.
   function allowedText(column) {
     const { kind, levels, unit, low, high } = column;
@@ -467,7 +472,7 @@ const FsgymWords = (() => {
   return {
     speak, said, currency, freeTooText, freeLeftText, beliefText, trainedPriceText, farPriceText, priceOf, answerText, classText, quoted, figure, moneyText, costText, priceText, probabilityText, className, cutoffText,
     valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, otherEndsText, overrideText, LEVELS_AS_BUTTONS, digitsChoose,
-    typingText, readValue, Refusal,
+    keyboard, typingText, readValue, Refusal,
   };
 })();
 

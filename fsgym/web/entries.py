@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from fsgym.data.columns import Column, Columns
+from fsgym.data.written import Writing
 from fsgym.session.values import Refusal, check_value, typing_text, value_of_text
 from fsgym.text.speech import said
 
@@ -39,9 +40,10 @@ class FieldEntry(NamedTuple):
 
     @property
     def keyboard(self) -> str:
-        """The keyboard of a phone: one for numbers has no minus sign everywhere."""
-        number = self.column.kind == "number" and self.column.low is not None and self.column.low >= 0
-        return "decimal" if number else "text"
+        """The keyboard of a phone: one for numbers has no minus sign everywhere, and no sign but the decimal one."""
+        column = self.column
+        is_plain = column.kind == "number" and column.writing == Writing()
+        return "decimal" if is_plain and column.low is not None and column.low >= 0 else "text"
 
 
 def blank_entry(k: int, column: Column) -> FieldEntry:

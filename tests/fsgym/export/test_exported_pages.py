@@ -19,7 +19,7 @@ from fsgym.export.page import page_html
 from fsgym.session.values import Refusal, check_value, value_of_text
 from fsgym.text.sentences import class_name, cutoff_text, probability_text
 from fsgym.text.speech import Speech, cost_text, money_text, number_text, sentences_of, speaking
-from fsgym.web.entries import LEVELS_AS_BUTTONS
+from fsgym.web.entries import LEVELS_AS_BUTTONS, blank_entry
 from support.asked_models import asked_model, asked_table
 from support.clinic import OPTIONS, chest_model, chest_table, clinic_model, clinic_table
 from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_model, cases_of, needs_node, run_node
@@ -284,6 +284,40 @@ def test_a_case_has_the_place_in_a_chart_that_sessions_have():
     assert len({place for places in wanted for place in places}) > 20
     given = {"folder": str(SCRIPTS), "policy": policy, "boxes": data, "cases": cases}
     assert run_node(SCRIPTS.parent.parent / "tests/support/place_cases.js", json.dumps(given)) == wanted
+
+
+def said_by_page(tmp_path, expression, given, language=None):
+    """What an expression of ``words`` gives of each ``x`` of a list, in Node."""
+    script = tmp_path / "expression.js"
+    speech = json.dumps({"sentences": sentences_of(language or "en"), "currency": ""})
+    script.write_text(
+        f"const words = require({json.dumps(str(SCRIPTS / 'words.js'))});\n"
+        f"words.speak({speech});\n"
+        'const given = JSON.parse(require("fs").readFileSync(0, "utf8"));\n'
+        f"console.log(JSON.stringify(given.map((x) => {expression})));\n"
+    )
+    return run_node(script, json.dumps(given))
+
+
+def exported_column(column):
+    """A column as in an exported policy."""
+    written = column._asdict()
+    return {k: v for k, v in written.items() if v != Column._field_defaults.get(k) or k in ("kind", "levels", "low")}
+
+
+@needs_node
+def test_a_phone_has_the_same_keys_as_on_pages_of_a_server(tmp_path):
+    """An exported page had digits alone where a number may be negative, and both had them where ``<1,5`` is typed."""
+    columns = [
+        Column("x", kind, low=low, high=None if low is None else 9.0, decimal=decimal, thousands=thousands, censored=c)
+        for kind in ("number", "category")
+        for low in (None, -1.0, 0.0, 2.0)
+        for decimal, thousands, c in ((".", "", ""), (",", "", ""), (".", ",", ""), (".", "", "half"))
+    ]
+    wanted = [blank_entry(0, column).keyboard for column in columns]
+    assert said_by_page(tmp_path, "words.keyboard(x)", [exported_column(column) for column in columns]) == wanted
+    digits = [c for c, keyboard in zip(columns, wanted, strict=True) if keyboard == "decimal"]
+    assert digits == [Column("x", low=low, high=9.0) for low in (0.0, 2.0)]
 
 
 @needs_node
