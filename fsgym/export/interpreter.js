@@ -856,7 +856,8 @@ const FsgymPolicy = (() => {
     if (column.kind === "bool") return [value ? 1 : 0];
     const place = column.levels.indexOf(value), n = column.features.length;
     if (place < 0) return new Array(n).fill(NaN); // a level that was not in training is unknown
-    return n === 1 ? [place] : column.levels.map((_, k) => (k === place ? 1 : 0));
+    const isPlace = column.kind === "codes" || column.levels.length === 2;
+    return isPlace ? [place] : column.levels.map((_, k) => (k === place ? 1 : 0));
   }
 
   // What is known about one case, and what can be acquired now.

@@ -77,8 +77,10 @@ const FsgymWords = (() => {
     return said("price_far", { name, price: given, low, high });
   }
 
-  // The price that is typed, with a decimal point or that of the language; null where it is none.
+  // The price that is typed, with a decimal point or that of the language; null where it is none, or may be two, as 1.007
+  // where the language has a comma.
   function priceOf(typed) {
+    if (said("decimal") === "," && /^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$/.test(typed)) return null;
     const text = typed.replace(said("decimal"), "."), price = Number(text);
     return plainNumber("\\.").test(text) && price >= 0 && Number.isFinite(price) ? price : null;
   }
@@ -113,7 +115,8 @@ const FsgymWords = (() => {
   const written = ({ decimal = "." }, text) => text.replace(".", decimal);
 
   function valueText(column, value) {
-    const text = typeof value === "boolean" ? said(value ? "yes" : "no") : typeof value === "number" ? written(column, general(value, 12)) : value;
+    const digits = Number.isSafeInteger(value) ? String(value) : general(value, 12);
+    const text = typeof value === "boolean" ? said(value ? "yes" : "no") : typeof value === "number" ? written(column, digits) : value;
     return column.unit ? `${text} ${column.unit}` : text;
   }
 
@@ -385,13 +388,16 @@ const FsgymWords = (() => {
       if (["no", "n", "false", "0", "0.0"].includes(word)) return { value: false, remark: "" };
       throw new Refusal(`${refused}.`);
     }
-    const level =
-      column.levels.find((known) => known.trim() === typed) ??
-      column.levels.find((known) => withoutDecimals(known) === withoutDecimals(typed));
+    const level = levelOf(column.levels, text) ?? levelOf(column.levels, typed) ?? levelOf(column.levels, withoutDecimals(typed));
     if (level !== undefined) return { value: level, remark: "" };
     if (accept) return { value: typed, remark: said("remark_level") };
     throw new Refusal(`${said("value_level", { refused })}.`, true);
   }
+
+  // The level with this spelling: its own, or as it is without outer spaces, or without decimals of zero.
+  const levelOf = (levels, text) =>
+    levels.find((level) => level === text) ?? levels.find((level) => level.trim() === text) ??
+    levels.find((level) => withoutDecimals(level) === text);
 
   // A text without outer spaces; a whole number also without decimals of zero, as 3 for 3.0.
   const withoutDecimals = (text) => text.trim().replace(/^(-?[0-9]+)\.0*$/, "$1");

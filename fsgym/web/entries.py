@@ -61,13 +61,13 @@ def read_entry(k: int, column: Column, form: Mapping[str, str]) -> FieldEntry:
     accept = f"accept{k}" in form
     if not entry.choices:
         entry = entry._replace(text=form.get(f"value{k}", ""), accept=accept)
-        return _with_value(entry, entry.text.strip())
+        return _with_value(entry, entry.text if entry.text in column.levels else entry.text.strip())
     entry = entry._replace(picked=form.get(f"value{k}", ""), text=form.get(f"text{k}", ""), accept=accept)
-    typed, texts = entry.text.strip(), dict(entry.choices)
-    if entry.picked in texts:
+    typed = entry.text.strip()
+    if entry.picked in dict(entry.choices):
         if typed:
             return entry._replace(error=said("one_value", name=repr(column.name)))
-        return _with_value(entry, entry.picked if column.kind == "bool" else texts[entry.picked])
+        return _with_value(entry, entry.picked if column.kind == "bool" else column.levels[int(entry.picked)])
     if entry.picked == ANOTHER and not typed:
         return entry._replace(error=said("other_value", name=repr(column.name)))
     return _with_value(entry._replace(picked=ANOTHER if typed else ""), typed)

@@ -14,9 +14,11 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from agents import DatumWiseClassifier, MixtureClassifier
-from fsgym.data.columns import Column
+from fsgym.data.cells import find_level, level_places
+from fsgym.data.columns import Column, Columns
 from fsgym.export.page import page_html
 from fsgym.session.values import Refusal, check_value, value_of_text
+from fsgym.session.words import value_text
 from fsgym.text.sentences import class_name, cutoff_text, probability_text
 from fsgym.text.speech import Speech, cost_text, money_text, number_text, sentences_of, speaking
 from fsgym.web.entries import LEVELS_AS_BUTTONS, blank_entry
@@ -325,6 +327,73 @@ def test_as_many_levels_are_buttons_as_on_pages_of_a_server(tmp_path):
     script = tmp_path / "buttons.js"
     script.write_text(f"console.log(require({json.dumps(str(SCRIPTS / 'words.js'))}).LEVELS_AS_BUTTONS);")
     assert run_node(script, "") == LEVELS_AS_BUTTONS
+
+
+@needs_node
+def test_whole_numbers_keep_their_digits_as_in_sessions(tmp_path):
+    """A time in milliseconds lost its last digit in the log of the page."""
+    column = Column("t", unit="ms", decimal=",")
+    typed = (
+        "1700000000123",
+        "123456789012345",
+        "9007199254740991",
+        "-12",
+        "-0",
+        "1e15",
+        "1e16",
+        "0,1",
+        "12345,678901234",
+    )
+    values = [value_of_text(column, text) for text in typed]
+    shown = said_by_page(tmp_path, "words.valueText(x[0], x[1])", [(exported_column(column), v) for v in values])
+    assert shown == [value_text(column, value) for value in values]
+    assert shown[:3] == [f"{text} ms" for text in typed[:3]]
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("language", "prices"),
+    [
+        (
+            "de",
+            {"1.000": None, "12.500": None, "2,5": 2.5, "2.5": 2.5, "0.125": 0.125, "1.0001": 1.0001, "1.000,5": None},
+        ),
+        ("en", {"1.000": 1, "1,000": None, "2.5": 2.5, "-1": None, "1e3": 1000}),
+    ],
+)
+def test_a_price_that_may_be_two_is_refused(tmp_path, language, prices):
+    assert said_by_page(tmp_path, "words.priceOf(x)", list(prices), language) == list(prices.values())
+
+
+@needs_node
+@pytest.mark.parametrize("levels", [(" a", "a"), ("3.0", "3"), ("3", "3.0"), ("a ", " "), ("1.", "1.0 ", "2")])
+def test_a_level_is_found_by_the_spelling_by_which_sessions_find_it(levels):
+    """The first level that is equal without blanks was taken, also where another one has this spelling."""
+    column = Column("w", "codes", levels)
+    texts = [*levels, "a", "3", "3.00", "1", "1.0", " 2", ""]
+    given = [(column, text) for text in texts]
+    places = [find_level(text, level_places(levels)) for text in texts]
+    assert read_by_page(given) == [None if place is None else levels[place] for place in places]
+
+
+@needs_node
+@pytest.mark.parametrize("levels", [("er",), ("er", "gp"), ("er", "gp", "icu")])
+def test_a_level_has_the_features_that_it_has_in_a_table(tmp_path, levels):
+    script = tmp_path / "know.js"
+    script.write_text(
+        'const { folder, column, level } = JSON.parse(require("fs").readFileSync(0, "utf8"));\n'
+        "const { Case } = require(`${folder}/interpreter.js`);\n"
+        "const one = new Case({ columns: [column], nFeatures: column.features.length, groups: [], rules: {} });\n"
+        "one.know(0, level);\n"
+        "console.log(JSON.stringify(Array.from(one.values)));\n"
+    )
+    for kind in ("category", "codes"):
+        column = Column("ward", kind, levels)
+        features = list(range(len(column.feature_names)))
+        exported = {"name": "ward", "kind": kind, "levels": levels, "features": features}
+        for level in levels:
+            found = run_node(script, json.dumps({"folder": str(SCRIPTS), "column": exported, "level": level}))
+            assert found == Columns([column]).encode(pd.DataFrame({"ward": [level]}))[0].tolist()
 
 
 class Parts(HTMLParser):
