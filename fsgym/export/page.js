@@ -6,7 +6,7 @@
   words.speak(JSON.parse(document.getElementById("policy").dataset.speech));
   const plain = JSON.parse(document.getElementById("policy").textContent), hasPrices = FsgymPolicy.hasCasePrices(plain);
   let policy = FsgymPolicy.read(plain); // at the prices of the case, where it has its own
-  const BELIEFS_SHOWN = 8, COLUMNS_WITHOUT_SEARCH = 12;
+  const { BELIEFS_SHOWN, LEVELS_AS_BUTTONS } = words.FACTS, COLUMNS_WITHOUT_SEARCH = 12;
   const SVG = "http://www.w3.org/2000/svg";
   const byId = (id) => document.getElementById(id);
   const nameOf = (j) => policy.acquisitions[j].name;
@@ -51,7 +51,7 @@
   }
 
   function fieldOf(column, id, isQuestion, hint) {
-    const few = column.levels.length > 0 && column.levels.length <= words.LEVELS_AS_BUTTONS;
+    const few = column.levels.length > 0 && column.levels.length <= LEVELS_AS_BUTTONS;
     if (column.kind === "bool" || few) return choiceField(column, id, isQuestion);
     const list = column.levels.length ? `${id}-levels` : null;
     const input = element("input", {

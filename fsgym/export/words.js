@@ -10,10 +10,18 @@ const FsgymWords = (() => {
   // A sentence with its values.
   const said = (sentence, values = {}) => speech.sentences[sentence].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 
+  // What sessions and the pages of a server share; a test compares these with the constants of these names in Python.
+  const FACTS = {
+    BELIEFS_SHOWN: 8,
+    ALTERNATIVES_SHOWN: 6,
+    RUNNERS_UP: 2, // other acquisitions that are mentioned
+    TIE: 1e-9, // of parts of a cost that differ by less than this share, that of the likelier class is named
+    FACTORS: [10, 60, 100, 1000, 3600], // between two units
+    MOST_FACTORS: 2, // that are said: where more fit, none is likely
+    LEVELS_AS_BUTTONS: 10, // of a column that has no more; those of others are suggested as text
+  };
+  const { ALTERNATIVES_SHOWN, RUNNERS_UP, TIE, FACTORS, MOST_FACTORS } = FACTS;
   const LISTED = 12; // values in a message
-  const ALTERNATIVES_NAMED = 6;
-  const RUNNERS_UP = 2; // other acquisitions that are mentioned
-  const TIE = 1e-9; // of parts of a cost that differ by less than this share, that of the likelier class is named
   const SMALLEST_DOUBT = 1e-6; // that is said in figures
 
   const trimmed = (digits) => (digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits);
@@ -96,19 +104,18 @@ const FsgymWords = (() => {
   }
 
   // A class in a sentence in which it counts as a thing; one that is no noun in quotes, with the target if known.
-  function className(label) {
-    const text = String(label);
+  function className(text) {
     if (!/^(yes|no|true|false|y|n|ja|nein|[-+.,\d].*)$/i.test(text)) return text;
     return speech.target ? `'${speech.target}: ${text}'` : `'${text}'`;
   }
 
   // From which probability on one of two classes is the answer, where errors differ in what they cost; "" otherwise.
-  function cutoffText({ classes, answers, errorCosts, words }, { probabilities }) {
+  function cutoffText({ labels, classes, answers, errorCosts, words }, { probabilities }) {
     if (probabilities === null || words || classes.length !== 2 || answers.length !== 2) return "";
     const [[right, missed], [wrong, found]] = errorCosts, first = wrong - right, second = missed - found;
     if (first === second || Math.min(first, second) <= 0) return "";
     const share = `${figure((100 * Math.min(first, second)) / (first + second), 2)} %`;
-    return said("chart_from", { answer: classes[Number(second > first)], share });
+    return said("chart_from", { answer: labels[Number(second > first)], share });
   }
 
   // The plain text of a number with the decimal sign of its column.
@@ -138,13 +145,13 @@ const FsgymWords = (() => {
   const parted = (texts) => texts.join(texts.some((text) => text.includes(",")) ? "; " : ", ");
 
   // An answer, and a class, in words: those of the policy for a number and its range, otherwise the label.
-  const answerText = ({ answers, words }, k) => words?.answers[k] ?? String(answers[k]);
-  const classText = ({ classes, words }, k) => words?.ranges[k] ?? String(classes[k]);
+  const answerText = ({ labels, words }, k) => words?.answers[k] ?? labels[k];
+  const classText = ({ labels, words }, k) => words?.ranges[k] ?? labels[k];
 
   // Which acquisitions are free, where the question of acquisition j has a price; "" where none is.
   function freeTooText(policy, { alternatives, prices }, j) {
     const free = alternatives.filter((a) => a.price === 0 && a.acquisition !== j);
-    const names = listing(free.map((a) => policy.acquisitions[a.acquisition].name), ALTERNATIVES_NAMED);
+    const names = listing(free.map((a) => policy.acquisitions[a.acquisition].name), ALTERNATIVES_SHOWN);
     return prices[j] > 0 && names ? said("free_too", { names }) : "";
   }
 
@@ -157,7 +164,7 @@ const FsgymWords = (() => {
       const sentence = !isKnown ? "free_not_estimated" : expected < stopCost ? "free_left" : "free_no_gain";
       named.set(sentence, [...(named.get(sentence) ?? []), policy.acquisitions[acquisition].name]);
     }
-    return [...named].map(([sentence, names]) => said(sentence, { names: listing(names, ALTERNATIVES_NAMED) })).join(" ");
+    return [...named].map(([sentence, names]) => said(sentence, { names: listing(names, ALTERNATIVES_SHOWN) })).join(" ");
   }
 
   // The belief in one class, of two in that which was less likely before the first question, of more in the likeliest; ""
@@ -233,7 +240,7 @@ const FsgymWords = (() => {
     if (probabilities === null) return [];
     const cutoff = cutoffText(policy, step), risk = largestRisk(policy, step), texts = cutoff ? [cutoff] : [];
     if (risk === null) return texts;
-    const names = { answer: answerText(policy, risk.best), name: className(policy.classes[risk.k]) };
+    const names = { answer: answerText(policy, risk.best), name: className(policy.labels[risk.k]) };
     if (answer === policy.classes.length) {
       const costs = { refer: costText(policy.answerCosts[answer][0]), cost: costText(risk.cost) };
       return [...texts, said("refers_for", { ...names, ...costs })];
@@ -339,8 +346,6 @@ const FsgymWords = (() => {
   }
 
   // --- values
-
-  const LEVELS_AS_BUTTONS = 10; // of a column that has no more, by hand; those of others are suggested as text
 
   // Whether the keys 1 to 9 choose among texts by their place: not where a digit could mean one of the texts.
   const digitsChoose = (texts) => !texts.some((text) => /^[-+.]?[0-9]/.test(text));
@@ -454,12 +459,12 @@ const FsgymWords = (() => {
   // half of the factor, its square root, would bring there is near the range, and no mistake of units.
   function factorHint(value, column) {
     const fits = (v) => v !== 0 && isWithin(Math.fround(v - column.offset), column);
-    const found = [10, 60, 100, 1000, 3600].flatMap((factor) => [
+    const found = FACTORS.flatMap((factor) => [
       ...(fits(value * factor) ? [[said("factor_times", { factor }), value * Math.sqrt(factor)]] : []),
       ...(fits(value / factor) ? [[said("factor_divided", { factor }), value / Math.sqrt(factor)]] : []),
     ]);
     const named = found.filter(([, half]) => !fits(half)).map(([text]) => text);
-    return named.length && found.length <= 2 ? said("factor_hint", { factors: named.join(said("factor_or")) }) : "";
+    return named.length && found.length <= MOST_FACTORS ? said("factor_hint", { factors: named.join(said("factor_or")) }) : "";
   }
 
   // Whether a feature is in the range of its column, up to one step of float32, in which the range was measured.
@@ -477,7 +482,7 @@ const FsgymWords = (() => {
 
   return {
     speak, said, currency, freeTooText, freeLeftText, beliefText, trainedPriceText, farPriceText, priceOf, answerText, classText, quoted, figure, moneyText, costText, priceText, probabilityText, className, cutoffText,
-    valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, otherEndsText, overrideText, LEVELS_AS_BUTTONS, digitsChoose,
+    valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, otherEndsText, overrideText, FACTS, digitsChoose,
     keyboard, typingText, readValue, Refusal,
   };
 })();

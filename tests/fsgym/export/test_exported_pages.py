@@ -13,18 +13,29 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from agents import DatumWiseClassifier, MixtureClassifier
+from agents import DatumWiseClassifier, LatticeClassifier, MixtureClassifier
+from fsgym.data import training_summary
 from fsgym.data.cells import find_level, level_places
 from fsgym.data.columns import Column, Columns
 from fsgym.export.page import page_html
+from fsgym.session import reasons, values, words
+from fsgym.session.session import LONGEST_NOTE
 from fsgym.session.values import Refusal, check_value, value_of_text
-from fsgym.session.words import value_text
 from fsgym.text.sentences import class_name, cutoff_text, probability_text
 from fsgym.text.speech import Speech, cost_text, money_text, number_text, sentences_of, speaking
-from fsgym.web.entries import LEVELS_AS_BUTTONS, blank_entry
+from fsgym.web import entries
+from fsgym.web.entries import blank_entry
 from support.asked_models import asked_model, asked_table
 from support.clinic import OPTIONS, chest_model, chest_table, clinic_model, clinic_table
-from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_model, cases_of, needs_node, run_node
+from support.exported_policies import (
+    SCRIPTS,
+    asked_by_javascript,
+    asked_by_model,
+    cases_of,
+    differences,
+    needs_node,
+    run_node,
+)
 
 HOSTILE = ("</script><script>alert(1)</script>", "<!--", "a\u2028b", "'\"&amp;", "<img src=x onerror=alert(1)>")
 BOX = '<g class="box" data-known="[]" data-question="&quot;f&quot;"></g>'
@@ -84,6 +95,26 @@ def test_reasons_are_those_of_sessions(agent):
     cases = cases_of(model, asked_table("panel with a needle")[0], 40)
     asked, found = asked_by_model(model, cases), asked_by_javascript(model.policy_json(), cases)
     assert [[step["why"] for step in steps] for steps in found] == [[step["why"] for step in steps] for steps in asked]
+
+
+@needs_node
+@pytest.mark.parametrize("labels", [[0.0, 1.0], [False, True], [0, 1], ["0.0", "1.0"]])
+def test_classes_have_the_names_that_sessions_give_them(labels):
+    """1.0 was "1" on the page, and True "true"."""
+    X, y = clinic_table()
+    costs = {labels[0]: {labels[1]: 30.0}, labels[1]: {labels[0]: 5.0}}
+    model = LatticeClassifier(lam=0.01, error_costs=costs, refer_cost=4.0, random_state=0)
+    model.fit(X[["age", "crp"]], np.where(y == "ill", labels[1], labels[0]))
+    cases, text = cases_of(model, X[["age", "crp"]], 30), model.policy_json()
+    asked, found = asked_by_model(model, cases), asked_by_javascript(text, cases)
+    reasons = [step["why"] for steps in asked for step in steps]
+    assert [step["why"] for steps in found for step in steps] == reasons
+    for label in labels:
+        assert any(str(label) in why for why in reasons)
+    policy = json.loads(text)
+    assert ("labels" in policy) == (type(labels[0]) in (float, bool))
+    policy.pop("labels", None)  # as version 0.2.0 exported it
+    assert differences(asked, asked_by_javascript(json.dumps(policy), cases)) == []
 
 
 @needs_node
@@ -229,7 +260,7 @@ def test_probabilities_and_classes_are_said_as_in_sessions(tmp_path):
     script.write_text(
         f"""const words = require({json.dumps(str(SCRIPTS / "words.js"))});
         const {{ shares, labels, costs, sentences, spoken }} = JSON.parse(require("fs").readFileSync(0, "utf8"));
-        const policy = {{ classes: ["no", "yes"], answers: ["no", "yes"], errorCosts: costs }};
+        const named = ["no", "yes"], policy = {{ classes: named, labels: named, answers: named, errorCosts: costs }};
         console.log(JSON.stringify(spoken.map((one) => {{
           words.speak({{ sentences, ...one }});
           const cutoff = words.cutoffText(policy, {{ probabilities: [0.5, 0.5] }});
@@ -323,10 +354,14 @@ def test_a_phone_has_the_same_keys_as_on_pages_of_a_server(tmp_path):
 
 
 @needs_node
-def test_as_many_levels_are_buttons_as_on_pages_of_a_server(tmp_path):
-    script = tmp_path / "buttons.js"
-    script.write_text(f"console.log(require({json.dumps(str(SCRIPTS / 'words.js'))}).LEVELS_AS_BUTTONS);")
-    assert run_node(script, "") == LEVELS_AS_BUTTONS
+def test_facts_of_the_page_are_those_of_sessions_and_of_pages_of_a_server(tmp_path):
+    (facts,) = said_by_page(tmp_path, "words.FACTS", [0])
+    homes = {"FACTORS": training_summary, "MOST_FACTORS": values, "LEVELS_AS_BUTTONS": entries}
+    homes |= {"RUNNERS_UP": reasons, "TIE": reasons, "BELIEFS_SHOWN": words, "ALTERNATIVES_SHOWN": words}
+    shared = {name: getattr(home, name) for name, home in homes.items()}
+    assert facts == shared | {"FACTORS": list(training_summary.FACTORS)}
+    tags = parts_of(page_html(json.loads(clinic_model().policy_json()), "c"))[0].tags
+    assert [a["maxlength"] for _, a in tags if a.get("id") == "note"] == [str(LONGEST_NOTE)]
 
 
 @needs_node
@@ -344,9 +379,9 @@ def test_whole_numbers_keep_their_digits_as_in_sessions(tmp_path):
         "0,1",
         "12345,678901234",
     )
-    values = [value_of_text(column, text) for text in typed]
-    shown = said_by_page(tmp_path, "words.valueText(x[0], x[1])", [(exported_column(column), v) for v in values])
-    assert shown == [value_text(column, value) for value in values]
+    numbers = [value_of_text(column, text) for text in typed]
+    shown = said_by_page(tmp_path, "words.valueText(x[0], x[1])", [(exported_column(column), v) for v in numbers])
+    assert shown == [words.value_text(column, value) for value in numbers]
     assert shown[:3] == [f"{text} ms" for text in typed[:3]]
 
 
