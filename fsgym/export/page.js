@@ -397,7 +397,7 @@
 
   function showLog(log, early) {
     byId("history").hidden = log.length === 0 && !early && unavailable.length === 0 && !hasPrices;
-    noteBeliefs();
+    noteCourse();
     const rows = log.map(({ given, event, name, values, kind, price, remark, overrides }) => {
       const texts = values.map(([k, value]) => {
         const column = policy.columns[k], text = words.valueText(column, value);
@@ -406,7 +406,7 @@
       const value = element("td", {}, texts.join(", ") || said(`kind_${kind}`));
       if (kind === "known") value.append(element("small", { class: "quiet" }, ` ${said("was_known")}`));
       if (remark) value.append(element("small", { class: "quiet" }, ` ${said("was_accepted", { remark })}`));
-      if (event?.beyond) value.append(element("small", { class: "quiet" }, ` ${said("beyond_stop")}`));
+      if (event?.beyond && kind === "answer") value.append(element("small", { class: "quiet" }, ` ${said("beyond_stop")}`));
       if (overrides) value.append(element("small", { class: "quiet" }, ` ${words.overrideText(policy)}`));
       if (event?.belief) value.append(element("small", { class: "quiet" }, ` ${event.belief}`));
       const cost = kind === "answer" && price ? words.moneyText(price) : said("free");
@@ -426,13 +426,17 @@
     byId("log").tBodies[0].replaceChildren(...rows);
   }
 
-  // The belief after each event, in words.
-  function noteBeliefs() {
+  // The belief after each event, in words, and whether a person chose it where the model would have stopped.
+  function noteCourse() {
     const prior = new FsgymPolicy.Case(policy).step().probabilities;
+    const stepAfter = (n) => {
+      const { one, later } = FsgymPolicy.replay(policy, known, unavailable, events.slice(0, n));
+      return one.step(later);
+    };
     events.forEach((event, k) => {
       if (event.belief !== undefined) return;
-      const { one, later } = FsgymPolicy.replay(policy, known, unavailable, events.slice(0, k + 1));
-      event.belief = words.beliefText(policy, prior, one.step(later).probabilities);
+      event.beyond = Boolean(event.chosen) && stepAfter(k).action < 0;
+      event.belief = words.beliefText(policy, prior, stepAfter(k + 1).probabilities);
     });
   }
 
@@ -454,9 +458,8 @@
       return;
     }
     const j = asked(), accepted = values.map(([k, , remark]) => remark && `${policy.columns[k].name}: ${remark}`).filter(Boolean);
-    const given = values.map(([k, value]) => [k, value]), { action } = now.step;
-    const event = { kind: "answer", j, values: given, remark: accepted.join("; "), accepted };
-    say({ ...event, chosen: j !== action, beyond: action < 0 });
+    const given = values.map(([k, value]) => [k, value]), isChosen = j !== now.step.action;
+    say({ kind: "answer", j, values: given, remark: accepted.join("; "), accepted, chosen: isChosen });
   }
 
   const asked = () => chosen ?? now.step.action;

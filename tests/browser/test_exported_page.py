@@ -545,3 +545,9 @@ def test_an_acquisition_beyond_the_stop_is_not_called_accepted(open_page, page_f
             accepted = [part for part in session.log()[-1].remark.split("; ") if part != said("beyond_stop")]
             assert (said("beyond_stop") in shown) == (said("beyond_stop") in session.log()[-1].remark)
             assert ("accepted: " in shown) == bool(accepted) == (name == "age")
+        page.get_by_role("button", name="Undo ward").click()
+        session.undo("ward")
+        remarks = [said("beyond_stop") in entry.remark for entry in session.log()]
+        rows = page.locator("#log tbody tr").all_inner_texts()
+        assert [said("beyond_stop") in row for row in rows] == remarks
+        assert remarks[0] is False
