@@ -86,10 +86,15 @@ def _policies_as_json(acting: Policy) -> dict[str, Any]:
 
 
 def _classes_as_json(labels: Labels) -> dict[str, Any]:
-    """The labels of the classes; of a numeric target the numbers that are answered, and what is said of each."""
+    """The labels of the classes, with their texts where they are no text and no whole numbers.
+
+    Of a numeric target, the numbers that are answered, and what is said of each.
+    """
     bins = labels.bins
     if bins is None:
-        return {"classes": labels_to_json(labels.classes)}
+        classes = labels_to_json(labels.classes)
+        is_plain = all(isinstance(v, int | str) and not isinstance(v, bool) for v in classes)
+        return {"classes": classes, **({} if is_plain else {"labels": [str(v) for v in classes]})}
     words = {"answers": [str(v) for v in bins.labels()], "ranges": [str(v) for v in bins.ranges()]}
     return {"classes": bins.values.tolist(), "words": words}
 

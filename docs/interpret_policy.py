@@ -44,7 +44,7 @@ class Case:
             features = [level == value for level in column["levels"]]
             if value not in column["levels"]:  # a level that was not in training is unknown
                 features = [np.nan] * len(column["features"])
-            elif len(column["features"]) == 1:
+            elif column["kind"] == "codes" or len(column["levels"]) == 2:
                 features = [column["levels"].index(value)]
         self.values[column["features"]] = features
         self.closed[column["features"]] = np.isnan(features)

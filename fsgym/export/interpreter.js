@@ -127,6 +127,9 @@ const FsgymPolicy = (() => {
       if (refers) mustHold(refer_cost >= 0 && Number.isFinite(refer_cost) && typeof refer_label === "string", "refer_cost is no price");
       this.answerCosts = refers ? [...this.errorCosts, this.classes.map(() => refer_cost)] : this.errorCosts;
       this.answers = refers ? [...this.classes, refer_label] : this.classes;
+      const { labels = plain.classes } = plain; // the texts of labels that JavaScript writes in another way, as 1.0
+      mustHold(Array.isArray(labels) && labels.length === this.classes.length, "its labels are not those of its classes");
+      this.labels = [...labels, ...(refers ? [refer_label] : [])].map(String);
       this.lowestCost = Math.min(...this.answerCosts.flat());
       const { always_known = [] } = plain.rules, { length } = this.acquisitions;
       const arePlaces = Array.isArray(always_known) && always_known.every((j) => Number.isInteger(j) && j >= 0 && j < length);
@@ -856,7 +859,8 @@ const FsgymPolicy = (() => {
     if (column.kind === "bool") return [value ? 1 : 0];
     const place = column.levels.indexOf(value), n = column.features.length;
     if (place < 0) return new Array(n).fill(NaN); // a level that was not in training is unknown
-    return n === 1 ? [place] : column.levels.map((_, k) => (k === place ? 1 : 0));
+    const isPlace = column.kind === "codes" || column.levels.length === 2;
+    return isPlace ? [place] : column.levels.map((_, k) => (k === place ? 1 : 0));
   }
 
   // What is known about one case, and what can be acquired now.

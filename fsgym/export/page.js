@@ -6,7 +6,7 @@
   words.speak(JSON.parse(document.getElementById("policy").dataset.speech));
   const plain = JSON.parse(document.getElementById("policy").textContent), hasPrices = FsgymPolicy.hasCasePrices(plain);
   let policy = FsgymPolicy.read(plain); // at the prices of the case, where it has its own
-  const BELIEFS_SHOWN = 8, COLUMNS_WITHOUT_SEARCH = 12;
+  const { BELIEFS_SHOWN, LEVELS_AS_BUTTONS } = words.FACTS, COLUMNS_WITHOUT_SEARCH = 12;
   const SVG = "http://www.w3.org/2000/svg";
   const byId = (id) => document.getElementById(id);
   const nameOf = (j) => policy.acquisitions[j].name;
@@ -43,18 +43,19 @@
 
   // --- fields
 
-  // A field for the value of a column; `read()` gives {value, remark}, or null where it is empty.
+  // A field for the value of a column; `read()` gives {value, remark}, or null where it is empty. `accept()` accepts the
+  // text that it refused last, although it is not as in training.
   function field(k, id, isQuestion) {
     const column = policy.columns[k];
     return fieldOf(column, id, isQuestion, words.typingText(column));
   }
 
   function fieldOf(column, id, isQuestion, hint) {
-    const few = column.levels.length > 0 && column.levels.length <= words.LEVELS_AS_BUTTONS;
+    const few = column.levels.length > 0 && column.levels.length <= LEVELS_AS_BUTTONS;
     if (column.kind === "bool" || few) return choiceField(column, id, isQuestion);
     const list = column.levels.length ? `${id}-levels` : null;
     const input = element("input", {
-      id, type: "text", list, inputmode: column.kind === "number" ? "decimal" : "text", "aria-describedby": `${id}-hint`,
+      id, type: "text", list, inputmode: words.keyboard(column), "data-kind": column.kind, "aria-describedby": `${id}-hint`,
       autocapitalize: "off", spellcheck: "false",
     });
     const node = element(
@@ -64,10 +65,12 @@
       element("p", { class: "hint", id: `${id}-hint` }, hint),
     );
     if (list) node.append(element("datalist", { id: list }, ...column.levels.map((level) => element("option", { value: level }))));
-    const read = (accept) => (input.value.trim() === "" ? null : words.readValue(column, input.value, accept));
-    const clear = () => (input.value = "");
+    let seen = null, accepted = null;
+    const isEmpty = () => input.value.trim() === "" && !column.levels.includes(input.value);
+    const read = () => (isEmpty() ? null : words.readValue(column, (seen = input.value), seen === accepted));
+    const accept = () => (accepted = seen);
     const k = policy.columns.indexOf(column), mark = (wrong) => input.setAttribute("aria-invalid", wrong);
-    return { k, node, read, clear, focus: () => input.focus(), mark };
+    return { k, node, read, accept, focus: () => input.focus(), mark };
   }
 
   // Radio buttons for levels, and for yes and no.
@@ -89,52 +92,54 @@
       const n = inputs.findIndex((input) => input.checked);
       return n < 0 || choices[n][1] === null ? null : { value: choices[n][1], remark: "" };
     };
-    const clear = () => inputs.forEach((input) => (input.checked = false));
     const pick = !hasKeys ? null : (n) => {
       if (inputs[n]) [inputs[n].checked] = [true, inputs[n].focus()];
       return n in inputs;
     };
-    return { k: policy.columns.indexOf(column), node, read, clear, pick, focus: () => inputs[0].focus(), mark: () => {} };
+    return { k: policy.columns.indexOf(column), node, read, pick, focus: () => inputs[0].focus(), mark: () => {} };
   }
 
-  let acceptance = ""; // what the button says that accepts a refused value
+  let refused = null; // the field whose refused value may be accepted
+  const acceptance = ({ k }) => said(policy.columns[k].kind === "number" ? "accept_as_is" : "accept_as_unknown");
 
   // The values of some fields as [column, value, remark]; null, with the refusal shown, where one is not allowed; `refusal`
   // is the id of its place.
-  function readAll(fields, accept, refusal) {
+  function readAll(fields, refusal) {
     const values = [];
     show(refusal, "");
     byId("accept").hidden = true;
+    refused = null;
     for (const one of fields) {
       one.mark(false);
       try {
-        const found = one.read(accept);
+        const found = one.read();
         if (found) values.push([one.k, found.value, found.remark]);
       } catch (error) {
         if (!(error instanceof words.Refusal)) throw error;
         if (refusal === "start-refusal") placeRefusal(one);
         show(refusal, error.message);
-        acceptance = policy.columns[one.k].kind === "number" ? said("accept_as_is") : said("accept_as_unknown");
-        byId("accept").textContent = acceptance;
-        byId("accept").hidden = !error.acceptable || refusal !== "refusal";
+        refused = error.acceptable ? one : null;
+        byId("accept").textContent = acceptance(one);
+        byId("accept").hidden = refused === null || refusal !== "refusal";
         one.mark(true);
         one.focus();
-        return { values: null, acceptable: error.acceptable };
+        return null;
       }
     }
-    return { values };
+    return values;
   }
 
   // --- the start: what is known already
 
-  // A refusal of the first form stands beside its field, as the form may be long.
+  // A refusal of the first form stands beside its field, as the form may be long; it is in sight whatever is searched.
   function placeRefusal(one) {
     one.node.append(byId("start-refusal"));
+    one.node.closest("li").hidden = false;
     const folded = one.node.closest("details");
     if (folded) folded.open = true;
   }
 
-  let startFields = [], priceFields = [], startAccepts = false;
+  let startFields = [], priceFields = [];
 
   // A field for each acquisition whose price was not always the same in training.
   function showPrices() {
@@ -142,7 +147,7 @@
     if (!hasPrices) return;
     const varies = (j) => plain.acquisitions[j].low_price < plain.acquisitions[j].high_price;
     priceFields = policy.userOrder.filter(varies).map((j) => {
-      const column = { name: nameOf(j), kind: "number", levels: [], unit: words.currency() };
+      const column = { name: nameOf(j), kind: "number", levels: [], unit: words.currency(), low: 0 };
       const one = fieldOf(column, `price-${j}`, false, words.trainedPriceText(plain.acquisitions[j]));
       return { ...one, j, input: one.node.querySelector("input") };
     });
@@ -171,7 +176,7 @@
   }
 
   function showStart() {
-    [known, unavailable, events, chosen, stopped, told, startAccepts] = [[], [], [], null, false, [], false];
+    [known, unavailable, events, chosen, stopped, told, refused] = [[], [], [], null, false, [], null];
     byId("spoken").textContent = "";
     byId("start-form").prepend(byId("start-refusal")); // no field is left that it stands beside
     showPrices();
@@ -209,12 +214,10 @@
 
   byId("start-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    const { values, acceptable } = readAll(startFields, startAccepts, "start-refusal");
-    if (values === null) {
-      startAccepts = acceptable; // pressed again, the button accepts them
-      if (acceptable) labelBegin(acceptance);
-      return;
-    }
+    refused?.accept(); // pressed again, the button accepts the value that it refused
+    const values = readAll(startFields, "start-refusal");
+    labelBegin(refused ? acceptance(refused) : "");
+    if (values === null) return;
     const double = values.find(([k]) => startFields[k].closed());
     if (double) {
       placeRefusal(startFields[double[0]]);
@@ -237,7 +240,7 @@
   });
 
   byId("start-form").addEventListener("input", () => {
-    startAccepts = false;
+    refused = null;
     labelBegin("");
   });
 
@@ -320,6 +323,8 @@
     fields = now.one.openColumns(j).map((k) => field(k, `value-${k}`, true));
     byId("question-fields").replaceChildren(...fields.map((one) => one.node));
     byId("later").hidden = chosen !== null && step.action < 0;
+    byId("later").firstChild.textContent = `${said(chosen === null ? "later_button" : "back_to_question")} `;
+    byId("unknown-or-later").hidden = chosen !== null;
     byId("spoken").textContent = visible(said("question_spoken", { name: nameOf(j), price }));
     fields[0].focus();
   }
@@ -392,7 +397,7 @@
 
   function showLog(log, early) {
     byId("history").hidden = log.length === 0 && !early && unavailable.length === 0 && !hasPrices;
-    noteBeliefs();
+    noteCourse();
     const rows = log.map(({ given, event, name, values, kind, price, remark, overrides }) => {
       const texts = values.map(([k, value]) => {
         const column = policy.columns[k], text = words.valueText(column, value);
@@ -401,6 +406,7 @@
       const value = element("td", {}, texts.join(", ") || said(`kind_${kind}`));
       if (kind === "known") value.append(element("small", { class: "quiet" }, ` ${said("was_known")}`));
       if (remark) value.append(element("small", { class: "quiet" }, ` ${said("was_accepted", { remark })}`));
+      if (event?.beyond && kind === "answer") value.append(element("small", { class: "quiet" }, ` ${said("beyond_stop")}`));
       if (overrides) value.append(element("small", { class: "quiet" }, ` ${words.overrideText(policy)}`));
       if (event?.belief) value.append(element("small", { class: "quiet" }, ` ${event.belief}`));
       const cost = kind === "answer" && price ? words.moneyText(price) : said("free");
@@ -420,13 +426,17 @@
     byId("log").tBodies[0].replaceChildren(...rows);
   }
 
-  // The belief after each event, in words.
-  function noteBeliefs() {
+  // The belief after each event, in words, and whether a person chose it where the model would have stopped.
+  function noteCourse() {
     const prior = new FsgymPolicy.Case(policy).step().probabilities;
+    const stepAfter = (n) => {
+      const { one, later } = FsgymPolicy.replay(policy, known, unavailable, events.slice(0, n));
+      return one.step(later);
+    };
     events.forEach((event, k) => {
       if (event.belief !== undefined) return;
-      const { one, later } = FsgymPolicy.replay(policy, known, unavailable, events.slice(0, k + 1));
-      event.belief = words.beliefText(policy, prior, one.step(later).probabilities);
+      event.beyond = Boolean(event.chosen) && stepAfter(k).action < 0;
+      event.belief = words.beliefText(policy, prior, stepAfter(k + 1).probabilities);
     });
   }
 
@@ -439,8 +449,8 @@
 
   // --- what a person does
 
-  function give(accept) {
-    const { values } = readAll(fields, accept, "refusal");
+  function give() {
+    const values = readAll(fields, "refusal");
     if (values === null) return;
     if (values.length === 0) {
       show("refusal", said("type_a_value"));
@@ -448,9 +458,8 @@
       return;
     }
     const j = asked(), accepted = values.map(([k, , remark]) => remark && `${policy.columns[k].name}: ${remark}`).filter(Boolean);
-    const remarks = now.step.action < 0 ? [...accepted, said("beyond_stop")] : accepted;
     const given = values.map(([k, value]) => [k, value]), isChosen = j !== now.step.action;
-    say({ kind: "answer", j, values: given, remark: remarks.join("; "), accepted, chosen: isChosen });
+    say({ kind: "answer", j, values: given, remark: accepted.join("; "), accepted, chosen: isChosen });
   }
 
   const asked = () => chosen ?? now.step.action;
@@ -500,9 +509,12 @@
 
   byId("question-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    give(false);
+    give();
   });
-  byId("accept").addEventListener("click", () => give(true));
+  byId("accept").addEventListener("click", () => {
+    refused.accept();
+    give();
+  });
   byId("unknown").addEventListener("click", () => say({ kind: "unknown", j: asked(), values: [], remark: "" }));
   byId("later").addEventListener("click", later);
   byId("undo").addEventListener("click", undo);
@@ -528,8 +540,8 @@
   // Letters are shortcuts where they cannot be part of a value: outside of fields, and in empty fields of numbers.
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || !byId("keys").checked || !byId("start").hidden) return;
-    const target = event.target, typing = target instanceof HTMLInputElement && target.type === "text";
-    if (typing && (target.value !== "" || target.inputMode !== "decimal")) return;
+    const target = event.target, typing = target.matches("input[type=text], textarea");
+    if (typing && (target.value !== "" || target.dataset.kind !== "number")) return;
     const place = "123456789".indexOf(event.key);
     if (place >= 0 && !typing && fields.length === 1 && fields[0].pick && fields[0].pick(place)) event.preventDefault();
     else if (Object.hasOwn(ACTIONS, event.key)) {

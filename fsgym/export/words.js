@@ -10,10 +10,18 @@ const FsgymWords = (() => {
   // A sentence with its values.
   const said = (sentence, values = {}) => speech.sentences[sentence].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
 
+  // What sessions and the pages of a server share; a test compares these with the constants of these names in Python.
+  const FACTS = {
+    BELIEFS_SHOWN: 8,
+    ALTERNATIVES_SHOWN: 6,
+    RUNNERS_UP: 2, // other acquisitions that are mentioned
+    TIE: 1e-9, // of parts of a cost that differ by less than this share, that of the likelier class is named
+    FACTORS: [10, 60, 100, 1000, 3600], // between two units
+    MOST_FACTORS: 2, // that are said: where more fit, none is likely
+    LEVELS_AS_BUTTONS: 10, // of a column that has no more; those of others are suggested as text
+  };
+  const { ALTERNATIVES_SHOWN, RUNNERS_UP, TIE, FACTORS, MOST_FACTORS } = FACTS;
   const LISTED = 12; // values in a message
-  const ALTERNATIVES_NAMED = 6;
-  const RUNNERS_UP = 2; // other acquisitions that are mentioned
-  const TIE = 1e-9; // of parts of a cost that differ by less than this share, that of the likelier class is named
   const SMALLEST_DOUBT = 1e-6; // that is said in figures
 
   const trimmed = (digits) => (digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits);
@@ -77,8 +85,10 @@ const FsgymWords = (() => {
     return said("price_far", { name, price: given, low, high });
   }
 
-  // The price that is typed, with a decimal point or that of the language; null where it is none.
+  // The price that is typed, with a decimal point or that of the language; null where it is none, or may be two, as 1.007
+  // where the language has a comma.
   function priceOf(typed) {
+    if (said("decimal") === "," && /^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$/.test(typed)) return null;
     const text = typed.replace(said("decimal"), "."), price = Number(text);
     return plainNumber("\\.").test(text) && price >= 0 && Number.isFinite(price) ? price : null;
   }
@@ -94,26 +104,26 @@ const FsgymWords = (() => {
   }
 
   // A class in a sentence in which it counts as a thing; one that is no noun in quotes, with the target if known.
-  function className(label) {
-    const text = String(label);
+  function className(text) {
     if (!/^(yes|no|true|false|y|n|ja|nein|[-+.,\d].*)$/i.test(text)) return text;
     return speech.target ? `'${speech.target}: ${text}'` : `'${text}'`;
   }
 
   // From which probability on one of two classes is the answer, where errors differ in what they cost; "" otherwise.
-  function cutoffText({ classes, answers, errorCosts, words }, { probabilities }) {
+  function cutoffText({ labels, classes, answers, errorCosts, words }, { probabilities }) {
     if (probabilities === null || words || classes.length !== 2 || answers.length !== 2) return "";
     const [[right, missed], [wrong, found]] = errorCosts, first = wrong - right, second = missed - found;
     if (first === second || Math.min(first, second) <= 0) return "";
     const share = `${figure((100 * Math.min(first, second)) / (first + second), 2)} %`;
-    return said("chart_from", { answer: classes[Number(second > first)], share });
+    return said("chart_from", { answer: labels[Number(second > first)], share });
   }
 
   // The plain text of a number with the decimal sign of its column.
   const written = ({ decimal = "." }, text) => text.replace(".", decimal);
 
   function valueText(column, value) {
-    const text = typeof value === "boolean" ? said(value ? "yes" : "no") : typeof value === "number" ? written(column, general(value, 12)) : value;
+    const digits = Number.isSafeInteger(value) ? String(value) : general(value, 12);
+    const text = typeof value === "boolean" ? said(value ? "yes" : "no") : typeof value === "number" ? written(column, digits) : value;
     return column.unit ? `${text} ${column.unit}` : text;
   }
 
@@ -135,13 +145,13 @@ const FsgymWords = (() => {
   const parted = (texts) => texts.join(texts.some((text) => text.includes(",")) ? "; " : ", ");
 
   // An answer, and a class, in words: those of the policy for a number and its range, otherwise the label.
-  const answerText = ({ answers, words }, k) => words?.answers[k] ?? String(answers[k]);
-  const classText = ({ classes, words }, k) => words?.ranges[k] ?? String(classes[k]);
+  const answerText = ({ labels, words }, k) => words?.answers[k] ?? labels[k];
+  const classText = ({ labels, words }, k) => words?.ranges[k] ?? labels[k];
 
   // Which acquisitions are free, where the question of acquisition j has a price; "" where none is.
   function freeTooText(policy, { alternatives, prices }, j) {
     const free = alternatives.filter((a) => a.price === 0 && a.acquisition !== j);
-    const names = listing(free.map((a) => policy.acquisitions[a.acquisition].name), ALTERNATIVES_NAMED);
+    const names = listing(free.map((a) => policy.acquisitions[a.acquisition].name), ALTERNATIVES_SHOWN);
     return prices[j] > 0 && names ? said("free_too", { names }) : "";
   }
 
@@ -154,7 +164,7 @@ const FsgymWords = (() => {
       const sentence = !isKnown ? "free_not_estimated" : expected < stopCost ? "free_left" : "free_no_gain";
       named.set(sentence, [...(named.get(sentence) ?? []), policy.acquisitions[acquisition].name]);
     }
-    return [...named].map(([sentence, names]) => said(sentence, { names: listing(names, ALTERNATIVES_NAMED) })).join(" ");
+    return [...named].map(([sentence, names]) => said(sentence, { names: listing(names, ALTERNATIVES_SHOWN) })).join(" ");
   }
 
   // The belief in one class, of two in that which was less likely before the first question, of more in the likeliest; ""
@@ -230,7 +240,7 @@ const FsgymWords = (() => {
     if (probabilities === null) return [];
     const cutoff = cutoffText(policy, step), risk = largestRisk(policy, step), texts = cutoff ? [cutoff] : [];
     if (risk === null) return texts;
-    const names = { answer: answerText(policy, risk.best), name: className(policy.classes[risk.k]) };
+    const names = { answer: answerText(policy, risk.best), name: className(policy.labels[risk.k]) };
     if (answer === policy.classes.length) {
       const costs = { refer: costText(policy.answerCosts[answer][0]), cost: costText(risk.cost) };
       return [...texts, said("refers_for", { ...names, ...costs })];
@@ -337,10 +347,13 @@ const FsgymWords = (() => {
 
   // --- values
 
-  const LEVELS_AS_BUTTONS = 10; // of a column that has no more, by hand; those of others are suggested as text
-
   // Whether the keys 1 to 9 choose among texts by their place: not where a digit could mean one of the texts.
   const digitsChoose = (texts) => !texts.some((text) => /^[-+.]?[0-9]/.test(text));
+
+  // The keyboard of a phone for a column: one for numbers has no minus sign everywhere, and no sign but the decimal one.
+  function keyboard({ kind, low = null, decimal, thousands, censored }) {
+    return kind === "number" && low !== null && low >= 0 && !decimal && !thousands && !censored ? "decimal" : "text";
+  }
 
   // What the value of a column may be, in words.
   function allowedText(column) {
@@ -380,13 +393,16 @@ const FsgymWords = (() => {
       if (["no", "n", "false", "0", "0.0"].includes(word)) return { value: false, remark: "" };
       throw new Refusal(`${refused}.`);
     }
-    const level =
-      column.levels.find((known) => known.trim() === typed) ??
-      column.levels.find((known) => withoutDecimals(known) === withoutDecimals(typed));
+    const level = levelOf(column.levels, text) ?? levelOf(column.levels, typed) ?? levelOf(column.levels, withoutDecimals(typed));
     if (level !== undefined) return { value: level, remark: "" };
     if (accept) return { value: typed, remark: said("remark_level") };
     throw new Refusal(`${said("value_level", { refused })}.`, true);
   }
+
+  // The level with this spelling: its own, or as it is without outer spaces, or without decimals of zero.
+  const levelOf = (levels, text) =>
+    levels.find((level) => level === text) ?? levels.find((level) => level.trim() === text) ??
+    levels.find((level) => withoutDecimals(level) === text);
 
   // A text without outer spaces; a whole number also without decimals of zero, as 3 for 3.0.
   const withoutDecimals = (text) => text.trim().replace(/^(-?[0-9]+)\.0*$/, "$1");
@@ -443,12 +459,12 @@ const FsgymWords = (() => {
   // half of the factor, its square root, would bring there is near the range, and no mistake of units.
   function factorHint(value, column) {
     const fits = (v) => v !== 0 && isWithin(Math.fround(v - column.offset), column);
-    const found = [10, 60, 100, 1000, 3600].flatMap((factor) => [
+    const found = FACTORS.flatMap((factor) => [
       ...(fits(value * factor) ? [[said("factor_times", { factor }), value * Math.sqrt(factor)]] : []),
       ...(fits(value / factor) ? [[said("factor_divided", { factor }), value / Math.sqrt(factor)]] : []),
     ]);
     const named = found.filter(([, half]) => !fits(half)).map(([text]) => text);
-    return named.length && found.length <= 2 ? said("factor_hint", { factors: named.join(said("factor_or")) }) : "";
+    return named.length && found.length <= MOST_FACTORS ? said("factor_hint", { factors: named.join(said("factor_or")) }) : "";
   }
 
   // Whether a feature is in the range of its column, up to one step of float32, in which the range was measured.
@@ -466,8 +482,8 @@ const FsgymWords = (() => {
 
   return {
     speak, said, currency, freeTooText, freeLeftText, beliefText, trainedPriceText, farPriceText, priceOf, answerText, classText, quoted, figure, moneyText, costText, priceText, probabilityText, className, cutoffText,
-    valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, otherEndsText, overrideText, LEVELS_AS_BUTTONS, digitsChoose,
-    typingText, readValue, Refusal,
+    valueText, explain, explainStop, costUnitText, unusedText, answerNowText, wouldStopText, certaintyText, stopEndsText, otherEndsText, overrideText, FACTS, digitsChoose,
+    keyboard, typingText, readValue, Refusal,
   };
 })();
 

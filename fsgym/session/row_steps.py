@@ -76,9 +76,11 @@ def steps_of_rows(model: AskedModel, cases: RowCases) -> RowSteps:
     """
     if cases.prices is None:
         return _steps_at_same_prices(model, cases)
+    priced: Any = model
+    if not len(cases.prices):
+        return _steps_at_same_prices(priced.at_prices({}), cases)
     vectors, place = np.unique(cases.prices, axis=0, return_inverse=True)
     groups = [np.flatnonzero(place.ravel() == k) for k in range(len(vectors))]
-    priced: Any = model
     parts = [
         _steps_at_same_prices(priced.at_prices(vector), cases.rows(rows))
         for vector, rows in zip(vectors, groups, strict=True)

@@ -252,6 +252,11 @@ class Session:
         return self._missing
 
     @property
+    def prices(self) -> dict[str, float] | None:
+        """The prices that were told of this case, by name; None where nothing was said."""
+        return None if self._prices is None else dict(self._prices)
+
+    @property
     def step(self) -> Step:
         """What the model says now."""
         step = self._step_at(len(self._events))
@@ -363,20 +368,30 @@ class Session:
         j, _ = self._acquisitions.find(name)
         self._give(Event("later", self._acquisitions.rules.names[j], {}))
 
-    def undo(self, name: str | None = None) -> None:
-        """Take back what was last said, or all that was said about one acquisition.
+    def undo(self, name: str | None = None, *, entry: int | None = None) -> None:
+        """Take back what was last said, all that was said about one acquisition, or one entry of the log.
 
         What follows is replayed, and what was paid stays paid, also where it could not be acquired now, at its price
         after what is left before it. Only where that price is more than what is left of ``budget_cost``, the value
         stays known at no price. A corrected answer is given again at the end.
 
-        Raises ValueError where there is nothing to undo.
+        Parameters
+        ----------
+        name : str, optional, an acquisition or a column
+        entry : int, optional, a place in ``log()``, from 0
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to undo.
         """
-        if self._stopped and name is None:
+        if self._stopped and name is None and entry is None:
             self._stopped = False
             return
         kept = self._events[:-1]
-        if name is not None:
+        if entry is not None:
+            kept = [event for k, event in enumerate(self._events) if k != entry]
+        elif name is not None:
             wanted = self._acquisitions.rules.names[self._acquisitions.find(name)[0]]
             kept = [event for event in self._events if event.name != wanted]
         if len(kept) == len(self._events):
@@ -412,8 +427,10 @@ class Session:
         Which were told, or that all are means, and which are outside those of the training.
         """
         rules, ranges = self._acquisitions.rules, getattr(self.model, "price_ranges_", None)
-        if ranges is None or rules.costs_by_case:
-            return [said("prices_at_mean")] if rules.costs_by_case else []
+        if rules.costs_by_case or (ranges is not None and self._prices == {}):
+            return [said("prices_at_mean")]
+        if ranges is None:
+            return []
         told = [f"{name} {money_text(price)}" for name, price in (self._prices or {}).items()]
         sentences = [said("prices_told", prices=", ".join(told))] if told else []
         for name, price, (low, high) in zip(rules.names, rules.costs.tolist(), ranges.tolist(), strict=True):

@@ -258,6 +258,6 @@ def _level_value(column: Column, value: Any, accept: bool) -> CheckedValue:
                 raise Refusal(refused)
             raise Refusal(said("value_level", refused=refused), acceptable=True)
         return CheckedValue((np.nan,) * n_features, said("remark_level"))
-    if column.kind == "codes" or n_features == 1:
+    if column.kind == "codes" or len(column.levels) == 2:
         return CheckedValue((float(place),), "")
     return CheckedValue(tuple(float(place == k) for k in column.indicated), "")

@@ -18,6 +18,7 @@ from fsgym.text.speech import cost_text, money_text, said, spoken, with_unit
 
 BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
 ALTERNATIVES_SHOWN = 6  # by hand
+LARGEST_WHOLE = 2**53 - 1  # up to which float64 holds each whole number
 
 
 def value_text(column: Column, value: Any) -> str:
@@ -28,7 +29,10 @@ def value_text(column: Column, value: Any) -> str:
     """
     if column.kind == "bool":
         return said("yes" if check_value(column, value).features[0] else "no")
-    text = str(value) if isinstance(value, int | str) else number_in(column, value)
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_WHOLE
+    text = (
+        str(int(value) if is_whole else value) if is_whole or isinstance(value, int | str) else number_in(column, value)
+    )
     return with_unit(text, column.unit)
 
 

@@ -29,7 +29,7 @@ class OpenCase:
     Attributes
     ----------
     id : str, random
-    number : int, from 1 in the order in which cases began
+    number : int, from 1 in the order in which cases began; 0 where it is not held yet
     began : float, seconds since 1970
     session : Session
     chosen : str or None, the acquisition that the person chose, to be asked next
@@ -41,8 +41,8 @@ class OpenCase:
     lock : held while the case is read or changed
     """
 
-    def __init__(self, number: int, session: Session) -> None:
-        self.id, self.number, self.began, self.session = secrets.token_urlsafe(ID_BYTES), number, time.time(), session
+    def __init__(self, session: Session) -> None:
+        self.id, self.number, self.began, self.session = secrets.token_urlsafe(ID_BYTES), 0, time.time(), session
         self.chosen: str | None = None
         self.notice, self.version = "", 0
         self.before, self.prior = session.probabilities, step_of(session.model, {}).probabilities
@@ -67,9 +67,10 @@ class Cases:
 
     def add(self, session: Session) -> OpenCase:
         """Hold a session, and drop the least recently used one where there are too many."""
+        case = OpenCase(session)  # which asks the model: others need not wait for it
         with self._lock:
             self._n_begun += 1
-            case = OpenCase(self._n_begun, session)
+            case.number = self._n_begun
             self._open[case.id] = case
             while len(self._open) > self.most:
                 self._dropped[self._open.popitem(last=False)[0]] = None
@@ -109,10 +110,16 @@ class Unanswered(Exception):
 
 def acquisition_meant(acquisitions: Acquisitions, form: SentForm) -> str:
     """The name of the acquisition whose number a form has; ValueError where there is none."""
-    number = form.get("about", "")
-    if not number.isdecimal() or len(number) > 9 or int(number) >= len(acquisitions.rules.names):
+    number = number_sent(form, "about")
+    if not 0 <= number < len(acquisitions.rules.names):
         raise ValueError(said("form_without_name"))
-    return acquisitions.rules.names[int(number)]
+    return acquisitions.rules.names[number]
+
+
+def number_sent(form: SentForm, field: str) -> int:
+    """The whole number in a field of a form; -1 where there is none."""
+    text = form.get(field, "")
+    return int(text) if text.isdecimal() and len(text) <= 9 else -1
 
 
 def columns_asked(acquisitions: Acquisitions, question: Question) -> list[int]:
@@ -138,8 +145,8 @@ def answer(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
     accept = any(entry.accept for entry in entries)
     case.session.answer(name, values, paid="free" not in form, accept=accept)
     case.chosen = None
-    remark = case.session.log()[-1].remark
-    return said("accepted", remark=remark) if accept and remark else ""
+    accepted = [f"{column}: {text}" for column, text in acquisitions.encode(values, accept)[2].items()]
+    return said("accepted", remark="; ".join(accepted)) if accepted else ""
 
 
 def unknown(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
@@ -172,10 +179,10 @@ def undo(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
 
 
 def take_back(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:
-    name = acquisition_meant(acquisitions, form)
-    case.session.undo(name)
+    log, place = case.session.log(), number_sent(form, "entry")
+    case.session.undo(entry=place)
     case.chosen = None
-    return said("taken_back", name=name)
+    return undone_text(log[: place + 1], ended=False)
 
 
 def stop(case: OpenCase, acquisitions: Acquisitions, form: SentForm) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from fsgym.data.columns import Column, Columns
+from fsgym.data.written import Writing
 from fsgym.session.values import Refusal, check_value, typing_text, value_of_text
 from fsgym.text.speech import said
 
@@ -39,9 +40,10 @@ class FieldEntry(NamedTuple):
 
     @property
     def keyboard(self) -> str:
-        """The keyboard of a phone: one for numbers has no minus sign everywhere."""
-        number = self.column.kind == "number" and self.column.low is not None and self.column.low >= 0
-        return "decimal" if number else "text"
+        """The keyboard of a phone: one for numbers has no minus sign everywhere, and no sign but the decimal one."""
+        column = self.column
+        is_plain = column.kind == "number" and column.writing == Writing()
+        return "decimal" if is_plain and column.low is not None and column.low >= 0 else "text"
 
 
 def blank_entry(k: int, column: Column) -> FieldEntry:
@@ -59,13 +61,13 @@ def read_entry(k: int, column: Column, form: Mapping[str, str]) -> FieldEntry:
     accept = f"accept{k}" in form
     if not entry.choices:
         entry = entry._replace(text=form.get(f"value{k}", ""), accept=accept)
-        return _with_value(entry, entry.text.strip())
+        return _with_value(entry, entry.text if entry.text in column.levels else entry.text.strip())
     entry = entry._replace(picked=form.get(f"value{k}", ""), text=form.get(f"text{k}", ""), accept=accept)
-    typed, texts = entry.text.strip(), dict(entry.choices)
-    if entry.picked in texts:
+    typed = entry.text.strip()
+    if entry.picked in dict(entry.choices):
         if typed:
             return entry._replace(error=said("one_value", name=repr(column.name)))
-        return _with_value(entry, entry.picked if column.kind == "bool" else texts[entry.picked])
+        return _with_value(entry, entry.picked if column.kind == "bool" else column.levels[int(entry.picked)])
     if entry.picked == ANOTHER and not typed:
         return entry._replace(error=said("other_value", name=repr(column.name)))
     return _with_value(entry._replace(picked=ANOTHER if typed else ""), typed)

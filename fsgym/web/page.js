@@ -13,6 +13,11 @@ function showPlace() {
   chart.scrollTop += inside.top - outside.top - 16;
 }
 
+// A note that was typed stays until it is kept: it is taken to the next page, and a page with one is not left without a warning.
+let kept = null; // the note as it was sent, once the server has it
+const isUnsaved = (note) => note && note.value !== note.defaultValue && note.value !== kept;
+window.addEventListener("beforeunload", (event) => isUnsaved(document.getElementById("note")) && event.preventDefault());
+
 function swap(text, url) {
   const next = new DOMParser().parseFromString(text, "text/html").querySelector("main");
   const main = document.querySelector("main[data-live]");
@@ -27,6 +32,8 @@ function swap(text, url) {
     const same = next.querySelector("#" + place.id);
     if (same && place.id !== "delete") same.open = place.open;
   }
+  const note = main.querySelector("#note");
+  if (isUnsaved(note)) next.querySelector("#note").value = note.value;
   const spoken = document.getElementById("spoken");
   const fresh = next.querySelector("#spoken");
   const said = fresh.textContent;
@@ -80,6 +87,7 @@ async function send(form, button, data) {
   for (const other of buttons) other.disabled = true;
   try {
     const reply = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
+    if (data.has("note") && reply.redirected) kept = data.get("note");
     show(await reply.text(), reply.redirected ? reply.url : location.href);
     for (const other of buttons) other.disabled = false;
   } catch {

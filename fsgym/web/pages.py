@@ -19,6 +19,7 @@ from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.asked_model import AskedModel
 from fsgym.session.case import labels_of
 from fsgym.session.held_out import reliability_text, shown_chart
+from fsgym.session.session import LONGEST_NOTE
 from fsgym.text.html import inline_sources, styles_of
 from fsgym.text.messages import one_line, visible
 from fsgym.text.sentences import (
@@ -220,12 +221,12 @@ class CasePages:
 
     def keep_note(self, request: Request) -> Response:
         """Keep the note, of whatever version the page is: it changes nothing that another form would do."""
-        case = self._case(request)
+        case, note = self._case(request), request.scope["fsgym.form"].get("note", "")
         with case.lock:
             try:
-                case.session.note = request.scope["fsgym.form"].get("note", "")
+                case.session.note = note
             except ValueError as error:
-                return self._case_page(case, 422, refusal=f"{error}.")
+                return self._case_page(case, 422, refusal=f"{error}.", note=note)
             case.notice = said("note_kept") if case.session.note else ""
         return self._to_case(case)
 
@@ -266,14 +267,21 @@ class CasePages:
         }
 
     def _case_page(
-        self, case: OpenCase, status: int = 200, entries: list[FieldEntry] | None = None, refusal: str = ""
+        self,
+        case: OpenCase,
+        status: int = 200,
+        entries: list[FieldEntry] | None = None,
+        refusal: str = "",
+        note: str | None = None,
     ) -> Response:
+        """The page of a case; ``note`` is one that was refused, as it was typed."""
         if refusal and case.chosen is not None and case.chosen not in [a.name for a in case.session.step.alternatives]:
             case.chosen = None
         view = self._view(case, entries)
         chart, here = self._chart.picture(case.session, view["question"])
         view |= {"heading": said("case_number", number=case.number), "refusal": refusal, "chart": chart, "here": here}
         view |= {"caveat": self._chart.caveat, "is_usable": self._chart.is_usable}
+        view |= {"note": case.session.note if note is None else note, "longest_note": LONGEST_NOTE}
         page = self._page("case.html", status, **view)
         if chart:
             styles = inline_sources(styles_of(chart))
@@ -314,11 +322,16 @@ class ChartPictures:
         return getattr(self._chart, "is_usable", True)
 
     def picture(self, session: Session, question: Question | None) -> tuple[str, int | None]:
-        """The drawing, and the number of the box of a case that is asked this question."""
+        """The drawing, and the number of the box of a case that is asked this question.
+
+        None of a case with prices of its own, or of which it is said what is missing: it is asked by another chart.
+        """
         if self._chart is None:
             return "", None
-        known, unavailable = session.outcomes()
-        here = self._chart.place(known, None if question is None else question.name, unavailable)
+        here = None
+        if not session.prices and session.missing is None:
+            known, unavailable = session.outcomes()
+            here = self._chart.place(known, None if question is None else question.name, unavailable)
         return self._svg(here), here
 
 
@@ -342,6 +355,7 @@ def case_view(case: OpenCase, acquisitions: Acquisitions, entries: list[FieldEnt
         "cutoff": session.cutoff,
         "answer_cost": words.answer_cost_text(step),
         "answer_now": str(step.answer),
+        "answer_now_said": answer_now_text(step.answer, step.refers),
         "bars": bars(step)[: words.BELIEFS_SHOWN],
         "more_bars": (more_bars := bars(step)[words.BELIEFS_SHOWN :]),
         "more_beliefs": words.more_beliefs_text([*(step.probabilities or {})], len(more_bars)),
@@ -399,7 +413,6 @@ def log_view(case: OpenCase, acquisitions: Acquisitions) -> list[dict[str, Any]]
 def _entry_view(entry: LogEntry, acquisitions: Acquisitions, prior: Sequence[float]) -> dict[str, Any]:
     beliefs = entry.probabilities
     return {
-        "about": acquisitions.index.get(entry.name),
         "name": entry.name,
         "kind": entry.kind,
         "text": words.entry_text(entry, acquisitions.columns),

@@ -132,13 +132,45 @@ def test_a_note_that_is_kept_leaves_what_was_typed(server, open_page):
         page.get_by_text("Another value").click()
         page.get_by_label("another value of ward").fill("icu")
         for note, reply in (("bed 4", "The note is kept."), ("x" * 501, "a note may have at most 500 characters")):
-            page.get_by_label("Reference or note").fill(note)
+            page.get_by_label("Reference or note").evaluate("(area, note) => (area.value = note)", note)
             press(page, "Keep the note")
             page.wait_for_selector(f"text={reply}")
             assert page.get_by_label("another value of ward").input_value() == "icu"
         press(page, "Answer")
         page.wait_for_selector("text=ward = icu")
-        assert page.get_by_label("Reference or note").input_value() == "bed 4"
+        assert page.get_by_label("Reference or note").input_value() == "x" * 501
+        assert saved(page)["note"] == "bed 4"
+
+
+def test_a_note_that_is_not_kept_yet_stays(chromium, server):
+    """It was lost with the next answer."""
+    page, asked = chromium.new_page(), []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.goto(server.start())
+    page.wait_for_url(lambda url: "/start?" not in url)
+    press(page, "Begin")
+    heading(page, "ward")
+    note = page.get_by_label("Reference or note")
+    note.press_sequentially("s" * 501)  # no more fits, where it would be refused
+    assert note.input_value() == "s" * 500
+    note.fill("Mrs  Smith")
+    for button, text in (("Unknown", "ward is unknown"), ("Later", "comes later"), ("Undo", "postponed no longer")):
+        press(page, button)
+        page.wait_for_selector(f"text={text}")
+        assert note.input_value() == "Mrs  Smith"
+    press(page, "Keep the note")
+    page.wait_for_selector("text=The note is kept.")
+    press(page, "Unknown")
+    page.wait_for_selector("text=is unknown")
+    assert note.input_value() == "Mrs Smith"
+    assert (saved(page)["note"], asked) == ("Mrs Smith", [])
+    page.reload()
+    assert asked == []
+    note.fill("Mr Smith")
+    page.get_by_text("Print").click()
+    page.wait_for_selector("table.log")
+    assert asked == ["beforeunload"]
+    page.close()
 
 
 def press_access_key(page, key):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from test_accessible_pages import defects
 
-from agents import MixtureClassifier
+from agents import LatticeClassifier, MixtureClassifier
 from fsgym import Dataset
 from fsgym.session import words
 from fsgym.text.sentences import probability_text
@@ -416,3 +416,138 @@ def test_a_chart_that_is_not_to_be_used_is_drawn_where_it_is_asked_for(open_page
         page.get_by_text("Show it all the same").click()
         assert page.locator("#chart .box.here").is_visible()
         shoot(page, f"exported-shown-{width}")
+
+
+def test_a_note_is_typed_and_no_letter_of_it_is_a_shortcut(open_page, page_file):
+    """Each s of a note was "unknown", each u took the last answer back, and none of them was written."""
+    with open_page(page_file) as page:
+        page.locator("#begin").click()
+        question, note = page.locator("#question-title").inner_text(), "Miss Lux 21, also asked? see list"
+        page.locator("#note").click()
+        page.keyboard.type(note)
+        assert page.locator("#note").input_value() == note
+        assert page.locator("#question-title").inner_text() == question
+        assert page.locator("#log tbody tr").count() == 0
+        page.locator("#question-title").click()
+        page.keyboard.press("Control+s")
+        assert page.locator("#question-title").inner_text() == question
+        page.keyboard.press("s")
+        assert page.locator("#question-title").inner_text() != question
+
+
+@pytest.fixture(scope="module")
+def wide_file(tmp_path_factory):
+    """A page whose first form can be searched; all columns but the first two begin with 0."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(150, 14)).round(2), columns=[f"col{k:02d}" for k in range(14)])
+    table.iloc[:, 2:] = table.iloc[:, 2:].abs()
+    path = tmp_path_factory.mktemp("exported") / "wide.html"
+    LatticeClassifier(lam=0.01, random_state=0).fit(table, table["col00"] + 0.3 * table["col03"] > 0.3).save_page(path)
+    return path.as_uri()
+
+
+def test_a_refusal_is_in_sight_whatever_is_searched(open_page, wide_file):
+    """It stood in a row that the search hides: "Begin" seemed to do nothing."""
+    with open_page(wide_file) as page:
+        page.locator("#start-known summary").click()
+        page.locator("#known-3").fill("abc")
+        page.locator("#find").fill("col05")
+        assert not page.locator("#known-3").is_visible()
+        page.locator("#begin").click()
+        assert page.locator("#start-refusal").is_visible()
+        assert page.locator("#known-3").evaluate("field => field === document.activeElement")
+
+
+def test_only_the_value_whose_refusal_was_shown_is_accepted(open_page, wide_file):
+    """One press accepted all values of the first form, and all of a group."""
+    with open_page(wide_file) as page:
+        page.locator("#start-known summary").click()
+        page.locator("#known-3").fill("99")
+        page.locator("#known-5").fill("2000")
+        page.locator("#begin").click()
+        assert "'col03'" in page.locator("#start-refusal").inner_text()
+        page.locator("#begin").click()
+        assert "'col05'" in page.locator("#start-refusal").inner_text()
+        page.locator("#known-5").fill("0.5")
+        assert page.locator("#begin").inner_text().startswith("Begin")
+        page.locator("#begin").click()
+        assert "99" in page.locator("#log").inner_text()
+
+
+def test_a_group_is_accepted_field_by_field(open_page, page_file):
+    with open_page(page_file) as page:
+        page.locator("#begin").click()
+        page.locator("#alternatives summary").click()
+        page.get_by_role("button", name="Acquire blood instead").click()
+        fields = page.locator("#question-fields")
+        fields.get_by_label("wbc").fill("900")
+        fields.get_by_label("hgb").fill("900")
+        page.keyboard.press("Enter")
+        assert "'wbc'" in page.locator("#refusal").inner_text()
+        fields.get_by_label("wbc").fill("9000")  # which was not refused yet
+        page.locator("#accept").click()
+        assert "got 9000" in page.locator("#refusal").inner_text()
+        page.locator("#accept").click()
+        assert "'hgb'" in page.locator("#refusal").inner_text()
+        page.locator("#accept").click()
+        assert "wbc = 9000, hgb = 900" in page.locator("#log").inner_text()
+
+
+@pytest.mark.parametrize(("name", "typed"), [("col00", "-0.5"), ("col03", "0.5")])
+def test_a_phone_has_the_keys_for_what_may_be_typed(open_page, wide_file, name, typed):
+    with open_page(wide_file) as page:
+        field = page.locator(f"#known-{int(name[3:])}")
+        assert field.get_attribute("inputmode") == ("text" if typed.startswith("-") else "decimal")
+        page.locator("#begin").click()
+        page.locator("#alternatives").evaluate("list => (list.open = true)")
+        if page.locator("#question-title").inner_text() != name:
+            page.get_by_role("button", name=f"Acquire {name} instead").click()
+        field = page.locator("#question-fields input")
+        field.focus()
+        page.keyboard.press("u")  # a shortcut in an empty field of a number, whatever its keyboard
+        assert field.input_value() == ""
+        field.press_sequentially(typed)
+        assert field.input_value() == typed
+
+
+def test_back_from_another_question_is_named_so(open_page, page_file):
+    """It said "Later", and promised that the acquisition comes again."""
+    with open_page(page_file) as page:
+        page.locator("#begin").click()
+        own = page.locator("#question-title").inner_text()
+        later, hint = page.locator("#later"), page.locator("#unknown-or-later")
+        assert (later.inner_text().split("\n")[0], hint.is_visible()) == ("Later", True)
+        page.locator("#alternatives summary").click()
+        page.locator("#alternative-list button").first.click()
+        assert (later.inner_text().split("\n")[0], hint.is_visible()) == (said("back_to_question"), False)
+        later.click()
+        assert page.locator("#question-title").inner_text() == own
+        assert (later.inner_text().split("\n")[0], hint.is_visible()) == ("Later", True)
+
+
+def test_an_acquisition_beyond_the_stop_is_not_called_accepted(open_page, page_file):
+    session = clinic_model().session()
+    session.answer("ward", "icu")
+    assert session.next() is None
+    with open_page(page_file) as page:
+        page.locator("#begin").click()
+        page.locator("#question-fields label", has_text="icu").click()
+        page.keyboard.press("Enter")
+        page.locator("#alternatives summary").click()
+        for name, value, remark in (("crp", 7, said("beyond_stop")), ("age", 900, "")):
+            page.get_by_role("button", name=f"Acquire {name} instead").click()
+            page.locator("#question-fields input").fill(str(value))
+            page.keyboard.press("Enter")
+            if not remark:
+                page.locator("#accept").click()
+            session.answer(name, value, accept=True)
+            shown = page.locator("#log tbody tr").last.inner_text()
+            accepted = [part for part in session.log()[-1].remark.split("; ") if part != said("beyond_stop")]
+            assert (said("beyond_stop") in shown) == (said("beyond_stop") in session.log()[-1].remark)
+            assert ("accepted: " in shown) == bool(accepted) == (name == "age")
+        page.get_by_role("button", name="Undo ward").click()
+        session.undo("ward")
+        remarks = [said("beyond_stop") in entry.remark for entry in session.log()]
+        rows = page.locator("#log tbody tr").all_inner_texts()
+        assert [said("beyond_stop") in row for row in rows] == remarks
+        assert remarks[0] is False

@@ -142,6 +142,13 @@ class ReferenceSession:
         self.count()
         return True
 
+    def undo_entry(self, place: int) -> bool:
+        if place >= len(self.said):
+            return False
+        del self.said[place]
+        self.count()
+        return True
+
     def _say(self, one: Said) -> None:
         self.said.append(one)
         self._count_one(one)

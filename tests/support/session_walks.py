@@ -14,7 +14,7 @@ N_TURNS = 14
 PAID = ("asked", "chosen")
 TURNS = {
     "question": 4, "alternative": 4, "anything": 3, "known": 2, "unknown": 2, "later": 2, "undo": 2, "take back": 3,
-    "resume": 1, "stop": 0.5,
+    "take back entry": 2, "resume": 1, "stop": 0.5,
 }  # fmt: skip
 
 
@@ -73,6 +73,12 @@ class SessionWalk:
         if kind == "stop":
             session.stop()
             self.script.append("stop")
+            return
+        if kind == "take back entry":
+            place = int(rng.integers(len(before) + 1))
+            self.script.append(f"{kind} {place}")
+            self.both(lambda: session.undo(entry=place), lambda: wanted.undo_entry(place))
+            self.check()
             return
         j = int(rng.integers(len(self.names)))
         if question is not None and kind == "question":

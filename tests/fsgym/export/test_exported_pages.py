@@ -13,16 +13,29 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from agents import DatumWiseClassifier, MixtureClassifier
-from fsgym.data.columns import Column
+from agents import DatumWiseClassifier, LatticeClassifier, MixtureClassifier
+from fsgym.data import training_summary
+from fsgym.data.cells import find_level, level_places
+from fsgym.data.columns import Column, Columns
 from fsgym.export.page import page_html
+from fsgym.session import reasons, values, words
+from fsgym.session.session import LONGEST_NOTE
 from fsgym.session.values import Refusal, check_value, value_of_text
 from fsgym.text.sentences import class_name, cutoff_text, probability_text
 from fsgym.text.speech import Speech, cost_text, money_text, number_text, sentences_of, speaking
-from fsgym.web.entries import LEVELS_AS_BUTTONS
+from fsgym.web import entries
+from fsgym.web.entries import blank_entry
 from support.asked_models import asked_model, asked_table
 from support.clinic import OPTIONS, chest_model, chest_table, clinic_model, clinic_table
-from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_model, cases_of, needs_node, run_node
+from support.exported_policies import (
+    SCRIPTS,
+    asked_by_javascript,
+    asked_by_model,
+    cases_of,
+    differences,
+    needs_node,
+    run_node,
+)
 
 HOSTILE = ("</script><script>alert(1)</script>", "<!--", "a\u2028b", "'\"&amp;", "<img src=x onerror=alert(1)>")
 BOX = '<g class="box" data-known="[]" data-question="&quot;f&quot;"></g>'
@@ -82,6 +95,26 @@ def test_reasons_are_those_of_sessions(agent):
     cases = cases_of(model, asked_table("panel with a needle")[0], 40)
     asked, found = asked_by_model(model, cases), asked_by_javascript(model.policy_json(), cases)
     assert [[step["why"] for step in steps] for steps in found] == [[step["why"] for step in steps] for steps in asked]
+
+
+@needs_node
+@pytest.mark.parametrize("labels", [[0.0, 1.0], [False, True], [0, 1], ["0.0", "1.0"]])
+def test_classes_have_the_names_that_sessions_give_them(labels):
+    """1.0 was "1" on the page, and True "true"."""
+    X, y = clinic_table()
+    costs = {labels[0]: {labels[1]: 30.0}, labels[1]: {labels[0]: 5.0}}
+    model = LatticeClassifier(lam=0.01, error_costs=costs, refer_cost=4.0, random_state=0)
+    model.fit(X[["age", "crp"]], np.where(y == "ill", labels[1], labels[0]))
+    cases, text = cases_of(model, X[["age", "crp"]], 30), model.policy_json()
+    asked, found = asked_by_model(model, cases), asked_by_javascript(text, cases)
+    reasons = [step["why"] for steps in asked for step in steps]
+    assert [step["why"] for steps in found for step in steps] == reasons
+    for label in labels:
+        assert any(str(label) in why for why in reasons)
+    policy = json.loads(text)
+    assert ("labels" in policy) == (type(labels[0]) in (float, bool))
+    policy.pop("labels", None)  # as version 0.2.0 exported it
+    assert differences(asked, asked_by_javascript(json.dumps(policy), cases)) == []
 
 
 @needs_node
@@ -227,7 +260,7 @@ def test_probabilities_and_classes_are_said_as_in_sessions(tmp_path):
     script.write_text(
         f"""const words = require({json.dumps(str(SCRIPTS / "words.js"))});
         const {{ shares, labels, costs, sentences, spoken }} = JSON.parse(require("fs").readFileSync(0, "utf8"));
-        const policy = {{ classes: ["no", "yes"], answers: ["no", "yes"], errorCosts: costs }};
+        const named = ["no", "yes"], policy = {{ classes: named, labels: named, answers: named, errorCosts: costs }};
         console.log(JSON.stringify(spoken.map((one) => {{
           words.speak({{ sentences, ...one }});
           const cutoff = words.cutoffText(policy, {{ probabilities: [0.5, 0.5] }});
@@ -286,11 +319,116 @@ def test_a_case_has_the_place_in_a_chart_that_sessions_have():
     assert run_node(SCRIPTS.parent.parent / "tests/support/place_cases.js", json.dumps(given)) == wanted
 
 
+def said_by_page(tmp_path, expression, given, language=None):
+    """What an expression of ``words`` gives of each ``x`` of a list, in Node."""
+    script = tmp_path / "expression.js"
+    speech = json.dumps({"sentences": sentences_of(language or "en"), "currency": ""})
+    script.write_text(
+        f"const words = require({json.dumps(str(SCRIPTS / 'words.js'))});\n"
+        f"words.speak({speech});\n"
+        'const given = JSON.parse(require("fs").readFileSync(0, "utf8"));\n'
+        f"console.log(JSON.stringify(given.map((x) => {expression})));\n"
+    )
+    return run_node(script, json.dumps(given))
+
+
+def exported_column(column):
+    """A column as in an exported policy."""
+    written = column._asdict()
+    return {k: v for k, v in written.items() if v != Column._field_defaults.get(k) or k in ("kind", "levels", "low")}
+
+
 @needs_node
-def test_as_many_levels_are_buttons_as_on_pages_of_a_server(tmp_path):
-    script = tmp_path / "buttons.js"
-    script.write_text(f"console.log(require({json.dumps(str(SCRIPTS / 'words.js'))}).LEVELS_AS_BUTTONS);")
-    assert run_node(script, "") == LEVELS_AS_BUTTONS
+def test_a_phone_has_the_same_keys_as_on_pages_of_a_server(tmp_path):
+    """An exported page had digits alone where a number may be negative, and both had them where ``<1,5`` is typed."""
+    columns = [
+        Column("x", kind, low=low, high=None if low is None else 9.0, decimal=decimal, thousands=thousands, censored=c)
+        for kind in ("number", "category")
+        for low in (None, -1.0, 0.0, 2.0)
+        for decimal, thousands, c in ((".", "", ""), (",", "", ""), (".", ",", ""), (".", "", "half"))
+    ]
+    wanted = [blank_entry(0, column).keyboard for column in columns]
+    assert said_by_page(tmp_path, "words.keyboard(x)", [exported_column(column) for column in columns]) == wanted
+    digits = [c for c, keyboard in zip(columns, wanted, strict=True) if keyboard == "decimal"]
+    assert digits == [Column("x", low=low, high=9.0) for low in (0.0, 2.0)]
+
+
+@needs_node
+def test_facts_of_the_page_are_those_of_sessions_and_of_pages_of_a_server(tmp_path):
+    (facts,) = said_by_page(tmp_path, "words.FACTS", [0])
+    homes = {"FACTORS": training_summary, "MOST_FACTORS": values, "LEVELS_AS_BUTTONS": entries}
+    homes |= {"RUNNERS_UP": reasons, "TIE": reasons, "BELIEFS_SHOWN": words, "ALTERNATIVES_SHOWN": words}
+    shared = {name: getattr(home, name) for name, home in homes.items()}
+    assert facts == shared | {"FACTORS": list(training_summary.FACTORS)}
+    tags = parts_of(page_html(json.loads(clinic_model().policy_json()), "c"))[0].tags
+    assert [a["maxlength"] for _, a in tags if a.get("id") == "note"] == [str(LONGEST_NOTE)]
+
+
+@needs_node
+def test_whole_numbers_keep_their_digits_as_in_sessions(tmp_path):
+    """A time in milliseconds lost its last digit in the log of the page."""
+    column = Column("t", unit="ms", decimal=",")
+    typed = (
+        "1700000000123",
+        "123456789012345",
+        "9007199254740991",
+        "-12",
+        "-0",
+        "1e15",
+        "1e16",
+        "0,1",
+        "12345,678901234",
+    )
+    numbers = [value_of_text(column, text) for text in typed]
+    shown = said_by_page(tmp_path, "words.valueText(x[0], x[1])", [(exported_column(column), v) for v in numbers])
+    assert shown == [words.value_text(column, value) for value in numbers]
+    assert shown[:3] == [f"{text} ms" for text in typed[:3]]
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("language", "prices"),
+    [
+        (
+            "de",
+            {"1.000": None, "12.500": None, "2,5": 2.5, "2.5": 2.5, "0.125": 0.125, "1.0001": 1.0001, "1.000,5": None},
+        ),
+        ("en", {"1.000": 1, "1,000": None, "2.5": 2.5, "-1": None, "1e3": 1000}),
+    ],
+)
+def test_a_price_that_may_be_two_is_refused(tmp_path, language, prices):
+    assert said_by_page(tmp_path, "words.priceOf(x)", list(prices), language) == list(prices.values())
+
+
+@needs_node
+@pytest.mark.parametrize("levels", [(" a", "a"), ("3.0", "3"), ("3", "3.0"), ("a ", " "), ("1.", "1.0 ", "2")])
+def test_a_level_is_found_by_the_spelling_by_which_sessions_find_it(levels):
+    """The first level that is equal without blanks was taken, also where another one has this spelling."""
+    column = Column("w", "codes", levels)
+    texts = [*levels, "a", "3", "3.00", "1", "1.0", " 2", ""]
+    given = [(column, text) for text in texts]
+    places = [find_level(text, level_places(levels)) for text in texts]
+    assert read_by_page(given) == [None if place is None else levels[place] for place in places]
+
+
+@needs_node
+@pytest.mark.parametrize("levels", [("er",), ("er", "gp"), ("er", "gp", "icu")])
+def test_a_level_has_the_features_that_it_has_in_a_table(tmp_path, levels):
+    script = tmp_path / "know.js"
+    script.write_text(
+        'const { folder, column, level } = JSON.parse(require("fs").readFileSync(0, "utf8"));\n'
+        "const { Case } = require(`${folder}/interpreter.js`);\n"
+        "const one = new Case({ columns: [column], nFeatures: column.features.length, groups: [], rules: {} });\n"
+        "one.know(0, level);\n"
+        "console.log(JSON.stringify(Array.from(one.values)));\n"
+    )
+    for kind in ("category", "codes"):
+        column = Column("ward", kind, levels)
+        features = list(range(len(column.feature_names)))
+        exported = {"name": "ward", "kind": kind, "levels": levels, "features": features}
+        for level in levels:
+            found = run_node(script, json.dumps({"folder": str(SCRIPTS), "column": exported, "level": level}))
+            assert found == Columns([column]).encode(pd.DataFrame({"ward": [level]}))[0].tolist()
 
 
 class Parts(HTMLParser):

@@ -8,7 +8,9 @@ import pytest
 
 import fsgym
 from agents import AdaptiveClassifier, DatumWiseClassifier, MixtureClassifier
+from fsgym.data.columns import Column, Columns
 from fsgym.session.row_steps import RowCases, RowSteps, steps_of_rows
+from fsgym.session.values import check_value
 from support.asked_models import QUICK, REST, asked_model, asked_table
 from tests.agents.test_case_costs import two_equal_features
 from tests.agents.test_missing_evidence import cases
@@ -100,3 +102,21 @@ def test_each_row_has_its_own_prices():
     named = [dict(zip(model.rules_.names, vector, strict=True)) for vector in prices[:30].tolist()]
     check_steps(model, rows, steps_of_rows(model, RowCases.of(model, rows, prices[:30])), prices=named)
     check_steps(model, rows, steps_of_rows(model, RowCases.of(model, rows)))
+
+
+def test_no_rows_have_no_steps():
+    model = MixtureClassifier(lam=0.03, random_state=0).fit(data := two_equal_features(300, 0))
+    table = data.to_frame()[:0]
+    for prices in (None, np.zeros((0, 4))):
+        steps = steps_of_rows(model, RowCases.of(model, table[list(model.columns_.names)], prices))
+        assert [len(part) for part in steps if part is not None] == [0] * 6
+
+
+@pytest.mark.parametrize("kind", ["category", "codes"])
+@pytest.mark.parametrize("levels", [("er",), ("er", "gp"), ("er", "gp", "icu")])
+def test_a_level_has_the_features_that_it_has_in_a_table(kind, levels):
+    """The only level of a category was 1 in tables, and 0 in sessions."""
+    column = Column("ward", kind, levels)
+    for level in levels:
+        table = Columns([column]).encode(pd.DataFrame({"ward": [level]}))[0]
+        assert list(check_value(column, level).features) == table.tolist()

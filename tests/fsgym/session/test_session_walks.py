@@ -84,8 +84,11 @@ class SpokenTo:
     def later(self, name: str) -> None:
         self.send(later=name)
 
-    def undo(self, name: str | None = None) -> None:
-        self.send(undo=name)
+    def undo(self, name: str | None = None, entry: int | None = None) -> None:
+        if entry is None:
+            self.send(undo=name)
+        else:  # which no command does
+            self.dialog.session.undo(entry=entry)
 
     def stop(self) -> None:
         self.send(stop=None)

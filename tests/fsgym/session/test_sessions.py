@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents import DatumWiseClassifier
+from agents import DatumWiseClassifier, MixtureClassifier
 from fsgym.session.values import Refusal
 from fsgym.session.words import cost_unit_text
-from fsgym.text.speech import Speech, speaking
+from fsgym.text.speech import Speech, said, speaking
 from support.asked_models import NAMES, asked_model
 from support.clinic import BLOOD, clinic_model, clinic_table
+from tests.agents.test_case_costs import two_equal_features
 
 ROW = {"ct": 0.9, "age": 63, "ward": "icu", "fever": True, "crp": 12.5, "wbc": 11.2, "hgb": 12.9}
 ACQUISITIONS = ["ct", "age", "ward", "fever", "crp", "blood"]
@@ -550,3 +551,29 @@ def test_an_infinite_number_is_no_level_although_it_is_accepted(number):
 def test_a_truth_value_is_no_price(flag):
     with pytest.raises(TypeError, match="spent must be a number, got"):
         clinic_model().step({}, spent=flag)
+
+
+def test_one_entry_of_the_log_is_taken_back():
+    session = clinic_model().session()
+    session.later("ward")
+    session.answer("ward", "gp")
+    session.answer("age", 60)
+    session.undo(entry=0)
+    assert [(e.name, e.kind) for e in session.log()] == [("ward", "chosen"), ("age", "chosen")]
+    for place in (2, -1):
+        with pytest.raises(ValueError, match="there is nothing to undo"):
+            session.undo(entry=place)
+    session.undo(entry=0)
+    assert [e.name for e in session.log()] == ["age"]
+    session.stop()
+    session.undo(entry=0)
+    assert (session.stopped, session.log()) == (False, [])
+
+
+def test_a_case_that_is_told_no_prices_says_that_they_are_means():
+    model = MixtureClassifier(lam=0.03, random_state=0).fit(two_equal_features(300, 0))
+    sentence = said("prices_at_mean")
+    assert model.session(prices={}).about_prices == model.session().about_prices == [sentence]
+    assert model.resume(model.session(prices={}).to_json()).about_prices == [sentence]
+    told = model.session(prices={"scan": 1})
+    assert (told.about_prices, told.prices) == ([said("prices_told", prices="scan 1")], {"scan": 1.0})

@@ -105,7 +105,7 @@ def test_refusals_are_in_the_language_of_the_pages():
         visitor.go(before)
 
     post(f"{page}/undo", "es gibt nichts zurückzunehmen.")
-    post(f"{page}/take-back", "zu 'ct' gibt es nichts zurückzunehmen.", about="0")
+    post(f"{page}/take-back", "es gibt nichts zurückzunehmen.", entry="0")
     post(f"{page}/answer", "das Formular muss sagen, um welche Erhebung es geht", about="x")
     visitor.press("Antworten", value2="2")
     post(f"{page}/answer", "'ward' ist schon bekannt.", about=ward, value2="2")

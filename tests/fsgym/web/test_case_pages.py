@@ -11,16 +11,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from agents import LatticeClassifier
+from agents import LatticeClassifier, MixtureClassifier
+from fsgym import load_dataset
 from fsgym.text.messages import visible
 from fsgym.text.sentences import probability_text
 from fsgym.text.speech import said
 from fsgym.web.cases import Cases
+from fsgym.web.entries import LEVELS_AS_BUTTONS
 from fsgym.web.guard import Refused
 from support.asked_models import asked_model
 from support.browsing import Visitor
-from support.clinic import chest_model, clinic_model
+from support.clinic import chest_model, clinic_model, clinic_table
 from support.hostile import HOSTILE_LEVELS, MANY_LEVELS, TEMPLATE, hostile_model
+from tests.agents.test_case_costs import two_equal_features
 
 WARD, CRP, FEVER = "value2", "value4", "value3"  # the columns of the clinic are ct, age, ward, fever, crp, wbc, hgb
 
@@ -461,3 +464,97 @@ def test_what_every_case_brings_is_above_the_button_that_begins():
     assert "What every case brings" not in Visitor(clinic_model()).sign_in().go("/").text
     visitor.press("Begin n", value0="40")
     assert "age = 40 years" in visitor.text
+
+
+def test_undo_beside_a_row_takes_back_this_row(visitor):
+    """Beside "later" it took the answer back, too, which was paid."""
+    visitor.begin().press("Later").press("Acquire this instead ward").press("Answer", value2="2")
+    visitor.press("Undo ward")
+    assert "ward is postponed no longer." in visitor.text
+    (entry,) = session_of(visitor)["answers"]
+    assert (entry["kind"], entry["values"]) == ("answer", {"ward": "icu"})
+    visitor.press("Undo ward")
+    assert "ward is taken back." in visitor.text
+    assert session_of(visitor)["answers"] == []
+
+
+def test_the_log_of_an_unfinished_case_says_whether_it_would_be_referred():
+    """It said that the answer would be a doctor."""
+    X, y = clinic_table()
+    options = {"lam": 0.01, "refer_cost": 0.01, "refer_label": "a doctor"}
+    model = LatticeClassifier(random_state=0, **options).fit(X[["age", "crp"]], y)
+    visitor = Visitor(model).sign_in().begin()
+    visitor.go(f"{visitor.reply.url.path}/log")
+    assert "The case would be referred to a doctor now." in visitor.text
+    assert "The answer now" not in visitor.text
+
+
+def with_levels(levels):
+    """A model of one column of levels, of which the first one decides."""
+    cells = np.random.default_rng(0).choice(levels, 300)
+    table = pd.DataFrame({"w": cells, "state": np.where(cells == levels[0], "ill", "well")})
+    return LatticeClassifier(lam=0.001, random_state=0).fit(load_dataset(table, target="state", category=["w"]))
+
+
+@pytest.mark.parametrize("levels", [[" a", "a", "b"], [" ", "a", "b"], [" a", "a", *"bcdefghijkl"]])
+def test_each_level_can_be_chosen_also_one_that_differs_by_blanks(levels):
+    """The place that a radio button sends was turned into a stripped text, which another level may have."""
+    model, chosen = with_levels(levels), levels[0]
+    column = model.columns_[0]
+    sent = str(column.levels.index(chosen)) if len(levels) <= LEVELS_AS_BUTTONS else chosen
+    visitor = Visitor(model).sign_in().begin().press("Answer", value0=sent)
+    assert session_of(visitor)["answers"][0]["values"] == {"w": chosen}
+    assert visitor.heading == "Answer: ill (price 1 in total)".replace("price", "paid")
+
+
+def test_a_note_that_is_too_long_is_given_back(visitor):
+    visitor.begin().press("Keep the note", note="x" * 501)
+    assert f">{'x' * 501}</textarea>" in visitor.reply.text
+    assert visitor.reply.text.count(' maxlength="500"') == 1
+
+
+def test_only_what_was_accepted_is_called_accepted(visitor):
+    """That the model would stop was in the same sentence."""
+    visitor.begin().press("Answer", value2="2").press("Acquire this crp").press("Answer", value4="9000", accept4="1")
+    (remark,) = re.findall(r"Accepted: (.*?)\.(?: |$)", visitor.text)
+    assert remark.startswith("crp: outside the range in training")
+    assert said("beyond_stop") not in remark
+    assert said("beyond_stop") in visitor.text
+    visitor.press("Acquire this age").press("Answer", value1="60", accept1="1")
+    assert "Accepted: " not in visitor.text
+
+
+def test_a_case_with_prices_of_its_own_has_no_place_in_the_chart_of_mean_prices(monkeypatch):
+    model = MixtureClassifier(lam=0.03, random_state=0).fit(two_equal_features(300, 0))
+    monkeypatch.setattr(type(model), "chart", lambda self: ChartDouble(), raising=False)
+    visitor = Visitor(model).sign_in()
+    for prices, has_place in ((None, True), ({}, True), ({"scan": 1.0}, False)):
+        visitor.go("/").press("Go on", saved=model.session(prices=prices).to_json())
+        assert ("data-here" in visitor.reply.text) is has_place
+        assert ('href="#box-0"' in visitor.reply.text) is has_place
+
+
+def test_a_case_told_what_is_missing_has_no_place_in_the_chart_of_others(monkeypatch):
+    monkeypatch.setattr(type(clinic_model()), "chart", lambda self: ChartDouble(), raising=False)
+    visitor = Visitor(clinic_model()).sign_in()
+    for missing, has_place in ((None, True), (["age"], False), ([], False)):
+        visitor.go("/").press("Go on", saved=clinic_model().session(missing=missing).to_json())
+        assert ("data-here" in visitor.reply.text) is has_place
+
+
+def test_a_new_case_keeps_nobody_waiting():
+    """The model was asked under the lock of all cases."""
+    cases, found = Cases(5), []
+    other = cases.add(clinic_model().session())
+
+    class Asked:
+        model = clinic_model()
+
+        @property
+        def probabilities(self):
+            thread = threading.Thread(target=lambda: found.append(cases.find(other.id)), daemon=True)
+            thread.start()
+            thread.join(5)
+            return {}
+
+    assert (cases.add(Asked()).number, found) == (2, [other])
