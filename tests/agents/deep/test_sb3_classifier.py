@@ -213,7 +213,7 @@ def test_the_largest_weights_lead_to_legal_actions_without_warnings(file):
     assert not done.forfeited.any()
     with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 5\)"):
         extreme.trajectories(np.zeros((3, 4)))
-    with pytest.raises(ValueError, match="groups and classes that it was trained with"):
+    with pytest.raises(ValueError, match="classes, or bins of a numeric target, that it was trained with"):
         extreme.trajectories(np.zeros((3, 5)), Rules(5, 3))
 
 
