@@ -749,9 +749,12 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         policy = self.policy_.policy if isinstance(self.policy_, CertainPolicy) else self.policy_
         check_probabilities(policy, type(self).__name__)
         if policy.rules.costs_by_case:
+            remedy = "calibrate model.at_prices(...), on rows that have these prices"
+            if is_command():
+                remedy = f"in Python, {remedy}, or train without --case-price, and --drop the columns of prices"
             raise ValueError(
                 "calibrate needs one price for each acquisition, but this model was trained with prices by case; "
-                "calibrate model.at_prices(...), on rows that have these prices"
+                f"{remedy}"
             )
         if self.bins_ is not None:
             raise ValueError(

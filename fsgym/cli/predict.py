@@ -304,9 +304,12 @@ class Writer:
                 made.data_type = "s"
             return made
 
-        sheet.append([cell(name) for name in header])
-        for copied, values in self._lines(parts, _in_sheet):
-            sheet.append([cell(value) for value in [*copied, *values]])
+        try:
+            sheet.append([cell(name) for name in header])
+            for copied, values in self._lines(parts, _in_sheet):
+                sheet.append([cell(value) for value in [*copied, *values]])
+        finally:
+            sheet.close()  # otherwise openpyxl complains later of a sheet that was not written to its end
         with opened_whole(path, binary=True) as file:
             book.save(file)
 

@@ -55,7 +55,7 @@ def test_a_loaded_agent_is_trained_only_with_an_environment_that_fits(file):
     assert agent.trajectories(dataset.X).lengths.max() <= 1  # under the rules of the environment
     assert len(agent.learn().history) == 10
     for options in ({}, {"groups": [[0], [1], [2, 3, 4, 5]]}):
-        with pytest.raises(ValueError, match="classes, or bins of a numeric target, that it was trained with"):
+        with pytest.raises(ValueError, match=r"a policy acts under rules with the (groups|classes)"):
             RCPI.load(path, DatumWiseEnv(dataset, Rules.for_dataset(dataset, **options)))
 
 

@@ -95,7 +95,7 @@ def test_the_policy_acts_in_any_state_and_under_other_budgets(cancer):
         rules = Rules(30, 2, lam=0.02, budget=budget)
         done = model.policy_.trajectories(X, rules)
         assert done.lengths.max() == budget
-    with pytest.raises(ValueError, match="groups and classes"):
+    with pytest.raises(ValueError, match="classes, or bins of a numeric target"):
         model.policy_.trajectories(X, Rules(30, 3))
     with pytest.raises(ValueError, match="shape"):
         model.policy_.trajectories(X[:, :5])

@@ -270,7 +270,7 @@ def test_wrong_use_is_refused_in_one_sentence():
     for wrong in (np.zeros((3, 4)), np.zeros((3, 1)), np.zeros(5)):
         with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 5\)"):
             agent.trajectories(wrong)
-    with pytest.raises(ValueError, match="groups and classes"):
+    with pytest.raises(ValueError, match="classes, or bins of a numeric target"):
         agent.trajectories(np.zeros((3, 5)), Rules(5, 3))
     assert agent.trajectories(np.zeros((0, 5))).answers.shape == (0,)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 
@@ -202,6 +203,19 @@ def test_a_row_without_a_price_is_refused(priced, capsys, price, got):
     code, _, error = call(capsys, "evaluate", priced / "model", priced / "gap.csv")
     assert code != 0
     assert f"in each row, got {got} in row 7; fill it in, or correct it" in error
+
+
+def test_a_workbook_that_is_not_written_to_its_end_is_closed(priced, capsys):
+    """What openpyxl said of its sheet stood behind the refusal."""
+    train(capsys, priced, *PRICED)
+    table = table_of(30, 2).assign(price_scan=np.nan)
+    table.to_csv(priced / "gap.csv", index=False)
+    given = "predict", priced / "model", priced / "gap.csv", "-o", priced / "answers.xlsx"
+    code, _, error = call(capsys, *given, "--next")
+    gc.collect()  # a sheet that is left open warns here, which fails the test
+    assert code != 0
+    assert "got none in row 0" in error
+    assert not (priced / "answers.xlsx").exists()
 
 
 def test_a_truth_value_is_no_price(priced, capsys):
