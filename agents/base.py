@@ -342,7 +342,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         elif costs is not None and not are_mean_prices(costs, dataset):
             warn_caller(
                 "the model plans by costs=, and not by the prices of the cases, case_costs; leave costs out, or pass "
-                "costs=data.costs for their means"
+                "the costs of these rows, which are their means"
             )
         if costs is not None or groups is not None:
             return dataset.replace(case_costs=None)

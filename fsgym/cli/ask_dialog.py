@@ -197,7 +197,8 @@ class Dialog:
             if not self._values and text in self._names:
                 self._choose(text)
             else:
-                self._screen.show(more_than_a_key(text) or f"{error}.", "red")
+                key = "" if column.levels else more_than_a_key(text)  # a level may begin as a key does
+                self._screen.show(key or f"{error}.", "red")
             return
         self._accept |= accept
         self._take(question, column, value)

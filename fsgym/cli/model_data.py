@@ -408,7 +408,8 @@ def labelled_data(
         )
     rows = opened.rows_of(table, data, missing_columns)
     if loaded is None:
-        refuse_unknown_columns(opened.given.drop, table, f"--drop, {data}")
+        trained = () if opened.trained_on is None else opened.trained_on.reading.drop
+        refuse_unknown_columns([name for name in opened.given.drop if name not in trained], table, f"--drop, {data}")
         column = f"the column {reading.label!r} of {data}"
         is_number = opened.classifier.bins_ is not None
         labels = (numbers_for if is_number else labels_for)(table[reading.label], classes, column)

@@ -66,7 +66,7 @@
     );
     if (list) node.append(element("datalist", { id: list }, ...column.levels.map((level) => element("option", { value: level }))));
     let seen = null, accepted = null;
-    const isEmpty = () => input.value.trim() === "" && !column.levels.includes(input.value);
+    const isEmpty = () => input.value === "" || (input.value.trim() === "" && !column.levels.includes(input.value));
     const read = () => (isEmpty() ? null : words.readValue(column, (seen = input.value), seen === accepted));
     const accept = () => (accepted = seen);
     const k = policy.columns.indexOf(column), mark = (wrong) => input.setAttribute("aria-invalid", wrong);

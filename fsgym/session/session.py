@@ -382,10 +382,13 @@ class Session:
 
         Raises
         ------
-        ValueError
-            If there is nothing to undo.
+        ValueError, TypeError
+            If there is nothing to undo, or both are given.
         """
-        if self._stopped and name is None and entry is None:
+        if name is not None and entry is not None:
+            raise TypeError("undo takes a name or an entry, got both; leave one out")
+        of_end = self._stopped if entry is None else self._stopped_early and entry == len(self._events)  # as in the log
+        if of_end and name is None:
             self._stopped = False
             return
         kept = self._events[:-1]

@@ -14,8 +14,7 @@ function showPlace() {
 }
 
 // A note that was typed stays until it is kept: it is taken to the next page, and a page with one is not left without a warning.
-let kept = null; // the note as it was sent, once the server has it
-const isUnsaved = (note) => note && note.value !== note.defaultValue && note.value !== kept;
+const isUnsaved = (note) => note && note.value !== note.defaultValue;
 window.addEventListener("beforeunload", (event) => isUnsaved(document.getElementById("note")) && event.preventDefault());
 
 function swap(text, url) {
@@ -87,7 +86,7 @@ async function send(form, button, data) {
   for (const other of buttons) other.disabled = true;
   try {
     const reply = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
-    if (data.has("note") && reply.redirected) kept = data.get("note");
+    if (data.has("note") && reply.redirected) document.getElementById("note").defaultValue = data.get("note");
     show(await reply.text(), reply.redirected ? reply.url : location.href);
     for (const other of buttons) other.disabled = false;
   } catch {

@@ -164,6 +164,15 @@ def test_a_note_that_is_not_kept_yet_stays(chromium, server):
     page.wait_for_selector("text=is unknown")
     assert note.input_value() == "Mrs Smith"
     assert (saved(page)["note"], asked) == ("Mrs Smith", [])
+    note.fill("Mr Miller")
+    press(page, "Keep the note")
+    page.wait_for_selector("text=The note is kept.")
+    note.fill("Mrs Smith")  # as it was before
+    press(page, "Undo")
+    page.wait_for_selector("text=taken back")
+    assert note.input_value() == "Mrs Smith"
+    press(page, "Keep the note")
+    page.wait_for_selector("text=The note is kept.")
     page.reload()
     assert asked == []
     note.fill("Mr Smith")

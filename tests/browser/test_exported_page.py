@@ -361,6 +361,17 @@ def test_digits_choose_by_place_only_where_no_level_is_a_number(open_page, tmp_p
         assert fields.locator("input:checked").count() == bool(shortcuts)
 
 
+def test_a_field_without_text_is_no_level_without_text(open_page, tmp_path):
+    levels = ["", *(f"level {k}" for k in range(12))]  # too many for buttons
+    table = pd.DataFrame({"kind": np.resize(levels, 390), "size": np.arange(390) % 7.0})
+    model = MixtureClassifier(lam=0.02, random_state=0).fit(table, (table["kind"] == "") | (table["size"] > 4))
+    model.save_page(tmp_path / "kinds.html")
+    with open_page((tmp_path / "kinds.html").as_uri()) as page:
+        page.locator("#begin").click()
+        assert page.locator("#question-title").inner_text() == model.session().next().name
+        same_beliefs(page, model.session())
+
+
 def test_without_scripts_there_is_the_chart(open_page, shoot, page_file):
     with open_page(page_file, scripts=False) as page:
         assert "asks its questions with JavaScript" in page.locator("main").inner_text()

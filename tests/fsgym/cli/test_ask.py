@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from test_cli import call
 
-from agents import AdaptiveClassifier, LatticeClassifier, load_classifier
+from agents import AdaptiveClassifier, LatticeClassifier, MixtureClassifier, load_classifier
 from fsgym.cli.ask_dialog import KEYS, Dialog, Screen, allowed_at_prompt, belief_lines, typed_value
 from fsgym.data.columns import Column
 from fsgym.session import ExpectedCost, Step
@@ -445,6 +445,13 @@ def test_a_key_with_more_behind_it_is_refused_alike(model, capsys):
         for line in lines:
             assert f"{line.removesuffix(' ward')} is typed alone, without 'ward'; only u takes a name." in printed
         assert (len(dialog.session.log()), ended) == (n_said, False)
+
+
+def test_a_level_may_begin_as_a_key_does(capsys):
+    table = pd.DataFrame({"exam": np.resize(["x ray", "mri"], 60)})
+    exam = MixtureClassifier(lam=0.01, random_state=0).fit(table, table["exam"] == "mri")
+    talk(exam, ["x rays", "q"])
+    assert "'exam' must be one of mri, x ray, got 'x rays'" in capsys.readouterr().out
 
 
 def test_a_postponement_beyond_the_most_answers_is_refused_in_a_sentence(model, capsys):

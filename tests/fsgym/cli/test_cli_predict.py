@@ -102,6 +102,15 @@ def test_the_printed_commands_work_as_printed(capsys, trained, folder):
     assert table["acquired"].str.contains("age;blood count").any()
 
 
+def test_a_column_that_training_dropped_need_not_be_there_to_be_dropped_again(folder, capsys):
+    table = pd.read_csv(folder / FILE, sep=";", dtype=str, encoding="utf-8-sig", keep_default_na=False)
+    table.drop(columns="note").to_csv(folder / "short.csv", sep=";", index=False)
+    assert call(capsys, "evaluate", MODEL, "short.csv", "--drop", "note")[0] == 0
+    assert (
+        "--drop, short.csv: unknown column 'nots'" in call(capsys, "evaluate", MODEL, "short.csv", "--drop", "nots")[2]
+    )
+
+
 def test_the_model_file_says_how_the_data_were_read(folder):
     model = load_classifier(MODEL)
     said = DataOrigin.from_json(model.training_data_)

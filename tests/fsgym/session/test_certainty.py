@@ -72,6 +72,9 @@ def test_an_earlier_stop_is_an_override_and_is_undone(model):
     before, text = session.step.certainty, session.to_json()
     session.stop()
     assert session.log()[-1].kind == "stopped"
+    session.undo(entry=len(session.log()) - 1)
+    assert not session.stopped
+    session.stop()
     assert session.log()[-1].remark == f"a {END}"
     assert session.step.certainty.text == f"A {END}."
     assert model.resume(session.to_json()).log() == session.log()

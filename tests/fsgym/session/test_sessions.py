@@ -568,6 +568,8 @@ def test_one_entry_of_the_log_is_taken_back():
     session.stop()
     session.undo(entry=0)
     assert (session.stopped, session.log()) == (False, [])
+    with pytest.raises(TypeError, match="takes a name or an entry, got both"):
+        session.undo("age", entry=0)
 
 
 def test_a_case_that_is_told_no_prices_says_that_they_are_means():
