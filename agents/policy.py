@@ -22,6 +22,7 @@ from fsgym.support.arrays import read_only
 # Largest loss of one episode, in units of ``error_costs``. Returns are single precision, where sums of squares must
 # not overflow (3e38), and the scores of RCPI must stay far above that of an excluded action (-1e30).
 MAX_LOSS = 1e9
+MIN_UNIT = float(np.finfo(np.float64).tiny)  # of costs
 
 
 MAX_PREFERENCE = 1e300  # preferences are clipped at minus it, above those of illegal acquisitions
@@ -375,6 +376,12 @@ def known_acquisitions(acquired: NDArray[np.bool_], legal: NDArray[np.bool_], ru
         return some
     complete = np.stack([acquired[:, list(group)].all(axis=1) for group in rules.groups], axis=1)
     return complete | (some & ~legal[:, : rules.n_acquisitions])
+
+
+def error_unit(rules: Rules) -> float:
+    """The largest error cost: learning in this unit makes the same decisions in every currency; 1 where all are 0."""
+    unit = float(np.abs(rules.error_costs).max())
+    return unit if unit >= MIN_UNIT else 1.0
 
 
 def legal_from(acquired: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:

@@ -168,17 +168,20 @@ class Mixture(AnyState):
         proba = np.bincount(self.class_of, joint, len(self.classes))
         active = joint > 1e-3
         joint[active] /= joint[active].sum()
+        unit = self.parameters.get("unit", 1.0)
         cost, gains = (self.answer_costs @ proba).min(), np.zeros((len(legal), 2))
         for j in np.flatnonzero(legal):
             gains[j] = self.gains(self.points[j][active], joint[active], self.class_of[active])
-            gains[j, 0] = max(cost - gains[j, 0], 0.0)
+            gains[j, 0] = max(cost - gains[j, 0], 0.0) / unit
+        prices = prices / unit
         total = prices[legal].sum()
         least = 0.01 * total / legal.sum() if total > 0 else 1.0
         preference = np.where(legal, gains @ [1.0, self.parameters["weights"][2]] / np.maximum(prices, least), -np.inf)
         inputs = np.zeros(11)
         inputs[9] = np.sqrt(n_known) / 3.0
         if legal.any():
-            self.write_inputs(inputs, cost - self.answer_costs.min(), (proba, joint), gains, prices, preference)
+            excess = (cost - self.answer_costs.min()) / unit
+            self.write_inputs(inputs, excess, (proba, joint), gains, prices, preference)
         return proba, preference, inputs
 
     def gains(self, table, joint, class_of):

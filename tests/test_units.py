@@ -1,4 +1,4 @@
-"""The unit of a column, and a constant added to it, have no effect on any method."""
+"""The unit of a column, a constant added to it, and the currency of costs have no effect on any method."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import train_test_split
 
 import fsgym
-from agents import DatumWiseClassifier, LatticeClassifier
+from agents import (
+    AdaptiveClassifier,
+    AnyStateNetworkClassifier,
+    DatumWiseClassifier,
+    LatticeClassifier,
+    MixtureClassifier,
+)
 from baselines import (
     CARTClassifier,
     CEGBClassifier,
@@ -175,3 +181,38 @@ def test_a_tree_separates_values_that_differ_by_little():
     assert CARTClassifier().fit(X + 1.0, y).score(X + 1.0, y) == 1.0
     columns = np.hstack([X, X * 1e9])
     np.testing.assert_array_equal(CARTClassifier().fit(columns, y).scaling_.scale[1], 1.0)
+
+
+# What errors cost in another currency, with ``lam`` in it, or prices in another one: no decision may change. Powers of
+# two, so that nothing is rounded.
+PRICED = {
+    "lattice": lambda **rules: LatticeClassifier(**rules, random_state=0),
+    "mixture": lambda **rules: MixtureClassifier(**rules, random_state=0),
+    "network": lambda **rules: AnyStateNetworkClassifier(**rules, n_steps=100, random_state=0),
+    "rcpi": lambda **rules: DatumWiseClassifier(**rules, states_per_sample=5, random_state=0),
+    "panel": lambda **rules: PanelClassifier(**rules, random_state=0),
+    "stopping": lambda **rules: StoppingClassifier(**rules, random_state=0),
+    "adaptive": lambda **rules: AdaptiveClassifier(**rules, random_state=0),
+}
+QUICK_PRICED = ("lattice", "mixture", "panel", "rcpi", "stopping")
+OF_PRICED = [m if m in QUICK_PRICED else pytest.param(m, marks=pytest.mark.slow) for m in PRICED]
+
+
+def answers_in_currency(method, lam, errors, prices):
+    train, y, test = table("few")
+    costs = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0]) * prices
+    model = PRICED[method](lam=lam, error_costs=np.array([[0.0, 1.0], [0.25, 0.0]]) * errors, costs=costs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(train, y)
+    return model.predict(test), model.features_used(test)
+
+
+@pytest.mark.parametrize("method", OF_PRICED)
+def test_a_currency_changes_no_answer_and_no_feature(method):
+    in_units = answers_in_currency(method, 0.01, 1.0, 1.0)
+    assert 0 < in_units[1].sum() < in_units[1].size
+    for errors, prices in ((2.0**20, 1.0), (2.0**-20, 1.0), (2.0**10, 2.0**-10)):
+        found = answers_in_currency(method, 0.01 * errors / prices, errors, prices)
+        np.testing.assert_array_equal(found[0], in_units[0])
+        np.testing.assert_array_equal(found[1], in_units[1])

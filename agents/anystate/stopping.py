@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.rollouts import RolloutStates
-from agents.anystate.stop_rule import LEVELS, N_STATE_NUMBERS, StopRule, write_all_state_numbers
+from agents.anystate.stop_rule import (
+    LEVELS,
+    N_STATE_NUMBERS,
+    StopRule,
+    write_all_state_numbers,
+)
+from agents.policy import error_unit
 from fsgym.rules import Rules
 
 STOP_RIDGE = 3.0  # on all columns but the intercept, with inputs of unit variance
@@ -75,7 +81,8 @@ def learn_stop(
     columns = [basis.columns(values) for values in numbers]
     row_weight = [weight[part.row] for part in parts]
     stops = [s <= _best_threshold(visited, cost[0], row_weight[0]) for s in (part.expected_cost for part in parts)]
-    cost_scale = [part.expected_cost - rules.answer_costs.min() + part.price + 1e-9 for part in parts]
+    unit, lowest = error_unit(rules), rules.answer_costs.min()
+    cost_scale = [(part.expected_cost - lowest + part.price) / unit + 1e-9 for part in parts]
     fixed_weight = [w / s**PRECISION for w, s in zip(row_weight, cost_scale)]
     used = [
         [np.flatnonzero((fold[p.row] == k) & (p.following >= 0)) for k in range(int(fold.max()) + 1)] for p in parts

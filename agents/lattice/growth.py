@@ -267,8 +267,7 @@ def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> Subset:
     best, n_failed, chosen = data.mean(lattice.nodes[()].answer_cost), 0, z  # type: ignore[arg-type]
     while n_failed < const.CHAIN_PATIENCE:
         node = lattice.nodes[z]
-        weight = const.CHAIN_BASE_WEIGHT + const.CHAIN_COST_WEIGHT * np.maximum(node.answer_cost, 0.0)  # type: ignore[operator]
-        order = rank_next(lattice, node, data.weighted(weight))
+        order = rank_next(lattice, node, data.weighted(lattice.chain_weight(node)))
         n_at_once = max(1, len(z) // const.CHAIN_LONG_DIVISOR) if len(z) >= const.CHAIN_LONG else 1
         n_tried = n_candidates[0] if len(z) < const.CHAIN_SHORT else n_candidates[1]
         prices, n_refused = lattice.moves.at(z)[1], len(lattice.refused_by)
@@ -298,7 +297,8 @@ def selection_loss(lattice: Lattice, node: Node) -> float:
     data, proba = lattice.data, _proba(node)
     log_loss = -data.mean(np.log(np.maximum(proba[np.arange(len(data.y)), data.y], const.MIN_PROBA)))
     price = lattice.weighted_price(node.subset)
-    return data.mean(node.answer_cost) + const.CHAIN_LOG_LOSS_WEIGHT * log_loss + price  # type: ignore[arg-type]
+    share = const.CHAIN_LOG_LOSS_WEIGHT * lattice.unit
+    return data.mean(node.answer_cost) + share * log_loss + price  # type: ignore[arg-type]
 
 
 def _add_contexts(lattice: Lattice, z: Subset = (), n_contexts: int = const.N_CONTEXTS) -> None:

@@ -245,7 +245,8 @@ class _BackupChoice:
             adaptive = np.where(none_possible, np.where(after >= 0, after + len(first), -1), adaptive)
             both = np.concatenate([first, rest])
             saved = _taken(gain[:, both], adaptive) - _taken(gain[:, fixed], next_move)
-            if weight @ saved + of.policy.kappa * weighted_standard_error(saved, weight) < -const.TIE_TOLERANCE:
+            loss = weight @ saved + of.policy.kappa * weighted_standard_error(saved, weight)
+            if loss < -const.TIE_TOLERANCE * of.lattice.unit:
                 moves, n_adaptive, next_move = both, len(first), adaptive
                 theta = features.fit(gain[:, first], weight, possible[:, first])
         self.children = [(candidates[k][0], candidates[k][1].subset, candidates[k][2]) for k in moves]
@@ -386,8 +387,8 @@ def _add_chain(
     paid = lattice.weighted_price(z)
     while n_failed < const.WITHOUT_PATIENCE:
         node = lattice.nodes[z]
-        weight = const.CHAIN_BASE_WEIGHT + const.CHAIN_COST_WEIGHT * np.maximum(node.answer_cost, 0.0)  # type: ignore[operator]
-        paths = {k: lattice.moves.path(z, k) for k in rank_next(lattice, node, data.weighted(weight * arrived))}
+        weight = data.weighted(lattice.chain_weight(node) * arrived)
+        paths = {k: lattice.moves.path(z, k) for k in rank_next(lattice, node, weight)}
         order = [k for k, path in paths.items() if path is not None and without not in path[0]]
         prices = lattice.moves.at(z)[1]
         if not order or lattice.weighted_price(z) - paid + min(prices[k] for k in order) >= best:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.lattice.constants import FULL_MODEL_DIVISOR, FULL_MODEL_WEIGHT
+from agents.lattice import constants as const
 from agents.lattice.subset_classifier import CrossFit, cross_fit
 from agents.lattice.training_data import TrainingData, limits_of
+from agents.policy import error_unit
 from fsgym.rules import Rules
 
 # Which acquisitions are legal at a subset, their prices, and the cheapest way to a given acquisition.
@@ -121,6 +122,7 @@ class Lattice:
     refused_by : list of str
         The limit that each refused subset would have exceeded, "subsets" or "operations", in their order.
     cut_chain : bool, whether a limit ended the forward selection while its loss was still falling
+    unit : float, in which costs are added to numbers without one, see ``agents.policy.error_unit``
     """
 
     def __init__(
@@ -135,6 +137,7 @@ class Lattice:
         effort: float = 1.0,
     ) -> None:
         self.data, self.rules, self.beta, self.run, self.base = data, rules, beta, run, base
+        self.unit = error_unit(rules)
         self.moves = Moves(rules, base, forbidden)
         self.classifiers = {} if classifiers is None else classifiers
         self.nodes: dict[Subset, Node] = {}
@@ -156,11 +159,16 @@ class Lattice:
         other.nodes, other.refused_by, other._by_size = dict(self.nodes), list(self.refused_by), {}
         return other
 
+    def chain_weight(self, node: Node) -> NDArray[np.float64]:
+        """Weights of the rows for the ranking of a forward selection after a node, float64 (n_samples,)."""
+        cost = np.maximum(node.answer_cost, 0.0) / self.unit  # type: ignore[arg-type]
+        return const.CHAIN_BASE_WEIGHT + const.CHAIN_COST_WEIGHT * cost
+
     def _fit_full_model(self) -> NDArray[np.float32] | None:
         """Out-of-fold probabilities given all features, or None if this classifier would be too expensive."""
         full = tuple(range(self.rules.n_acquisitions))
         cost = self.operations(full)
-        if cost > self.limits.n_operations // FULL_MODEL_DIVISOR:
+        if cost > self.limits.n_operations // const.FULL_MODEL_DIVISOR:
             return None
         self.spent_operations += cost
         if full not in self.classifiers:
@@ -309,5 +317,5 @@ class Lattice:
         expected_cost = expected[rows, answer]
         if self.full_model_proba is not None:
             full_model_cost = (self.full_model_proba @ costs.T)[rows, answer]
-            expected_cost += FULL_MODEL_WEIGHT * self.complete_rows * (full_model_cost - expected_cost)
+            expected_cost += const.FULL_MODEL_WEIGHT * self.complete_rows * (full_model_cost - expected_cost)
         return (1 - self.beta) * costs[answer, self.data.y] + self.beta * expected_cost

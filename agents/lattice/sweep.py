@@ -140,6 +140,7 @@ def state_features(lattice: Lattice, node: Node) -> StateFeatures:
     )
     penalty = np.repeat([const.BELIEF_PENALTY, const.VALUE_PENALTY, const.BELIEF_PENALTY], sizes)
     penalty[0] = const.INTERCEPT_PENALTY
+    penalty[EXPECTED_ERROR] *= lattice.unit**2  # the only column in the unit of the error costs
     return StateFeatures(design, penalty, data.rows_of_folds)
 
 
@@ -298,7 +299,7 @@ class SweepPolicy:
             value = np.where(next_child >= 0, returns[np.arange(n), next_child], answer_cost)
             loss = weight @ value + self.kappa * weighted_standard_error(value - fixed.value, weight)
             loss += first_kappa * weighted_standard_error(value - answer_cost, weight)
-            if loss < lowest_loss - const.TIE_TOLERANCE:
+            if loss < lowest_loss - const.TIE_TOLERANCE * self.lattice.unit:
                 predictions = advantage[:, :m].astype(np.float32), of_all[:, :m].astype(np.float32)
                 best = Choice(ADAPTIVE, children[:m], next_child.astype(np.int8), value, *predictions)
                 lowest_loss = loss

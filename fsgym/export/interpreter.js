@@ -694,31 +694,32 @@ const FsgymPolicy = (() => {
     }
 
     estimate(acquired, values, legal, prices) {
-      const { joint, shares, nKnown } = this.posterior(acquired, values), weight = this.parameters.weights[2];
+      const { joint, shares, nKnown } = this.posterior(acquired, values), { weights, unit = 1 } = this.parameters;
+      const priced = prices.map((price) => price / unit);
       const active = range(0, joint.length).filter((g) => joint[g] > 1e-3), mass = sum(active.map((g) => joint[g]));
       active.forEach((g) => (joint[g] /= mass));
       const cost = Math.min(...this.costsOfAnswers(shares)), some = range(0, legal.length).filter((j) => legal[j]);
-      const total = sum(some.map((j) => prices[j])), least = total > 0 ? (0.01 * total) / some.length : 1;
+      const total = sum(some.map((j) => priced[j])), least = total > 0 ? (0.01 * total) / some.length : 1;
       const gains = new Array(legal.length), preference = new Array(legal.length).fill(-Infinity);
       for (const j of some) {
         gains[j] = this.gains(j, joint, active);
-        gains[j][0] = Math.max(cost - gains[j][0], 0);
-        preference[j] = (gains[j][0] + weight * gains[j][1]) / Math.max(prices[j], least);
+        gains[j][0] = Math.max(cost - gains[j][0], 0) / unit;
+        preference[j] = (gains[j][0] + weights[2] * gains[j][1]) / Math.max(priced[j], least);
       }
       const inputs = new Array(11).fill(0);
       inputs[9] = Math.sqrt(nKnown) / 3;
       if (some.length === 0) return { shares, preference, inputs };
       some.sort((i, j) => preference[j] - preference[i] || i - j);
-      const [best, second] = some, excess = cost - this.lowestCost, divisor = excess + 1e-3;
+      const [best, second] = some, excess = (cost - this.lowestCost) / unit, divisor = excess + 1e-3;
       inputs[0] = excess;
       inputs[1] = Math.log(divisor) / 3;
       inputs[2] = gains[best][0] / divisor;
       inputs[3] = Math.max(...some.map((j) => gains[j][0])) / divisor;
-      inputs[4] = Math.max(...some.map((j) => gains[j][0] - prices[j])) / divisor;
+      inputs[4] = Math.max(...some.map((j) => gains[j][0] - priced[j])) / divisor;
       inputs[5] = entropyOf(shares);
       inputs[6] = entropyOf(joint) - inputs[5];
       inputs[7] = gains[best][1];
-      inputs[8] = prices[best] / divisor;
+      inputs[8] = priced[best] / divisor;
       if (second !== undefined && preference[second] > 0) inputs[10] = Math.log(preference[best] / preference[second]);
       return { shares, preference, inputs: inputs.map((x) => clip(x, -10, 10)) };
     }

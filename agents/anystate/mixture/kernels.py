@@ -37,6 +37,7 @@ class CompiledMixture(NamedTuple):
     entropy: NDArray[np.float64]
     answer_costs: NDArray[np.float64]
     unit_cost: float  # of each error where all errors cost the same and correct answers nothing; otherwise 0
+    unit: float  # in which preferences and inputs count costs and prices, see ``MixtureModel``
 
 
 class StateBuffers(NamedTuple):
@@ -261,16 +262,17 @@ def write_estimate(t, b, acquired, values, legal, prices, outputs):
     n_known = write_posterior(t, b, values, acquired, proba)
     n_active = _write_active(b)
     cost = least_cost(t.answer_costs, proba)
-    lowest = _least_price(legal, prices)
+    lowest = _least_price(legal, prices, t.unit)
     for j in range(len(legal)):
         preference[j] = -np.inf
         if legal[j]:
             _write_gains(t, b, j, n_active)
-            b.gains[j, 0] = max(cost - b.gains[j, 0], 0.0)
+            b.gains[j, 0] = max(cost - b.gains[j, 0], 0.0) / t.unit
             gain = b.gains[j, 0] + const.COMPONENT_WEIGHT * b.gains[j, 1]
-            preference[j] = gain / max(prices[j], lowest)
+            preference[j] = gain / max(prices[j] / t.unit, lowest)
     inputs[9] = np.sqrt(n_known) / 3.0
-    _write_inputs(b, cost - _lowest_cost(t.answer_costs), proba, legal, prices, preference, inputs)
+    excess = (cost - _lowest_cost(t.answer_costs)) / t.unit
+    _write_inputs(b, excess, proba, legal, prices, t.unit, preference, inputs)
 
 
 @overload(estimate_state)
@@ -283,12 +285,12 @@ def _estimate_of_mixture(m, b, acquired, values, legal, prices, outputs):
 
 
 @njit(cache=True, nogil=True, _nrt=False, **INNER)
-def _least_price(legal, prices):
-    """The price that cheaper acquisitions count as; 1 where all are free."""
+def _least_price(legal, prices, unit):
+    """The price, in this unit, that cheaper acquisitions count as; 1 where all are free."""
     total, n_legal = 0.0, 0
     for j in range(len(legal)):
         if legal[j]:
-            total += prices[j]
+            total += prices[j] / unit
             n_legal += 1
     return const.MIN_PRICE_SHARE * total / n_legal if total > 0.0 else 1.0
 
@@ -304,10 +306,10 @@ def _lowest_cost(answer_costs):
 
 
 @njit(cache=True, nogil=True, _nrt=False, **INNER)
-def _write_inputs(b, cost, proba, legal, prices, preference, inputs):
+def _write_inputs(b, cost, proba, legal, prices, unit, preference, inputs):
     """Numbers that help to predict what going on is worth; 0 where nothing is legal. Number 9 is set before.
 
-    ``cost`` is the expected error cost above that of the cheapest answer, and so at least 0.
+    ``cost`` is the expected error cost above that of the cheapest answer, in the unit, and so at least 0.
     """
     for h in range(len(inputs)):
         if h != 9:
@@ -317,7 +319,7 @@ def _write_inputs(b, cost, proba, legal, prices, preference, inputs):
         if not legal[j]:
             continue
         most = max(most, b.gains[j, 0])
-        net = max(net, b.gains[j, 0] - prices[j])
+        net = max(net, b.gains[j, 0] - prices[j] / unit)
         if best < 0 or preference[j] > preference[best]:
             best, second = j, best
         elif second < 0 or preference[j] > preference[second]:
@@ -332,7 +334,7 @@ def _write_inputs(b, cost, proba, legal, prices, preference, inputs):
     inputs[5] = entropy_of(proba)
     inputs[6] = entropy_of(b.joint) - inputs[5]
     inputs[7] = b.gains[best, 1]
-    inputs[8] = prices[best] / (cost + const.MIN_COST)
+    inputs[8] = prices[best] / unit / (cost + const.MIN_COST)
     if second >= 0 and preference[second] > 0.0:
         inputs[10] = np.log(preference[best] / preference[second])
     for h in range(len(inputs)):

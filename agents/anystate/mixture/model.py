@@ -24,6 +24,7 @@ from agents.anystate.mixture.kernels import (
 from agents.anystate.mixture.tuning import ClassMixture
 from agents.anystate.mixture.variables import Variables
 from agents.parts import lengths_of_parts
+from agents.policy import MAX_LOSS, MIN_UNIT, error_unit
 from fsgym.rules import Rules
 from fsgym.text.messages import brief
 
@@ -192,13 +193,15 @@ class MixtureModel(CompiledStateModel):
 
     The preference of an acquisition is the expected reduction of the expected error cost, plus ``COMPONENT_WEIGHT``
     times that of the entropy of class and component, divided by its price. A component is often what a context selects:
-    its entropy makes a context worth acquiring that says nothing about the class.
+    its entropy makes a context worth acquiring that says nothing about the class. Costs and prices are divided by
+    ``unit``, so that another currency changes nothing.
     """
 
     mixture: ClassMixture
     points: Points  # of the groups of the rules
     rules: Rules
     weights: InitVar[Any] = WEIGHTS  # which has no other value
+    unit: float = 1.0  # ``error_unit`` of the rules of the training; 1 in files of fsgym 0.2.0
     n_inputs: ClassVar[int] = const.N_INPUTS
     kernels: ClassVar[StateKernels] = StateKernels(state_buffers, write_estimates)
 
@@ -221,6 +224,7 @@ class MixtureModel(CompiledStateModel):
             self.points.entropy,
             np.array(self.rules.answer_costs, order="C"),  # can be written, as in a copy of the model
             _unit_cost(self.rules.answer_costs),
+            self.unit,
         )
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
@@ -233,7 +237,8 @@ class MixtureModel(CompiledStateModel):
             "first_point": self.points.first,
             "mass": self.points.mass,
         }
-        return arrays, {"count_power": float(mixture.count_power), "weights": list(WEIGHTS)}
+        header = {"count_power": float(mixture.count_power), "weights": list(WEIGHTS)}
+        return arrays, header | ({} if self.unit == 1.0 else {"unit": self.unit})
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> MixtureModel:
@@ -258,7 +263,8 @@ class MixtureModel(CompiledStateModel):
             _finite(header["count_power"], -const.MAX_COUNT_POWER, const.MAX_COUNT_POWER),
         )
         points = _checked_points(arrays, rules.n_acquisitions, n)
-        return cls(mixture, points, rules, header["weights"])
+        unit = _finite(header.get("unit", 1.0), MIN_UNIT, MAX_LOSS)
+        return cls(mixture, points, rules, header["weights"], unit)
 
 
 def _unit_cost(answer_costs: NDArray[np.float64]) -> float:
@@ -303,5 +309,6 @@ def model_of(fitted: FittedMixtures, rules: Rules) -> tuple[list[MixtureModel], 
         mixtures = [*fitted.of_fold, fitted.final]
         fitted.points[rules.groups] = [points_of(m, rules.groups, 0) for m in mixtures]
     found = fitted.points[rules.groups]
-    models = [MixtureModel(m, p, rules) for m, p in zip([*fitted.of_fold, fitted.final], found)]
+    mixtures, unit = [*fitted.of_fold, fitted.final], error_unit(rules)
+    models = [MixtureModel(m, p, rules, unit=unit) for m, p in zip(mixtures, found)]
     return models[:-1], models[-1]

@@ -209,6 +209,22 @@ def test_a_model_file_of_0_2_0_answers_known_numbers_as_before_and_unseen_ones_a
     assert model.predict(UNSEEN).tolist() == OF_UNSEEN  # 0.2.0: well for all but the first, as without the number
 
 
+def test_a_model_counts_costs_in_its_unit_and_an_earlier_file_in_the_unit_of_money(small):
+    dataset, *_ = small
+    dear = Rules.for_dataset(dataset, lam=9.0, error_costs=[[0, 300], [900, 0]])
+    model = model_of(fitted_to(dataset), dear)[1]
+    arrays, header = model.to_arrays()
+    assert header["unit"] == model.unit == 900.0
+    again = MixtureModel.from_arrays(arrays, header, dear)
+    earlier = MixtureModel.from_arrays(arrays, {k: v for k, v in header.items() if k != "unit"}, dear)
+    states = states_of(dear, dataset.X, np.zeros(dataset.X.shape, bool))
+    assert np.array_equal(again.estimate(states).inputs, model.estimate(states).inputs)
+    assert earlier.unit == 1.0
+    assert np.allclose(earlier.estimate(states).inputs[:, 0], 10.0)  # clipped: hundreds of money
+    assert (model.estimate(states).inputs[:, 0] < 1.0).all()
+    assert "unit" not in model_of(fitted_to(dataset), Rules.for_dataset(dataset))[1].to_arrays()[1]
+
+
 def test_a_class_without_rows_has_no_probability_in_any_state(small):
     dataset, *_ = small
     three = dataset.replace(classes=np.arange(3))
@@ -383,7 +399,13 @@ def test_damaged_arrays_are_refused(small):
             continue
         accepted.append((name, fault))
     assert accepted == []
-    for change in ({"weights": [1.0]}, {"weights": [1.0, 0.0, 0.2]}, {"count_power": float("nan")}, {"weights": 3}):
+    for change in (
+        {"weights": [1.0]},
+        {"weights": [1.0, 0.0, 0.2]},
+        {"count_power": float("nan")},
+        {"weights": 3},
+        *({"unit": unit} for unit in (0.0, -1.0, 1e10, float("nan"), "1", True)),
+    ):
         with pytest.raises(DAMAGE_ERRORS):
             MixtureModel.from_arrays(arrays, header | change, rules)
     swapped = arrays | {"feature": arrays["feature"][::-1].copy(), "class_of": arrays["class_of"][::-1].copy()}
