@@ -75,11 +75,11 @@ def describe(
 
 
 def is_model_file(data: str) -> bool:
-    """Whether an argument names a file that begins as model files do: a length of 8 bytes, then JSON."""
+    """Whether an argument names a file that begins as model files do, a length of 8 bytes, then JSON, or would."""
     path = Path(data)
     try:
         if not path.is_file():
-            return False
+            return path.suffix == ".safetensors" and not path.exists()  # it is said that there is no such model file
         with path.open("rb") as file:
             head = file.read(9)
         return len(head) == 9 and head[8:] == b"{" and int.from_bytes(head[:8], "little") < path.stat().st_size

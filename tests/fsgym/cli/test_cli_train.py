@@ -438,6 +438,12 @@ def test_describe_says_how_the_training_rows_were_read():
     )
 
 
+def test_a_model_file_that_is_not_there_is_no_data_set(capsys, tmp_path):
+    code, _, error = call(capsys, "describe", tmp_path / "missing.safetensors")
+    assert code != 0
+    assert f"no model file at {tmp_path}" in error.replace("\n", " ")
+
+
 def test_describe_says_what_a_model_file_holds(capsys, tmp_path):
     table = pd.DataFrame(
         {"age": [k // 2 for k in range(60)], "sex": ["f", "m", "m"] * 20, "ill": ["no"] * 30 + ["yes"] * 30}
