@@ -93,6 +93,15 @@ class Network(Scored):
 class AnyState(Policy):
     """The preferred acquisition as long as a regression on numbers of the state says that going on is worth it."""
 
+    @property
+    def regrets(self):
+        return self.answer_costs - self.answer_costs.min(axis=0)
+
+    @property
+    def deciding(self):
+        """The costs of answers by which it decides: regrets, or where no unit is said costs as they are."""
+        return self.regrets if "unit" in self.parameters else self.answer_costs
+
     def advise(self, acquired, values, legal):
         any_known = np.array([acquired[group].any() for group in self.groups])
         prices = self.rules["lam"] * self.legal_and_prices(any_known, 0.0)[1]
@@ -101,7 +110,7 @@ class AnyState(Policy):
         open_ = legal & ~skipped & ~first  # the stop rule was learnt where all that comes first is made
         proba, preference, inputs = self.estimate(acquired, values, open_, prices)
         preference = np.where(skipped, -1e300, preference)
-        costs, floor, later = self.answer_costs @ proba, self.answer_costs.min(), preference.argmax()
+        costs, floor, later = self.deciding @ proba, self.deciding.min(), preference.argmax()
         advantage = self.advantage(proba, costs.min() - floor, prices[later], inputs)
         pays = open_.any() and costs.min() - floor > prices[later] and advantage < 0
         pays = pays and (any_known & self.counts).sum() < self.arrays.get("most", [np.inf])[0]
@@ -112,11 +121,12 @@ class AnyState(Policy):
         goes_on = wanted and (pays or first.any())
         advice = self.advice(preferred if goes_on else -1, beyond, costs.argmin(), preference, proba)
         if wanted:
-            advice["expected"][preferred] = costs.min() + (0.0 if first.any() and not pays else advantage)
+            stop_cost = (self.answer_costs @ proba).min()
+            advice["expected"][preferred] = stop_cost + (0.0 if first.any() and not pays else advantage)
         return advice
 
     def advantage(self, proba, excess, price, inputs):
-        unit = np.abs(self.answer_costs).max() or 1.0
+        unit = np.abs(self.deciding).max() or 1.0
         entropy, ranked, e = -proba @ np.log(np.maximum(proba, 1e-12)), np.sort(proba)[::-1], excess / unit
         logs = [np.log(e + 1e-3), np.log((e + 1e-3) / (price / unit + 1e-3))]
         numbers = np.array([e, *logs, ranked[0], ranked[1], entropy, *inputs])
@@ -169,7 +179,7 @@ class Mixture(AnyState):
         active = joint > 1e-3
         joint[active] /= joint[active].sum()
         unit = self.parameters.get("unit", 1.0)
-        cost, gains = (self.answer_costs @ proba).min(), np.zeros((len(legal), 2))
+        cost, gains = (self.deciding @ proba).min(), np.zeros((len(legal), 2))
         for j in np.flatnonzero(legal):
             gains[j] = self.gains(self.points[j][active], joint[active], self.class_of[active])
             gains[j, 0] = max(cost - gains[j, 0], 0.0) / unit
@@ -180,7 +190,7 @@ class Mixture(AnyState):
         inputs = np.zeros(11)
         inputs[9] = np.sqrt(n_known) / 3.0
         if legal.any():
-            excess = (cost - self.answer_costs.min()) / unit
+            excess = (cost - self.deciding.min()) / unit
             self.write_inputs(inputs, excess, (proba, joint), gains, prices, preference)
         return proba, preference, inputs
 
@@ -189,7 +199,7 @@ class Mixture(AnyState):
         mass = joint[:, None] * table
         by_class = np.array([mass[class_of == k].sum(axis=0) for k in np.unique(class_of)])
         entropy = -sum_x_log_x(by_class.sum(axis=0))
-        remaining = (self.answer_costs[:, np.unique(class_of)] @ by_class).min(axis=0).sum()
+        remaining = (self.deciding[:, np.unique(class_of)] @ by_class).min(axis=0).sum()
         within = joint @ [entropy_of(row) for row in table]
         return remaining, entropy - within
 
@@ -243,10 +253,9 @@ class AnyStateNetwork(AnyState):
         scores = sum(outputs(p, [len(inputs), *sizes[0], len(self.classes)], inputs) for p in e["predictors"])
         scores = scores * np.float32(1 / (self.parameters["temperature"] * n))
         proba = softmax((scores - scores.max()).astype(float))
-        regrets = self.answer_costs - self.answer_costs.min(axis=0)
-        unit = regrets[: len(self.classes)].max() or 1.0
+        unit = self.regrets[: len(self.classes)].max() or 1.0
         p = proba.astype(np.float32)
-        error = ((regrets / unit).astype(np.float32) @ p).min()
+        error = ((self.regrets / unit).astype(np.float32) @ p).min()
         inputs = np.concatenate([inputs, p, [error]]).astype(np.float32)
         outs = outputs(e["ranking"], [len(inputs), *sizes[1], len(e["candidates"]) + 1], inputs)
         cheap = np.minimum(prices[e["candidates"]] / unit, 1e6).astype(np.float32)

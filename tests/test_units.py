@@ -183,8 +183,8 @@ def test_a_tree_separates_values_that_differ_by_little():
     np.testing.assert_array_equal(CARTClassifier().fit(columns, y).scaling_.scale[1], 1.0)
 
 
-# What errors cost in another currency, with ``lam`` in it, or prices in another one: no decision may change. Powers of
-# two, so that nothing is rounded.
+# What errors cost in another currency, with ``lam`` in it, or prices in another one, and what every answer to a class
+# costs alike: no decision may change. Powers of two, so that nothing is rounded.
 PRICED = {
     "lattice": lambda **rules: LatticeClassifier(**rules, random_state=0),
     "mixture": lambda **rules: MixtureClassifier(**rules, random_state=0),
@@ -196,23 +196,55 @@ PRICED = {
 }
 QUICK_PRICED = ("lattice", "mixture", "panel", "rcpi", "stopping")
 OF_PRICED = [m if m in QUICK_PRICED else pytest.param(m, marks=pytest.mark.slow) for m in PRICED]
+ERRORS = np.array([[0.0, 1.0], [0.25, 0.0]])
 
 
-def answers_in_currency(method, lam, errors, prices):
+def answers_at(method, lam=0.01, errors=ERRORS, prices=1.0):
     train, y, test = table("few")
     costs = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0]) * prices
-    model = PRICED[method](lam=lam, error_costs=np.array([[0.0, 1.0], [0.25, 0.0]]) * errors, costs=costs)
+    model = PRICED[method](lam=lam, error_costs=errors, costs=costs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(train, y)
     return model.predict(test), model.features_used(test)
 
 
+@cache
+def at_usual_costs(method):
+    found = answers_at(method)
+    assert 0 < found[1].sum() < found[1].size
+    return found
+
+
 @pytest.mark.parametrize("method", OF_PRICED)
 def test_a_currency_changes_no_answer_and_no_feature(method):
-    in_units = answers_in_currency(method, 0.01, 1.0, 1.0)
-    assert 0 < in_units[1].sum() < in_units[1].size
-    for errors, prices in ((2.0**20, 1.0), (2.0**-20, 1.0), (2.0**10, 2.0**-10)):
-        found = answers_in_currency(method, 0.01 * errors / prices, errors, prices)
-        np.testing.assert_array_equal(found[0], in_units[0])
-        np.testing.assert_array_equal(found[1], in_units[1])
+    for factor, prices in ((2.0**20, 1.0), (2.0**-20, 1.0), (2.0**10, 2.0**-10)):
+        found = answers_at(method, 0.01 * factor / prices, ERRORS * factor, prices)
+        np.testing.assert_array_equal(found[0], at_usual_costs(method)[0])
+        np.testing.assert_array_equal(found[1], at_usual_costs(method)[1])
+
+
+@pytest.mark.parametrize("method", OF_PRICED)
+def test_a_reward_for_each_case_changes_no_answer_and_no_feature(method):
+    for alike in (-1.0, 16.0):
+        found = answers_at(method, errors=ERRORS + alike)
+        np.testing.assert_array_equal(found[0], at_usual_costs(method)[0])
+        np.testing.assert_array_equal(found[1], at_usual_costs(method)[1])
+
+
+# The lattice's regressions have the expected error cost as a column, with what all answers cost; the others do not.
+LOSS_OF_REWARDS = {"lattice": 0.005, "panel": 0.0, "mixture": 0.0, "network": 0.0}
+
+
+@pytest.mark.parametrize("method", [m for m in LOSS_OF_REWARDS if m != "network"])
+def test_what_all_answers_to_a_class_cost_hardly_changes_a_loss(method):
+    y = load_breast_cancer().target
+    y_test = train_test_split(y, test_size=0.4, stratify=y, random_state=100)[1]
+    prices = np.array([1.0, 2.0, 1.0, 3.0, 1.0, 2.0])
+
+    def loss(found):
+        return (ERRORS[found[0], y_test] + 0.01 * found[1] @ prices).mean()
+
+    for of_class in ([-4.0, 2.0], [8.0, 0.0]):
+        found = answers_at(method, errors=ERRORS + np.array(of_class))
+        assert loss(found) <= loss(at_usual_costs(method)) + LOSS_OF_REWARDS[method]

@@ -1,6 +1,7 @@
 """Compiled models of states: their estimates, and the trajectories of rows under a model and a stop rule.
 
-In the compiled functions, m is a model as a named tuple of arrays with the field ``answer_costs``, b is its memory for
+In the compiled functions, m is a model as a named tuple of arrays with the field ``answer_costs``, the
+``StateModel.costs``, b is its memory for
 one state, t are ``Tables`` of the rules.
 """
 

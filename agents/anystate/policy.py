@@ -71,10 +71,11 @@ class AnyStatePolicy(Policy):
         # The stop rule was learnt where all that comes first is made: it says what going on is worth after that.
         probabilities, preference, inputs = self.model.estimate(states._replace(legal=states.legal & ~skipped & ~first))
         preference[skipped] = -MAX_PREFERENCE
-        later, error_cost = preference.argmax(axis=1), probabilities @ rules.answer_costs.T
+        costs, later = self.model.costs, preference.argmax(axis=1)
+        error_cost = probabilities @ costs.T
         price, pays = states.prices[rows, later], (states.legal & ~skipped & ~first).any(axis=1)
-        advantage = self.stop.advantage(state_numbers(probabilities, price, inputs, rules))
-        pays &= (error_cost.min(axis=1) - rules.answer_costs.min() > price) & (advantage < 0)
+        advantage = self.stop.advantage(state_numbers(probabilities, price, inputs, costs))
+        pays &= (error_cost.min(axis=1) - costs.min() > price) & (advantage < 0)
         pays &= rules.acquisitions_of(states.acquired) @ rules.tables.counts < self._most
         preference[first] = MAX_PREFERENCE
         preferred = preference.argmax(axis=1)
@@ -84,7 +85,8 @@ class AnyStatePolicy(Policy):
         beyond = np.where(can_go_on, preferred, J)
         advice = complete_advice(actions, beyond, answer, legal, preference, rules, probabilities)
         advantage = np.where(comes_first & ~pays, 0.0, advantage)  # values that cost nothing do not raise the cost
-        advice.expected[rows, preferred] = np.where(wanted, error_cost.min(axis=1) + advantage, np.nan)
+        least = (probabilities @ rules.answer_costs.T).min(axis=1)
+        advice.expected[rows, preferred] = np.where(wanted, least + advantage, np.nan)
         return advice
 
     def can_change(

@@ -29,7 +29,7 @@ class RolloutStates(NamedTuple):
     first: NDArray[np.bool_]  # (n_states,), whether it is the row's first state
     # (n_states,), of the preferred acquisition, in units of the error costs; 0 for last states
     price: NDArray[np.float64]
-    answer: NDArray[np.int64]  # (n_states,), the answer with the lowest expected error cost
+    answer: NDArray[np.int64]  # (n_states,), the answer with the lowest expected cost, of ``StateModel.costs``
     expected_cost: NDArray[np.float64]  # (n_states,), of that answer
     probabilities: NDArray[np.float64]  # (n_states, n_classes)
     inputs: NDArray[np.float64]  # (n_states, n_inputs), see ``StateEstimates``
@@ -106,9 +106,9 @@ def _roll_out_with(
         by_case = rules.costs_by_case
         prices = rules.lam * (episodes.state.case_costs[active] if by_case else rules.next_prices(acquired))
         estimates = model.estimate(StateBatch(acquired, values, legal, prices))
-        preferred, error_cost = estimates.preference.argmax(axis=1), estimates.probabilities @ rules.answer_costs.T
+        preferred, error_cost = estimates.preference.argmax(axis=1), estimates.probabilities @ model.costs.T
         answer, here = error_cost.argmin(axis=1), np.arange(len(active))
-        most_saved = error_cost[here, answer] - rules.answer_costs.min()
+        most_saved = error_cost[here, answer] - model.costs.min()
         goes_on = legal.any(axis=1) & (most_saved > np.where(legal, prices, np.inf).min(axis=1))
         steps.append(
             RolloutStates(

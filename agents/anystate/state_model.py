@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.policy import MAX_LOSS, MIN_UNIT, regrets
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 
@@ -43,10 +44,34 @@ class StateModel(ABC):
     ----------
     n_inputs : int, class attribute: the inputs of ``StateEstimates``
     rules : Rules
+    unit : float, optional
+        ``error_unit`` of the rules of the training. None in files of fsgym 0.2.0, where costs count as they are; in all
+        others regrets count.
     """
 
     n_inputs: ClassVar[int]
     rules: Rules
+    unit: float | None = None
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """The costs of answers by which it decides, float64 (n_answers, n_classes)."""
+        return self.rules.answer_costs if self.unit is None else regrets(self.rules)
+
+    @property
+    def unit_header(self) -> dict[str, float]:
+        """What a file says of the unit: nothing where the costs as they are decide the same."""
+        if self.unit is None or (self.unit == 1.0 and np.array_equal(self.costs, self.rules.answer_costs)):
+            return {}
+        return {"unit": self.unit}
+
+    @staticmethod
+    def unit_from(header: Mapping[str, Any]) -> float | None:
+        """The unit that a header says; ValueError where it is none."""
+        unit = header.get("unit")
+        if unit is not None and (type(unit) is not float or not MIN_UNIT <= unit <= MAX_LOSS):
+            raise ValueError(f"the unit of costs must be a number from {MIN_UNIT:g} to {MAX_LOSS:g}, got {unit!r}")
+        return unit
 
     @abstractmethod
     def estimate(self, states: StateBatch) -> StateEstimates:

@@ -14,7 +14,7 @@ from agents.anystate.stop_rule import (
     StopRule,
     write_all_state_numbers,
 )
-from agents.policy import error_unit
+from agents.policy import error_unit, regrets
 from fsgym.rules import Rules
 
 STOP_RIDGE = 3.0  # on all columns but the intercept, with inputs of unit variance
@@ -31,15 +31,19 @@ N_THRESHOLDS = 40  # levels of the expected error cost among which the first rul
 
 
 def state_numbers(
-    probabilities: NDArray[np.float64], price: NDArray[np.float64], inputs: NDArray[np.float64], rules: Rules
+    probabilities: NDArray[np.float64],
+    price: NDArray[np.float64],
+    inputs: NDArray[np.float64],
+    costs: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """The numbers from which a rule predicts, float64 (n, 6 + n_inputs).
 
-    They are the lowest expected error cost, its logarithm, that of its ratio to the price of the preferred acquisition,
-    the largest and the second largest probability, the entropy, and the inputs of the model.
+    ``costs`` are those of ``StateModel``. The numbers are the lowest expected one, its logarithm, that of its ratio to
+    the price of the preferred acquisition, the largest and the second largest probability, the entropy, and the inputs
+    of the model.
     """
     numbers = np.empty((len(probabilities), N_STATE_NUMBERS + inputs.shape[1]))
-    write_all_state_numbers(probabilities, price, inputs, rules.answer_costs, numbers)
+    write_all_state_numbers(probabilities, price, inputs, costs, numbers)
     return numbers
 
 
@@ -74,15 +78,16 @@ def learn_stop(
     """
     share = next(share for most, share in EXPECTED_SHARE.items() if len(np.unique(visited.row)) <= most)
     parts = [visited] if starts is None else [visited, starts]
-    numbers = [state_numbers(part.probabilities, part.price, part.inputs, rules) for part in parts]
-    realised = [rules.answer_costs[part.answer, y[part.row]] for part in parts]
+    costs = regrets(rules)
+    numbers = [state_numbers(part.probabilities, part.price, part.inputs, costs) for part in parts]
+    realised = [costs[part.answer, y[part.row]] for part in parts]
     cost = [(1 - share) * r + share * part.expected_cost for part, r in zip(parts, realised)]
     basis = _basis_of(numbers[0])
     columns = [basis.columns(values) for values in numbers]
     row_weight = [weight[part.row] for part in parts]
     stops = [s <= _best_threshold(visited, cost[0], row_weight[0]) for s in (part.expected_cost for part in parts)]
-    unit, lowest = error_unit(rules), rules.answer_costs.min()
-    cost_scale = [(part.expected_cost - lowest + part.price) / unit + 1e-9 for part in parts]
+    unit = error_unit(rules)
+    cost_scale = [(part.expected_cost + part.price) / unit + 1e-9 for part in parts]
     fixed_weight = [w / s**PRECISION for w, s in zip(row_weight, cost_scale)]
     used = [
         [np.flatnonzero((fold[p.row] == k) & (p.following >= 0)) for k in range(int(fold.max()) + 1)] for p in parts
@@ -90,7 +95,8 @@ def learn_stop(
     columns_used = [[c[use] for use in of_part] for c, of_part in zip(columns, used)]
     best: tuple[float, Any, Any] = (np.inf, None, None)
     for _ in range(N_ROUNDS):
-        grams, sides = [0.0] * len(used[0]), [0.0] * len(used[0])
+        grams: list[Any] = [0.0] * len(used[0])
+        sides: list[Any] = [0.0] * len(used[0])
         for i, part in enumerate(parts):
             gain = part.price + values_of(part, stops[i], cost[i])[part.following] - cost[i]
             w = fixed_weight[i] * (WEIGHT_OF_UNVISITED + reached_states(part, stops[i]))
@@ -109,7 +115,8 @@ def learn_stop(
     reached = reached_states(visited, stop)
     last = np.flatnonzero(reached & (stop | (visited.following < 0)))
     last = last[np.argsort(visited.row[last], kind="stable")]
-    losses = values_of(visited, stop, realised[0])[visited.first]
+    unavoidable = rules.answer_costs.min(axis=0)[y[visited.row[visited.first]]]
+    losses = values_of(visited, stop, realised[0])[visited.first] + unavoidable
     losses = losses[np.argsort(visited.row[visited.first], kind="stable")]
     return LearntStop(basis._replace(theta=theta), losses, last, reached)
 

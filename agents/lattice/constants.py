@@ -201,9 +201,9 @@ N_SINGLES, N_SINGLES_LARGE = 12, 6  # the best of them otherwise, and on large p
 
 CHAIN_OPERATIONS_SHARE = 0.7  # of MAX_OPERATIONS, for the forward selection; the rest is left for growth. By hand
 CHAIN_PATIENCE = 5  # steps without a lower loss after which it stops; by hand
-# Row weight: the first plus the second times its answer cost in largest error costs; by hand
+# Row weight: the first plus the second times its answer cost in units of error costs; by hand
 CHAIN_BASE_WEIGHT, CHAIN_COST_WEIGHT = 0.1, 2
-CHAIN_LOG_LOSS_WEIGHT = 0.2  # of the log-loss beside the loss, in largest error costs, when a step is chosen; by hand
+CHAIN_LOG_LOSS_WEIGHT = 0.2  # of the log-loss beside the loss, in units of error costs, when a step is chosen; by hand
 CHAIN_SHORT = 4  # acquisitions below which a step tries the first number of candidates, from then on the second
 # Numbers of candidates, and on large problems. By hand: with 4 at every step, the digits (64 features) used up
 # MAX_OPERATIONS after 8 acquisitions.

@@ -537,8 +537,10 @@ def continuation_of(held: dict[Subset, HeldSubset]) -> Continuation:
         base, start = policy.lattice.base, evaluate_start(policy, z)
         moves = [(j, place[extended(q, base)]) for j, q in backup.moves]
         node = policy.lattice.nodes[z if policy.lattice.nodes[z].answer_cost is not None else ()]
-        answer_cost = policy.lattice.data.mean(node.answer_cost)  # type: ignore[arg-type]
-        parts.append(SubsetContinuation(moves, backup.theta, start.value, answer_cost, start.savings))
+        lattice = policy.lattice
+        answer_cost = lattice.data.mean(node.answer_cost) + lattice.unavoidable  # type: ignore[arg-type]
+        value = start.value + lattice.unavoidable
+        parts.append(SubsetContinuation(moves, backup.theta, value, answer_cost, start.savings))
     bases = sorted({policy.lattice.base for policy, _, _, _ in held.values()}, key=len)
     return make_continuation(parts, _usefulness(held[bases[-1]].policy), list(bases[-1]), place[bases[-1]])
 

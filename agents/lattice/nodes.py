@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from agents.lattice import constants as const
 from agents.lattice.subset_classifier import CrossFit, cross_fit
 from agents.lattice.training_data import TrainingData, limits_of
-from agents.policy import error_unit
+from agents.policy import error_unit, regrets
 from fsgym.rules import Rules
 
 # Which acquisitions are legal at a subset, their prices, and the cheapest way to a given acquisition.
@@ -94,8 +94,8 @@ class Node:
     subset: Subset  # acquisitions in ascending order
     features: NDArray[np.int64]  # the features that they reveal
     cross_fit: CrossFit | None = None  # None without a classifier
-    # (n_samples,), or None without a classifier, error cost of answering here, a weighted mean of the expected and the
-    # realised error cost
+    # (n_samples,), or None without a classifier, regret of answering here, a weighted mean of the expected and the
+    # realised one, see ``agents.policy.regrets``
     answer_cost: NDArray[np.float64] | None = None
 
 
@@ -123,6 +123,7 @@ class Lattice:
         The limit that each refused subset would have exceeded, "subsets" or "operations", in their order.
     cut_chain : bool, whether a limit ended the forward selection while its loss was still falling
     unit : float, in which costs are added to numbers without one, see ``agents.policy.error_unit``
+    unavoidable : float, mean cost of the best answer to each row, which ``answer_cost`` and all values are without
     """
 
     def __init__(
@@ -137,7 +138,8 @@ class Lattice:
         effort: float = 1.0,
     ) -> None:
         self.data, self.rules, self.beta, self.run, self.base = data, rules, beta, run, base
-        self.unit = error_unit(rules)
+        self.unit, self.regrets = error_unit(rules), regrets(rules)
+        self.unavoidable = data.mean(rules.answer_costs.min(axis=0)[data.y])
         self.moves = Moves(rules, base, forbidden)
         self.classifiers = {} if classifiers is None else classifiers
         self.nodes: dict[Subset, Node] = {}
@@ -161,8 +163,7 @@ class Lattice:
 
     def chain_weight(self, node: Node) -> NDArray[np.float64]:
         """Weights of the rows for the ranking of a forward selection after a node, float64 (n_samples,)."""
-        cost = np.maximum(node.answer_cost, 0.0) / self.unit  # type: ignore[arg-type]
-        return const.CHAIN_BASE_WEIGHT + const.CHAIN_COST_WEIGHT * cost
+        return const.CHAIN_BASE_WEIGHT + const.CHAIN_COST_WEIGHT * (node.answer_cost / self.unit)  # type: ignore[operator]
 
     def _fit_full_model(self) -> NDArray[np.float32] | None:
         """Out-of-fold probabilities given all features, or None if this classifier would be too expensive."""
@@ -306,12 +307,12 @@ class Lattice:
         return [(j, self.nodes[q], float(prices[j])) for j, q in reached if legal[j]]
 
     def _answer_costs(self, proba: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Error cost of answering by ``proba``, float64 (n_samples,): ``beta`` expected + ``(1 - beta)`` realised.
+        """Regret of answering by ``proba``, float64 (n_samples,): ``beta`` expected + ``(1 - beta)`` realised.
 
         The search picks the subsets with the lowest costs among hundreds. To avoid picking overconfident ones, the
         expected cost is blended with the full-feature classifier's expectation for the same answers.
         """
-        costs, rows = self.rules.answer_costs, np.arange(len(proba))
+        costs, rows = self.regrets, np.arange(len(proba))
         expected = proba @ costs.T
         answer = expected.argmin(axis=1)
         expected_cost = expected[rows, answer]

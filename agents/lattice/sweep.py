@@ -330,7 +330,7 @@ class SweepPolicy:
     @property
     def loss(self) -> float:
         """Weighted mean loss of the training rows. It is optimistic: the subsets were selected on it."""
-        return self.lattice.data.mean(self.choices[()].value)
+        return self.lattice.data.mean(self.choices[()].value) + self.lattice.unavoidable
 
     def row_losses(self) -> NDArray[np.float64]:
         """Realised loss of each training row, out of fold, float64 (n_samples,)."""

@@ -592,6 +592,15 @@ const FsgymPolicy = (() => {
   // --- any state: the preferred acquisition as long as a regression says that going on is worth it
 
   class AnyState extends Policy {
+    constructor(plain) {
+      super(plain);
+      // Policies of fsgym 0.2.0, and those without a unit, decide by costs as they are: the others by regrets.
+      const { answerCosts } = this, lowest = this.classes.map((_, k) => Math.min(...answerCosts.map((row) => row[k])));
+      this.regrets = answerCosts.map((row) => row.map((cost, k) => cost - lowest[k]));
+      this.deciding = this.parameters.unit === undefined ? answerCosts : this.regrets;
+      this.lowestDeciding = Math.min(...this.deciding.flat());
+    }
+
     advise(acquired, values, legal) {
       const anyKnown = this.groups.map((group) => group.some((i) => acquired[i]));
       const prices = this.legalAndPrices(anyKnown, 0).prices.map((price) => this.rules.lam * price);
@@ -601,21 +610,26 @@ const FsgymPolicy = (() => {
       const open = legal.map((can, j) => Boolean(can) && !skipped[j] && !first[j]);
       const { shares, preference, inputs } = this.estimate(acquired, values, open, prices);
       skipped.forEach((is, j) => is && (preference[j] = -1e300));
-      const costs = this.costsOfAnswers(shares), least = Math.min(...costs), later = argmax(preference);
+      const costs = this.decidingCosts(shares), least = Math.min(...costs), later = argmax(preference);
       const predicted = this.advantage(shares, least, prices[later], inputs);
       const [most] = this.arrays.most || [Infinity], isLong = anyKnown.filter((is, j) => is && this.counts(j)).length >= most;
-      const pays = open.some(Boolean) && least - this.lowestCost > prices[later] && predicted < 0 && !isLong;
+      const pays = open.some(Boolean) && least - this.lowestDeciding > prices[later] && predicted < 0 && !isLong;
       first.forEach((is, j) => is && (preference[j] = 1e300));
       const preferred = argmax(preference), comesFirst = first.some(Boolean), canGoOn = legal.some(Boolean);
       const wanted = canGoOn && !skipped[preferred], goesOn = wanted && (pays || comesFirst);
       const advice = this.advice(goesOn ? preferred : -1, canGoOn ? preferred : -1, argmin(costs), preference, shares);
-      if (wanted) advice.expected[preferred] = least + (comesFirst && !pays ? 0 : predicted);
+      const stopCost = Math.min(...this.costsOfAnswers(shares));
+      if (wanted) advice.expected[preferred] = stopCost + (comesFirst && !pays ? 0 : predicted);
       return advice;
+    }
+
+    decidingCosts(shares) {
+      return this.deciding.map((costs) => dot(costs, shares));
     }
 
     // The loss of going on less that of answering, predicted by a linear regression on hinges.
     advantage(shares, least, price, inputs) {
-      const unit = Math.max(...this.answerCosts.flat().map(Math.abs)) || 1, excess = (least - this.lowestCost) / unit;
+      const unit = Math.max(...this.deciding.flat().map(Math.abs)) || 1, excess = (least - this.lowestDeciding) / unit;
       const [first, second] = [...shares].sort((a, b) => b - a);
       const entropy = -sum(shares.map((share) => share * Math.log(Math.max(share, 1e-12))));
       const logs = [Math.log(excess + 1e-3), Math.log((excess + 1e-3) / (price / unit + 1e-3))];
@@ -698,7 +712,7 @@ const FsgymPolicy = (() => {
       const priced = prices.map((price) => price / unit);
       const active = range(0, joint.length).filter((g) => joint[g] > 1e-3), mass = sum(active.map((g) => joint[g]));
       active.forEach((g) => (joint[g] /= mass));
-      const cost = Math.min(...this.costsOfAnswers(shares)), some = range(0, legal.length).filter((j) => legal[j]);
+      const cost = Math.min(...this.decidingCosts(shares)), some = range(0, legal.length).filter((j) => legal[j]);
       const total = sum(some.map((j) => priced[j])), least = total > 0 ? (0.01 * total) / some.length : 1;
       const gains = new Array(legal.length), preference = new Array(legal.length).fill(-Infinity);
       for (const j of some) {
@@ -710,7 +724,7 @@ const FsgymPolicy = (() => {
       inputs[9] = Math.sqrt(nKnown) / 3;
       if (some.length === 0) return { shares, preference, inputs };
       some.sort((i, j) => preference[j] - preference[i] || i - j);
-      const [best, second] = some, excess = (cost - this.lowestCost) / unit, divisor = excess + 1e-3;
+      const [best, second] = some, excess = (cost - this.lowestDeciding) / unit, divisor = excess + 1e-3;
       inputs[0] = excess;
       inputs[1] = Math.log(divisor) / 3;
       inputs[2] = gains[best][0] / divisor;
@@ -738,7 +752,7 @@ const FsgymPolicy = (() => {
         for (let t = 0; t < nPoints; t++) row[t] += joint[g] * table[g][t];
       }
       const entropy = -sumXLogX(byClass[0].map((_, t) => sum(byClass.map((row) => row[t]))));
-      const answers = this.answerCosts.map((costs) => classes.map((k) => costs[k]));
+      const answers = this.deciding.map((costs) => classes.map((k) => costs[k]));
       const remaining = sum(
         range(0, nPoints).map((t) => Math.min(...answers.map((costs) => sum(costs.map((c, r) => c * byClass[r][t]))))),
       );
@@ -768,11 +782,8 @@ const FsgymPolicy = (() => {
       super(plain);
       const own = Object.entries(this.arrays).filter(([name]) => name.startsWith("model."));
       this.e = Object.fromEntries(own.map(([name, array]) => [name.split(".").pop(), array]));
-      const { answerCosts } = this, n = this.classes.length;
-      const best = range(0, n).map((k) => Math.min(...answerCosts.map((row) => row[k])));
-      const regrets = answerCosts.map((row) => row.map((cost, k) => cost - best[k]));
-      this.unit = Math.max(...regrets.slice(0, n).flat()) || 1;
-      this.regrets = regrets.map((row) => row.map((regret) => round32(regret / this.unit)));
+      this.unit = Math.max(...this.regrets.slice(0, this.classes.length).flat()) || 1;
+      this.scaledRegrets = this.regrets.map((row) => row.map((regret) => round32(regret / this.unit)));
     }
 
     // The inputs of the networks: z-scores and hinges of known values, 0 elsewhere, and the mask.
@@ -804,7 +815,7 @@ const FsgymPolicy = (() => {
       const scale = round32(1 / (this.parameters.temperature * nPredictors));
       const scaled = scores.map((x) => x * scale), top = Math.max(...scaled);
       const shares = softmax(scaled.map((x) => x - top)), p = Float32Array.from(shares);
-      const error = Math.min(...this.regrets.map((row) => row.reduce((t, r, k) => round32(t + round32(p[k] * r)), 0)));
+      const error = Math.min(...this.scaledRegrets.map((row) => row.reduce((t, r, k) => round32(t + round32(p[k] * r)), 0)));
       const inputs = Float32Array.from([...embedded, ...p, error]);
       const out = layered(ranking, [inputs.length, ...ofRanking, candidates.length + 1], inputs);
       const preference = Array.from(legal, (can) => (can ? -1e6 * this.unit : -Infinity));

@@ -19,6 +19,8 @@ from fsgym.session.row_steps import RowCases, steps_of_rows
 from support.asked_models import asked_model, asked_table
 from support.deep_training import short_classifier
 
+pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit:UserWarning")
+
 N_FEATURES, PRICES = 5, [1, 2, 5, 1, 3]
 TASKS = {
     "errors alike": {"lam": 0.02, "error_costs": [[0, 1], [1, 0]]},

@@ -96,6 +96,22 @@ def test_a_stop_rule_that_never_stops_ends_in_a_wide_table(agent, tmp_path):
     check_interpreters(loaded, [AskedCase(dict(zip(names, X[0].tolist(), strict=True)), tuple(names[:98]))])
 
 
+@needs_node
+@pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network"])
+def test_rewards_of_right_answers_and_a_referral(agent):
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    X, errors = X[["alcohol", "hue", "proline", "flavanoids"]], [[-50, 400, 90], [300, -20, 120], [80, 500, 10]]
+    model = FITTED[agent](lam=3.0, error_costs=errors, refer_cost=70.0).fit(X, y)
+    rows = [X.iloc[i].to_dict() for i in range(0, 178, 6)]
+    cases = [AskedCase(row, ("hue",) if i % 3 == 0 else ()) for i, row in enumerate(rows)]
+    check_interpreters(model, cases)
+    if agent != "lattice":  # as from a file of 0.2.0
+        plain = replace(model.policy_.model, unit=None)
+        assert not np.array_equal(plain.costs, model.policy_.model.costs)
+        model.policy_ = replace(model.policy_, model=plain)
+        check_interpreters(model, cases)
+
+
 @pytest.mark.one_in(4)
 @needs_node
 @pytest.mark.parametrize("variant", DEFAULT)

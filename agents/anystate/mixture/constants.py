@@ -98,7 +98,7 @@ COMPONENT_WEIGHT = 0.1  # weight of the information about the component beside t
 MIN_PRICE_SHARE = 0.01  # of the mean legal price: cheaper acquisitions count as so expensive; by hand
 NEGLIGIBLE = 1e-3  # components with less of the posterior are left out of expectations
 N_INPUTS = 11  # of the regression on returns
-MIN_COST = 1e-3  # largest error costs; expected ones are at least so large where something is divided by them
+MIN_COST = 1e-3  # units of error costs; expected ones are at least so large where something is divided by them
 
 # Bounds of numbers in model files
 

@@ -24,7 +24,7 @@ from agents.anystate.mixture.kernels import (
 from agents.anystate.mixture.tuning import ClassMixture
 from agents.anystate.mixture.variables import Variables
 from agents.parts import lengths_of_parts
-from agents.policy import MAX_LOSS, MIN_UNIT, error_unit
+from agents.policy import error_unit
 from fsgym.rules import Rules
 from fsgym.text.messages import brief
 
@@ -201,7 +201,7 @@ class MixtureModel(CompiledStateModel):
     points: Points  # of the groups of the rules
     rules: Rules
     weights: InitVar[Any] = WEIGHTS  # which has no other value
-    unit: float = 1.0  # ``error_unit`` of the rules of the training; 1 in files of fsgym 0.2.0
+    unit: float | None = None
     n_inputs: ClassVar[int] = const.N_INPUTS
     kernels: ClassVar[StateKernels] = StateKernels(state_buffers, write_estimates)
 
@@ -222,9 +222,9 @@ class MixtureModel(CompiledStateModel):
             self.points.first,
             self.points.mass,
             self.points.entropy,
-            np.array(self.rules.answer_costs, order="C"),  # can be written, as in a copy of the model
-            _unit_cost(self.rules.answer_costs),
-            self.unit,
+            np.array(self.costs, order="C"),  # can be written, as in a copy of the model
+            _unit_cost(self.costs),
+            1.0 if self.unit is None else self.unit,
         )
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
@@ -238,7 +238,7 @@ class MixtureModel(CompiledStateModel):
             "mass": self.points.mass,
         }
         header = {"count_power": float(mixture.count_power), "weights": list(WEIGHTS)}
-        return arrays, header | ({} if self.unit == 1.0 else {"unit": self.unit})
+        return arrays, header | self.unit_header
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> MixtureModel:
@@ -263,8 +263,7 @@ class MixtureModel(CompiledStateModel):
             _finite(header["count_power"], -const.MAX_COUNT_POWER, const.MAX_COUNT_POWER),
         )
         points = _checked_points(arrays, rules.n_acquisitions, n)
-        unit = _finite(header.get("unit", 1.0), MIN_UNIT, MAX_LOSS)
-        return cls(mixture, points, rules, header["weights"], unit)
+        return cls(mixture, points, rules, header["weights"], cls.unit_from(header))
 
 
 def _unit_cost(answer_costs: NDArray[np.float64]) -> float:

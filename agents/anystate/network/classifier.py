@@ -26,6 +26,7 @@ from agents.anystate.network.predictors import FittedPredictors, fit_predictors
 from agents.anystate.network.task import CandidateTask, scaled_regrets
 from agents.anystate.policy import AnyStatePolicy
 from agents.calibration import Calibration
+from agents.policy import error_unit
 from agents.tradeoff import TrainingTask
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
@@ -61,6 +62,7 @@ class NetworkModel(CompiledStateModel):
     temperature: float  # by which scores are divided
     ranking: MLP
     rules: Rules
+    unit: float | None = None
 
     def __post_init__(self) -> None:
         for network in (*self.predictors, self.ranking):
@@ -83,7 +85,7 @@ class NetworkModel(CompiledStateModel):
             np.array(self.ranking.sizes),
             np.float32(1 / (self.temperature * len(self.predictors))),
             self.candidates,
-            np.array(self.rules.answer_costs, order="C"),  # can be written, as in a copy of the model
+            np.array(self.costs, order="C"),  # can be written, as in a copy of the model
             scaled,
             unit,
         )
@@ -94,7 +96,7 @@ class NetworkModel(CompiledStateModel):
         arrays["ranking"] = self.ranking.parameters
         arrays["predictors"] = np.stack([network.parameters for network in self.predictors])
         hidden = [list(network.sizes[1:-1]) for network in (self.predictors[0], self.ranking)]
-        return arrays, {"temperature": self.temperature, "hidden": hidden}
+        return arrays, {"temperature": self.temperature, "hidden": hidden} | self.unit_header
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> NetworkModel:
@@ -108,7 +110,8 @@ class NetworkModel(CompiledStateModel):
         predictors = [MLP((n_inputs, *for_predictors, n_classes), row) for row in parameters]
         sizes = (n_inputs + n_classes + 1, *for_ranking, len(arrays["candidates"]) + 1)
         ranking = MLP(sizes, arrays["ranking"])
-        return cls(arrays["candidates"], embedding, predictors, header["temperature"], ranking, rules)
+        temperature, unit = header["temperature"], cls.unit_from(header)
+        return cls(arrays["candidates"], embedding, predictors, temperature, ranking, rules, unit)
 
 
 def learn_ranking(fitted: FittedPredictors, rules: Rules, seed: int) -> tuple[list[NetworkModel], NetworkModel]:
@@ -144,7 +147,8 @@ def learn_ranking(fitted: FittedPredictors, rules: Rules, seed: int) -> tuple[li
     networks = learner.predictors.networks
 
     def model(predictors: Sequence[MLP]) -> NetworkModel:
-        return NetworkModel(rows.candidates, rows.embedding, predictors, temperature, ranking, rules)
+        of_rows = rows.candidates, rows.embedding
+        return NetworkModel(*of_rows, predictors, temperature, ranking, rules, error_unit(rules))
 
     return [model([network]) for network in networks], model(networks)
 

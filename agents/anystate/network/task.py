@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
+from agents.policy import regrets
 from fsgym.rules import Rules
 
 
@@ -76,11 +77,6 @@ class CandidateTask:
             place = np.argsort(np.argsort(order, axis=1), axis=1)
             taken = taken & (~counts | (place < max(self.rules.budget - 1, 0)))
         return taken
-
-
-def regrets(rules: Rules) -> NDArray[np.float64]:
-    """Costs of answers less those of the best one to each class, float64 (n_answers, n_classes)."""
-    return rules.answer_costs - rules.answer_costs.min(axis=0)
 
 
 def scaled_regrets(rules: Rules) -> tuple[NDArray[np.float32], float]:

@@ -214,12 +214,12 @@ def test_a_model_counts_costs_in_its_unit_and_an_earlier_file_in_the_unit_of_mon
     dear = Rules.for_dataset(dataset, lam=9.0, error_costs=[[0, 300], [900, 0]])
     model = model_of(fitted_to(dataset), dear)[1]
     arrays, header = model.to_arrays()
-    assert header["unit"] == model.unit == 900.0
+    assert header["unit"] == model.unit == pytest.approx((300 * 900) ** 0.5)
     again = MixtureModel.from_arrays(arrays, header, dear)
     earlier = MixtureModel.from_arrays(arrays, {k: v for k, v in header.items() if k != "unit"}, dear)
     states = states_of(dear, dataset.X, np.zeros(dataset.X.shape, bool))
     assert np.array_equal(again.estimate(states).inputs, model.estimate(states).inputs)
-    assert earlier.unit == 1.0
+    assert earlier.unit is None
     assert np.allclose(earlier.estimate(states).inputs[:, 0], 10.0)  # clipped: hundreds of money
     assert (model.estimate(states).inputs[:, 0] < 1.0).all()
     assert "unit" not in model_of(fitted_to(dataset), Rules.for_dataset(dataset))[1].to_arrays()[1]

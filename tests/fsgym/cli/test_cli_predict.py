@@ -369,6 +369,7 @@ def test_next_asks_whether_a_column_has_another_name(capsys, folder):
 def test_next_says_for_each_row_what_a_person_would_be_asked(capsys, folder):
     new = patients().head(12).drop(columns=["died", "note", "ward"])
     new.loc[4:, ["crp", "wbc"]] = np.nan
+    new.loc[0, "crp"] = 1.0  # nobody dies
     new.loc[8:, "age"] = np.nan
     new["age"] *= 12  # in months
     new.to_csv("month.csv", index=False)
