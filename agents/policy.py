@@ -15,6 +15,7 @@ from fsgym.data.dataset import Dataset
 from fsgym.envs.trajectories import Trajectories
 from fsgym.evaluation.evaluate import play, values_shown
 from fsgym.rules import Rules, State
+from fsgym.rules.rules import regrets
 from fsgym.session.step import Advice
 from fsgym.session.walk import ActingWalk, Walk
 from fsgym.support.arrays import read_only
@@ -378,21 +379,13 @@ def known_acquisitions(acquired: NDArray[np.bool_], legal: NDArray[np.bool_], ru
     return complete | (some & ~legal[:, : rules.n_acquisitions])
 
 
-def regrets(rules: Rules) -> NDArray[np.float64]:
-    """Costs of answers less those of the best one to each class, float64 (n_answers, n_classes).
-
-    What every answer to a class costs alike decides nothing, such as a reward for the correct one.
-    """
-    return rules.answer_costs - rules.answer_costs.min(axis=0)
-
-
 def error_unit(rules: Rules) -> float:
     """The geometric mean of the regrets of errors: learning in this unit decides the same in every currency.
 
     1 where no error costs anything. Measured on four tables, three splits and two prices, a missed class 5 and 25 times
     as dear: mean losses of the lattice and of the mixture .481 and .514, in units of the largest regret .483 and .528.
     """
-    of_errors = regrets(rules)[: rules.n_classes]
+    of_errors = regrets(rules.answer_costs)[: rules.n_classes]
     of_errors = of_errors[of_errors >= MIN_UNIT]
     return float(np.exp2(np.log2(of_errors).mean())) if of_errors.size else 1.0
 

@@ -16,6 +16,7 @@ from baselines.tree_steps import AskedTrees, TreeAskingMixin
 from fsgym.data.scaling import Scaling, float32_offsets
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
+from fsgym.rules.rules import regrets
 from fsgym.rules.uninformative import without_repeated
 from fsgym.sklearn_private import HasMethods, Interval, checks_parameters
 
@@ -267,7 +268,7 @@ def prior_weights(error_costs: NDArray[np.float64] | None, codes: NDArray[np.int
     """Return the weight of each row for altered priors, (n_samples,) with mean 1; None without error costs."""
     if error_costs is None:
         return None
-    regret = (error_costs - error_costs.min(axis=0)).sum(axis=0)
+    regret = regrets(error_costs).sum(axis=0)
     weight = regret[codes] if regret[codes].any() else np.ones(len(codes))
     return weight / weight.mean()
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from baselines.base import acquisition_names, class_codes, probabilities, validate_data
 from baselines.tree_steps import AskedTrees, TreeAskingMixin
 from fsgym.rules import Rules
-from fsgym.rules.rules import cheapest_answers
+from fsgym.rules.rules import cheapest_answers, regrets
 from fsgym.sklearn_private import HasMethods, Interval, StrOptions, checks_parameters
 from fsgym.support.extras import require
 from fsgym.support.threads import n_threads
@@ -342,7 +342,7 @@ class CEGBClassifier(CostEfficientMixin, TreeAskingMixin, ClassifierMixin, BaseE
     def _penalties(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the price of a value of each column in units of LightGBM's gain, (n_features,)."""
         rules = self.rules_
-        regret = rules.error_costs - rules.error_costs.min(axis=0)
+        regret = regrets(rules.error_costs)
         constant_cost = float((regret @ shares).min())  # mean cost of the best constant prediction
         nats = -float(shares @ np.log(shares)) / constant_cost if constant_cost > 0 else np.inf
         prices = rules.lam * rules.costs[rules.acquisition_of_features]

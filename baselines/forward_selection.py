@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.subset_models import Assessment, SubsetModels
+from fsgym.rules.rules import regrets
 
 # Limits for large tables, in floating-point operations as ``SubsetModels.operations`` estimates them; some 5e9 take a
 # second. Below them, every candidate of every step is assessed.
@@ -119,6 +120,6 @@ def log_loss_rate(models: SubsetModels) -> float:
     Without any feature, the log-loss times this rate is then the error cost.
     """
     shares = np.bincount(models.codes, minlength=models.n_classes) / len(models.codes)
-    regret = models.rules.error_costs - models.rules.error_costs.min(axis=0)
+    regret = regrets(models.rules.error_costs)
     present = shares[shares > 0]
     return float((regret @ shares).min()) / -float(present @ np.log(present))

@@ -13,7 +13,7 @@ from baselines.ordered import OrderedAcquisitionsMixin
 from baselines.subset_models import SubsetModels
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules.options import RuleOptionsButLam, set_rule_options, takes_rule_options
-from fsgym.rules.rules import cheapest_answers
+from fsgym.rules.rules import cheapest_answers, regrets
 
 # When to stop along a fixed order of acquisitions: a backward recursion over its prefixes.
 
@@ -83,19 +83,19 @@ def prefix_losses(
     -------
     inputs : list of float64 (n_samples, n_inputs), see ``belief_inputs``
     open_next : bool (n_samples, n_prefixes - 1), whether the next acquisition can be made for the row
-    realised : float64 (n_prefixes, n_samples), the loss of each row
+    realised : float64 (n_prefixes, n_samples), the loss of each row, in regrets
     blended : float64 (n_prefixes, n_samples)
         The mean of that and of the loss expected from the class probabilities. It has the same mean if these are
         calibrated, and varies less where errors are rare and costly.
     """
-    answer_costs, (open_next, spent) = models.rules.answer_costs, models.follow(order)
+    costs, (open_next, spent) = regrets(models.rules.answer_costs), models.follow(order)
     inputs, realised, expected = [], [], []
     for k in range(len(order) + 1):
         shares = models.out_of_fold(order[:k])
         price = lam * spent[:, k]
-        realised.append(answer_costs[cheapest_answers(shares, answer_costs), models.codes] + price)
-        expected.append((shares @ answer_costs.T).min(axis=1) + price)
-        inputs.append(belief_inputs(shares, answer_costs))
+        realised.append(costs[cheapest_answers(shares, costs), models.codes] + price)
+        expected.append((shares @ costs.T).min(axis=1) + price)
+        inputs.append(belief_inputs(shares, costs))
     return inputs, open_next, np.array(realised), (np.array(realised) + np.array(expected)) / 2.0
 
 
@@ -221,7 +221,7 @@ class StoppingClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimato
         self._models_beyond = []
 
     def _stops(self, k: int, shares: NDArray[np.float64]) -> NDArray[np.bool_]:
-        return self.rule_.stops(k, belief_inputs(shares, self.rules_.answer_costs))
+        return self.rule_.stops(k, belief_inputs(shares, regrets(self.rules_.answer_costs)))
 
     def trajectories(self, X: ArrayLike) -> Trajectories:
         """The acquisitions for each row in their order, and the answers as indices into ``classes_``."""

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.policy import MAX_LOSS, MIN_UNIT, regrets
+from agents.policy import MAX_LOSS, MIN_UNIT
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
+from fsgym.rules.rules import regrets
 
 if TYPE_CHECKING:
     from agents.anystate.stop_rule import StopRule
@@ -56,7 +57,7 @@ class StateModel(ABC):
     @property
     def costs(self) -> NDArray[np.float64]:
         """The costs of answers by which it decides, float64 (n_answers, n_classes)."""
-        return self.rules.answer_costs if self.unit is None else regrets(self.rules)
+        return self.rules.answer_costs if self.unit is None else regrets(self.rules.answer_costs)
 
     @property
     def unit_header(self) -> dict[str, float]:

@@ -14,8 +14,9 @@ from agents.anystate.stop_rule import (
     StopRule,
     write_all_state_numbers,
 )
-from agents.policy import error_unit, regrets
+from agents.policy import error_unit
 from fsgym.rules import Rules
+from fsgym.rules.rules import regrets
 
 STOP_RIDGE = 3.0  # on all columns but the intercept, with inputs of unit variance
 # Power of (expected error cost + price) by which the weight of a state is divided: differences near certainty are
@@ -78,7 +79,7 @@ def learn_stop(
     """
     share = next(share for most, share in EXPECTED_SHARE.items() if len(np.unique(visited.row)) <= most)
     parts = [visited] if starts is None else [visited, starts]
-    costs = regrets(rules)
+    costs = regrets(rules.answer_costs)
     numbers = [state_numbers(part.probabilities, part.price, part.inputs, costs) for part in parts]
     realised = [costs[part.answer, y[part.row]] for part in parts]
     cost = [(1 - share) * r + share * part.expected_cost for part, r in zip(parts, realised)]

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from agents.lattice import constants as const
 from agents.lattice.subset_classifier import CrossFit, cross_fit
 from agents.lattice.training_data import TrainingData, limits_of
-from agents.policy import error_unit, regrets
+from agents.policy import error_unit
 from fsgym.rules import Rules
+from fsgym.rules.rules import regrets
 
 # Which acquisitions are legal at a subset, their prices, and the cheapest way to a given acquisition.
 
@@ -138,7 +139,7 @@ class Lattice:
         effort: float = 1.0,
     ) -> None:
         self.data, self.rules, self.beta, self.run, self.base = data, rules, beta, run, base
-        self.unit, self.regrets = error_unit(rules), regrets(rules)
+        self.unit, self.regrets = error_unit(rules), regrets(rules.answer_costs)
         self.unavoidable = data.mean(rules.answer_costs.min(axis=0)[data.y])
         self.moves = Moves(rules, base, forbidden)
         self.classifiers = {} if classifiers is None else classifiers

@@ -22,7 +22,7 @@ from fsgym.data.scaling import Scaling
 from fsgym.envs.trajectories import price_steps
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
-from fsgym.rules.rules import cheapest_answers
+from fsgym.rules.rules import cheapest_answers, regrets
 from fsgym.support.checks import check_number, is_integer
 from fsgym.support.extras import require
 from fsgym.text.messages import brief
@@ -207,7 +207,7 @@ def held_out_states(
 def worth_of_a_nat(y: NDArray[np.int64], weight: NDArray[np.float64], rules: Rules) -> float:
     """Mean cost of the best constant answer divided by the entropy of the classes, both of weighted rows."""
     shares = np.bincount(y, weight, minlength=rules.n_classes) / weight.sum()
-    regret = rules.error_costs - rules.error_costs.min(axis=0)
+    regret = regrets(rules.error_costs)
     entropy = -float(shares @ np.log(np.where(shares > 0, shares, 1.0)))
     return float((regret @ shares).min()) / entropy
 

@@ -30,7 +30,7 @@ from fsgym.methods import (
     supported_options,
 )
 from fsgym.rules import Rules
-from fsgym.rules.rules import cheapest_answers
+from fsgym.rules.rules import cheapest_answers, regrets
 from fsgym.text.messages import brief, explain_unknown, option_text, warn_caller
 
 # Answers of least expected cost, for methods that do not know the costs of errors.
@@ -122,8 +122,7 @@ class ExpectedCostClassifier(ClassifierMixin, BaseEstimator):
             return estimator.set_params(**{name: given})
         if name is None or parameters[name] is not None or own_classifier:
             return estimator
-        regret = costs - costs.min(axis=0)
-        weights = regret.sum(axis=0) / (len(costs) - 1)
+        weights = regrets(costs).sum(axis=0) / (len(costs) - 1)
         weights = np.maximum(weights / weights.max(initial=0.0), 1e-3) if weights.any() else np.ones(len(costs))
         by_label = dict(zip(self.classes, weights.tolist()))
         return estimator.set_params(**{name: {code: by_label[label] for code, label in enumerate(labels)}})

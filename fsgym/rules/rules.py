@@ -793,6 +793,20 @@ def _follow(t, state, X, order, taken, spent):
             spent[i, k + 1] = state.spent[0]
 
 
+def regrets(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Costs of answers less those of the best one to each class, float64 (n_answers, n_classes).
+
+    What every answer to a class costs alike decides nothing, such as a reward for the correct one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> regrets(np.array([[-50.0, 400.0], [100.0, 20.0]])).tolist()
+    [[0.0, 380.0], [150.0, 0.0]]
+    """
+    return costs - costs.min(axis=0)
+
+
 def cheapest_answers(shares: NDArray[np.float64], answer_costs: NDArray[np.float64]) -> NDArray[np.int64]:
     """The answer of least expected cost for class probabilities (n_samples, n_classes), int64 (n_samples,).
 
