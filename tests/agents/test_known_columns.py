@@ -19,6 +19,7 @@ AGENTS = {
     "mixture": MixtureClassifier,
     "network": partial(AnyStateNetworkClassifier, n_steps=400),  # 2,000 by default
 }
+QUICK = [pytest.param(name, marks=pytest.mark.slow) if name == "network" else name for name in AGENTS]
 
 
 def table(n=400, seed=0):
@@ -31,7 +32,7 @@ def table(n=400, seed=0):
     return Dataset(np.column_stack([sign, proxy, scan]), np.where(ill, "ill", "well"), feature_names=NAMES)
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", QUICK)
 def test_the_result_of_a_test_counts_without_that_of_its_prerequisite(agent):
     options = {
         "costs": [0.0, 1.0, 4.0],
@@ -65,7 +66,7 @@ def test_a_budget_is_said_to_be_besides_what_is_always_known():
 
 
 @needs_node
-@pytest.mark.parametrize("agent", ["lattice", "mixture", "network"])
+@pytest.mark.parametrize("agent", ["lattice", "mixture", pytest.param("network", marks=pytest.mark.slow)])
 def test_what_is_always_known_does_not_count_for_the_budget(agent, tmp_path):
     starts = {"known": {"age": 0.4}}, {"unavailable": ["age"]}, {"known": {"age": 0.4, "b": 1.0}}, {}
     for model in two_of_four(agent, tmp_path):

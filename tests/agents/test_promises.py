@@ -65,7 +65,7 @@ def fitted():
     return FittedWhenAsked()
 
 
-@pytest.fixture(params=list(AGENTS))
+@pytest.fixture(params=[pytest.param(k, marks=pytest.mark.slow) if k == "network" else k for k in AGENTS])
 def model(request, fitted):
     return copy.deepcopy(fitted[request.param])
 
