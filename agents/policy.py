@@ -23,7 +23,7 @@ from fsgym.support.arrays import read_only
 # Largest loss of one episode, in units of ``error_costs``. Returns are single precision, where sums of squares must
 # not overflow (3e38), and the scores of RCPI must stay far above that of an excluded action (-1e30).
 MAX_LOSS = 1e9
-MIN_UNIT = float(np.finfo(np.float64).tiny)  # of costs
+MIN_UNIT, MAX_UNIT = float(np.finfo(np.float64).tiny), 2 * MAX_LOSS  # of regrets
 
 
 MAX_PREFERENCE = 1e300  # preferences are clipped at minus it, above those of illegal acquisitions
@@ -377,6 +377,11 @@ def known_acquisitions(acquired: NDArray[np.bool_], legal: NDArray[np.bool_], ru
         return some
     complete = np.stack([acquired[:, list(group)].all(axis=1) for group in rules.groups], axis=1)
     return complete | (some & ~legal[:, : rules.n_acquisitions])
+
+
+def largest_regret(rules: Rules) -> float:
+    """The largest of an answer with a class, in the unit of error costs; 0 where no error costs anything."""
+    return float(regrets(rules.answer_costs)[: rules.n_classes].max())
 
 
 def error_unit(rules: Rules) -> float:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from agents.base import BaseAgentClassifier
 from agents.inputs import row_weights, training_rows
 from agents.model_file import Labels
-from agents.policy import Policy
+from agents.policy import Policy, largest_regret
 from agents.whole_table import ChangedBlocks, WholeTable
 from fsgym.data.blocks import Blocks
 from fsgym.data.columns import Columns, MissingColumns
@@ -136,7 +136,7 @@ def _price_range(rules: Rules) -> tuple[float, float]:
     which each feature costs at least an error.
     """
     prices = rules.lowest_costs
-    error = float(rules.error_costs.max() - rules.error_costs.min())
+    error = largest_regret(rules)
     total = float(rules.highest_costs.sum())
     if total == 0 or error == 0:
         return 1.0, 1.0
@@ -149,7 +149,7 @@ def _initial_price(target: UsageTarget, rules: Rules, low: float, high: float) -
     unit = 1.0 if target.quantity == "cost" else mean_price
     if target.limit * unit >= rules.costs.sum():
         return low
-    error = float(rules.error_costs.max() - rules.error_costs.min())
+    error = largest_regret(rules)
     return float(np.clip(INITIAL_COST_SHARE * error / max(target.limit * unit, MIN_TARGET), low, high))
 
 

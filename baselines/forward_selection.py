@@ -66,7 +66,7 @@ def extend_order(models: SubsetModels, order: list[int], lam: float, n_steps: in
 def _lowest(models: SubsetModels, assessed: list[Assessment], lam: float) -> tuple[NDArray[np.float64], int]:
     """The losses, and the number of acquisitions with the lowest; ties go to the cheaper set, then to the log-loss."""
     losses = np.array([a.losses(lam).mean() for a in assessed])
-    tied = np.flatnonzero(losses <= losses.min() + TIE * np.abs(models.rules.error_costs).max())
+    tied = np.flatnonzero(losses <= losses.min() + TIE * regrets(models.rules.error_costs).max())
     return losses, int(min(tied, key=lambda k: (assessed[k].spent.mean(), assessed[k].log_loss)))
 
 

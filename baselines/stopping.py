@@ -130,10 +130,11 @@ def learn_stopping(models: SubsetModels, order: list[int], lam: float, panel_len
         value = np.where(continues, value, blended[k])
         realised_value = np.where(continues, realised_value, realised[k])
     means = blended.mean(axis=1)
+    unavoidable = float(models.rules.answer_costs.min(axis=0)[models.codes].mean())
     if value.mean() <= min(means[0], means[panel_length]):
-        return StoppingRule(tuple(gains[::-1]), len(order), float(realised_value.mean()))
+        return StoppingRule(tuple(gains[::-1]), len(order), float(realised_value.mean()) + unavoidable)
     length = int(means.argmin())
-    return StoppingRule((), length, float(realised[length].mean()))
+    return StoppingRule((), length, float(realised[length].mean()) + unavoidable)
 
 
 EXTRA_STEPS = 4  # of the selection beyond its end; those later acquisitions may be worth their price for some rows

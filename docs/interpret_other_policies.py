@@ -93,6 +93,12 @@ class Network(Scored):
 class AnyState(Policy):
     """The preferred acquisition as long as a regression on numbers of the state says that going on is worth it."""
 
+    def __init__(self, plain):
+        super().__init__(plain)
+        unit = self.parameters.get("unit", 1.0)
+        if type(unit) not in (int, float) or not 0 < unit < np.inf:
+            raise ValueError(f"its unit of costs is no number above 0: {unit!r}")
+
     @property
     def regrets(self):
         return self.answer_costs - self.answer_costs.min(axis=0)

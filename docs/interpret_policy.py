@@ -96,7 +96,9 @@ class Case:
                 self.policy.follow_rule(advice, self.policy.can_change(~np.isnan(values), legal, advice))
         j, classes, shares = advice["action"], self.policy.classes, advice["probabilities"]
         stop_cost = None if advice["stop_cost"] is None else float(np.clip(advice["stop_cost"], *answers))
-        expected = np.clip(advice["expected"], *self.policy.range_of_costs(prices, stop_cost))  # one may be far out
+        expected = np.clip(
+            advice["expected"], *self.policy.range_of_costs(prices, stop_cost, shares)
+        )  # one may be far out
         if j >= 0 and stop_cost is not None and advice["expected"][j] <= advice["stop_cost"]:
             # an estimate by which it pays, although its price alone is more than an answer now costs, is none
             expected[j] = np.nan if expected[j] > stop_cost else expected[j]
@@ -197,12 +199,13 @@ class Policy:
             legal &= spent + prices <= rules["budget_cost"] * (1 + 1e-9)
         return legal, prices
 
-    def range_of_costs(self, prices, stop_cost=None):
+    def range_of_costs(self, prices, stop_cost=None, shares=None):
         """The least and the most that going on with each acquisition can cost; the answer of now can still be given."""
+        least = self.answer_costs.min() if shares is None else shares @ self.answer_costs.min(axis=0)
         whole = sum(max(a["price"], a["unrelated_price"]) for a in self.acquisitions)
         most = self.rules["lam"] * whole + np.abs(self.answer_costs).max()
         priced = self.rules["lam"] * prices
-        return priced + self.answer_costs.min(), most if stop_cost is None else np.minimum(priced + stop_cost, most)
+        return priced + least, most if stop_cost is None else np.minimum(priced + stop_cost, most)
 
     def known(self, acquired, legal):
         """The acquisitions that need not be paid any more."""

@@ -249,3 +249,34 @@ def test_what_all_answers_to_a_class_cost_hardly_changes_a_loss(method):
     for of_class in ([-4.0, 2.0], [8.0, 0.0]):
         found = answers_at(method, errors=ERRORS + np.array(of_class))
         assert loss(found) <= loss(at_usual_costs(method)) + LOSS_OF_REWARDS[method]
+
+
+def test_rewards_do_not_move_the_price_of_a_target():
+    train, y, _ = table("few")
+    targets = {}
+    for of_class in (0.0, np.array([-64.0, 0.0])):
+        model = MixtureClassifier(target_features=2.0, error_costs=ERRORS + of_class, random_state=0).fit(train, y)
+        targets[str(of_class)] = model.lam_, model.expected_n_features_
+    first, second = targets.values()
+    assert first == second
+
+
+def test_costs_of_a_billion_are_saved_and_read(tmp_path):
+    train, y, test = table("few")
+    errors = 4.0e8 * np.array([[-1.0, 1.0], [1.0, -1.0]])
+    model = MixtureClassifier(error_costs=errors * 2.2, lam=1e6, random_state=0).fit(train, y)
+    model.save(tmp_path / "model")
+    assert np.array_equal(MixtureClassifier.load(tmp_path / "model").predict(test), model.predict(test))
+
+
+@pytest.mark.parametrize("method", ["lattice", "mixture"])
+def test_going_on_costs_the_price_and_what_right_answers_cost(method):
+    train, y, test = table("few")
+    right = np.array([80.0, 20.0])
+    errors, known = 400.0 * ERRORS + right, {f"x{j}": float(v) for j, v in enumerate(test[0])}
+    model = PRICED[method](lam=1.0, error_costs=errors, costs=[1.0, 2.0, 1.0, 3.0, 1.0, 60.0]).fit(train, y)
+    for row in test[:40]:
+        step = model.step({name: float(v) for name, v in zip(list(known)[:5], row, strict=False)})
+        if step.expected_cost.go_on is not None:
+            shares = np.array(list(step.probabilities.values()))
+            assert step.expected_cost.go_on >= min(a.price for a in step.alternatives) + shares @ right - 1e-9

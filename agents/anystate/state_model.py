@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.policy import MAX_LOSS, MIN_UNIT
+from agents.policy import MAX_UNIT, MIN_UNIT
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules import Rules
 from fsgym.rules.rules import regrets
@@ -46,8 +46,8 @@ class StateModel(ABC):
     n_inputs : int, class attribute: the inputs of ``StateEstimates``
     rules : Rules
     unit : float, optional
-        ``error_unit`` of the rules of the training. None in files of fsgym 0.2.0, where costs count as they are; in all
-        others regrets count.
+        ``error_unit`` of the rules of the training: regrets count, for the mixture in this unit. None where a file has
+        none, as in those of fsgym 0.2.0: costs count as they are. It is left out where both decide the same.
     """
 
     n_inputs: ClassVar[int]
@@ -70,8 +70,8 @@ class StateModel(ABC):
     def unit_from(header: Mapping[str, Any]) -> float | None:
         """The unit that a header says; ValueError where it is none."""
         unit = header.get("unit")
-        if unit is not None and (type(unit) is not float or not MIN_UNIT <= unit <= MAX_LOSS):
-            raise ValueError(f"the unit of costs must be a number from {MIN_UNIT:g} to {MAX_LOSS:g}, got {unit!r}")
+        if unit is not None and (type(unit) is not float or not MIN_UNIT <= unit <= MAX_UNIT):
+            raise ValueError(f"the unit of costs must be a number from {MIN_UNIT:g} to {MAX_UNIT:g}, got {unit!r}")
         return unit
 
     @abstractmethod

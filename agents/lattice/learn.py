@@ -183,7 +183,8 @@ def _limit(lattice: Lattice, history: list[dict[str, float]]) -> str | None:
     """
     all_count = lattice.effort < 1 or not lattice.data.is_small
     refused = [limit for limit in lattice.refused_by if all_count or limit == "operations"]
-    falling = history[-1]["training_loss"] < (1 - const.FALL_OF_LIMITED_GROWTH) * history[0]["training_loss"]
+    first, last = (entry["training_loss"] - lattice.unavoidable for entry in (history[0], history[-1]))
+    falling = last < (1 - const.FALL_OF_LIMITED_GROWTH) * first
     return refused[-1] if refused and (falling or lattice.cut_chain) else None
 
 

@@ -96,7 +96,7 @@ class Node:
     features: NDArray[np.int64]  # the features that they reveal
     cross_fit: CrossFit | None = None  # None without a classifier
     # (n_samples,), or None without a classifier, regret of answering here, a weighted mean of the expected and the
-    # realised one, see ``agents.policy.regrets``
+    # realised one, see ``fsgym.rules.rules.regrets``
     answer_cost: NDArray[np.float64] | None = None
 
 

@@ -300,7 +300,7 @@ class Evaluation:
         wrong, n = self.confusion[:, :n_classes], self.confusion.sum(axis=1, keepdims=True)
         possible = np.where(n > 0, metrics.binomial_upper_bound(wrong, n, 1 - metrics.LEVEL), 0.0)
         costs = self.rules.answer_costs[:n_classes].T
-        more = costs * (possible * n - wrong) / dataset.n_samples
+        more = (costs - costs.diagonal()[:, None]) * (possible * n - wrong) / dataset.n_samples
         k, a = np.unravel_index(more.argmax(), more.shape)
         mean, _, high = self.cost_per_case
         if not more[k, a] > high - mean:

@@ -130,7 +130,8 @@ const FsgymPolicy = (() => {
       const { labels = plain.classes } = plain; // the texts of labels that JavaScript writes in another way, as 1.0
       mustHold(Array.isArray(labels) && labels.length === this.classes.length, "its labels are not those of its classes");
       this.labels = [...labels, ...(refers ? [refer_label] : [])].map(String);
-      this.lowestCost = Math.min(...this.answerCosts.flat());
+      this.lowestCosts = this.classes.map((_, k) => Math.min(...this.answerCosts.map((row) => row[k])));
+      this.lowestCost = Math.min(...this.lowestCosts);
       const { always_known = [] } = plain.rules, { length } = this.acquisitions;
       const arePlaces = Array.isArray(always_known) && always_known.every((j) => Number.isInteger(j) && j >= 0 && j < length);
       mustHold(arePlaces, "what is always known are no places of acquisitions");
@@ -194,8 +195,8 @@ const FsgymPolicy = (() => {
     }
 
     // What going on with an acquisition of this price costs at least, and at most.
-    leastCost(price) {
-      return this.rules.lam * price + this.lowestCost;
+    leastCost(price, shares = null) {
+      return this.rules.lam * price + (shares === null ? this.lowestCost : dot(this.lowestCosts, shares));
     }
 
     mostCost() {
@@ -595,9 +596,11 @@ const FsgymPolicy = (() => {
     constructor(plain) {
       super(plain);
       // Policies of fsgym 0.2.0, and those without a unit, decide by costs as they are: the others by regrets.
-      const { answerCosts } = this, lowest = this.classes.map((_, k) => Math.min(...answerCosts.map((row) => row[k])));
-      this.regrets = answerCosts.map((row) => row.map((cost, k) => cost - lowest[k]));
-      this.deciding = this.parameters.unit === undefined ? answerCosts : this.regrets;
+      const { unit } = this.parameters, isUnit = Number.isFinite(unit) && unit > 0;
+      mustHold(unit === undefined || isUnit, "its unit of costs is no number above 0");
+      const { answerCosts, lowestCosts } = this;
+      this.regrets = answerCosts.map((row) => row.map((cost, k) => cost - lowestCosts[k]));
+      this.deciding = unit === undefined ? answerCosts : this.regrets;
       this.lowestDeciding = Math.min(...this.deciding.flat());
     }
 
@@ -974,7 +977,7 @@ const FsgymPolicy = (() => {
       const stopCost = clip(advice.stopCost, policy.lowestCost, Math.max(...policy.answerCosts.flat()));
       // The answer of now can still be given after an acquisition.
       const most = (price) => (Number.isNaN(stopCost) ? whole : Math.min(policy.rules.lam * price + stopCost, whole));
-      const expected = advice.expected.map((cost, j) => clip(cost, policy.leastCost(prices[j]), most(prices[j])));
+      const expected = advice.expected.map((cost, j) => clip(cost, policy.leastCost(prices[j], probabilities), most(prices[j])));
       // an estimate by which the question pays, although its price alone is more than an answer now costs, is none
       if (advice.expected[action] <= advice.stopCost && expected[action] > stopCost) expected[action] = NaN;
       if (hides) expected.fill(NaN);

@@ -227,11 +227,12 @@ const FsgymWords = (() => {
   // with the largest part of that; null where no error costs anything, and for a number.
   function largestRisk(policy, { probabilities, answer }) {
     if (policy.words) return null;
-    const parts = policy.errorCosts.map((costs) => costs.map((cost, k) => cost * probabilities[k]));
-    const costs = parts.map((row) => row.reduce((a, b) => a + b, 0));
-    const best = answer < policy.classes.length ? answer : costs.indexOf(Math.min(...costs)), most = Math.max(...parts[best]);
+    const { errorCosts } = policy, costs = errorCosts.map((row) => row.reduce((sum, cost, k) => sum + cost * probabilities[k], 0));
+    const best = answer < policy.classes.length ? answer : costs.indexOf(Math.min(...costs));
+    const regrets = errorCosts[best].map((cost, k) => cost - Math.min(...errorCosts.map((row) => row[k])));
+    const parts = regrets.map((regret, k) => regret * probabilities[k]), most = Math.max(...parts);
     if (most <= 0) return null;
-    return { best, cost: costs[best], k: ranked(probabilities).find((k) => parts[best][k] >= (1 - TIE) * most) };
+    return { best, cost: costs[best], k: ranked(probabilities).find((k) => parts[k] >= (1 - TIE) * most) };
   }
 
   // From which probability on an answer is given, and the class that makes an answer dear, or a case be referred.

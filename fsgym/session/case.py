@@ -304,15 +304,16 @@ def make_step(
 def within_range(advice: Advice, prices: NDArray[np.float64], rules: Rules) -> Advice:
     """Advice in n states whose expected costs can be true, at the prices float64 (n, J), in the unit of ``costs``.
 
-    Whoever goes on pays the price and for an answer, and no more than the price and what the answer of now is expected
-    to cost, which can still be given, nor than a whole episode can cost. Estimates that are learnt by regression, or
-    moved by temperatures, can lie outside. One by which the question pays, although its price alone is more than an
-    answer now is expected to cost, is none (NaN).
+    Whoever goes on pays the price and for an answer, at least what the best answer to each class costs, and no more
+    than the price and what the answer of now is expected to cost, which can still be given, nor than a whole episode
+    can cost. Estimates that are learnt by regression, or moved by temperatures, can lie outside. One by which the
+    question pays, although its price alone is more than an answer now is expected to cost, is none (NaN).
     """
     answers, priced = rules.answer_costs, rules.lam * prices
     stop_cost = np.clip(advice.stop_cost, answers.min(), answers.max())
     most = np.fmin(priced + stop_cost[:, None], rules.largest_loss())  # a stop cost of NaN is no limit
-    expected = np.clip(advice.expected, priced + answers.min(), most)
+    least = answers.min() if advice.probabilities is None else (advice.probabilities @ answers.min(axis=0))[:, None]
+    expected = np.clip(advice.expected, priced + least, most)
     asked = np.arange(rules.n_acquisitions) == advice.actions[:, None]
     pays, cannot_pay = advice.expected <= advice.stop_cost[:, None], expected > stop_cost[:, None]
     expected[asked & pays & cannot_pay] = np.nan

@@ -8,7 +8,7 @@ import numpy as np
 
 from fsgym.data.targets import NumberInWords
 from fsgym.rules import Rules
-from fsgym.rules.rules import cheapest_answers
+from fsgym.rules.rules import cheapest_answers, regrets
 from fsgym.session.step import Alternative, Step
 from fsgym.text.sentences import (
     answer_now_text,
@@ -100,12 +100,12 @@ def _largest_risk(step: Step, rules: Rules) -> _Risk | None:
         return None
     shares = np.array(list((step.probabilities or {}).values()))
     best = int(cheapest_answers(shares[None], rules.error_costs)[0]) if step.refers else labels.index(step.answer)
-    parts = dict(zip(labels, (rules.error_costs[best] * shares).tolist(), strict=True))
+    parts = dict(zip(labels, (regrets(rules.error_costs)[best] * shares).tolist(), strict=True))
     most = max(parts.values())
     if most <= 0:
         return None
     label = next(label for label, _ in _ranked(step) if parts[label] >= (1 - TIE) * most)
-    return _Risk(labels[best], sum(parts.values()), label)
+    return _Risk(labels[best], sum((rules.error_costs[best] * shares).tolist()), label)
 
 
 def _costs_of_errors(step: Step, rules: Rules) -> list[str]:

@@ -111,6 +111,19 @@ def test_rewards_of_right_answers_and_a_referral(agent):
         check_interpreters(model, cases)
 
 
+@needs_node
+@pytest.mark.parametrize("unit", [0, -900.0, None, "900", True])
+def test_a_damaged_unit_of_costs_is_refused(unit):
+    model, kinds = asked_model("mixture", "referral, error costs"), import_document("interpret_other_policies").KINDS
+    plain, cases = json.loads(model.policy_json()), cases_of(model, asked_table("referral, error costs")[0], 1)
+    assert plain["parameters"]["unit"] > 0
+    plain["parameters"]["unit"] = unit
+    with pytest.raises(AssertionError, match="its unit of costs is no number above 0"):
+        asked_by_javascript(json.dumps(plain), cases)
+    with pytest.raises(ValueError, match="its unit of costs is no number above 0"):
+        import_document("interpret_policy").read_policy(json.dumps(plain), kinds)
+
+
 @pytest.mark.one_in(4)
 @needs_node
 @pytest.mark.parametrize("variant", DEFAULT)

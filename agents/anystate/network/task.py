@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
+from agents.policy import largest_regret
 from fsgym.rules import Rules
 from fsgym.rules.rules import regrets
 
@@ -81,5 +82,5 @@ class CandidateTask:
 
 def scaled_regrets(rules: Rules) -> tuple[NDArray[np.float32], float]:
     """Regrets, float32 (n_classes, n_answers), in units of the largest one of an answer with a class; and this unit."""
-    unit = float(regrets(rules.answer_costs)[: rules.n_classes].max()) or 1.0
+    unit = largest_regret(rules) or 1.0
     return np.ascontiguousarray(regrets(rules.answer_costs).T / unit, np.float32), unit

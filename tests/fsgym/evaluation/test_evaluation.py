@@ -439,6 +439,8 @@ def test_a_dear_error_that_too_few_rows_show_is_said_beside_the_interval(n_ill, 
         f"{share * 12 / n * 1000:.4g} more per case"
     )
     assert text == (expected if said else "")
+    treated = Rules(1, 2, lam=1.0, error_costs=[[0, 35], [1000, 5]])  # a right answer is no error
+    assert fsgym.evaluate(Fixed(), data, treated).unseen_costs_text() == text
 
 
 def test_a_policy_that_knows_the_columns_in_another_order_is_refused():

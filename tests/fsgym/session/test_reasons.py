@@ -162,3 +162,9 @@ def test_no_further_class_is_named_where_the_two_likeliest_are_the_reason():
     )
     certain = explain_step(lung_step("harmless", 1.0, 0.0, 0.0), LUNG)
     assert "and pneumonia 0 %; its answer now would be harmless. It stops" in certain
+
+
+def test_what_all_answers_cost_alike_is_no_reason():
+    dear = Rules(2, 3, lam=1.0, error_costs=LUNG.error_costs + 20_000.0, refer_cost=20_250.0)
+    why = explain_step(lung_step("a person", 0.77, 0.12, 0.11, refers=True), dear)
+    assert "the best answer, harmless, is expected to cost 20916, above all because it may be embolism." in why
