@@ -182,21 +182,24 @@ def part_in_words(loaded: LoadedDataset, split: str, row_groups: str | None) -> 
 
 def print_rules(model: Any, target: str) -> None:
     """Print the costs of errors in words, and the lambda found for a target."""
-    from fsgym.rules.checks import describe_error_costs
+    from fsgym.rules.checks import describe_error_costs, doubtful_costs
 
-    described = describe_error_costs(model.rules_.error_costs, model.classes_.tolist())
-    bins = model.bins_
+    rules, bins = model.rules_, model.bins_
+    described = describe_error_costs(rules.error_costs, model.classes_.tolist())
     if bins is not None:
         error, unit = ALL_LABELS[bins.error].removeprefix("mean "), f" in {bins.unit}" if bins.unit else ""
         show(f"The target is a number{unit}, answered by the {bins.answers}s of {bins.n_bins} bins: {error}")
     elif described:
         show(f"Error costs: {described}")
-    if model.rules_.refer_cost is not None:
-        show(f"A case may be referred to {model.rules_.refer_label}, for {model.rules_.refer_cost:g}")
+    if rules.refer_cost is not None:
+        show(f"A case may be referred to {rules.refer_label}, for {rules.refer_cost:g}")
+    if bins is None:
+        for doubt in doubtful_costs(rules.error_costs, rules.refer_cost, model.classes_.tolist()):
+            show(f"Is this meant? {doubt[0].upper()}{doubt[1:]}")
     limit = model.get_params().get(target)
     if limit is not None:
         show(
-            f"{target} {limit:g}: found lambda {model.rules_.lam:.4g}, at which {model.expected_n_features_:.2f} "
+            f"{target} {limit:g}: found lambda {rules.lam:.4g}, at which {model.expected_n_features_:.2f} "
             f"features and a price of {model.expected_cost_:.4g} are expected on average (cross-fitted)"
         )
 

@@ -323,6 +323,39 @@ def _short_number(label: str) -> str:
     return label if number is None else f"{number:.10g}"
 
 
+def doubtful_costs(error_costs: NDArray[np.float64], refer_cost: float | None, classes: Sequence[Any]) -> list[str]:
+    """What is probably not meant, a sentence each: a wrong answer cheaper than the right one, an answer that is never
+    the dearer one, a referral that is never or always the cheaper one.
+
+    Parameters
+    ----------
+    error_costs : float64 (n_classes, n_classes), ``error_costs[answer, true class]``
+    refer_cost : float, optional
+    classes : sequence of n_classes labels
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> doubtful_costs(np.array([[0.0, 9.0], [1.0, 0.0]]), 110.0, ["none", "viral"])
+    ['to refer a case costs 110, no less than any answer: none is referred']
+    """
+    own, named = error_costs.diagonal(), [repr(str(label)) for label in classes]
+    doubts = []
+    for k in np.flatnonzero(error_costs.min(axis=0) < own).tolist():
+        a = int(error_costs[:, k].argmin())
+        costs = f"costs {error_costs[a, k]:g}, less than the right answer ({own[k]:g})"
+        doubts.append(f"answering {named[a]} for a true {named[k]} {costs}: an entry says the answer first")
+    for a in np.flatnonzero((error_costs <= error_costs.min(axis=0)).all(axis=1)).tolist():
+        doubts.append(f"answering {named[a]} never costs more than another answer: nothing is worth acquiring")
+    if refer_cost is not None and refer_cost >= error_costs.max():
+        doubts.append(f"to refer a case costs {refer_cost:g}, no less than any answer: none is referred")
+    elif refer_cost is not None:
+        for k in np.flatnonzero(own > refer_cost).tolist():
+            more = f"{own[k]:g}, more than to refer the case"
+            doubts.append(f"a correct {named[k]} costs {more}: whoever seems to be it is referred")
+    return doubts
+
+
 def describe_error_costs(error_costs: NDArray[np.float64], classes: Sequence[Any], most: int = 8) -> str:
     """Error costs in words; "" for the default, 1 for each wrong answer.
 

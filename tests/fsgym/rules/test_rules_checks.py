@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fsgym import Rules
 from fsgym.envs.episodes import EpisodeOutcomes, Episodes
+from fsgym.rules.checks import doubtful_costs
 from support.problems import DATA, ERRORS, LINE, RELATED, C, N
 
 
@@ -199,3 +200,24 @@ def test_errors_contain_the_reason():
     ):
         with pytest.raises(ValueError, match=message):
             episodes.step(np.array([N, action]), *out, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("errors", "refer_cost", "said"),
+    [
+        ([[0, 1], [1, 0]], None, []),
+        ([[80, 900], [120, 0]], 110, []),
+        (
+            [[0, -5], [1, 0]],
+            None,
+            ["answering 'a' for a true 'b' costs -5, less than the right answer (0)", "'a' never"],
+        ),
+        ([[0, 0], [7, 0]], None, ["answering 'a' never costs more than another answer: nothing is worth acquiring"]),
+        ([[0, 1], [1, 0]], 110, ["to refer a case costs 110, no less than any answer: none is referred"]),
+        ([[80, 900], [120, 0]], 75, ["a correct 'a' costs 80, more than to refer the case: whoever seems to be it is"]),
+    ],
+)
+def test_costs_that_are_probably_not_meant(errors, refer_cost, said):
+    doubts = doubtful_costs(np.array(errors, float), refer_cost, ["a", "b"])
+    assert len(doubts) == len(said)
+    assert all(part in doubt for part, doubt in zip(said, doubts, strict=True))
