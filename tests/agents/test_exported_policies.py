@@ -96,7 +96,7 @@ def test_a_stop_rule_that_never_stops_ends_in_a_wide_table(agent, tmp_path):
 
 
 @needs_node
-@pytest.mark.parametrize("agent", ["lattice", "mixture", "any_network"])
+@pytest.mark.parametrize("agent", ["lattice", "mixture", pytest.param("any_network", marks=pytest.mark.slow)])
 def test_rewards_of_right_answers_and_a_referral(agent):
     X, y = load_wine(return_X_y=True, as_frame=True)
     X, errors = X[["alcohol", "hue", "proline", "flavanoids"]], [[-50, 400, 90], [300, -20, 120], [80, 500, 10]]
