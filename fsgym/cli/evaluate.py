@@ -193,7 +193,7 @@ def print_rules(model: Any, target: str) -> None:
         show(f"Error costs: {described}")
     if rules.refer_cost is not None:
         show(f"A case may be referred to {rules.refer_label}, for {rules.refer_cost:g}")
-    if bins is None:
+    if bins is None and getattr(model, "promise_", None) is None:  # a rule may refer whatever it costs
         for doubt in doubtful_costs(rules.error_costs, rules.refer_cost, model.classes_.tolist()):
             show(f"Is this meant? {doubt[0].upper()}{doubt[1:]}")
     limit = model.get_params().get(target)

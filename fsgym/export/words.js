@@ -228,8 +228,9 @@ const FsgymWords = (() => {
   function largestRisk(policy, { probabilities, answer }) {
     if (policy.words) return null;
     const { errorCosts } = policy, costs = errorCosts.map((row) => row.reduce((sum, cost, k) => sum + cost * probabilities[k], 0));
-    const best = answer < policy.classes.length ? answer : costs.indexOf(Math.min(...costs));
-    const regrets = errorCosts[best].map((cost, k) => cost - Math.min(...errorCosts.map((row) => row[k])));
+    const refers = answer >= policy.classes.length, best = refers ? costs.indexOf(Math.min(...costs)) : answer;
+    const lowest = (k) => (refers ? policy.lowestCosts[k] : Math.min(...errorCosts.map((row) => row[k])));
+    const regrets = errorCosts[best].map((cost, k) => cost - lowest(k));
     const parts = regrets.map((regret, k) => regret * probabilities[k]), most = Math.max(...parts);
     if (most <= 0) return null;
     return { best, cost: costs[best], k: ranked(probabilities).find((k) => parts[k] >= (1 - TIE) * most) };

@@ -324,8 +324,10 @@ def _short_number(label: str) -> str:
 
 
 def doubtful_costs(error_costs: NDArray[np.float64], refer_cost: float | None, classes: Sequence[Any]) -> list[str]:
-    """What is probably not meant, a sentence each: a wrong answer cheaper than the right one, an answer that is never
-    the dearer one, a referral that is never or always the cheaper one.
+    """What is probably not meant, a sentence each.
+
+    A wrong answer that is cheaper than the right one; else a referral that is no cheaper than any answer, an answer
+    that is never the dearer one, or right answers that are dearer than a referral.
 
     Parameters
     ----------
@@ -339,20 +341,22 @@ def doubtful_costs(error_costs: NDArray[np.float64], refer_cost: float | None, c
     >>> doubtful_costs(np.array([[0.0, 9.0], [1.0, 0.0]]), 110.0, ["none", "viral"])
     ['to refer a case costs 110, no less than any answer: none is referred']
     """
-    own, named = error_costs.diagonal(), [repr(str(label)) for label in classes]
+    own, least, named = error_costs.diagonal(), error_costs.min(axis=0), [repr(str(label)) for label in classes]
     doubts = []
-    for k in np.flatnonzero(error_costs.min(axis=0) < own).tolist():
+    for k in np.flatnonzero(least < own).tolist():
         a = int(error_costs[:, k].argmin())
-        costs = f"costs {error_costs[a, k]:g}, less than the right answer ({own[k]:g})"
-        doubts.append(f"answering {named[a]} for a true {named[k]} {costs}: an entry says the answer first")
-    for a in np.flatnonzero((error_costs <= error_costs.min(axis=0)).all(axis=1)).tolist():
-        doubts.append(f"answering {named[a]} never costs more than another answer: nothing is worth acquiring")
+        costs = f"costs {least[k]:.10g}, less than the right answer ({own[k]:.10g})"
+        doubts.append(f"answering {named[a]} for a true {named[k]} {costs}: the answer comes first, then what was true")
+    if doubts:
+        return doubts
     if refer_cost is not None and refer_cost >= error_costs.max():
-        doubts.append(f"to refer a case costs {refer_cost:g}, no less than any answer: none is referred")
-    elif refer_cost is not None:
-        for k in np.flatnonzero(own > refer_cost).tolist():
-            more = f"{own[k]:g}, more than to refer the case"
-            doubts.append(f"a correct {named[k]} costs {more}: whoever seems to be it is referred")
+        return [f"to refer a case costs {refer_cost:g}, no less than any answer: none is referred"]
+    for a in np.flatnonzero((error_costs <= least).all(axis=1)).tolist():
+        if refer_cost is None or refer_cost >= error_costs[a].max():
+            return [f"answering {named[a]} never costs more than another answer: nothing is worth acquiring"]
+    for k in np.flatnonzero(own > (np.inf if refer_cost is None else refer_cost)).tolist():
+        more = f"{own[k]:.10g}, more than to refer the case"
+        doubts.append(f"a correct {named[k]} costs {more}: whoever seems to be it is referred")
     return doubts
 
 

@@ -100,7 +100,8 @@ def _largest_risk(step: Step, rules: Rules) -> _Risk | None:
         return None
     shares = np.array(list((step.probabilities or {}).values()))
     best = int(cheapest_answers(shares[None], rules.error_costs)[0]) if step.refers else labels.index(step.answer)
-    parts = dict(zip(labels, (regrets(rules.error_costs)[best] * shares).tolist(), strict=True))
+    costs = rules.answer_costs if step.refers else rules.error_costs
+    parts = dict(zip(labels, (regrets(costs)[best] * shares).tolist(), strict=True))
     most = max(parts.values())
     if most <= 0:
         return None

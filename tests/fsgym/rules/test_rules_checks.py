@@ -207,11 +207,11 @@ def test_errors_contain_the_reason():
     [
         ([[0, 1], [1, 0]], None, []),
         ([[80, 900], [120, 0]], 110, []),
-        (
-            [[0, -5], [1, 0]],
-            None,
-            ["answering 'a' for a true 'b' costs -5, less than the right answer (0)", "'a' never"],
-        ),
+        ([[0, -5], [1, 0]], None, ["answering 'a' for a true 'b' costs -5, less than the right answer (0)"]),
+        ([[0, 1], [9, 5]], 2, ["answering 'a' for a true 'b' costs 1, less than the right answer (5)"]),
+        ([[0, 6], [7, 5]], 2, ["a correct 'b' costs 5, more than to refer the case"]),
+        ([[0, 5], [7, 5]], 2, ["a correct 'b' costs 5, more than to refer the case"]),  # and 'a' no less than to refer
+        ([[0, 0], [0, 0]], None, ["answering 'a' never costs more than another answer"]),
         ([[0, 0], [7, 0]], None, ["answering 'a' never costs more than another answer: nothing is worth acquiring"]),
         ([[0, 1], [1, 0]], 110, ["to refer a case costs 110, no less than any answer: none is referred"]),
         ([[80, 900], [120, 0]], 75, ["a correct 'a' costs 80, more than to refer the case: whoever seems to be it is"]),

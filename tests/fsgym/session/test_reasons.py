@@ -168,3 +168,10 @@ def test_what_all_answers_cost_alike_is_no_reason():
     dear = Rules(2, 3, lam=1.0, error_costs=LUNG.error_costs + 20_000.0, refer_cost=20_250.0)
     why = explain_step(lung_step("a person", 0.77, 0.12, 0.11, refers=True), dear)
     assert "the best answer, harmless, is expected to cost 20916, above all because it may be embolism." in why
+
+
+def test_a_right_answer_dearer_than_the_referral_is_its_reason():
+    costs = Rules(2, 3, error_costs=[[80, 300, 8000], [1000, 0, 8000], [4000, 4000, 0]], refer_cost=75.0)
+    why = explain_step(lung_step("a person", 0.9998, 0.0002, 0.0, refers=True), costs)
+    assert "the best answer, harmless, is expected to cost 80" in why
+    assert "above all because it may be harmless." in why
