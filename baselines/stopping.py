@@ -13,7 +13,7 @@ from baselines.ordered import OrderedAcquisitionsMixin
 from baselines.subset_models import SubsetModels
 from fsgym.envs.trajectories import Trajectories
 from fsgym.rules.options import RuleOptionsButLam, set_rule_options, takes_rule_options
-from fsgym.rules.rules import cheapest_answers, regrets
+from fsgym.rules.rules import cheapest_answers, regrets, unavoidable
 
 # When to stop along a fixed order of acquisitions: a backward recursion over its prefixes.
 
@@ -130,11 +130,11 @@ def learn_stopping(models: SubsetModels, order: list[int], lam: float, panel_len
         value = np.where(continues, value, blended[k])
         realised_value = np.where(continues, realised_value, realised[k])
     means = blended.mean(axis=1)
-    unavoidable = float(models.rules.answer_costs.min(axis=0)[models.codes].mean())
+    best = float(unavoidable(models.rules.answer_costs, models.codes).mean())
     if value.mean() <= min(means[0], means[panel_length]):
-        return StoppingRule(tuple(gains[::-1]), len(order), float(realised_value.mean()) + unavoidable)
+        return StoppingRule(tuple(gains[::-1]), len(order), float(realised_value.mean()) + best)
     length = int(means.argmin())
-    return StoppingRule((), length, float(realised[length].mean()) + unavoidable)
+    return StoppingRule((), length, float(realised[length].mean()) + best)
 
 
 EXTRA_STEPS = 4  # of the selection beyond its end; those later acquisitions may be worth their price for some rows

@@ -16,7 +16,7 @@ from agents.anystate.stop_rule import (
 )
 from agents.policy import error_unit
 from fsgym.rules import Rules
-from fsgym.rules.rules import regrets
+from fsgym.rules.rules import regrets, unavoidable
 
 STOP_RIDGE = 3.0  # on all columns but the intercept, with inputs of unit variance
 # Power of (expected error cost + price) by which the weight of a state is divided: differences near certainty are
@@ -116,8 +116,8 @@ def learn_stop(
     reached = reached_states(visited, stop)
     last = np.flatnonzero(reached & (stop | (visited.following < 0)))
     last = last[np.argsort(visited.row[last], kind="stable")]
-    unavoidable = rules.answer_costs.min(axis=0)[y[visited.row[visited.first]]]
-    losses = values_of(visited, stop, realised[0])[visited.first] + unavoidable
+    classes = y[visited.row[visited.first]]
+    losses = values_of(visited, stop, realised[0])[visited.first] + unavoidable(rules.answer_costs, classes)
     losses = losses[np.argsort(visited.row[visited.first], kind="stable")]
     return LearntStop(basis._replace(theta=theta), losses, last, reached)
 

@@ -14,7 +14,7 @@ from agents.lattice.subset_classifier import CrossFit, cross_fit
 from agents.lattice.training_data import TrainingData, limits_of
 from agents.policy import error_unit
 from fsgym.rules import Rules
-from fsgym.rules.rules import regrets
+from fsgym.rules.rules import regrets, unavoidable
 
 # Which acquisitions are legal at a subset, their prices, and the cheapest way to a given acquisition.
 
@@ -140,7 +140,7 @@ class Lattice:
     ) -> None:
         self.data, self.rules, self.beta, self.run, self.base = data, rules, beta, run, base
         self.unit, self.regrets = error_unit(rules), regrets(rules.answer_costs)
-        self.unavoidable = data.mean(rules.answer_costs.min(axis=0)[data.y])
+        self.unavoidable = data.mean(unavoidable(rules.answer_costs, data.y))
         self.moves = Moves(rules, base, forbidden)
         self.classifiers = {} if classifiers is None else classifiers
         self.nodes: dict[Subset, Node] = {}

@@ -22,6 +22,7 @@ from fsgym.metrics import (
     PROBABILITY_FIGURES,
     short_number,
 )
+from fsgym.rules.rules import unavoidable
 from fsgym.text.messages import listing, one_line, visible_json
 
 if TYPE_CHECKING:
@@ -281,6 +282,8 @@ def headline_sentence(result: Evaluation) -> str:
     labels = result.rules.answer_labels(result.dataset.classes)
     answer, cost = one_line(str(labels[costs.argmin()]), 40), float(costs.min())
     nothing = f"with the answer {answer} in all cases it would be {short_number(cost)} per case"
+    if least := float(unavoidable(rules.answer_costs, result.dataset.y).mean()):
+        nothing += f", with the best answer to each {short_number(least)}"
     return f"{text}, {short_number(result.cost_per_1000.mean)} per 1,000 cases; {nothing}"
 
 

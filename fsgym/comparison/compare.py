@@ -24,9 +24,10 @@ from fsgym.comparison.summary import WITHIN, summarise
 from fsgym.data.dataset import Dataset
 from fsgym.evaluation.evaluate import Evaluation
 from fsgym.methods import DEFAULT_METHODS
-from fsgym.metrics import NUMBER_FIGURES, headline_figures
+from fsgym.metrics import NUMBER_FIGURES, headline_figures, short_number
 from fsgym.rules.checks import describe_error_costs
 from fsgym.rules.options import OPTIONS, RuleOptionsButLam, takes_rule_options
+from fsgym.rules.rules import unavoidable
 from fsgym.runner.executors import check_backend
 from fsgym.runner.run import checked_progress
 from fsgym.support.writing import writable_folder, write_whole
@@ -228,7 +229,9 @@ def _errors_in_words(protocol: Any) -> str:
     bins, costs = protocol.dataset.bins, protocol.rules.error_costs
     if bins is not None and bins.are_costs(costs):
         return f"the {bins.error.replace('_', ' ')}, in the unit of the target"
-    return describe_error_costs(costs, protocol.dataset.class_labels)
+    least = float(unavoidable(costs, protocol.dataset.y).mean())
+    best = f"; the best answer to each case costs {short_number(least)} on average" if least else ""
+    return describe_error_costs(costs, protocol.dataset.class_labels) + best
 
 
 def run_planned(planned: Comparison, where: ExecutionOptions, command: str | None, label: str = "") -> pd.DataFrame:

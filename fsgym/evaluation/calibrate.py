@@ -35,6 +35,7 @@ from fsgym.evaluation.promise import (
 from fsgym.metrics import binomial_upper_bound
 from fsgym.rules import Rules
 from fsgym.rules.checks import position_of
+from fsgym.rules.rules import unavoidable
 from fsgym.support.checks import check_choice, check_number
 from fsgym.text.messages import brief, listing, option_text
 
@@ -221,6 +222,11 @@ def choose_limit(
 
     tested = tested_by(~first)
     for one in tested:
+        if one.risk.kind == "cost" and (least := _least_cost(one, rows, answer_costs)) >= one.risk.target:
+            raise ValueError(
+                f"{one.risk} cannot be promised{where_text(rows.by, one.group)}: the best answer to each of these rows "
+                f"costs {least:.4g} on average; promise more than that"
+            )
         fewest, n = one.fewest(delta, of_means), int(one.counts().max())
         if n < fewest:
             units = units_text(one.risk, rows.groups is not None, refers) + where_text(rows.by, one.group)
@@ -284,6 +290,13 @@ def _tested(
     losses = risk.losses(answers[counted], rows.y[counted], answer_costs)
     losses, single = unit_losses(losses, None if rows.groups is None else rows.groups[counted])
     return _Tested(risk, name, losses, risk.kind != "cost" and single)
+
+
+def _least_cost(one: _Tested, rows: CalibrationRows, answer_costs: NDArray[np.float64]) -> float:
+    """The mean cost of the best answers to the rows, or groups of rows, of one part."""
+    part = dict(_parts(rows))[one.group]
+    groups = None if rows.groups is None else rows.groups[part]
+    return float(unit_losses(unavoidable(answer_costs, rows.y[part])[:, None], groups)[0].mean())
 
 
 def _could(one: _Tested, place: int, delta: float, test: risk_control.MeanTest, rows: CalibrationRows) -> str:

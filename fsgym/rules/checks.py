@@ -16,6 +16,7 @@ from fsgym.support.checks import check_number, check_prices, is_integer, number_
 from fsgym.text.messages import brief, explain_unknown, listing, option_text
 from fsgym.text.sentences import class_name
 
+MANY_CLASSES = 200  # a linear program of more of them takes seconds
 LONG_NUMBER = 12  # characters of one that float noise may have made
 
 
@@ -326,8 +327,8 @@ def _short_number(label: str) -> str:
 def doubtful_costs(error_costs: NDArray[np.float64], refer_cost: float | None, classes: Sequence[Any]) -> list[str]:
     """What is probably not meant, a sentence each.
 
-    A wrong answer that is cheaper than the right one; else a referral that is no cheaper than any answer, an answer
-    that is never the dearer one, or right answers that are dearer than a referral.
+    A wrong answer that is cheaper than the right one; else a referral that never pays, an answer that is never the
+    dearer one, or right answers that are dearer than a referral.
 
     Parameters
     ----------
@@ -339,7 +340,7 @@ def doubtful_costs(error_costs: NDArray[np.float64], refer_cost: float | None, c
     --------
     >>> import numpy as np
     >>> doubtful_costs(np.array([[0.0, 9.0], [1.0, 0.0]]), 110.0, ["none", "viral"])
-    ['to refer a case costs 110, no less than any answer: none is referred']
+    ['to refer a case costs 110, but however uncertain, some answer is expected to cost at most 0.9: none is referred']
     """
     own, least, named = error_costs.diagonal(), error_costs.min(axis=0), [repr(str(label)) for label in classes]
     doubts = []
@@ -349,8 +350,9 @@ def doubtful_costs(error_costs: NDArray[np.float64], refer_cost: float | None, c
         doubts.append(f"answering {named[a]} for a true {named[k]} {costs}: the answer comes first, then what was true")
     if doubts:
         return doubts
-    if refer_cost is not None and refer_cost >= error_costs.max():
-        return [f"to refer a case costs {refer_cost:g}, no less than any answer: none is referred"]
+    if refer_cost is not None and refer_cost >= (most := _cost_in_doubt(error_costs)):
+        sure = f"however uncertain, some answer is expected to cost at most {most:.4g}"
+        return [f"to refer a case costs {refer_cost:g}, but {sure}: none is referred"]
     for a in np.flatnonzero((error_costs <= least).all(axis=1)).tolist():
         if refer_cost is None or refer_cost >= error_costs[a].max():
             return [f"answering {named[a]} never costs more than another answer: nothing is worth acquiring"]
@@ -358,6 +360,24 @@ def doubtful_costs(error_costs: NDArray[np.float64], refer_cost: float | None, c
         more = f"{own[k]:.10g}, more than to refer the case"
         doubts.append(f"a correct {named[k]} costs {more}: whoever seems to be it is referred")
     return doubts
+
+
+def _cost_in_doubt(error_costs: NDArray[np.float64]) -> float:
+    """What the best answer is expected to cost where the class probabilities are the worst ones.
+
+    The value of the game of the answers, which minimise, against the classes, by a linear program (1e-6 less, so that
+    the numbers of a user are no less than it by rounding). Of more than ``MANY_CLASSES`` the dearest answer, above it.
+    """
+    from scipy.optimize import linprog
+
+    n, largest = len(error_costs), float(error_costs.max())
+    if n > MANY_CLASSES or not np.isfinite(scale := float(np.abs(error_costs).max())) or scale == 0:
+        return largest
+    of_mean, whole = np.ones((n, 1)), np.append(np.ones(n), 0.0)[None]
+    bounds = [(0.0, None)] * n + [(None, None)]
+    costs = np.hstack([-error_costs / scale, of_mean])
+    found = linprog(np.append(np.zeros(n), -1.0), costs, np.zeros(n), whole, [1.0], bounds)
+    return largest if found.x is None else float(found.x[-1] * scale * (1 - 1e-6))
 
 
 def describe_error_costs(error_costs: NDArray[np.float64], classes: Sequence[Any], most: int = 8) -> str:

@@ -807,6 +807,18 @@ def regrets(costs: NDArray[np.float64]) -> NDArray[np.float64]:
     return costs - costs.min(axis=0)
 
 
+def unavoidable(costs: NDArray[np.float64], y: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What the best answer costs in rows of the classes ``y`` (n,), float64 (n,); ``costs`` are as for ``regrets``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unavoidable(np.array([[-50.0, 400.0], [100.0, 20.0]]), np.array([0, 1, 1])).tolist()
+    [-50.0, 20.0, 20.0]
+    """
+    return costs.min(axis=0)[y]
+
+
 def cheapest_answers(shares: NDArray[np.float64], answer_costs: NDArray[np.float64]) -> NDArray[np.int64]:
     """The answer of least expected cost for class probabilities (n_samples, n_classes), int64 (n_samples,).
 

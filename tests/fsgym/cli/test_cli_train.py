@@ -346,6 +346,12 @@ def test_the_headline_comes_first_and_figures_by_class_are_shown(capsys, tmp_pat
     cost, errors, prices = map(float, re.search(parts, output).groups())
     assert code == 0
     assert cost == pytest.approx(errors + 0.5 * prices, abs=0.01)
+    (tmp_path / "errors.csv").write_text(",no,yes\nno,4,90\nyes,14,44\n")
+    code, output, _ = call(capsys, *train, "--error-costs", tmp_path / "errors.csv")
+    ill, well = (int(re.search(rf" {label}: of (\d+) rows,", output)[1]) for label in ("yes", "no"))  # held out
+    assert code == 0
+    least = (44 * ill + 4 * well) / (ill + well)
+    assert f"per case, with the best answer to each {least:.4g}\n" in output
 
 
 def test_a_model_that_answers_all_rows_right_is_remarked(capsys, tmp_path):

@@ -241,6 +241,22 @@ def test_targets_are_checked(options, match):
         promised_risks(None, 0.9, None, None, ["well", "sick"], COSTS)
 
 
+def test_a_cost_below_that_of_the_best_answers_is_refused_whatever_the_rows():
+    costs = np.array([[4.0, 90.0], [14.0, 44.0]])
+    y = np.repeat([0, 1, 1], 200)
+    ends = np.arange(601)
+    record = PathRecord(ends, np.ones(600, bool), y, np.eye(2)[y], np.zeros(600, int), np.zeros((600, 0), np.int32))
+    groups = np.repeat(np.arange(300), 2)
+    for rows, least in (
+        (CalibrationRows(y), "30.67"),
+        (CalibrationRows(y, np.where(groups < 100, 0, groups)), "43.8"),  # all of the first class are one group
+        (CalibrationRows(y, None, (y > 0).astype(int), ["a", "b"], "ward"), "44"),
+    ):
+        risks = promised_risks(None, None, 30, None, ["well", "sick"], costs)
+        with pytest.raises(ValueError, match=rf"the best answer to each of these rows costs {least}"):
+            choose_limit(record, rows, risks, costs)
+
+
 PROMISE = Promise(
     risks=(ERROR, RECALL),
     confidence=0.9,

@@ -213,7 +213,15 @@ def test_errors_contain_the_reason():
         ([[0, 5], [7, 5]], 2, ["a correct 'b' costs 5, more than to refer the case"]),  # and 'a' no less than to refer
         ([[0, 0], [0, 0]], None, ["answering 'a' never costs more than another answer"]),
         ([[0, 0], [7, 0]], None, ["answering 'a' never costs more than another answer: nothing is worth acquiring"]),
-        ([[0, 1], [1, 0]], 110, ["to refer a case costs 110, no less than any answer: none is referred"]),
+        (
+            [[0, 1], [1, 0]],
+            110,
+            ["to refer a case costs 110, but however uncertain, some answer is expected"],
+        ),
+        ([[0, 1], [1, 0]], 0.5, ["some answer is expected to cost at most 0.5: none is referred"]),
+        ([[0, 1], [1, 0]], 0.49, []),
+        ([[0, 300], [100, 0]], 75, ["at most 75: none is referred"]),  # three quarters of the first class
+        ([[0, 300], [100, 0]], 74.9, []),
         ([[80, 900], [120, 0]], 75, ["a correct 'a' costs 80, more than to refer the case: whoever seems to be it is"]),
     ],
 )
