@@ -54,8 +54,20 @@ def read_error_costs(path: Path, dataset: Dataset) -> dict[str, dict[str, float]
     """Costs of errors as ``{answer: {true class: cost}}``, from a matrix (CSV, or a sheet) or a JSON file.
 
     The header line of the matrix names the true classes, its first column the answers. The JSON file is
-    ``{answer: {true class: cost}}``.
+    ``{answer: {true class: cost}}``. For a numeric target the classes are its bins.
     """
+    try:
+        return _read_error_costs(path, dataset)
+    except ValueError as error:
+        if dataset.bins is None or not path.is_file():
+            raise
+        last, counts = dataset.bins.n_bins - 1, dataset.bins.error.replace("_", " ")
+        raise ValueError(
+            f"{error}; of a numeric target they are its bins, 0 to {last}; without the file its {counts} counts"
+        ) from None
+
+
+def _read_error_costs(path: Path, dataset: Dataset) -> dict[str, dict[str, float]]:
     names = [str(c) for c in dataset.classes]
     if path.suffix != ".json":
         rows = _read_matrix(path, names, "class", ERROR_SHEETS).tolist()

@@ -122,6 +122,15 @@ def test_mistakes_in_options_of_other_commands_name_the_option(capsys, case_mode
     refused(capsys, f"there is no file {pairs}", "train", case_model, "-o", "x", "--related", pairs)
 
 
+def test_costs_of_errors_with_a_numeric_target(capsys, tmp_path):
+    (tmp_path / "t.csv").write_text("a,hours\n" + "".join(f"{k % 9},{k * 1.5}\n" for k in range(40)))
+    (tmp_path / "e.csv").write_text(",low,high\nlow,0,5\nhigh,1,0\n")
+    given = ("train", tmp_path / "t.csv", "--target", "hours", "--numeric-target", "--bins", 4, "-o", tmp_path / "m")
+    said = "of a numeric target they are its bins, 0 to 3; without the file its absolute error counts"
+    refused(capsys, said, *given, "--error-costs", tmp_path / "e.csv")
+    refused(capsys, "there is no file", *given, "--error-costs", tmp_path / "absent.csv")
+
+
 @pytest.mark.parametrize("text", ["alcohol=0,ash=1", '{"alcohol": 0}'])
 def test_prices_on_the_command_line_itself(capsys, text):
     said = "prices must be in a file, JSON {name: price} or CSV of name and price, got"
