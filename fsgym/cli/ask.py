@@ -94,9 +94,10 @@ def ask(
 
     With --json, the first line printed is the step now: question, should_stop, answer, probabilities, expected_cost,
     spent, alternatives, unused, of a calibrated model certainty, stopped. Each line of the input has one command and
-    gives one line, the step after it or {"error": sentence}: {"answer": {name: value}}, {"known": {name: value}} (at no
-    price), {"unknown": name}, {"later": name}, {"undo": name or null}, {"why": true}, {"log": true}, {"stop": true},
-    {"save": file}. With "accept": true beside answer or known, values are accepted that were not in training.
+    gives one line, the step after it or {"error": sentence}: {"answer": {name: value}} (null for a column of several
+    without a result), {"known": {name: value}} (at no price), {"unknown": name}, {"later": name}, {"undo": name or
+    null}, {"why": true}, {"log": true}, {"stop": true}, {"save": file}. With "accept": true beside answer or known,
+    values are accepted that were not in training.
 
     Example: fsgym ask model.safetensors --known known.json --unavailable ct,mri
     """
@@ -354,8 +355,11 @@ class JsonDialog:
             raise TypeError(f"answer and known must be an object of names and values, got {brief(values)}")
         before = self.session.to_json()
         try:
+            find = self.session.model.acquisitions_.find
+            answered = {find(name)[0] for name, value in values.items() if value is not None}
             for name, value in values.items():
-                self.session.answer(name, value, paid=paid, accept=accept)
+                if value is not None or find(name)[0] not in answered:  # else one of its columns, without a result
+                    self.session.answer(name, value, paid=paid, accept=accept)
         except (ValueError, TypeError):
             if len(values) > 1:  # the first ones were taken
                 self.session = self.session.from_json(self.session.model, before)

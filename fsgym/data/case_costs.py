@@ -100,7 +100,7 @@ def prices_of_cells(cells: pd.Series, name: str, what: str) -> NDArray[np.float6
     if len(wrong):
         row, price = int(wrong[0]), prices[wrong[0]]
         got = "none" if price != price else f"{price:g}"
-        raise ValueError(f"{must}, got {got} in row {row}; fill it in, or correct it")
+        raise ValueError(f"{must}, got {got} in row {cells.index[row]}; fill it in, or correct it")
     return prices
 
 

@@ -69,7 +69,8 @@ class Acquisitions:
     def values_of(self, name: Any, value: Any) -> dict[str, Any]:
         """What a person gives for an acquisition or a column, by column.
 
-        ``value`` is that of the column; for an acquisition of several columns a mapping, of all columns or some.
+        ``value`` is that of the column; for an acquisition of several columns a mapping, of all columns or some; None
+        in it is no value.
 
         Raises
         ------
@@ -82,9 +83,10 @@ class Acquisitions:
             for key in value:
                 if key not in names:
                     raise ValueError(explain_unknown(f"column of {self.rules.names[j]!r}", key, names))
-            if not value:
+            given = {column: cell for column, cell in value.items() if cell is not None}
+            if not given:
                 raise ValueError(f"{name!r} must have a value for at least one of {listing(names)}, got none")
-            return dict(value)
+            return given
         if len(members) > 1:
             names = [self.columns[k].name for k in members]
             raise TypeError(

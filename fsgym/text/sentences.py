@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 VALUES_SHOWN = 3  # of the columns of one acquisition
 RANGES_NAMED = 12  # of a numeric target; by hand
-NO_NOUN = re.compile(r"(yes|no|true|false|y|n|ja|nein|[-+.,\d].*)", re.IGNORECASE)  # classes; by hand
+# Classes; by hand
+NO_NOUN = re.compile(r"(yes|no|true|false|y|n|ja|nein|none|some|any|all|nothing|keine?|alle|[-+.,\d].*)", re.IGNORECASE)
 
 
 def values_text(name: str, values: Sequence[tuple[str, str]], most: int = VALUES_SHOWN) -> str:
@@ -153,8 +154,8 @@ def class_name(label: Any) -> str:
     """A class in a sentence in which it counts as a thing; one that is no noun in quotes, with the target if known.
 
     >>> from fsgym.text.speech import Speech, speaking
-    >>> class_name("acs"), class_name("yes"), class_name(1)
-    ('acs', "'yes'", "'1'")
+    >>> class_name("acs"), class_name("none"), class_name(1)
+    ('acs', "'none'", "'1'")
     >>> with speaking(Speech(target="appendicitis")):
     ...     class_name("yes")
     "'appendicitis: yes'"

@@ -48,6 +48,18 @@ def test_the_replies_are_the_steps_of_a_session(dialog):
     assert "has ended" in reply(dialog, answer={"smoker": True})["error"]
 
 
+def test_a_column_of_an_answered_acquisition_may_be_null(dialog):
+    session = dialog.session.model.session()
+    session.answer("blood", {"crp": 50})
+    for answer in ({"blood": {"crp": 50, "wbc": None}}, {"wbc": None, "crp": 50}):
+        assert reply(dialog, answer=answer) == as_read(session.step) | {"stopped": False}
+        reply(dialog, undo=None)
+    assert "a number from" in reply(dialog, answer={"crp": None})["error"]
+    assert "for at least one of crp, wbc, got none" in reply(dialog, answer={"blood": {"wbc": None}})["error"]
+    assert "a number from" in reply(dialog, answer={"crp": 50, "age": None})["error"]
+    assert reply(dialog, undo=None)["error"]  # nothing of these was taken
+
+
 def test_later_and_accepted_values(dialog):
     first = reply(dialog, why=True)["question"]["name"]
     assert reply(dialog, later=first)["question"]["name"] != first
