@@ -232,8 +232,8 @@ def test_a_reward_for_each_case_changes_no_answer_and_no_feature(method):
         np.testing.assert_array_equal(found[1], at_usual_costs(method)[1])
 
 
-# The lattice's regressions have the expected error cost as a column, with what all answers cost. RCPI is not here: it
-# learns from rewards as they are.
+# The lattice's regressions have the expected error cost as a column, with what right answers cost by class. RCPI is
+# not here: it learns from rewards as they are.
 LOSS_OF_REWARDS = {"lattice": 0.005, "mixture": 0.0, "panel": 0.0, "stopping": 0.0}
 
 

@@ -144,8 +144,8 @@ def refit(
             if mode == ADAPTIVE:
                 theta = features.fit(choice.advantage[:, places], weight, available)  # type: ignore[index]
             else:  # no move is chosen by it, it only says what going on is expected to cost
-                least = np.array([price for _, _, price in children]) + rules.answer_costs.min()
-                theta = features.fit_shrunk((choice.value - answer_cost)[:, None], weight, available, least)
+                prices = np.array([price for _, _, price in children])
+                theta = features.fit_shrunk((choice.value - answer_cost)[:, None], weight, available, prices)
         moves = [(j, place[extended(q, lattice.base)]) for j, q, _ in children]
         decisions.append(SubsetRules(mode, moves, theta))
     taken = np.zeros((len(held), rules.n_acquisitions), bool)

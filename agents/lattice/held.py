@@ -17,7 +17,6 @@ from agents.lattice.sweep import (
     ADAPTIVE,
     STOP,
     Choice,
-    StateFeatures,
     SweepPolicy,
     arrivals_of,
     state_features,
@@ -234,9 +233,9 @@ class _BackupChoice:
             rest = np.array([k for k in fixed.tolist() if k not in set(first.tolist())], dtype=np.int64)
             all_rows, row = state_features(of.lattice, node), of.masked.row[learned_on]
             folds = rows_of_folds(of.lattice.data.fold[row], of.lattice.data.n_folds)
-            features = StateFeatures(all_rows.design[row], all_rows.penalty, folds)
-            least = np.array([candidates[k][2] for k in first]) + of.lattice.rules.answer_costs.min()
-            predicted = features.cross_predict(gain[:, first], weight, possible[:, first], least)
+            features = all_rows._replace(design=all_rows.design[row], folds=folds)
+            prices = np.array([candidates[k][2] for k in first])
+            predicted = features.cross_predict(gain[:, first], weight, possible[:, first], prices)
             predicted = np.where(possible[:, first], predicted, np.inf)
             best = predicted.argmin(axis=1)
             after = _first_possible(possible[:, rest])

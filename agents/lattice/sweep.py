@@ -36,9 +36,10 @@ class StateFeatures(NamedTuple):
     design: NDArray[np.float64]
     penalty: NDArray[np.float64]  # (n_columns,), the ridge
     folds: list[NDArray[np.int64]]  # list of int64 arrays, the rows of each fold
+    floor: float  # the lowest error cost; the column of the expected one is without it, so that it decides nothing
 
     def fit(self, advantage: NDArray, weight: NDArray, available: NDArray) -> NDArray[np.float64]:
-        """Coefficients from all rows, float64 (n_columns, n_children).
+        """Coefficients from all rows, float64 (n_columns, n_children), for an expected error cost with the lowest one.
 
         Parameters
         ----------
@@ -47,34 +48,41 @@ class StateFeatures(NamedTuple):
         available : bool (n_samples, n_children)
             Rows without the values of a child have no weight in its regression.
         """
-        return self._solve(advantage, weight, available, [slice(None)])[0]
+        return self._with_floor(self._solve(advantage, weight, available, [slice(None)])[0])
 
-    def cross_predict(self, advantage: NDArray, weight: NDArray, available: NDArray, least: Any) -> NDArray[np.float64]:
+    def _with_floor(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        theta[0] -= self.floor * theta[EXPECTED_ERROR]
+        return theta
+
+    def cross_predict(
+        self, advantage: NDArray, weight: NDArray, available: NDArray, prices: Any
+    ) -> NDArray[np.float64]:
         """Out-of-fold predictions, float64 (n_samples, n_children); parameters as for ``fit``.
 
-        ``least``, float64 (n_children,), is the least that going to each child can cost: its price and the lowest error
-        cost. A prediction is at least that, less the expected error cost of answering here.
+        The least that going to a child can cost is its price, of ``prices``, float64 (n_children,), and the lowest
+        error cost. A prediction is at least that, less the expected error cost of answering here.
         """
         theta = self._solve(advantage, weight, available, self.folds)
         predicted = np.empty_like(advantage)
         for rows, coefficients in zip(self.folds, theta, strict=True):
             predicted[rows] = self.design[rows] @ coefficients
-        return np.maximum(predicted, least - self.design[:, EXPECTED_ERROR, None])
+        return np.maximum(predicted, prices - self.design[:, EXPECTED_ERROR, None])
 
     def fit_shrunk(
-        self, advantage: NDArray, weight: NDArray, available: NDArray, least: NDArray
+        self, advantage: NDArray, weight: NDArray, available: NDArray, prices: NDArray
     ) -> NDArray[np.float64]:
         """As ``fit`` for a single child, but what going there costs is shrunk to its mean, as far as folds show.
 
         A regression that was not good enough to decide on few rows spreads more than what it predicts. Parameters as
         for ``cross_predict``.
         """
-        theta, weight = self.fit(advantage, weight, available), weight * available[:, 0]
+        theta = self._solve(advantage, weight, available, [slice(None)])[0]
+        weight = weight * available[:, 0]
         if not weight.any():
-            return theta
+            return self._with_floor(theta)
         stop_cost = self.design[:, EXPECTED_ERROR]
         cost = stop_cost + advantage[:, 0]
-        predicted = stop_cost + self.cross_predict(advantage, weight, available, least)[:, 0]
+        predicted = stop_cost + self.cross_predict(advantage, weight, available, prices)[:, 0]
         mean, middle = np.average(cost, weights=weight), np.average(predicted, weights=weight)
         spread = weight @ (predicted - middle) ** 2
         together = weight @ ((predicted - middle) * (cost - mean))
@@ -83,7 +91,7 @@ class StateFeatures(NamedTuple):
         theta *= slope
         theta[0] += (1.0 - slope) * mean
         theta[EXPECTED_ERROR] -= 1.0  # of its advantage
-        return theta
+        return self._with_floor(theta)
 
     def _solve(self, advantage, weight, available, parts) -> NDArray[np.float64]:
         """Coefficients without each part of the rows, (n_parts, n_columns, n_children); of a single part, from it."""
@@ -135,13 +143,13 @@ def state_features(lattice: Lattice, node: Node) -> StateFeatures:
     cells = n_cells(n_bins[node.features])
     sizes = 1 + n_belief_features(data.n_classes), n_value_features(len(node.features)), cells
     design = np.empty((len(proba), sum(sizes)))
-    _write_state_features(
-        data.columns(node.features), data.codes, n_bins, node.features, proba, lattice.rules.answer_costs, cells, design
-    )
+    floor = float(lattice.rules.answer_costs.min())
+    costs = lattice.rules.answer_costs - floor
+    _write_state_features(data.columns(node.features), data.codes, n_bins, node.features, proba, costs, cells, design)
     penalty = np.repeat([const.BELIEF_PENALTY, const.VALUE_PENALTY, const.BELIEF_PENALTY], sizes)
     penalty[0] = const.INTERCEPT_PENALTY
     penalty[EXPECTED_ERROR] *= lattice.unit**2  # the only column in the unit of the error costs
-    return StateFeatures(design, penalty, data.rows_of_folds)
+    return StateFeatures(design, penalty, data.rows_of_folds, floor)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -289,8 +297,8 @@ class SweepPolicy:
         advantage = returns - answer_cost[:, None]
         features = state_features(self.lattice, node)
         regression_weight = self.lattice.data.weighted(arrived + const.REGRESSION_BASE_WEIGHT)
-        least = np.array([price for _, _, price in children]) + self.lattice.rules.answer_costs.min()
-        of_all = features.cross_predict(advantage, regression_weight, available, least)
+        prices = np.array([price for _, _, price in children])
+        of_all = features.cross_predict(advantage, regression_weight, available, prices)
         predicted = np.where(available, of_all, np.inf)
         best, lowest_loss = fixed, min(loss_of_stopping, loss_of_going_on)
         for m in sorted({len(children), 1}, reverse=True):
