@@ -206,16 +206,13 @@ MEAN_PRICES = " (plans by mean prices)"  # behind the title of a method where pr
 
 def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
     """A method of ``METHODS`` with the settings at which it is fitted."""
-    method, options = method_for(key, protocol.dataset), protocol.rules.options()
+    method, options = method_for(key, protocol.dataset), protocol.rules.options(protocol.dataset)
     cls, title = load_class(method), method.title if name == key else name
-    if method.prices or "costs" in cls().get_params():
-        if protocol.rules.costs_by_case:
-            if getattr(cls, "takes_case_costs", False):
-                options["costs"] = None  # those of the data
-            else:
-                title += MEAN_PRICES
-        elif (own := protocol.dataset.costs) is not None and not np.array_equal(own, protocol.rules.costs):
-            options["costs"] = protocol.rules.costs.tolist()  # and not those of the data, even where all are 1
+    if protocol.rules.costs_by_case and (method.prices or "costs" in cls().get_params()):
+        if getattr(cls, "takes_case_costs", False):
+            options["costs"] = None  # those of the data
+        else:
+            title += MEAN_PRICES
     fitted_to_data = protocol.dataset.bins is not None or protocol.dataset.case_costs is not None
     if fitted_to_data and hasattr(cls, "labelled_dataset"):
         options["groups"] = None  # those of the data, by column

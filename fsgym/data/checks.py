@@ -15,10 +15,17 @@ from fsgym.data.cells import FINITE_NUMBERS
 from fsgym.text.messages import brief, option_text
 
 
+def as_array(X: Any) -> NDArray:
+    """``X`` as an array; a masked value is a missing one."""
+    if isinstance(X, np.ma.MaskedArray):
+        return np.ma.filled(X.astype(np.float64), np.nan)
+    return np.asarray(X)
+
+
 def check_table(X: ArrayLike) -> NDArray[np.float32]:
     """A fresh copy of ``X``, float32 (n_samples, n_features); NaN is allowed, infinity is not."""
     try:
-        wide = X if isinstance(X, np.ndarray) else np.asarray(X)
+        wide = as_array(X)
         text = wide.dtype.kind == "O" and any(isinstance(cell, str | bytes) for cell in wide.flat)
         if text or wide.dtype.kind not in "buifO":
             raise TypeError

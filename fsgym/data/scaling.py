@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.data.checks import check_bounds
+from fsgym.data.checks import as_array, check_bounds
 
 MAX_ROUNDING = 2.0**-16  # of a column's range: the most that rounding to float32 may change a value; by hand
 
@@ -57,7 +57,7 @@ def _largest_rounding(values: NDArray[np.float64]) -> float:
 
 def subtract_offsets(table: NDArray[np.float32], X: ArrayLike) -> NDArray[np.float64]:
     """The offset of each column of ``X``, float64 (n_features,), which is subtracted in ``table``, ``X`` as float32."""
-    wide = np.asarray(X)
+    wide = as_array(X)
     wide = wide.astype(np.float64) if wide.dtype == object else wide
     offsets = float32_offsets(wide)
     moved = offsets != 0
@@ -67,10 +67,18 @@ def subtract_offsets(table: NDArray[np.float32], X: ArrayLike) -> NDArray[np.flo
 
 def stored_bounds(table: NDArray[np.float32], bounds: Any, offsets: NDArray) -> tuple[NDArray, NDArray]:
     """The bounds of ``table`` as ``check_bounds`` returns them; given ones are less the offsets (n_features,)."""
-    checked = check_bounds(table, bounds)
-    if bounds is None or not offsets.any():
-        return checked
-    return check_bounds(table, [np.asarray(b, dtype=np.float64) - offsets for b in bounds])
+    low, high = check_bounds(table, bounds)
+    if bounds is not None and offsets.any():
+        low, high = check_bounds(table, [np.asarray(b, dtype=np.float64) - offsets for b in bounds])
+    outside = np.flatnonzero(((table < low) | (table > high)).any(axis=0))
+    if len(outside):
+        j = int(outside[0])
+        values, offset = table[:, j], offsets[j]
+        raise ValueError(
+            f"bounds must hold all values, got {low[j] + offset:g} to {high[j] + offset:g} for column {j}, which has "
+            f"{np.nanmin(values) + offset:g} to {np.nanmax(values) + offset:g}"
+        )
+    return low, high
 
 
 class Scaling(NamedTuple):

@@ -256,6 +256,8 @@ class NumberInWords(float):
 def as_bins(given: Any, numbers: NDArray[np.float64], answers: BinAnswers = "median") -> Bins:
     """The bins that an argument means: ``Bins``, a number of bins, or edges."""
     if isinstance(given, Bins):
+        if answers not in ("median", given.answers):
+            raise ValueError(f"answers must be left out beside Bins, which answer with {given.answers}s")
         return given
     has_edges = np.iterable(given) and not isinstance(given, str)
     asked: dict[str, Any] = {"edges" if has_edges else "n_bins": given}

@@ -194,15 +194,18 @@ def drop_features(dataset: Dataset, drop: Collection[str]) -> Dataset:
         raise ValueError(f"{option_text('drop')} names all features of {dataset.name!r}; keep at least one")
     position = {j: i for i, j in enumerate(keep)}
     remaining = [
-        (name, [position[j] for j in g if j in position])
-        for name, g in zip(dataset.acquisition_names, groups, strict=True)
+        (name, [position[j] for j in g if j in position], acquisition)
+        for acquisition, (name, g) in enumerate(zip(dataset.acquisition_names, groups, strict=True))
     ]
-    remaining = [(name, g) for name, g in remaining if g]
+    remaining = [(name, g, acquisition) for name, g, acquisition in remaining if g]
+    bought = [acquisition for _, _, acquisition in remaining]
     return dataset.replace(
         X=dataset.X[:, keep],
         columns=Columns([c for c, features in zip(dataset.columns, dataset.columns.features) if {*features} & {*keep}]),
-        groups=None if dataset.groups is None else [g for _, g in remaining],
-        group_names=None if dataset.groups is None else [name for name, _ in remaining],
+        groups=None if dataset.groups is None else [g for _, g, _ in remaining],
+        group_names=None if dataset.groups is None else [name for name, _, _ in remaining],
+        costs=None if dataset.costs is None else dataset.costs[bought],
+        case_costs=None if dataset.case_costs is None else dataset.case_costs[:, bought],
         image_shape=None,
     )
 
@@ -285,7 +288,8 @@ def _checked_file(folder: Path, entry: dict) -> Path:
     expected = entry.get("sha256")
     if expected and hashlib.sha256(path.read_bytes()).hexdigest() != expected:
         raise ValueError(
-            f"{path} is damaged or was changed: its SHA-256 differs from that in MANIFEST.json; restore the file"
+            f"{path} is damaged or was changed: its SHA-256 differs from that in MANIFEST.json; restore it, or remove "
+            "it and fetch it again"
         )
     return path
 

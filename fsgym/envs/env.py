@@ -115,7 +115,7 @@ class DatumWiseEnv(HasJsonSpec, gym.Env[NDArray[np.float32], np.int64]):
     render_mode : {"ansi", "rgb_array", "human"}, optional
     illegal_action : {"forfeit", "raise"}, default "forfeit"
     belief : callable, classifier or policy, optional
-        What the card shows as belief: a function from observations (n, 2 n_features) to class probabilities
+        What the card shows as belief: a function from n observations to class probabilities
         (n, n_classes), a fitted classifier of ``agents``, or a policy that knows the columns in the order of the data.
         It may return None. The episode does not depend on it.
 

@@ -156,11 +156,15 @@ def _data_and_rules(
     else:
         if not isinstance(dataset, str | os.PathLike):
             raise ValueError(_explain_dataset(dataset))  # not TypeError: see ``names_unknown_arguments``
-        data = _load_scaled(dataset, "train" if split is None else split, os.environ.get("FSGYM_DATA"))
+        part = "train" if split is None else split
+        is_file = os.path.exists(dataset)  # which may be another one the next time
+        data = _load_scaled(dataset, part) if is_file else _load_named(dataset, part, os.environ.get("FSGYM_DATA"))
     if block is not None:
+        if options.get("groups") is not None:
+            raise ValueError("block and groups both say what is acquired together; leave one out")
         if data.image_shape is None:
             raise ValueError(f"block needs images, but {data.name!r} has no image_shape; use groups instead")
-        options = {"groups": blocks(data.image_shape, block), **options}
+        options = {**options, "groups": blocks(data.image_shape, block)}
         if options.get("unrelated_costs") is not None and options.get("related") is None:
             height, width = data.image_shape
             options["related"] = contiguous(height // block[0], width // block[1])
@@ -175,18 +179,22 @@ def _explain_dataset(dataset: Any) -> str:
     )
 
 
-@lru_cache(maxsize=8)
-def _load_scaled(name: str | os.PathLike[str], split: str, data_dir: str | None) -> Dataset:
+def _load_scaled(name: str | os.PathLike[str], split: str) -> Dataset:
     from fsgym.datasets import load_dataset
 
     return load_dataset(name, split).scaled(load_dataset(name, "train"))
+
+
+@lru_cache(maxsize=8)
+def _load_named(name: str, split: str, data_dir: str | None) -> Dataset:
+    return _load_scaled(name, split)
 
 
 @takes_rule_options
 def register_variant(
     id: str,
     *,
-    dataset: str | Dataset = "breast_cancer",
+    dataset: str | os.PathLike[str] | Dataset = "breast_cancer",
     block: tuple[int, int] | None = None,
     **options: Unpack[RuleOptions],
 ) -> None:
@@ -227,6 +235,6 @@ def register_variant(
         raise ValueError(f"the id {id!r} is registered already; choose another name or version")
     if isinstance(dataset, Dataset):
         _data_and_rules(dataset, "all", block, options)
-    elif not isinstance(dataset, str):
+    elif not isinstance(dataset, str | os.PathLike):
         raise TypeError(_explain_dataset(dataset))
     register_id(id, {"dataset": dataset, "block": block, **options})

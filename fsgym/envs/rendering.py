@@ -73,7 +73,7 @@ class Window:
             self._screen = self._clock = None
 
 
-# Observations (n, 2 n_features) -> class probabilities (n, n_classes), or None where there is no belief.
+# Observations (n, length of one) -> class probabilities (n, n_classes), or None where there is no belief.
 Belief = Callable[[NDArray[np.float32]], Any]
 
 # Colours are RGB, 0 to 255.
@@ -170,13 +170,18 @@ def check_belief(belief: Any, rules: Rules) -> Belief | None:
     """
     if belief is None:
         return None
+
+    def parts_of(observations: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        n = rules.n_features  # behind both may be the prices of the case
+        return observations[:, :n], observations[:, n : 2 * n]
+
     of_states = getattr(belief, "state_probabilities", None)
     acquisitions = getattr(belief, "acquisitions_", None)  # only of a classifier, which orders the columns by itself
     if acquisitions is not None and hasattr(belief, "advise"):
         rules.check_order_of(acquisitions.rules)
 
         def of_answers(observations: NDArray[np.float32]) -> Any:
-            z, values = np.split(observations, 2, axis=1)
+            z, values = parts_of(observations)
             legal = np.arange(rules.n_actions) >= rules.n_acquisitions  # answers alone
             known = np.where(z > 0.5, values.astype(np.float64), np.nan)
             return belief.advise(z > 0.5, known, np.tile(legal, (len(z), 1))).probabilities
@@ -186,7 +191,7 @@ def check_belief(belief: Any, rules: Rules) -> Belief | None:
         rules.check_order_of(getattr(belief, "rules", None))
 
         def of_observations(observations: NDArray[np.float32]) -> Any:
-            z, values = np.split(observations, 2, axis=1)
+            z, values = parts_of(observations)
             return of_states(z > 0.5, values)
 
         return of_observations

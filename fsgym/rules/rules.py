@@ -272,11 +272,11 @@ class Rules:
         if self.missing == "error" and np.isnan(dataset.X).any():
             raise ValueError(f"{dataset.name!r} has missing values, which missing='error' does not allow")
 
-    def options(self) -> RuleOptions:
+    def options(self, dataset: Dataset | None = None) -> RuleOptions:
         """The options that recreate these rules, except the names of the acquisitions and the labels of the classes.
 
         Arrays become lists, and default groups and costs become None, so that the options can be parameters of an
-        estimator.
+        estimator; but for those in the place of which it would take others from the ``dataset`` to which it is fitted.
 
         Examples
         --------
@@ -288,12 +288,15 @@ class Rules:
         Rules(3 acquisitions, 2 classes, lam=0.01, costs, budget=2)
         """
         options = self._given()
-        if options["groups"] == [[j] for j in range(self.n_features)]:
-            options["groups"] = None
-        if (self.costs == 1).all():
-            options["costs"] = None
-        if (self.error_costs == checks.check_error_costs(None, range(self.n_classes))).all():
-            options["error_costs"] = None
+        usual = {
+            "groups": [[j] for j in range(self.n_features)],
+            "costs": np.ones(self.n_acquisitions),
+            "error_costs": checks.check_error_costs(None, range(self.n_classes)),
+        }
+        for name, default in usual.items():
+            own = getattr(dataset, name, None)
+            if np.array_equal(options[name], default) and (own is None or np.array_equal(own, default)):
+                options[name] = None
         plain = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in options.items()}
         return cast(RuleOptions, plain)
 

@@ -139,7 +139,7 @@ def _infer_column(cells: Any, is_category: bool, is_numeric: bool, one_hot: bool
     if is_numeric:
         return Column(name, odd_is_missing=True, offset=_offset(cells, True))
     if not is_category and not isinstance(cells.dtype, pd.CategoricalDtype):
-        if pd.api.types.is_bool_dtype(cells.dtype):
+        if pd.api.types.is_bool_dtype(cells.dtype) or _has_bools_alone(cells):
             return Column(name, "bool")
         if pd.api.types.is_numeric_dtype(cells.dtype) or cells.isna().all():
             return Column(name, offset=_offset(cells, False))
@@ -152,6 +152,12 @@ def _infer_column(cells: Any, is_category: bool, is_numeric: bool, one_hot: bool
             f"identifier; drop it: {option_text('drop', [name])}"
         )
     return Column(name, "category" if one_hot else "codes", tuple(levels))
+
+
+def _has_bools_alone(cells: Any) -> bool:
+    """Whether the given cells of a column of objects are truth values, as pandas reads them beside empty ones."""
+    given = cells.dropna() if cells.dtype == object else cells[:0]
+    return len(given) > 0 and all(isinstance(cell, bool | np.bool_) for cell in given)
 
 
 def _offset(cells: Any, odd_is_missing: bool) -> float:

@@ -162,8 +162,13 @@ class ParquetParts:
         parts = [part[label] for part in self._read([label])]
         if any(part.dtype.kind not in "biuf" for part in parts):
             found = [self._codes_of(part) for part in parts]
-            classes = np.unique(np.concatenate([labels for labels, _ in found]))
-            return classes, np.concatenate([np.searchsorted(classes, labels)[codes] for labels, codes in found])
+            texts = np.unique(np.concatenate([labels for labels, _ in found]))
+            codes = np.concatenate([np.searchsorted(texts, labels)[codes] for labels, codes in found])
+            table, _ = numbers_in(pd.DataFrame({label: texts.astype(object)}), self.reading._replace(drop=()), what)
+            if table[label].dtype.kind not in "iuf":
+                return texts, codes
+            classes, place = np.unique(table[label].to_numpy(), return_inverse=True)  # 2 is before 10
+            return classes, place[codes]
         labels = take_target(pd.concat(parts).to_frame(), label, what)[1]
         classes, codes = np.unique(labels, return_inverse=True)
         return classes, codes.astype(np.int64)

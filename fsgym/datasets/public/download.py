@@ -33,7 +33,9 @@ def download(address: str) -> bytes:
         error.close()
         raise OSError(f"{address} cannot be downloaded: HTTP status {error.code}; {BY_HAND}") from None
     except http.client.IncompleteRead as error:
-        content, expected = error.partial, str(len(error.partial) + (error.expected or 0))
+        n = len(error.partial)
+        whole = "its" if error.expected is None else f"{n + error.expected}"  # of one in chunks nobody knows
+        raise OSError(f"the download from {address} ended after {n} of {whole} bytes; {BY_HAND}") from None
     except (OSError, http.client.HTTPException) as error:
         reason = first_line(getattr(error, "reason", None) or error)
         raise OSError(f"{address} cannot be downloaded: {reason}; check the network, or {BY_HAND}") from None

@@ -80,7 +80,11 @@ def fetch_dataset(name: str, data_dir: str | os.PathLike, downloads_dir: str | o
         raise ValueError(explain_unknown("data set", name, [*EMBEDDED, *known]))
     folder = writable_folder(Path(data_dir).expanduser())
     public, records = known[name], read_manifest(folder)
-    if name in records and not _left_by_a_killed_fetch(public, folder, records[name]):
+    if (
+        name in records
+        and _has_files(folder, records[name])
+        and not _left_by_a_killed_fetch(public, folder, records[name])
+    ):
         _write_price_lists(name, folder)
         return Fetched(name, PRESENT_STATE if is_recorded(public, folder, records[name]) else DIFFERENT_STATE)
     given = None if downloads_dir is None else Path(downloads_dir).expanduser()
@@ -89,6 +93,10 @@ def fetch_dataset(name: str, data_dir: str | os.PathLike, downloads_dir: str | o
     _write_price_lists(name, folder)
     used = [d for d in public.downloads if given is None or not (given / d.file).exists()]
     return Fetched(name, WRITTEN_STATE, paths, tuple(d.address for d in used if d.address and not d.tried))
+
+
+def _has_files(folder: Path, record: Mapping[str, Any]) -> bool:
+    return all((folder / str(entry["file"])).exists() for entry in record["files"])
 
 
 def is_recorded(public: PublicSet, folder: Path, record: Mapping[str, Any]) -> bool:

@@ -278,3 +278,12 @@ def test_the_commands_say_the_same_of_a_file_in_blocks(table, tmp_path, monkeypa
     assert said[0][0] == trained["held_out"]["figures"]
     assert said[1][0] == pytest.approx(said[0][0])  # the rows are in another order
     assert said[1][1] == said[0][1]
+
+
+def test_texts_that_are_numbers_are_classes_as_of_the_table_in_memory(table, tmp_path):
+    y = np.array(["1", "2", "10"])[np.arange(len(table)) % 3]
+    table.assign(target=y).to_parquet(tmp_path / "numbers.parquet")
+    blocks, memory = open_blocks(tmp_path / "numbers.parquet"), load_dataset(tmp_path / "numbers.parquet")
+    assert blocks.classes.tolist() == memory.classes.tolist() == [1, 2, 10]
+    np.testing.assert_array_equal(blocks.y, memory.y)
+    assert sum(part.n_samples for part in blocks) == len(table)

@@ -259,3 +259,14 @@ def test_mistakes_with_tables(column, options, match):
     with pytest.raises(ValueError, match=match) as caught:
         load_dataset(pd.DataFrame(X, columns=["a", "b"]).assign(price=column), target="price", **options)
     assert one_sentence(caught.value)
+
+
+def test_answers_beside_bins_must_be_those_of_the_bins():
+    numbers = [1.0, 2.0, 3.5, 4.0]
+    X = np.arange(8.0).reshape(4, 2)
+    for answers in ("median", "mean"):
+        bins = Bins.of(numbers, 2, answers=answers)
+        assert Dataset(X, numbers, bins=bins).bins.answers == answers
+    frame = pd.DataFrame(X).assign(target=numbers)
+    with pytest.raises(ValueError, match="answers must be left out beside Bins, which answer with medians"):
+        load_dataset(frame, target="target", bins=Bins.of(numbers, 2), answers="mean")

@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fsgym import Dataset
 from fsgym.datasets import list_datasets, load_dataset
+from fsgym.datasets.folder import drop_features
 from support.refusals import refused
 
 
@@ -249,3 +251,13 @@ def test_parts_of_which_one_has_per_cent_are_not_joined(tmp_path):
         refused(ValueError, "column 'a' of .* has numbers with '.' in one file and others", "sat", data_dir=tmp_path)
     write("test", ["94", "90,5", "1.094,5"])
     assert load_dataset("sat", data_dir=tmp_path, numeric=["a"]).X[3:, 0].tolist() == [94, 90.5, 1094.5]
+
+
+def test_prices_stay_with_the_columns_that_stay():
+    whole, part = load_dataset("cube_nuc"), load_dataset("cube_nuc", drop=["x0"])
+    np.testing.assert_array_equal(part.costs, whole.costs[1:])
+    data = Dataset(np.ones((2, 3)), [0, 1], feature_names=["a", "b", "c"], case_costs=[[1, 2, 3], [4, 5, 6]])
+    np.testing.assert_array_equal(drop_features(data, ["b"]).case_costs, [[1, 3], [4, 6]])
+    grouped = Dataset(np.ones((2, 3)), [0, 1], groups=[[0, 1], [2]], group_names=["g", "h"], costs=[7, 9])
+    np.testing.assert_array_equal(drop_features(grouped, ["x0"]).costs, [7, 9])
+    np.testing.assert_array_equal(drop_features(grouped, ["g"]).costs, [9])

@@ -70,6 +70,13 @@ def test_what_is_there_is_compared_and_left(server, tmp_path):
     assert load_dataset("other", data_dir=tmp_path).n_samples == 2
 
 
+def test_a_file_that_was_removed_is_fetched_again(server, tmp_path):
+    fetch_dataset("fever", tmp_path)
+    (tmp_path / "fever.test.csv").unlink()
+    assert fetch_dataset("fever", tmp_path).state == "written"
+    assert load_dataset("fever", data_dir=tmp_path).n_samples == 4
+
+
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
@@ -78,6 +85,7 @@ def test_what_is_there_is_compared_and_left(server, tmp_path):
         (TimeoutError("timed out"), "cannot be downloaded: timed out"),
         (http.client.RemoteDisconnected("closed"), "cannot be downloaded: closed"),
         (http.client.IncompleteRead(b"12", 5), "ended after 2 of 7 bytes"),
+        (http.client.IncompleteRead(b"12"), "ended after 2 of its bytes"),  # in chunks
         ((TEST[:20], len(TEST)), rf"ended after 20 of {len(TEST)} bytes"),
         (b"", "is empty"),
         (TEST[:20], "the download of 'fever' is not the expected file"),

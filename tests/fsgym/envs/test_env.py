@@ -396,3 +396,17 @@ def test_an_unknown_argument_of_make_gets_one_sentence(make_one, name, hint):
     with pytest.raises(ValueError, match=f"^unknown environment argument '{name}'; {re.escape(hint)}") as raised:
         make_one("DatumWise-v0", **{name: 1})
     assert "kwargs" not in str(raised.value)
+
+
+def test_a_file_is_read_again_each_time(tmp_path):
+    for n in (60, 80):
+        (tmp_path / "mine.csv").write_text("a,target\n" + "".join(f"{k % 7},{k % 2}\n" for k in range(n)))
+        env = gym.make("fsgym:DatumWise-v0", dataset=tmp_path / "mine.csv", split="all")
+        assert env.unwrapped.dataset.n_samples == n
+
+
+def test_a_block_and_groups_are_not_both_given():
+    env = gym.make("fsgym:DatumWise-v0", dataset="digits", block=(2, 2), groups=None)
+    assert env.unwrapped.rules.n_acquisitions == 16
+    with pytest.raises(ValueError, match="block and groups both say"):
+        gym.make("fsgym:DatumWise-v0", dataset="digits", block=(2, 2), groups=[list(range(64))])

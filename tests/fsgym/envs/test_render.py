@@ -238,6 +238,20 @@ def test_a_policy_is_a_belief(cards):
         assert cards[-1].belief == believed
 
 
+@pytest.mark.parametrize("n_features", [3, 4])
+def test_the_belief_of_a_policy_where_prices_are_by_case(n_features):
+    class Believer:
+        def state_probabilities(self, acquired, values):
+            assert acquired.shape == values.shape == (1, n_features)
+            return np.stack([acquired[:, 0], 1 - acquired[:, 0]], axis=1) * 1.0
+
+    data = Dataset(np.ones((6, n_features)), [0, 1] * 3, case_costs=np.full((6, n_features), 2.0))
+    env = DatumWiseEnv(data, belief=Believer())
+    observation, _ = env.reset(seed=0)
+    assert env.belief(observation[None]).tolist() == [[0, 1]]
+    assert env.belief(env.step(0)[0][None]).tolist() == [[1, 0]]
+
+
 def test_bad_beliefs():
     with pytest.raises(TypeError, match="belief must be a function"):
         DatumWiseEnv(DATA, RULES, belief=3)

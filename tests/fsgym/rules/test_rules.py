@@ -382,3 +382,24 @@ def test_prerequisites_come_first():
     assert rules.prerequisites_of(3) == []
     assert rules.legal_order([2, 3, 0, 1]) == [3, 0, 1, 2]
     assert rules.legal_order([2, 3]) is None
+
+
+def test_options_recreate_the_rules_on_data_with_their_own():
+    """An option that is the usual one, but not that of the data, is no None: they would bring theirs."""
+    X, prices = np.arange(12.0).reshape(4, 3), [5.0, 6.0, 7.0]
+    graded = Dataset(X, [0, 1, 2, 1], ordered=[0, 1, 2], ordered_costs="squared")
+    for data, option in (
+        (graded, {"error_costs": 1 - np.eye(3)}),
+        (Dataset(X, [1.0, 2.0, 3.5, 4.0], bins=2), {"error_costs": 1 - np.eye(2)}),
+        (Dataset(X, [0, 1, 2, 1], costs=prices), {"costs": 1}),
+        (Dataset(X, [0, 1, 2, 1], groups=[[0, 1], [2]]), {"groups": [[0], [1], [2]]}),
+    ):
+        usual, other = Rules.for_dataset(data), Rules.for_dataset(data, **option)
+        for rules in (usual, other):
+            again = Rules.for_dataset(data, **rules.options(data))
+            assert again.groups == rules.groups
+            np.testing.assert_array_equal(again.costs, rules.costs)
+            np.testing.assert_array_equal(again.error_costs, rules.error_costs)
+        name = next(iter(option))
+        assert other.options(data)[name] is not None
+        assert other.options()[name] is None

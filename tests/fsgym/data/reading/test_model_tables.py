@@ -76,3 +76,14 @@ def test_units_of_a_file(tmp_path):
         fsgym.load_dataset(frame, units={"crb": "mg/l"})
     with pytest.raises(TypeError, match="units must map"):
         fsgym.load_dataset(frame, units=["mg/l"])
+
+
+@pytest.mark.parametrize("given", ["TRUE", "true", "True"])
+def test_truth_values_beside_an_empty_cell_are_read_again(tmp_path, given):
+    (tmp_path / "t.csv").write_text("smoker,age,target\n" + f"{given},1,a\n" * 20 + "false,2,b\n" * 20 + ",3,a\n" * 5)
+    data = fsgym.load_dataset(tmp_path / "t.csv")
+    assert [column.kind for column in data.columns] == ["bool", "number"]
+    again = data.columns.encode(read_table_for(data.columns, tmp_path / "t.csv"))
+    np.testing.assert_array_equal(again, data.X)
+    frame = pd.DataFrame({"smoker": pd.Series([True, None, False], dtype=object), "age": [1, 2, 3]})
+    assert fsgym.load_dataset(frame.assign(target=[0, 1, 1])).columns[0].kind == "bool"
