@@ -33,6 +33,10 @@ class TrainingResult(NamedTuple):
         """As ``SweepPolicy.usage``."""
         return self.policy.usage()
 
+    def row_usage(self) -> dict[str, NDArray[np.float64]]:
+        """As ``SweepPolicy.row_usage``; NaN as in ``row_losses``."""
+        return {name: self._of_table(of_rows) for name, of_rows in self.policy.row_usage().items()}
+
     def row_losses(self) -> NDArray[np.float64]:
         """As ``SweepPolicy.row_losses``; NaN for rows of the task that are not in the sample that decides."""
         return self._of_table(self.policy.row_losses())
