@@ -216,9 +216,7 @@ class LatticePolicy(Policy):
         return probabilities
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        answers = rules.answer_costs
-        costs = self._costs._replace(answers=answers, lowest=float(answers.min()))
-        return inference.follow_plan(self.plan, self.continuation, X, rules, costs)
+        return inference.follow_plan(self.plan, self.continuation, X, rules, self._costs)
 
 
 # Many cases under a lattice policy without a base, which moves from subset to subset.
