@@ -167,32 +167,6 @@ class LatticePolicy(Policy):
         masks = (np.ascontiguousarray(known), revealed, X, np.ascontiguousarray(allowed), usable.astype(np.int8, "C"))
         return KnownStates(*masks)
 
-    def state_probabilities(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        missing: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.float64]:
-        """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``.
-
-        They are those of the classifier of the acquired features, if the policy holds that subset, else of the known
-        subset at which answers cost least; other acquired values have no effect.
-        """
-        X = read_only(np.where(acquired, values, np.nan), np.float32)
-        return inference.probabilities_at_places(self.plan, self._places_of(acquired), X, self.rules.n_classes)
-
-    def _places_of(self, acquired: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The place of the subset from which each state is answered, int64 (n,)."""
-        masks, inverse = np.unique(self.rules.acquisitions_of(acquired), axis=0, return_inverse=True)
-        sizes = self.taken.sum(axis=1)
-        places = np.empty(len(masks), np.int64)
-        for i, acquisitions in enumerate(masks):
-            contained = ~(self.taken & ~acquisitions).any(axis=1)
-            cost = np.where(contained, self.continuation.answer_cost, np.inf)
-            cost[contained & (sizes == acquisitions.sum())] = -np.inf
-            places[i] = cost.argmin()
-        return places[inverse.ravel()]
-
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays = {f"plan.{name}": array for name, array in self.plan._asdict().items()}
         arrays |= {f"continuation.{name}": array for name, array in self.continuation._asdict().items()}
