@@ -243,8 +243,9 @@ class Policy(ABC):
         """Classify the rows of ``X`` (n_samples, n_features); each feature is read only after it is acquired.
 
         ``rules`` replaces the rules it was trained with, for instance to use another budget; groups and classes must
-        be the same. With ``continue_after_stop`` each row acquires until no acquisition is legal, see ``actions``.
-        Raises ValueError if ``X`` has another shape, or missing values that the rules do not allow.
+        be the same. Its questions and answers stay those that pay by the costs that it was trained with. With
+        ``continue_after_stop`` each row acquires until no acquisition is legal, see ``actions``. Raises ValueError if
+        ``X`` has another shape, or missing values that the rules do not allow.
         """
         rules = rules or self.rules
         rows = check_rows(rules, X, trained_with=self.rules)

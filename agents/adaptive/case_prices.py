@@ -51,6 +51,7 @@ class CasePricedResult(NamedTuple):
     which: NDArray[np.int64]  # see ``frequent_vectors``
     at: tuple[Any, ...]  # tuple, what training at each vector results in
     other: Any  # what training with the prices of all cases results in, for the other vectors
+    weight: NDArray[np.float64]  # (n_samples,)
 
     @property
     def limited_by(self) -> str | None:
@@ -58,10 +59,17 @@ class CasePricedResult(NamedTuple):
         return next((result.limited_by for result in self.at if result.limited_by is not None), None)
 
     def usage(self) -> dict[str, float]:
-        """The means of all vectors, by their shares of the rows."""
-        parts = [*(result.usage() for result in self.at), self.other.usage()]
-        shares = [float((self.which == k).mean()) for k in (*range(len(self.at)), -1)]
-        return {name: sum(s * part[name] for s, part in zip(shares, parts)) for name in parts[0]}
+        """Weighted means over the rows, each at its own prices; those without a figure count as the others there."""
+        means, total = dict.fromkeys(self.other.row_usage(), 0.0), 0.0
+        for k, result in (*enumerate(self.at), (-1, self.other)):
+            own = np.where(self.which == k, self.weight, 0.0)
+            used = result.row_usage()
+            counted = np.where(np.isfinite(used["cost"]), own, 0.0)
+            if counted.any():
+                total += own.sum()
+                for name, of_rows in used.items():
+                    means[name] += own.sum() * np.average(np.nan_to_num(of_rows), weights=counted)
+        return {name: float(mean / total) for name, mean in means.items()}
 
     def row_losses(self) -> NDArray[np.float64]:
         """The loss of each row at its own prices, float64 (n_samples,)."""
@@ -80,15 +88,19 @@ class CasePricedLearner(Learner):
     frequent : Learner, that plans with one price for each acquisition
     other : Learner, that plans with prices by case
     case_costs : float64 (n_samples, J)
+    weight : float64 (n_samples,), or None for equal weights
     """
 
-    def __init__(self, frequent: Learner, other: Learner, case_costs: NDArray[np.float64]) -> None:
+    def __init__(
+        self, frequent: Learner, other: Learner, case_costs: NDArray[np.float64], weight: NDArray[np.float64] | None
+    ) -> None:
         self.frequent, self.other = frequent, other
+        self.weight = np.ones(len(case_costs)) if weight is None else weight
         self.vectors, self.which = frequent_vectors(case_costs)
 
     def learn_at(self, rules: Rules) -> CasePricedResult:
         at = tuple(self.frequent.learn_at(rules.at_prices(costs)) for costs in self.vectors)
-        return CasePricedResult(self.vectors, self.which, at, self.other.learn_at(rules))
+        return CasePricedResult(self.vectors, self.which, at, self.other.learn_at(rules), self.weight)
 
     def finish(self, model: Any, result: CasePricedResult) -> CasePricedPolicy:
         policies = tuple(self.frequent.finish(model, one) for one in result.at)

@@ -268,7 +268,7 @@ def _learner_by_case(task: TrainingTask, learners: Mapping[str, MakeLearner], st
     def lattice(task: TrainingTask) -> Iterator[CasePricedLearner]:
         without = task._replace(dataset=task.dataset.replace(case_costs=None))
         with learners["lattice"](without) as frequent, shared(task) as other:
-            yield CasePricedLearner(frequent, other, case_costs)
+            yield CasePricedLearner(frequent, other, case_costs, task.weight)
 
     able: dict[str, MakeLearner] = {"lattice": lattice, "mixture": shared}
     unable = {"network": "it plans with one price for each acquisition"}

@@ -44,7 +44,7 @@ class ReferencePoint(NamedTuple):
     ----------
     name : str
         "nothing", the answer of lowest cost for all rows; "everything", all acquisitions for all rows; or "best fixed
-        panel", the acquisitions of lowest loss among the subsets that the lattice holds.
+        panel", the acquisitions of lowest loss among the subsets that the lattice holds, with those that come first.
     loss, error : float, mean loss and its standard error
     difference, standard_error : float, of this loss and that of the chosen learner on the same rows
     acquisitions : tuple of str, those of the panel

@@ -24,20 +24,23 @@ N_FOLDS_BY_ROWS = {1000: 5, np.inf: 3}
 
 
 class LearntPolicy(NamedTuple):
-    """A model with its stop rule, and means over the training rows, out of fold."""
+    """A model with its stop rule, and figures of the training rows, out of fold."""
 
     model: StateModel
     stop: StopRule
     losses: NDArray[np.float64]  # those of ``row_losses``
-    # ``cost`` is in the unit of ``costs``
-    loss: float
-    n_features: float
-    cost: float
+    used: dict[str, NDArray[np.float64]]  # that of ``row_usage``
+    loss: float  # the mean
+    means: dict[str, float]  # of what is used
     path: PathStates
 
     def usage(self) -> dict[str, float]:
-        """The means that a target limits, by name."""
-        return {"features": self.n_features, "cost": self.cost}
+        """The means that a target limits, by name; "cost" is in the unit of ``costs``."""
+        return self.means
+
+    def row_usage(self) -> dict[str, NDArray[np.float64]]:
+        """What ``usage`` has the means of, for each training row, float64 (n_samples,); NaN for rows not rolled out."""
+        return self.used
 
     def row_losses(self) -> NDArray[np.float64]:
         """Realised loss of each training row, out of fold, float64 (n_samples,); NaN for rows not rolled out."""
@@ -84,11 +87,13 @@ def learn_policy(
     starts = roll_out(by_fold, fold, dataset, rules, rows[::2], rng, skipped)
     stop, losses, last, reached = learn_stop(visited, starts, dataset.y, fold, weight, rules)
     share = weight[rows] / weight[rows].sum()
-    means = (float(share @ v) for v in (losses, visited.n_features[last], visited.cost[last]))
-    of_all = np.full(dataset.n_samples, np.nan)
-    of_all[rows] = losses
+    figures = {"loss": losses, "features": visited.n_features[last], "cost": visited.cost[last]}
+    means = {name: float(share @ of_rows) for name, of_rows in figures.items()}
+    of_all = {name: np.full(dataset.n_samples, np.nan) for name in figures}
+    for name, of_rows in figures.items():
+        of_all[name][rows] = of_rows
     path = _path_of(visited, reached, last, dataset.y, fold, weight)
-    return LearntPolicy(final, stop, of_all, *means, path=path)
+    return LearntPolicy(final, stop, of_all.pop("loss"), of_all, means.pop("loss"), means, path)
 
 
 def _path_of(

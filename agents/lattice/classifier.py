@@ -39,6 +39,7 @@ def learn_after_base(
     rules: Rules,
     free_first: bool,
     skipped: Subset = (),
+    effort: float = 1.0,
 ) -> TrainingResult:
     """Learn a policy that begins with what is always known, and with what costs nothing if that has no higher loss.
 
@@ -49,19 +50,20 @@ def learn_after_base(
     rules : Rules
     free_first : bool, whether the other acquisitions that cost nothing come first, too
     skipped : tuple of int, acquisitions that no row makes
+    effort : float, as in ``LatticeClassifier``
 
     Returns
     -------
     TrainingResult, with the policy without a base for rows that cannot obtain all of the base
     """
     plain = learn_from(())
-    always = _legal_base(data, rules, rules.always_known)
+    always = _legal_base(data, rules, rules.always_known, effort)
     result = learn_from(always)._replace(without_base=plain.policy) if always else plain
     if free_first and rules.lam > 0:
         costs_nothing = np.minimum(rules.costs, rules.unrelated_costs) == 0
         costs_nothing[list(skipped)] = False
         free = np.flatnonzero(costs_nothing).tolist()
-        base = _legal_base(data, rules, extended(always, free))
+        base = _legal_base(data, rules, extended(always, free), effort)
         if base != always:
             first = learn_from(base)._replace(without_base=plain.policy)
             complete = first.policy.lattice.available[:, list(base)].all(axis=1)
@@ -71,8 +73,11 @@ def learn_after_base(
     return result
 
 
-def _legal_base(data: TrainingData, rules: Rules, acquisitions: Subset) -> Subset:
-    """Those of ``acquisitions`` that are legal at the start and cost nothing, the most informative ones if many."""
+def _legal_base(data: TrainingData, rules: Rules, acquisitions: Subset, effort: float) -> Subset:
+    """Those of ``acquisitions`` that are legal at the start and cost nothing, the most informative ones if many.
+
+    All together they take a share of the operations that ``effort`` allows.
+    """
     if not acquisitions:
         return ()
     moves = Moves(rules)
@@ -86,8 +91,8 @@ def _legal_base(data: TrainingData, rules: Rules, acquisitions: Subset) -> Subse
         legal, prices = moves.at(base)
         longer = extended(base, (j,))
         features = np.array(sorted(i for k in longer for i in rules.groups[k]), dtype=np.int64)
-        if data.operations(features) > limits_of(len(data.y)).n_operations // const.FULL_MODEL_DIVISOR:
-            break
+        if data.operations(features) > limits_of(len(data.y), effort).n_operations // const.FULL_MODEL_DIVISOR:
+            continue
         if legal[j] and prices[j] == 0:
             base = longer
     return base
@@ -208,7 +213,9 @@ class LatticeClassifier(BaseTradeoffClassifier):
     known : list of names or positions of columns, optional
         Columns that are available for every row at no cost, such as the age of a patient. Their acquisitions have the
         price 0 in ``rules_``, come first and do not count for ``budget`` (``rules_.always_known``). Of a group, all
-        columns must be listed or none.
+        columns must be listed or none. If there are so many that one classifier of them would take too long, the most
+        informative ones come first. A row that lacks one of those that come first is treated by a policy for which the
+        others only cost nothing: it uses them where they help.
     free_first : bool, default True
         Whether acquisitions of price 0 that are legal at the start come first for every row, if that does not raise the
         training loss. Without effect if ``lam`` is 0. Training then takes about twice as long.
@@ -361,7 +368,7 @@ class LatticeLearner(Learner):
                 forbidden=self.skipped,
             )
 
-        return learn_after_base(learn_from, self.data, rules, self.free_first, self.skipped)
+        return learn_after_base(learn_from, self.data, rules, self.free_first, self.skipped, self.settings.effort)
 
     def finish(self, model: LatticeClassifier, result: TrainingResult) -> Policy:
         """Fit the final classifiers; set ``history_`` and ``limited_by_``, with a warning where there is a limit."""

@@ -337,33 +337,6 @@ def _acquire_base(p, c, b, t, state, X, row, outputs):
     return c.base_place[0]
 
 
-def probabilities_at_places(
-    plan: Plan, places: NDArray[np.int64], X: NDArray[np.float32], n_classes: int
-) -> NDArray[np.float64]:
-    """Class probabilities of the classifiers of the subsets in n states, float64 (n, n_classes).
-
-    Parameters
-    ----------
-    plan : Plan
-    places : int64 (n,), the subset at which each state is
-    X : float32 (n, n_features), of which only the features of that subset are read
-    n_classes : int
-    """
-    proba = np.empty((len(X), n_classes))
-    _write_state_probabilities(plan, row_buffers(plan, n_classes), places, X, proba)
-    return proba
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def _write_state_probabilities(p, b, places, X, proba):
-    for row in range(len(X)):
-        v = places[row]
-        encode_values_of(p, b, X, row, v)
-        predict_proba_at(p, b, v)
-        for k in range(len(b.proba)):
-            proba[row, k] = b.proba[k]
-
-
 # The choice of the action in any state: what is known and was not acquired by the policy itself cost nothing.
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from agents.calibration import PathStates
 from agents.lattice import constants as const
 from agents.lattice.growth import add_branches, add_children, add_initial_subsets, add_smaller_subsets, has_context
-from agents.lattice.nodes import Lattice, Subset
+from agents.lattice.nodes import Lattice, Subset, extended
 from agents.lattice.subset_classifier import CrossFit
 from agents.lattice.sweep import SweepPolicy, standard_error
 from agents.lattice.training_data import TrainingData
@@ -33,6 +33,10 @@ class TrainingResult(NamedTuple):
         """As ``SweepPolicy.usage``."""
         return self.policy.usage()
 
+    def row_usage(self) -> dict[str, NDArray[np.float64]]:
+        """As ``SweepPolicy.row_usage``; NaN as in ``row_losses``."""
+        return {name: self._of_table(of_rows) for name, of_rows in self.policy.row_usage().items()}
+
     def row_losses(self) -> NDArray[np.float64]:
         """As ``SweepPolicy.row_losses``; NaN for rows of the task that are not in the sample that decides."""
         return self._of_table(self.policy.row_losses())
@@ -40,24 +44,26 @@ class TrainingResult(NamedTuple):
     def references(self) -> dict[str, tuple[NDArray[np.float64], Subset]]:
         """The losses of rows, as ``row_losses``, that acquire the same whatever they see, and what they acquire.
 
-        "nothing"; "everything", where it is allowed and there is a classifier of all features; "best fixed panel", the
-        subset of the lowest loss.
+        "nothing", not even the base; "everything", where it is allowed and there is a classifier of all features; "best
+        fixed panel", the subset of the lowest loss, with the base.
         """
         lattice, found = self.policy.lattice, {}
         data, rules = lattice.data, lattice.rules
 
-        def losses(z: Subset, proba: NDArray) -> NDArray[np.float64]:
+        def losses(acquired: Subset, proba: NDArray) -> NDArray[np.float64]:
             taken = np.zeros((len(data.y), rules.n_acquisitions), bool)
-            taken[:, [*lattice.base, *z]] = True
+            taken[:, list(acquired)] = True
             spent, allowed, _ = rules.price_sets(taken, data.X)
             answers = (proba @ rules.answer_costs.T).argmin(axis=1)
             return np.where(allowed, rules.answer_costs[answers, data.y] + rules.lam * spent, np.inf)
 
-        found["nothing"] = (), losses((), lattice.nodes[()].cross_fit.proba)  # type: ignore[union-attr]
+        root = self.policies[-1].lattice.nodes[()].cross_fit  # nothing is known there, also where there is a base
+        found["nothing"] = (), losses((), root.proba)  # type: ignore[union-attr]
         if lattice.full_model_proba is not None:
             every = tuple(range(rules.n_acquisitions))
             found["everything"] = every, losses(every, lattice.full_model_proba)
-        panels = {z: losses(z, node.cross_fit.proba) for z, node in lattice.nodes.items() if z and node.cross_fit}
+        fitted = {extended(z, lattice.base): node.cross_fit for z, node in lattice.nodes.items() if node.cross_fit}
+        panels = {acquired: losses(acquired, cross.proba) for acquired, cross in fitted.items() if acquired}
         if panels:
             best = min(panels, key=lambda z: (data.mean(panels[z]), z))
             found["best fixed panel"] = best, panels[best]

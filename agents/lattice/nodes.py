@@ -267,6 +267,8 @@ class Lattice:
         """Fit a classifier at z with all acquisitions of ``sequence`` up to the first illegal one, and none between."""
         steps: list[int] = []
         for j in sequence:
+            if j in z or j in steps or j in self.base:
+                continue
             path = self.moves.path(extended(z, steps), j)
             if path is None:
                 break

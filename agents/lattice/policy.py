@@ -150,6 +150,9 @@ class LatticePolicy(Policy):
         return dict(zip(masks, self.continuation.answer_cost.tolist(), strict=True))
 
     def walk(self, state: State) -> Walk:
+        """As ``Policy.walk``; slower with a base, of which a case may turn out to lack a part after it has begun."""
+        if len(self.continuation.base):
+            return super().walk(state)
         return LatticeWalk(self.plan, self.continuation, self.rules, self._costs, state)
 
     def _known_states(
@@ -163,32 +166,6 @@ class LatticePolicy(Policy):
         usable = known | (allowed[:, :n_acquisitions] != 0)
         masks = (np.ascontiguousarray(known), revealed, X, np.ascontiguousarray(allowed), usable.astype(np.int8, "C"))
         return KnownStates(*masks)
-
-    def state_probabilities(
-        self,
-        acquired: NDArray[np.bool_],
-        values: NDArray[np.float32],
-        missing: NDArray[np.bool_] | None = None,
-    ) -> NDArray[np.float64]:
-        """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``.
-
-        They are those of the classifier of the acquired features, if the policy holds that subset, else of the known
-        subset at which answers cost least; other acquired values have no effect.
-        """
-        X = read_only(np.where(acquired, values, np.nan), np.float32)
-        return inference.probabilities_at_places(self.plan, self._places_of(acquired), X, self.rules.n_classes)
-
-    def _places_of(self, acquired: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The place of the subset from which each state is answered, int64 (n,)."""
-        masks, inverse = np.unique(self.rules.acquisitions_of(acquired), axis=0, return_inverse=True)
-        sizes = self.taken.sum(axis=1)
-        places = np.empty(len(masks), np.int64)
-        for i, acquisitions in enumerate(masks):
-            contained = ~(self.taken & ~acquisitions).any(axis=1)
-            cost = np.where(contained, self.continuation.answer_cost, np.inf)
-            cost[contained & (sizes == acquisitions.sum())] = -np.inf
-            places[i] = cost.argmin()
-        return places[inverse.ravel()]
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays = {f"plan.{name}": array for name, array in self.plan._asdict().items()}
@@ -213,12 +190,10 @@ class LatticePolicy(Policy):
         return probabilities
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        answers = rules.answer_costs
-        costs = self._costs._replace(answers=answers, lowest=float(answers.min()))
-        return inference.follow_plan(self.plan, self.continuation, X, rules, costs)
+        return inference.follow_plan(self.plan, self.continuation, X, rules, self._costs)
 
 
-# Many cases under a lattice policy, which moves from subset to subset.
+# Many cases under a lattice policy without a base, which moves from subset to subset.
 
 
 class LatticeWalk:
@@ -239,14 +214,11 @@ class LatticeWalk:
         self.plan, self.continuation, self.rules, self.costs, self.state = plan, continuation, rules, costs, state
         n = len(state.spent)
         self.values = np.full((n, rules.n_features), np.nan, np.float32)
-        # of each case: its subset, the one after what it asks for, and how many acquisitions of the base are left
-        self.place, self.child, self.base_left = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self.place, self.child = np.zeros(n, np.int64), np.zeros(n, np.int64)  # its subset, that after what it asks for
         self.buffers = inference.row_buffers(plan, rules.n_classes)
 
     def begin(self) -> NDArray[np.int64]:
-        rows, base = np.arange(len(self.place)), self.continuation.base
-        if len(base) and self.rules.tables.budget >= self.rules.tables.counts[base].sum():
-            self.base_left[self.state.legal[:, base].all(axis=1)] = len(base)
+        rows = np.arange(len(self.place))
         return self._advance(rows, -1, np.empty((len(rows), 0), np.float32), np.ones(len(rows), bool))
 
     def go_on(
@@ -258,7 +230,7 @@ class LatticeWalk:
         self, rows: NDArray[np.int64], j: int, numbers: NDArray[np.float32], brought: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
         actions = np.empty(len(rows), np.int64)
-        arrays = self.values, self.place, self.child, self.base_left
+        arrays = self.values, self.place, self.child
         policy = self.plan, self.continuation, self.buffers, self.costs
         _advance_lattice(self.rules.tables, self.state, rows, j, (numbers, brought), policy, arrays, actions)
         return actions
@@ -266,7 +238,7 @@ class LatticeWalk:
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _advance_lattice(t, state, rows, j, news, policy, arrays, actions):
-    (numbers, brought), (p, c, b, d), (values, place, child, base_left) = news, policy, arrays
+    (numbers, brought), (p, c, b, d), (values, place, child) = news, policy, arrays
     J = t.costs.size
     for k in range(len(rows)):
         e = rows[k]
@@ -274,19 +246,8 @@ def _advance_lattice(t, state, rows, j, news, policy, arrays, actions):
             acquire_or_miss(t, state, e, j, brought[k])
             for m in range(numbers.shape[1]):
                 values[e, t.member[t.member_first[j] + m]] = numbers[k, m]
-            if not brought[k]:
-                base_left[e] = 0  # the rest of the base is of no use without it
-            elif base_left[e] > 0:
-                base_left[e] -= 1
-                place[e] = c.base_place[0] if base_left[e] == 0 else 0
-            else:
+            if brought[k]:
                 place[e] = child[e]
-        if base_left[e] > 0:
-            asked = c.base[len(c.base) - base_left[e]]
-            if state.legal[e, asked] != 0:
-                actions[k] = asked
-                continue
-            base_left[e] = 0
         inference.encode_values_of(p, b, values, e, place[e])
         actions[k], child[e] = inference.choose_move(p, c, b, place[e], state.legal, e, d)
         if actions[k] < 0:

@@ -8,7 +8,7 @@ the end of its episode.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,10 +18,6 @@ from agents.lattice import constants as const
 from agents.lattice.nodes import Lattice, Node, Subset
 from fsgym.rules import Rules
 from fsgym.support.kernels import INNER
-
-if TYPE_CHECKING:
-    from agents.lattice.nodes import Lattice, Node
-
 
 # The features of a state on which the agent decides, beliefs and acquired values, and ridge regression on them.
 
@@ -354,7 +350,11 @@ class SweepPolicy:
         return losses
 
     def usage(self) -> dict[str, float]:
-        """Weighted means over the training rows, out of fold: features used, and their cost in units of ``costs``.
+        """The weighted means of ``row_usage``."""
+        return {name: self.lattice.data.mean(of_rows) for name, of_rows in self.row_usage().items()}
+
+    def row_usage(self) -> dict[str, NDArray[np.float64]]:
+        """The features that each training row uses, out of fold, and their cost in units of ``costs``.
 
         The features of one column count once.
         """
@@ -366,7 +366,7 @@ class SweepPolicy:
             n_features[ends] = (~np.isnan(lattice.data.X[np.ix_(ends, columns)])).sum(axis=1)
             for k, (j, _, _) in enumerate(choice.children):
                 cost[self.arrivals[z] & (choice.next_child == k)] += lattice.moves.price(z, j)
-        return {"features": lattice.data.mean(n_features), "cost": lattice.data.mean(cost)}
+        return {"features": n_features, "cost": cost}
 
     def possible_saving(self, node: Node) -> NDArray[np.float64]:
         """An upper estimate of what further children of a node could save, float64 (n_samples,), 0 for absent rows.

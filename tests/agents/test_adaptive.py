@@ -219,6 +219,16 @@ def test_the_report_says_what_was_tried_and_what_simple_policies_would_cost(fitt
         assert "left after its training" in text
 
 
+@pytest.mark.parametrize("options", [{"known": [0]}, {"costs": [0, 1, 1]}], ids=["known", "free"])
+def test_the_reference_of_nothing_is_without_what_is_free_and_the_panel_names_it(options):
+    data = task_of(150).dataset
+    X = np.column_stack([data.y, data.X[:, 1:]])
+    report = AdaptiveClassifier(lam=0.05, learner="lattice", random_state=0, **options).fit(X, data.y).report_
+    nothing, _, panel = report.references
+    assert nothing.loss == pytest.approx(np.bincount(data.y).min() / len(data.y))
+    assert (panel.loss, panel.acquisitions) == (0.0, ("x0",))
+
+
 def load_report(model):
     return LearnerReport.from_json(json.loads(json.dumps(model.report_.as_json())))
 

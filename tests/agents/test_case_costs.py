@@ -266,6 +266,25 @@ def test_compare_marks_those_that_plan_by_the_means_and_pays_the_prices_of_the_c
     assert mine.spent == pytest.approx(1.0, abs=0.2)  # the cheaper one; the means are 2.5
 
 
+@pytest.mark.parametrize("others", [0, 30], ids=["two vectors", "others"])
+def test_the_expected_usage_is_that_of_rows_at_their_own_prices(others):
+    """The first column shows the class of the first half, whose column is cheap; that of the others is dear."""
+    rng, n = np.random.default_rng(0), 400
+    y, cheap = rng.integers(0, 2, n), np.arange(n) < n // 2
+    X = rng.normal(scale=0.3, size=(n, 3)) + 3.0 * y[:, None] * np.array([1, 0, 0])
+    X[~cheap, 0] = 9.0
+    X[:, 1] = np.where(cheap, X[:, 1], 3.0 * y + rng.normal(scale=0.3, size=n))
+    prices = np.where(cheap[:, None], [1.0, 5.0, 5.0], [1.0, 2.0, 2.0])
+    prices[n - others :, 2] = rng.uniform(2, 3, others)
+    data, weight = Dataset(X, y, case_costs=prices), np.where(cheap, 1.0, 0.2)
+    for said in (None, weight):
+        model = AdaptiveClassifier(lam=0.02, learner="lattice", random_state=0).fit(data, sample_weight=said)
+        done = model.policy_.trajectories_by_case(data.X, prices)
+        paid = np.average((done.acquired * prices).sum(axis=1), weights=said)
+        assert model.expected_cost_ == pytest.approx(paid, rel=0.05)
+        assert model.expected_n_features_ == pytest.approx(np.average(done.lengths, weights=said), rel=0.05)
+
+
 def test_a_damaged_model_file_is_refused(models):
     policy, rules = models["lattice"].policy_.policy, models["lattice"].policy_.rules
     assert isinstance(policy, CasePricedPolicy)

@@ -1,6 +1,5 @@
 """Expected costs that can be true: to go on costs its price and an answer, and at most as much as a whole episode."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -116,14 +115,15 @@ def test_a_lattice_that_decides_by_values_acquires_only_what_can_pay(task):
     assert not (expected < rules.lam * rules.costs[advice.actions[asks]] + rules.answer_costs.min() - TOLERANCE).any()
 
 
-def test_under_other_error_costs_a_lattice_acts_as_one_that_has_these():
-    """Where right answers earned something under these alone, no acquisition seemed to pay."""
-    policy, (X, _) = fitted("lattice", "errors alike").policy_, rare_class(300, seed=1)
-    rules = policy.rules.replace(error_costs=policy.rules.error_costs - 5)
-    done, own = policy.trajectories(X, rules), replace(policy, rules=rules).trajectories(X)
+@pytest.mark.parametrize("agent", ["lattice", "mixture", "lattice, tempered", "mixture, tempered"])
+def test_under_other_error_costs_a_policy_acts_by_its_own(agent):
+    policy, (X, _) = fitted(agent, "errors alike").policy_, rare_class(300, seed=1)
+    own = policy.trajectories(X)
     assert own.lengths.max() > 0
-    np.testing.assert_array_equal(done.order, own.order)
-    np.testing.assert_array_equal(done.answers, own.answers)
+    for costs in (policy.rules.error_costs - 5, policy.rules.error_costs * [[1], [50]]):
+        done = policy.trajectories(X, policy.rules.replace(error_costs=costs))
+        np.testing.assert_array_equal(done.order, own.order)
+        np.testing.assert_array_equal(done.answers, own.answers)
 
 
 def with_blanks(n, seed):

@@ -48,6 +48,21 @@ def test_probabilities_at_a_state_read_only_what_was_acquired_in_the_order_of_th
     np.testing.assert_array_equal(shuffled.probabilities_at(X, acquired[:, moved]), at_half)
 
 
+def test_the_lattice_answers_by_the_probabilities_that_it_says_of_a_state_whatever_is_known():
+    X = np.random.default_rng(3).normal(size=(300, 5))
+    y = np.random.default_rng(4).integers(0, 3, 300)
+    X += y[:, None] * np.array([1.0, 0.5, 0.6, 0.2, 0])
+    model = LatticeClassifier(lam=0.02, random_state=0).fit(X, y)
+    done = model.trajectories(X, continue_after_stop=True)
+    np.testing.assert_array_equal(done.probabilities.argmax(axis=1), done.answers)
+    for k in range(32):
+        known = (k >> np.arange(5)) % 2 == 1
+        said = {f"x{i}": X[0, i] for i in np.flatnonzero(known)}
+        step = model.step(said, unknown=[f"x{i}" for i in np.flatnonzero(~known)])
+        at_state = model.probabilities_at(X[:1], known[None])[0]
+        np.testing.assert_allclose(list(step.probabilities.values()), at_state, atol=1e-12)
+
+
 def test_the_default_agent_has_the_probabilities_of_its_learner_at_each_subset():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 5)).astype(np.float32)  # the last three features are noise, and worsen answers

@@ -12,6 +12,7 @@ from agents.lattice.learn import learn
 from agents.lattice.training_data import prepare_data
 from agents.parallel import run_serially
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, exact, load_dataset
+from fsgym.session.asked_cases import ask_cases
 from support.model_files import assert_same_trajectories
 
 LAM = 0.01
@@ -253,6 +254,22 @@ def test_free_acquisitions_come_first_if_that_pays(free_task):
     assert (first.trajectories(rows).order[:, 0] == 1).all()
 
 
+def test_a_case_that_turns_out_to_lack_a_part_of_the_base_is_asked_as_in_a_session(free_task):
+    X, y, _ = free_task
+    model = LatticeClassifier(0.01, known=[0, 1], effort=0.3, random_state=0).fit(X[:200], y[:200])
+    assert model.policy_.continuation.base.tolist() == [0, 1]
+    rows = X[200:240].astype(np.float32)
+    rows[:30, 1] = np.nan
+    asked = ask_cases(model, rows)
+    for row, order, answer in zip(rows, asked.asked, asked.answers, strict=True):
+        session, said = model.session(), []
+        while question := session.next():
+            said.append(int(question.name[1:]))
+            value = row[said[-1]]
+            session.unknown(question.name) if np.isnan(value) else session.answer(question.name, value)
+        assert (said, session.stop()) == (order[order >= 0].tolist(), answer)
+
+
 def test_known_columns_come_first_and_do_not_count_for_the_budget(free_task, tmp_path):
     X, y, _ = free_task
     model = LatticeClassifier(0.01, known=[0], budget=1, random_state=0).fit(X[:200], y[:200])
@@ -270,6 +287,17 @@ def test_known_columns_come_first_and_do_not_count_for_the_budget(free_task, tmp
     masked = X.copy()
     masked[:, 0] = np.nan
     assert_same_trajectories(again.trajectories(masked), model.trajectories(masked))
+
+
+@pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit:UserWarning")
+def test_a_known_group_that_takes_too_long_leaves_room_for_others():
+    y = np.arange(300) % 2
+    X = np.random.default_rng(0).normal(size=(300, 62))
+    X[:, :61] += y[:, None]
+    groups = [list(range(60)), [60], [61]]
+    model = LatticeClassifier(0.01, groups=groups, known=list(range(61)), effort=0.015, random_state=0).fit(X, y)
+    base = model.policy_.continuation.base
+    assert [len(model.policy_.rules.groups[j]) for j in base] == [1]
 
 
 @pytest.mark.parametrize(

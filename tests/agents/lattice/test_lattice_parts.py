@@ -326,6 +326,25 @@ def test_a_path_includes_a_related_acquisition_that_makes_its_end_cheaper():
     assert forbidden.path((0,), 3) is None  # one more would be needed
 
 
+@pytest.mark.parametrize(
+    ("options", "base", "order", "union"),
+    [
+        ({"prerequisites": {"x0": ["x1"]}}, (), [0, 1, 2, 3], (0, 1, 2, 3)),
+        ({"costs": [0, 1, 1, 1]}, (0,), [1, 0, 2, 3], (1, 2, 3)),
+    ],
+    ids=["prerequisite", "base"],
+)
+def test_a_union_goes_on_after_what_it_has_already(options, base, order, union):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    lattice = Lattice(
+        training_data(rng.normal(size=(200, 4)) + y[:, None], y), Rules(4, 2, **options), 0.0, run_serially, base=base
+    )
+    node = lattice.add_union((), order)
+    assert node is not None
+    assert node.subset == union
+
+
 def test_values_of_a_sweep_are_the_losses_of_following_its_policy():
     X, y = load_wine(return_X_y=True)
     data, rules = training_data(X, y), Rules(13, 3, lam=0.02)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents import LatticeClassifier
+from agents import LatticeClassifier, LatticePolicy
 from agents.lattice import constants as const
 from agents.lattice import training_data
 from agents.lattice.forest import ForestGrowth, add_shares, grow_forest, join_forests
@@ -112,6 +112,9 @@ def test_compiled_inference_with_forests_agrees_with_the_classifiers_of_the_subs
         shares = smoothed(shares_of(fitted.forest, data.codes[features][:, :40], 3))
         states = np.zeros((40, 5), bool)
         states[:, features] = True
+        cost = (np.arange(len(policy.taken)) != v).astype(float)  # it answers from this subset
+        continuation = policy.continuation._replace(answer_cost=cost)
+        policy = LatticePolicy(policy.taken, plan, continuation, policy.rules)
         proba = policy.state_probabilities(states, X[:40])
         np.testing.assert_allclose(proba.sum(axis=1), 1)
         blend = plan.blend.copy()
