@@ -35,6 +35,15 @@ _GROUPED = re.compile(
 _DECIMAL = re.compile(r"[+-]?[0-9]*([.,])[0-9]+(?:[eE][+-]?[0-9]+)?")
 
 
+def is_mark(text: str) -> bool:
+    """Whether a text is the sign of per cent or of a currency, as beside numbers.
+
+    >>> is_mark("%"), is_mark("EUR"), is_mark("mg/l")
+    (True, True, False)
+    """
+    return re.fullmatch(f"%|{_CURRENCY}", text) is not None
+
+
 class Writing(NamedTuple):
     """How numbers are written in a table.
 

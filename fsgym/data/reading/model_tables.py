@@ -16,7 +16,7 @@ from fsgym.data.reading.no_result import NoResult
 from fsgym.data.reading.numbers import numbers_of
 from fsgym.data.reading.reading import Reading, check_reading, declared_in, table_of_other_file
 from fsgym.data.reading.tables import read_table
-from fsgym.data.written import Writing, plain_text
+from fsgym.data.written import Writing, is_mark, plain_text
 from fsgym.text.messages import brief, explain_unknown, listing
 
 if TYPE_CHECKING:
@@ -114,10 +114,10 @@ def read_file_for(
     if table is not None:
         if no_result is not None:
             table = no_result.taken_from(table)
-        table, _ = numbers_of(table, declared, str(path), [name for name in as_numbers if name in table.columns])
+        table, found = numbers_of(table, declared, str(path), [name for name in as_numbers if name in table.columns])
     else:
         used = dict.fromkeys((*columns.names, *others, *as_numbers))
-        table, _ = read_table(
+        table, found = read_table(
             path,
             separator=reading.separator,
             declared=declared,
@@ -126,6 +126,14 @@ def read_file_for(
             only=used,
             no_result=no_result,
         )
+    for column in numbers:
+        mark = found.marks.get(column.name, column.unit)
+        if mark != column.unit and (not column.unit or is_mark(column.unit)):  # another unit is what a user calls it
+            trained = f"had {column.unit!r}" if column.unit else "had no sign"
+            raise ValueError(
+                f"the column {column.name!r} of {path} has numbers with {mark!r}, which in the training {trained}; "
+                "write them as there"
+            )
     for column in numbers:  # so that no text is read once more, by the signs of the model
         if column.name in table.columns and table[column.name].dtype.kind not in "biufc":
             table[column.name] = as_wide_numbers(table[column.name], column.name, column.odd_is_missing)

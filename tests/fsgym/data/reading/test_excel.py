@@ -127,7 +127,7 @@ def test_the_signs_of_other_columns_and_of_the_model_do_not_count_for_per_cent(t
     numbers = [float(v.replace(".", "").replace(",", ".")) if isinstance(v, str) else v for v in beside]
     np.testing.assert_array_equal(data.X[:2, 1], np.float32(numbers))
     for writing in ({"decimal": ","}, {"decimal": ",", "thousands": "."}):
-        read = read_table_for(Columns([Column("a", **writing), Column("b", **writing)]), path)
+        read = read_table_for(Columns([Column("a", unit="%", **writing), Column("b", **writing)]), path)
         assert read["a"].tolist() == [12.345, 50, 95.025]
 
 

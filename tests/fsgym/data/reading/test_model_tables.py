@@ -87,3 +87,21 @@ def test_truth_values_beside_an_empty_cell_are_read_again(tmp_path, given):
     np.testing.assert_array_equal(again, data.X)
     frame = pd.DataFrame({"smoker": pd.Series([True, None, False], dtype=object), "age": [1, 2, 3]})
     assert fsgym.load_dataset(frame.assign(target=[0, 1, 1])).columns[0].kind == "bool"
+
+
+@pytest.mark.filterwarnings("ignore:.*signs that are left out")
+def test_signs_beside_numbers_must_be_those_of_the_training(tmp_path):
+    for name, sign in (("plain", "{}"), ("percent", "{}%"), ("euro", "€{}")):
+        cells = [sign.format(k % 9) for k in range(60)]
+        pd.DataFrame({"x": cells, "target": list("ab") * 30}).to_csv(tmp_path / f"{name}.csv", index=False)
+    trained = {name: fsgym.load_dataset(tmp_path / f"{name}.csv").columns for name in ("plain", "percent")}
+    named = fsgym.load_dataset(tmp_path / "percent.csv", units={"x": "per cent"}).columns
+    for columns in (named, trained["percent"]):
+        assert read_table_for(columns, tmp_path / "percent.csv").x[:3].tolist() == [0, 1, 2]
+    for model, file, said in (
+        ("plain", "percent", "'%', which in the training had no sign"),
+        ("percent", "euro", "'€', which in the training had '%'"),
+    ):
+        with pytest.raises(ValueError, match=rf"the column 'x' of .*{file}.csv has numbers with {said}; write them as"):
+            read_table_for(trained[model], tmp_path / f"{file}.csv")
+    assert read_table_for(trained["percent"], tmp_path / "plain.csv").x[:3].tolist() == [0, 1, 2]
