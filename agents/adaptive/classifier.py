@@ -19,7 +19,7 @@ from agents.adaptive.evidence import (
     telling_features,
     with_own_indicators,
 )
-from agents.adaptive.policy import LEARNERS, ChosenPolicy
+from agents.adaptive.policy import LEARNERS, ChosenPolicy, learner_of
 from agents.adaptive.report import LearnerReport, LearnerTrial, ReferencePoint
 from agents.calibration import Calibration, check_calibration
 from agents.lattice.sweep import standard_error
@@ -58,6 +58,9 @@ class ChosenResult(NamedTuple):
     def usage(self) -> dict[str, float]:
         """As that of the result."""
         return self.result.usage()
+
+
+OF_LEARNERS = ("history_", "limited_by_", "training_loss_")  # attributes that a learner sets
 
 
 class ChoosingLearner(Learner):
@@ -171,11 +174,13 @@ class ChoosingLearner(Learner):
         return mean - other_mean, float(np.hypot(error, other_error))
 
     def finish(self, model: Any, result: ChosenResult) -> ChosenPolicy:
-        """The policy; sets ``report_``, ``learner_`` and the attributes of the chosen learner."""
+        """The policy; sets ``report_`` and the attributes of the chosen learner, instead of those of an earlier fit."""
         begun = time.perf_counter()
+        for name in OF_LEARNERS:
+            vars(model).pop(name, None)
         policy = self._learner(result.learner).finish(model, result.result)
         report = result.report._replace(seconds=time.perf_counter() - begun)
-        model.report_, model.learner_ = report, result.learner
+        model.report_ = report
         return ChosenPolicy(result.learner, policy, report, policy.rules)
 
     def _learner(self, name: str) -> Learner:
@@ -225,7 +230,7 @@ class InformedLearner(Learner):
         return InformedResult(informed, self.silent.learn_at(rules_at(informed.rules.lam)), n)
 
     def finish(self, model: Any, result: InformedResult) -> ChosenPolicy:
-        """The policy; ``report_`` and ``learner_`` are those of cases of which it is known what is missing."""
+        """The policy; ``report_`` is that of cases of which it is known what is missing."""
         silent = self.silent.finish(model, result.silent)
         informed = self.informed.finish(model, result.informed)
         names = self.silent.task.dataset.columns
@@ -246,6 +251,8 @@ def _choose_learner(trials: list[LearnerTrial], first: str) -> tuple[str, str]:
         return first, f"{first} is taken: {losses}"
     lower = "lower" if best.difference < 0 else "higher"
     by = f"{lower} than that of {first} by {abs(best.difference):.4f} (standard error {best.standard_error:.4f})"
+    if best.difference == 0:
+        by = f"that of {first}"
     if best.difference < 0:
         return best.learner, f"{best.learner} is taken: its loss is {by} {where}"
     flattered = f"the loss of {first} looks about {optimism:.4f} too low there, as it chose its subsets by these rows"
@@ -318,7 +325,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
 
     Attributes
     ----------
-    learner_ : str, the learner of ``policy_``
+    learner_ : str, the learner of ``policy_``, with evidence that for cases of which it is not known what is missing
     report_ : LearnerReport
         Which learner was chosen and why, what was tried, and how long it took.
     evidence_ : tuple of str
@@ -349,7 +356,6 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
     takes_blocks = True
 
     policy_: ChosenPolicy
-    learner_: str
     report_: LearnerReport
 
     @takes_rule_options
@@ -391,7 +397,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
             if task.dataset.case_costs is not None:
                 yield _learner_by_case(task, learners, stack)
                 return
-            features = telling_features(task.dataset)
+            features = telling_features(task.dataset, task.weight)
             if not len(features) or self.related is not None:
                 yield ChoosingLearner(task, learners, stack)
                 return
@@ -403,6 +409,11 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
             )
             yield InformedLearner(ChoosingLearner(informed, learners, stack), silent, features)
 
+    @property
+    def learner_(self) -> str:
+        policy = self.without_promise().policy_
+        return policy.learner if isinstance(policy, ChosenPolicy) else learner_of(policy)
+
     def _restore(self, policy: ChosenPolicy, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)
-        self.learner_, self.report_ = policy.learner, policy.report
+        self.report_ = policy.report

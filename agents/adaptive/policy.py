@@ -33,6 +33,11 @@ LEARNERS: dict[str, type[BaseTradeoffClassifier]] = {
 }
 
 
+def learner_of(policy: Policy) -> str:
+    """The learner that makes policies of this kind; without one the kind."""
+    return next((name for name, agent in LEARNERS.items() if agent.policy_class.kind == policy.kind), policy.kind)
+
+
 @dataclass(frozen=True, eq=False)
 class ChosenPolicy(Policy):
     """The policy of the learner that was chosen.
@@ -67,8 +72,7 @@ class ChosenPolicy(Policy):
 
     def at_prices(self, costs: NDArray[np.float64]) -> ChosenPolicy:
         policy = self.policy.at_prices(costs)
-        learner = next(name for name, kind in LEARNERS.items() if kind.policy_class.kind == policy.kind)
-        return replace(self, learner=learner, policy=policy, rules=policy.rules)
+        return replace(self, learner=learner_of(policy), policy=policy, rules=policy.rules)
 
     @property
     def telling(self) -> NDArray[np.int64]:

@@ -16,7 +16,6 @@ from agents.lattice.sweep import SweepPolicy, standard_error
 from agents.lattice.training_data import TrainingData
 from agents.parallel import TaskRunner
 from fsgym.rules import Rules
-from fsgym.text.messages import is_command
 
 
 class TrainingResult(NamedTuple):
@@ -196,9 +195,8 @@ def _limit(lattice: Lattice, history: list[dict[str, float]]) -> str | None:
 
 def limit_warning(result: TrainingResult, effort: float) -> str:
     """The sentence for a user whose lattice was limited."""
-    larger = f"effort={4 * effort:g}"
     return (
         f"at lam={result.policy.lattice.rules.lam:g} the lattice reached its limit of {result.limited_by} while its "
-        "loss was still falling: a larger effort, such as "
-        f"{f'LatticeClassifier({larger}) in Python' if is_command() else larger}, may find a better policy"
+        f"loss was still falling: a larger effort, such as LatticeClassifier(effort={4 * effort:g}), may find a better "
+        "policy"
     )

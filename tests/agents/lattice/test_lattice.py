@@ -17,7 +17,6 @@ from agents import DatumWiseClassifier, LatticeClassifier, LatticePolicy, load_c
 from agents.lattice.learn import limit_warning
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate
 from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES
-from fsgym.text.messages import as_command
 from support.estimator_checks import expected_failed_checks
 from support.model_files import assert_same_trajectories
 from support.rcpi_twin import VARIANTS, problem
@@ -319,6 +318,4 @@ def _pairs(n, pairs):
 def test_the_warning_of_a_limit_says_what_can_be_done_where_it_is_read():
     policy = SimpleNamespace(lattice=SimpleNamespace(rules=SimpleNamespace(lam=1.0)))
     result: Any = SimpleNamespace(policy=policy, limited_by="subsets")
-    assert "a larger effort, such as effort=4, may" in limit_warning(result, 1.0)
-    with as_command(flags=["--agent"]):  # none of which is the effort
-        assert "a larger effort, such as LatticeClassifier(effort=4) in Python, may" in limit_warning(result, 1.0)
+    assert "a larger effort, such as LatticeClassifier(effort=4), may" in limit_warning(result, 1.0)

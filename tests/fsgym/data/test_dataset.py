@@ -366,13 +366,6 @@ def test_replacements_that_do_not_fit_are_one_sentence(changes, kind, match):
     assert one_sentence(caught.value)
 
 
-def test_bounds_hold_all_values():
-    X = [[5.0, np.nan], [0.0, 1.0]]
-    assert Dataset(X, [0, 1], bounds=([0, 0], [5, 1])).bounds[1].tolist() == [5, 1]
-    with pytest.raises(ValueError, match="bounds must hold all values, got 0 to 1 for column 0, which has 0 to 5"):
-        Dataset(X, [0, 1], bounds=([0, 0], [1, 1]))
-
-
 def test_a_masked_value_is_missing():
     X = np.ma.masked_array([[1, 2], [3, -999]], mask=[[False, False], [False, True]])
     np.testing.assert_array_equal(Dataset(X, [0, 1]).X, [[1, 2], [3, np.nan]])
