@@ -49,18 +49,20 @@ class ModelParts(NamedTuple):
     of_text: list[Callable[[str], str]]
     of_bytes: list[Callable[[bytes], bytes]]
     offsets: dict[str, list[int]]
+    form: str = MODEL_FORMAT  # or the newer one
 
     @classmethod
     def of(cls, data: bytes) -> ModelParts:
         length = struct.unpack("<Q", data[:8])[0]
         entries, body = json.loads(data[8 : 8 + length]), data[8 + length :]
-        header = json.loads(entries.pop("__metadata__")[MODEL_FORMAT])
+        [(form, text)] = entries.pop("__metadata__").items()
+        header = json.loads(text)
         header["rules"] = json.loads(header["rules"])
         tensors = {k: Tensor(v["dtype"], v["shape"], body[slice(*v["data_offsets"])]) for k, v in entries.items()}
-        return cls(tensors, header, [], [], {})
+        return cls(tensors, header, [], [], {}, form)
 
     def copy(self) -> ModelParts:
-        return ModelParts(dict(self.tensors), json.loads(json.dumps(self.header)), [], [], {})
+        return ModelParts(dict(self.tensors), json.loads(json.dumps(self.header)), [], [], {}, self.form)
 
     def to_bytes(self) -> bytes:
         header = dict(self.header)
@@ -69,7 +71,7 @@ class ModelParts(NamedTuple):
         text = json.dumps(header)
         for change in self.of_text:
             text = change(text)
-        entries: dict[str, Any] = {"__metadata__": {MODEL_FORMAT: text}}
+        entries: dict[str, Any] = {"__metadata__": {self.form: text}}
         body, begin = [], 0
         for name, tensor in sorted(self.tensors.items(), key=lambda item: -_alignment(item[1].dtype)):
             end = begin + len(tensor.data)
