@@ -16,7 +16,7 @@ from baselines.tree_steps import AskedTrees, TreeAskingMixin
 from fsgym.data.scaling import Scaling, float32_offsets
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
-from fsgym.rules.rules import regrets
+from fsgym.rules.rules import cheapest_answers, regrets
 from fsgym.rules.uninformative import without_repeated
 from fsgym.sklearn_private import HasMethods, Interval, checks_parameters
 
@@ -177,7 +177,7 @@ class CARTClassifier(TreePathsMixin, TreeAskingMixin, SettingsPathMixin, Classif
         if self.error_costs_ is None or self.leaf_shares_ is None:
             return self.classes_[self.estimator_.predict(table)]
         shares = self.leaf_shares_[self.estimator_.apply(table)]
-        return self.classes_[(shares @ self.error_costs_.T).argmin(axis=1)]
+        return self.classes_[cheapest_answers(shares, self.error_costs_)]
 
     def _make_asked_rules(self, names: tuple[str, ...]) -> Rules:
         labels = self.classes_.tolist()

@@ -9,7 +9,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
-from baselines import ConstantClassifier, EverythingClassifier, ForestSelectionClassifier, HSICLassoClassifier
+from baselines import (
+    CARTClassifier,
+    ConstantClassifier,
+    EverythingClassifier,
+    ForestSelectionClassifier,
+    HSICLassoClassifier,
+)
 from baselines.mrmr import MRMRClassifier
 from fsgym.methods import METHODS, REFERENCES, find_method, load_class
 from support.fixed_orders import CELLS, ERROR_COSTS, joint_shares, known_table
@@ -34,6 +40,16 @@ def test_the_constant_answer_has_the_least_cost_on_the_training_rows():
         assert set(model.predict(X).tolist()) == {best}
         np.testing.assert_allclose(model.predict_proba(X), np.tile([0.7, 0.3], (len(X), 1)), atol=2e-3)
         assert not model.features_used(X).any()
+
+
+def test_of_classes_that_are_equally_large_the_first_is_answered():
+    """Summed in floating point, the cost of the last answer is lower by a rounding error."""
+    y = np.repeat(np.arange(4), (1, 2, 3, 3))
+    X, all_errors_alike = np.zeros((len(y), 1)), 1 - np.eye(4)
+    for scale in (1e-6, 1.0, 1e6):
+        costs = scale * all_errors_alike
+        for model in (ConstantClassifier(error_costs=costs), CARTClassifier(1.0, error_costs=costs)):
+            assert model.fit(X, y).predict(X[:1]).tolist() == [2]
 
 
 @CLASSIFIERS
