@@ -14,7 +14,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from fsgym.data.columns import Columns
+from fsgym.data.groups import resolve_groups
 from fsgym.data.scaling import Scaling
+from fsgym.rules import Rules
 from fsgym.rules.uninformative import without_repeated
 from fsgym.sklearn_private import feature_names_of
 from fsgym.text.messages import brief
@@ -88,9 +91,15 @@ def column_names(estimator: Any) -> list[str]:
     return feature_names_of(estimator).tolist()
 
 
-def acquisition_names(estimator: Any) -> list[str] | None:
-    """Names of the acquisitions of a fitted estimator: those of its columns; None if they come in ``groups``."""
-    return column_names(estimator) if estimator.groups is None else None
+def rules_of(estimator: Any, n_classes: int, *, groups: Any, **options: Any) -> Rules:
+    """The rules of an estimator that knows its columns; acquisitions have their names, or those of named groups.
+
+    ``groups`` are a mapping of names to names of columns, or as in ``Rules``.
+    """
+    names = column_names(estimator) if groups is None else None
+    if isinstance(groups, Mapping):
+        groups, names = resolve_groups(groups, Columns.of_numbers(column_names(estimator)))
+    return Rules(estimator.n_features_in_, n_classes, groups=groups, names=names, **options)
 
 
 # Shared by the methods that select columns: the selected columns as a mask, as names and as a table.

@@ -16,7 +16,7 @@ from baselines.tree_steps import AskedTrees, TreeAskingMixin
 from fsgym.data.scaling import Scaling, float32_offsets
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
-from fsgym.rules.rules import regrets
+from fsgym.rules.rules import cheapest_answers, regrets
 from fsgym.rules.uninformative import without_repeated
 from fsgym.sklearn_private import HasMethods, Interval, checks_parameters
 
@@ -177,7 +177,7 @@ class CARTClassifier(TreePathsMixin, TreeAskingMixin, SettingsPathMixin, Classif
         if self.error_costs_ is None or self.leaf_shares_ is None:
             return self.classes_[self.estimator_.predict(table)]
         shares = self.leaf_shares_[self.estimator_.apply(table)]
-        return self.classes_[(shares @ self.error_costs_.T).argmin(axis=1)]
+        return self.classes_[cheapest_answers(shares, self.error_costs_)]
 
     def _make_asked_rules(self, names: tuple[str, ...]) -> Rules:
         labels = self.classes_.tolist()
@@ -251,17 +251,18 @@ def for_trees(scaling: Scaling, X: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def pruning_settings(ccp_alphas: NDArray[np.float64], n_settings: int) -> list[dict[str, float]]:
-    """Values of ``ccp_alpha`` from those of a pruning path, at about equal steps of the logarithm.
+    """At most ``n_settings`` of ``ccp_alpha`` from those of a pruning path, at about equal steps of the logarithm.
 
     Each is the geometric mean of two neighbouring values of the path, between which the tree does not change. The first
     is 1, which leaves only the root for any data, the last 0.
     """
     knots = np.unique(ccp_alphas[ccp_alphas > 1e-12])
     between = np.sqrt(knots[:-1] * knots[1:])
-    if len(between) > n_settings - 2:
-        wanted = np.geomspace(between[0], between[-1], n_settings - 2)
-        between = between[np.unique([np.abs(np.log(between / w)).argmin() for w in wanted])]
-    return [{"ccp_alpha": float(alpha)} for alpha in (1.0, *between[::-1], 0.0)]
+    n_between = max(n_settings - 2, 0)
+    if len(between) > n_between:
+        wanted = np.geomspace(between[0], between[-1], n_between)
+        between = between[np.unique(np.array([np.abs(np.log(between / w)).argmin() for w in wanted], np.int64))]
+    return [{"ccp_alpha": float(alpha)} for alpha in (1.0, *between[::-1], 0.0)][:n_settings]
 
 
 def prior_weights(error_costs: NDArray[np.float64] | None, codes: NDArray[np.int64]) -> NDArray[np.float64] | None:

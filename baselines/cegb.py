@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.base import acquisition_names, class_codes, probabilities, validate_data
+from baselines.base import class_codes, probabilities, rules_of, validate_data
 from baselines.tree_steps import AskedTrees, TreeAskingMixin
 from fsgym.rules import Rules
 from fsgym.rules.rules import cheapest_answers, regrets
@@ -126,7 +126,7 @@ class CostEfficientMixin:
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
         "costs": [None, "array-like", Interval(Real, 0, None, closed="left"), HasMethods("keys")],
-        "groups": [None, "array-like", list],
+        "groups": [None, "array-like", list, HasMethods("keys")],
         "n_estimators": [Interval(Integral, 0, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "max_depth": [Interval(Integral, 1, 12, closed="both")],
@@ -165,7 +165,7 @@ class CEGBClassifier(CostEfficientMixin, TreeAskingMixin, ClassifierMixin, BaseE
     error_costs : array-like of shape (n_classes, n_classes), or mapping answer -> true class -> cost, default=None
         ``error_costs[prediction, true_class]``, classes in sorted order; 1 for each wrong prediction by default. The
         class of the smallest expected cost is predicted.
-    groups : lists of column indices, or one group number per column, default=None
+    groups : lists of column indices, one group number per column, or mapping name -> names of columns, default=None
         The columns that each acquisition reveals; one column each by default. LightGBM has no groups: in training, a
         row pays the price of the group for each of its columns. The price is counted once when the number of trees is
         chosen, and with "coupled" from one tree to the next.
@@ -271,14 +271,13 @@ class CEGBClassifier(CostEfficientMixin, TreeAskingMixin, ClassifierMixin, BaseE
         import_lightgbm()
         table, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.classes_, codes = class_codes(labels)
-        self.rules_ = Rules(
-            table.shape[1],
+        self.rules_ = rules_of(
+            self,
             len(self.classes_),
             lam=self.lam,
             costs=self.costs,
             groups=self.groups,
             error_costs=self.error_costs,
-            names=acquisition_names(self),
             classes=self.classes_.tolist(),
         )
         if self.penalty == "lazy" and table.size >= 2**31:

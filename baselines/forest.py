@@ -94,12 +94,14 @@ class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], n_ranked: int) -> NDArray[np.int64]:
-        check_n_jobs(self.n_jobs)
         columns = np.flatnonzero(varying_columns(Z))
         if not len(columns):
             return columns
         importance = self._make_classifier().fit(Z[:, columns], codes).feature_importances_
         return columns[np.argsort(-importance, kind="stable")[:n_ranked]]
+
+    def _check_options(self) -> None:
+        check_n_jobs(self.n_jobs)
 
     def _make_classifier(self) -> RandomForestClassifier:
         return RandomForestClassifier(

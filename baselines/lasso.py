@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path, lasso_path
 
-from baselines.base import SparseLinearMixin, counts_up_to, scaled_table, signed_targets
+from baselines.base import SparseLinearMixin, correlations, counts_up_to, scaled_table, signed_targets
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 
 
@@ -158,7 +158,8 @@ class _LassoProblem(NamedTuple):
             Z, targets = Z - Z.mean(axis=0), targets - targets.mean(axis=0)
         gram = Z.T @ Z if Z.shape[0] > Z.shape[1] else None
         Zy = Z.T @ targets
-        return cls(Z, targets, gram, Zy, varying, float(np.abs(Zy).max(initial=0.0) / len(Z)))
+        has_signal = any(correlations(Z, target).any() for target in targets.T)
+        return cls(Z, targets, gram, Zy, varying, float(np.abs(Zy).max() / len(Z)) if has_signal else 0.0)
 
     def violation(self, path: _LassoPath, k: int) -> float:
         """Return the largest violation of the optimality conditions of regression ``k``, as a share of alpha_max."""
@@ -171,7 +172,7 @@ class _LassoProblem(NamedTuple):
 
 def _compute_paths(problem: _LassoProblem, alpha_min: float) -> list[_LassoPath]:
     """Return the path of each regression down to ``alpha_min``."""
-    if problem.alpha_max <= 1e-12:
+    if problem.alpha_max == 0:
         return [_LassoPath(np.zeros(1), np.zeros((problem.Z.shape[1], 1)))] * problem.targets.shape[1]
     paths = []
     for k in range(problem.targets.shape[1]):

@@ -12,10 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from baselines.base import acquisition_names, class_codes, column_names, validate_data
+from baselines.base import class_codes, rules_of, validate_data
 from baselines.subset_models import SubsetModel, SubsetModels
-from fsgym.data.columns import Columns
-from fsgym.data.groups import resolve_groups
 from fsgym.envs.trajectories import Trajectories
 from fsgym.evaluation.calibrate import (
     PathRecord,
@@ -60,7 +58,7 @@ class OrderedAcquisitionsMixin:
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "lam": [Interval(Real, 0, None, closed="left")],
         "panel": [None, "array-like"],
-        "groups": [None, "array-like", list],
+        "groups": [None, "array-like", list, HasMethods("keys")],
         "costs": PRICES,
         "unrelated_costs": [*PRICES, StrOptions({"forbid"})],
         "related": [None, "array-like", HasMethods("keys")],
@@ -117,7 +115,7 @@ class OrderedAcquisitionsMixin:
         """Fit with the models of another price, if there are any; return the models."""
         table, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
         self.classes_, codes = class_codes(labels)
-        self.rules_ = self._make_rules(table.shape[1])
+        self.rules_ = self._make_rules()
         self._refuse_missing(table)
         self.promise_, self._calibrations = None, {}
         self._trained_rows = TrainedRows(table.astype(np.float32), codes)
@@ -126,12 +124,9 @@ class OrderedAcquisitionsMixin:
             self._fit_shared(models)
         return models
 
-    def _make_rules(self, n_features: int) -> Rules:
+    def _make_rules(self) -> Rules:
         options = {option.name: getattr(self, option.name) for option in OPTIONS}
-        names = acquisition_names(self)
-        if isinstance(options["groups"], Mapping):
-            options["groups"], names = resolve_groups(options["groups"], Columns.of_numbers(column_names(self)))
-        return Rules(n_features, len(self.classes_), names=names, classes=self.classes_.tolist(), **options)
+        return rules_of(self, len(self.classes_), classes=self.classes_.tolist(), **options)
 
     def _refuse_missing(self, table: NDArray[np.float64]) -> None:
         if self.rules_.missing == "error" and np.isnan(table).any():

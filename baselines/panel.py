@@ -67,7 +67,8 @@ class PanelClassifier(OrderedAcquisitionsMixin, ColumnSelectorMixin, ClassifierM
     -----
     The logistic regression has a ridge penalty (``C = 1`` on z-scores). A missing value is replaced by the mean, with
     an indicator column where it is missing in training. An acquisition whose prerequisite is missing for a row is not
-    made. Tables of more than some thousand rows are sampled for the selection. Where a step would take too long, only
+    made. Tables of more than some thousand rows are sampled for the selection, with ``2 cv`` rows of a rare class
+    or all that it has. Where a step would take too long, only
     the candidates with the largest score statistics are validated.
 
     References

@@ -15,9 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from baselines import subset_models
-from baselines.base import SettingsPathMixin, acquisition_names, class_codes, validate_data
+from baselines.base import SettingsPathMixin, class_codes, rules_of, validate_data
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
-from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
 from fsgym.rules.rules import cheapest_answers
 from fsgym.sklearn_private import HasMethods, StrOptions, checks_parameters
@@ -170,7 +169,7 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "classifier": [StrOptions({"logistic", "forest"})],
         "error_costs": [None, "array-like", HasMethods("keys")],
-        "groups": [None, "array-like", list],
+        "groups": [None, "array-like", list, HasMethods("keys")],
         "prerequisites": [None, "array-like", HasMethods("keys")],
         "random_state": ["random_state"],
     }
@@ -197,10 +196,9 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
         Raises ValueError for a parameter out of range, for invalid tables and for fewer than two classes.
         """
         table, codes = self._training_table(X, y)
-        names = acquisition_names(self)
         options = {"groups": self.groups, "prerequisites": self.prerequisites, "error_costs": self.error_costs_}
         labels = self.classes_.tolist()
-        self.rules_ = Rules(table.shape[1], len(labels), names=names, classes=labels, **options)
+        self.rules_ = rules_of(self, len(labels), classes=labels, **options)
         known, generator = self._available(table), check_random_state(self.random_state)
         self._encoder = subset_models.TableEncoder.fit(table, known)
         Z = self._encoder.encode(table, known, np.arange(table.shape[1]))

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
-from baselines.base import acquisition_names, check_X_y, validate_data
+from baselines.base import check_X_y, rules_of, validate_data
 from baselines.cart import TreePathsMixin, for_trees, pruning_settings, tree_scaling
 from baselines.cegb import (
     MAX_PENALTY,
@@ -22,7 +22,7 @@ from baselines.cegb import (
     power_of_two_scales,
     summed_losses,
 )
-from fsgym.rules import Rules
+from fsgym.rules.uninformative import without_repeated
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 from fsgym.trees import Forest
 
@@ -52,7 +52,7 @@ class CEGBRegressor(CostEfficientMixin, RegressorMixin, BaseEstimator):
     loss : {"absolute", "squared"}, default="absolute"
     costs : array-like of shape (n_acquisitions,) or mapping name -> price, default=None
         As of ``CEGBClassifier``.
-    groups : lists of column indices, or one group number per column, default=None
+    groups : lists of column indices, one group number per column, or mapping name -> names of columns, default=None
         As of ``CEGBClassifier``.
     n_estimators : int, default=100
         Maximum number of trees.
@@ -134,8 +134,7 @@ class CEGBRegressor(CostEfficientMixin, RegressorMixin, BaseEstimator):
         import_lightgbm()
         table, numbers = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         numbers = np.asarray(numbers, np.float64)
-        options = {"costs": self.costs, "groups": self.groups, "names": acquisition_names(self)}
-        self._rules = Rules(table.shape[1], 2, lam=self.lam, **options)
+        self._rules = rules_of(self, 2, lam=self.lam, costs=self.costs, groups=self.groups)
         self.n_iter_ = self.n_estimators
         folds = min(self.cv or 0, len(numbers) // 2)
         if folds > 1 and self.n_estimators:
@@ -243,7 +242,7 @@ class CARTRegressor(TreePathsMixin, RegressorMixin, BaseEstimator):
         table, numbers = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         numbers = np.asarray(numbers, np.float64)
         self.scaling_ = tree_scaling(table)
-        Z = for_trees(self.scaling_, table)
+        Z = without_repeated(for_trees(self.scaling_, table))  # so that a tree does not split on a column and its copy
         self.estimator_: Any = self._make_tree(self.ccp_alpha).fit(Z, _unit_variance(numbers))
         leaf = self.estimator_.apply(Z)
         self.leaf_values_ = np.full(self.estimator_.tree_.node_count, np.nan)
@@ -258,7 +257,7 @@ class CARTRegressor(TreePathsMixin, RegressorMixin, BaseEstimator):
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
         """Return at most ``n_settings`` values of ``ccp_alpha``, from only the root to the full tree."""
         table, numbers = check_X_y(X, y, dtype=np.float64, y_numeric=True)
-        Z = for_trees(tree_scaling(table), table)
+        Z = without_repeated(for_trees(tree_scaling(table), table))
         path = self._make_tree(0.0).cost_complexity_pruning_path(Z, _unit_variance(numbers))
         return pruning_settings(path.ccp_alphas, n_settings)
 

@@ -44,7 +44,7 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
     """
 
     n_selected: int
-    classifier: Any
+    classifier: Any = None
     class_weight: Any = None
     classes_: NDArray
     ranking_: NDArray[np.int64]
@@ -60,11 +60,13 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
 
     def _make_classifier(self) -> Any:
         """Return an unfitted classifier for the selected columns: the user's, or a support vector machine."""
-        if self.classifier is None:
-            return SVC(class_weight=self._code_weights())
-        if self.class_weight is not None:
+        return SVC(class_weight=self._code_weights()) if self.classifier is None else clone(self.classifier)
+
+    def _check_options(self) -> None:
+        """Raise ValueError for options that fit neither each other nor the classes, whatever is selected."""
+        if self.classifier is not None and self.class_weight is not None:
             raise ValueError("class_weight must be None where a classifier is given; pass it to that classifier")
-        return clone(self.classifier)
+        self._code_weights()
 
     def _code_weights(self) -> Any:
         """Return ``class_weight`` with class codes as its keys.
@@ -114,6 +116,9 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
         first = models[0]
         table, labels = validate_data(first, X, y, dtype=np.float64)
         classes, codes = class_codes(labels)
+        for model in models:
+            model.classes_ = classes
+            model._check_options()
         scaling = Scaling.fit(clip_extremes(table))
         Z = without_repeated(apply_scaling(scaling, table))  # so that a column and its copy are not both selected
         n_ranked = min(max(model.n_selected for model in models), Z.shape[1])
@@ -123,11 +128,10 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
             model.n_features_in_ = first.n_features_in_
             if hasattr(first, "feature_names_in_"):
                 model.feature_names_in_ = first.feature_names_in_
-            model.classes_, model.ranking_, model.scaling_ = classes, ranking[: model.n_selected], scaling
+            model.ranking_, model.scaling_ = ranking[: model.n_selected], scaling
             model._fit_classifier(Z, codes, model.ranking_)
 
     def _fit_classifier(self, Z: NDArray, codes: NDArray, selected: NDArray[np.int64]) -> None:
-        self._code_weights()  # checked even where no feature is selected
         self.class_shares_ = np.bincount(codes) / len(codes)
         self.largest_ = int(self.class_shares_.argmax())
         self.classifier_, self.selected_ = None, selected

@@ -19,6 +19,7 @@ from fsgym.rules.uninformative import uninformative_acquisitions
 C = 1.0  # inverse strength of the ridge penalty on z-scores; 0.1 was worse in our runs, 10 no better
 # A stratified sample of larger tables is used in the folds: 5000 rows for two classes, down to 2000 for five or more.
 MAX_SELECTION_SHARES, LEAST_ROWS = 10_000, 2000
+LEAST_PER_FOLD = 2  # rows of each class in the sample, for each fold, as far as there are any
 FIT_OPERATIONS = 1e7  # floating-point operations that take as long as the fixed part of a fit
 NEWTON_STEPS = 8  # of a typical fit that starts from zero
 MAX_Z_SCORE = 1e6  # larger ones, of rows unlike the training rows, are clipped
@@ -118,7 +119,7 @@ class SubsetModels:
         most = max(LEAST_ROWS, MAX_SELECTION_SHARES // self.n_classes)
         if len(X) > most:
             n_parts = -(-len(X) // most)
-            self.rows = np.flatnonzero(class_folds(codes, self.n_classes, n_parts, generator) == 0)
+            self.rows = stratified_part(codes, self.n_classes, n_parts, LEAST_PER_FOLD * cv, generator)
         self.codes = codes[self.rows]
         self.fold = class_folds(self.codes, self.n_classes, cv, generator)
         self._fold_weights = (self.fold != np.arange(self.fold.max() + 1)[:, None]).astype(np.float64)
@@ -250,3 +251,15 @@ def class_folds(codes: NDArray[np.int64], n_classes: int, cv: int, random_state:
         fold[rows] = (first + np.arange(len(rows))) % n_folds
         first += len(rows)
     return fold
+
+
+def stratified_part(
+    codes: NDArray[np.int64], n_classes: int, n_parts: int, least: int, random_state: Any
+) -> NDArray[np.int64]:
+    """The rows of one of ``n_parts`` parts of each class, ascending; ``least`` of a class, or all that it has."""
+    fold = class_folds(codes, n_classes, n_parts, random_state)
+    chosen = fold == 0
+    for k in range(n_classes):
+        rows = np.flatnonzero(codes == k)
+        chosen[rows[np.argsort(fold[rows], kind="stable")][:least]] = True
+    return np.flatnonzero(chosen)

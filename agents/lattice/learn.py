@@ -16,6 +16,7 @@ from agents.lattice.sweep import SweepPolicy, standard_error
 from agents.lattice.training_data import TrainingData
 from agents.parallel import TaskRunner
 from fsgym.rules import Rules
+from fsgym.rules.rules import cheapest_answers
 
 
 class TrainingResult(NamedTuple):
@@ -53,7 +54,7 @@ class TrainingResult(NamedTuple):
             taken = np.zeros((len(data.y), rules.n_acquisitions), bool)
             taken[:, list(acquired)] = True
             spent, allowed, _ = rules.price_sets(taken, data.X)
-            answers = (proba @ rules.answer_costs.T).argmin(axis=1)
+            answers = cheapest_answers(proba, rules.answer_costs)
             return np.where(allowed, rules.answer_costs[answers, data.y] + rules.lam * spent, np.inf)
 
         root = self.policies[-1].lattice.nodes[()].cross_fit  # nothing is known there, also where there is a base

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from agents.lattice import constants as const
 from agents.lattice.nodes import Lattice, Node, Subset
 from fsgym.rules import Rules
+from fsgym.rules.rules import cheapest_answers
 from fsgym.support.kernels import INNER
 
 # The features of a state on which the agent decides, beliefs and acquired values, and ridge regression on them.
@@ -343,7 +344,7 @@ class SweepPolicy:
         for z, choice in self.choices.items():
             ends = self.arrivals[z] & (choice.next_child < 0)
             proba = (lattice.nodes[z].cross_fit or root).proba[ends]  # type: ignore[union-attr]
-            answer = (proba @ rules.answer_costs.T).argmin(axis=1)
+            answer = cheapest_answers(proba, rules.answer_costs)
             losses[ends] += rules.answer_costs[answer, lattice.data.y[ends]]
             for k, (_, _, price) in enumerate(choice.children):
                 losses[self.arrivals[z] & (choice.next_child == k)] += price

@@ -172,11 +172,12 @@ class GBFSClassifier(DecisionMixin, SettingsPathMixin, ClassifierMixin, GBFSMode
         else:
             super()._fit_along(models, X, y, changed)
 
-    def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
+    def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, Any]]:
         """Return settings of ``mu_rel``: 1, at which no feature is bought, then halves, and 0: all features free."""
         labels = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32])[1]
         class_codes(labels)
-        return [{"mu_rel": v} for v in (*(0.5**k for k in range(n_settings - 1)), 0.0)]
+        own: dict[str, Any] = {} if self.mu is None else {"mu": None}  # which would go before mu_rel
+        return [own | {"mu_rel": v} for v in (*(0.5**k for k in range(n_settings - 1)), 0.0)]
 
 
 class GBFSRegressor(RegressorMixin, GBFSModel):

@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from baselines.base import validate_data
 from fsgym.sklearn_private import Interval, StrOptions, check_sample_weight, checks_parameters, feature_names_of
+from fsgym.support.checks import is_integer
+from fsgym.text.messages import brief
 
 LiteralTest = Literal["true", "is", "above", "missing"]
 
@@ -171,10 +173,10 @@ class Booleanizer(TransformerMixin, BaseEstimator):
         for which in self.nominal:
             if isinstance(which, str) and which in names:
                 nominal.add(names.index(which))
-            elif not isinstance(which, str) and 0 <= int(which) < n:
+            elif is_integer(which) and 0 <= int(which) < n:
                 nominal.add(int(which))
             else:
-                raise ValueError(f"nominal must name columns of X, by index below {n} or by name, got {which!r}")
+                raise ValueError(f"nominal must name columns of X, by index below {n} or by name, got {brief(which)}")
         return nominal
 
     def _column_literals(self, j: int, values: NDArray, weight: NDArray, nominal: bool) -> list[BooleanLiteral]:

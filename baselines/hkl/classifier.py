@@ -414,7 +414,7 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
         if self.prior is None and self.groups is None:  # a column and its copy then have the same price and partners
             if table.dtype.kind == "O":
                 table = np.unique(table.astype(str), return_inverse=True)[1].reshape(table.shape)
-            repeated = repeated_columns(table)
+            repeated = repeated_columns(table[weight > 0.0])
             self.booleanizer_.literals_ = [v for v in self.booleanizer_.literals_ if not repeated[v.column]]
         literals = self.booleanizer_.transform(X)
         return literals if self.connective == "or" else 1.0 - literals
@@ -423,16 +423,21 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
         """Return the lattice: prices and groups of the literals, and the maximum length of disjunctions."""
         column = np.array([literal.column for literal in self.booleanizer_.literals_], dtype=np.int64)
         n = self.n_features_in_
-        prices, group = np.full(n, float(self.beta)), np.zeros(n, dtype=np.int64)
-        if self.prior is not None:
-            prices = np.asarray(self.prior, dtype=np.float64)
-            if prices.shape != (n,) or not (np.isfinite(prices) & (prices > 0.0)).all():
-                raise ValueError(f"prior must be {n} finite numbers above 0, one per feature of X, got {self.prior!r}")
+        prices, group = self._prices(n), np.zeros(n, dtype=np.int64)
         if self.groups is not None:
             for k, columns in enumerate(check_groups(self.groups, n)):
                 group[list(columns)] = k
         max_literals = self.max_literals or (AUTO_MAX_LITERALS if len(column) > AUTO_LIMIT_LITERALS else len(column))
         return DisjunctionLattice(prices[column], min(max_literals, max(len(column), 1)), self.root, group[column])
+
+    def _prices(self, n: int) -> FloatVector:
+        """The price of each of n features in a disjunction."""
+        if self.prior is None:
+            return np.full(n, float(self.beta))
+        prices = np.asarray(self.prior, dtype=np.float64)
+        if prices.shape != (n,) or not (np.isfinite(prices) & (prices > 0.0)).all():
+            raise ValueError(f"prior must be {n} finite numbers above 0, one per feature of X, got {self.prior!r}")
+        return prices
 
     def _search_options(self) -> SearchOptions:
         return SearchOptions(
@@ -486,7 +491,8 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
         """Return settings of ``C`` over four decades, in equal steps of the logarithm, from no feature used upward.
 
         For two classes they start where the weights of single features, with all multipliers at their bounds, are half
-        as large as needed to change a prediction. One-vs-rest models always use some feature.
+        as large as needed to change a prediction. One-vs-rest models always use some feature, as may others where
+        ``prior`` has prices far below 1, at which long disjunctions cost hardly more than short ones.
         """
         table, labels = check_X_y(X, y, dtype=None, ensure_all_finite=self._finite())
         targets = signed_targets(class_codes(labels)[1])
@@ -494,10 +500,13 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
         literals = booleanizer.fit(table).transform(table)
         shares = np.where(targets > 0, 1.0, -1.0 * (targets > 0).sum(axis=0) / (targets < 0).sum(axis=0))
         balanced = shares / np.maximum(1.0, np.abs(shares).max(axis=0))
-        largest_sum = float(np.abs(literals.T @ balanced).max(initial=0.0))
-        if largest_sum <= 1e-9 * len(table):
+        sums = np.abs(literals.T @ balanced).max(axis=1)
+        told = sums > 1e-9 * len(table)
+        if not told.any():
             return [{"C": float(self.C)}]
-        start = 0.5 * (self.beta + self.root) ** 2 / largest_sum
+        column = np.array([literal.column for literal in booleanizer.literals_], dtype=np.int64)
+        prices = self._prices(table.shape[1])[column]
+        start = float((0.5 * (prices[told] + self.root) ** 2 / sums[told]).min())
         return [{"C": float(C)} for C in start * np.geomspace(1.0, 1e4, n_settings)]
 
 

@@ -16,7 +16,7 @@ from agents.policy import MAX_LOSS
 from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
 from baselines.neural.policy import MaskedInputPolicy
 from baselines.neural.stopping import HeldOutStates, StopLimits, best_limits
-from baselines.subset_models import class_folds
+from baselines.subset_models import stratified_part
 from fsgym.data.dataset import Dataset
 from fsgym.data.scaling import Scaling
 from fsgym.envs.trajectories import price_steps
@@ -167,11 +167,12 @@ class NeuralLearner(Learner):
 
 
 def split_rows(y: NDArray[np.int64], n_classes: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows to train on and those to hold out, of each class a fifth; a class of one row is trained on.
+    """The rows to train on and those to hold out, of each class a fifth, at least one; one of one row is trained on.
 
     Where no row is left to hold out, all are.
     """
-    held = class_folds(y, n_classes, HELD_OUT_PARTS, seed) == 0
+    held = np.zeros(len(y), bool)
+    held[stratified_part(y, n_classes, HELD_OUT_PARTS, 1, seed)] = True
     held &= np.bincount(y, minlength=n_classes)[y] > 1
     return np.flatnonzero(~held), np.flatnonzero(held if held.any() else ~held)
 

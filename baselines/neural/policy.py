@@ -17,6 +17,7 @@ from agents.policy import Policy, complete_advice
 from baselines.neural.stopping import StopLimits
 from fsgym.data.scaling import Scaling
 from fsgym.rules import Rules
+from fsgym.rules.rules import cheapest_answers
 from fsgym.session.step import Advice
 from fsgym.support.threads import one_blas_thread
 
@@ -129,8 +130,7 @@ class MaskedInputPolicy(Policy):
         A state that the policy cannot reach itself is a state like any other: all known values count.
         """
         found, J = self.outlook(acquired, values, legal), self.rules.n_acquisitions
-        costs = found.probabilities @ self.rules.answer_costs.T
-        answers = np.where(legal[:, J:], costs, np.inf).argmin(axis=1)
+        answers = cheapest_answers(found.probabilities, self.rules.answer_costs, np.asarray(legal[:, J:], bool))
         can_go_on = np.asarray(legal[:, :J], bool).any(axis=1)
         beyond = np.where(can_go_on, found.preference.argmax(axis=1), J)
         goes_on = can_go_on & (found.need > self.limits.threshold)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from baselines.base import class_codes, signed_targets, validate_data
 from baselines.svm_plus.model import SVMPlusModel, slack_weight, solve_each
-from baselines.svm_plus.problem import SampleTable, SVMPlusProblem, SVMPlusSolution, solve_svm, solve_svm_plus
+from baselines.svm_plus.problem import SampleTable, SVMPlusProblem, SVMPlusSolution, solve_svm, solve_svm_plus, to_dense
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 
 
@@ -156,6 +156,8 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
             solutions = solve_each(targets, solve)
         self.classes_ = classes
         self._store_solutions(solutions, targets, "privileged")
+        lowest, highest = (to_dense(v).ravel() for v in (table.min(axis=0), table.max(axis=0)))
+        self.coef_[:, lowest == highest] = 0.0  # of constant columns they are 0 but for rounding errors
         return self
 
     def _validate_table(self, X: Any) -> Any:

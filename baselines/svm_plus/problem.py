@@ -78,10 +78,10 @@ class SampleTable:
     def factor(self) -> Factor:
         n, d = self.shape
         if d <= n:
-            return Factor(_to_dense(self.X), lambda u: u)
+            return Factor(to_dense(self.X), lambda u: u)
         R = np.zeros((0, n))
         for start in range(0, d, max(FACTOR_BLOCK_COLUMNS, n)):
-            block = _to_dense(self.X[:, start : start + max(FACTOR_BLOCK_COLUMNS, n)]).T
+            block = to_dense(self.X[:, start : start + max(FACTOR_BLOCK_COLUMNS, n)]).T
             R = qr(np.vstack([R, block]), mode="r", check_finite=False)[0][:n]
         R, pivots = qr(R, mode="r", pivoting=True, check_finite=False)
         size = np.abs(np.diag(R))
@@ -103,7 +103,7 @@ class SampleTable:
         return np.asarray(self.X.T @ c)
 
 
-def _to_dense(X: Any) -> FloatMatrix:
+def to_dense(X: Any) -> FloatMatrix:
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 

@@ -192,14 +192,16 @@ class UncertainHIKClassifier(DecisionMixin, ColumnSelectorMixin, SettingsPathMix
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
         """Return settings of ``lam1`` and ``lam2``, in their current ratio, decreasing from no feature used.
 
-        They span three decades from just above the smallest penalties at which no draw of ``X`` is selected.
+        They span three decades from just above the smallest penalties at which no draw of ``X`` is selected. Where
+        both are 0, the settings have them equal.
         """
         table, labels = check_X_y(X, y, dtype=np.float64, allow_nd=True)
         targets = signed_targets(class_codes(labels)[1])
         expander = UncertainExpander(
             self.w, self.s, self.distribution, order=self.order, clip=self.clip, random_state=self.random_state
         )
-        draws, tau = expander.fit_transform(table), self.lam1 / (self.lam1 + self.lam2)
+        both = self.lam1 + self.lam2
+        draws, tau = expander.fit_transform(table), self.lam1 / both if both else 0.5
         options = {"tau": tau, "fit_intercept": self.fit_intercept}
         top = max(sgl_lambda_max(draws, target, expander.s_, **options) for target in targets.T)
         if top <= 0:

@@ -35,6 +35,7 @@ from fsgym.text.html import rules_html
 from fsgym.text.messages import brief, listing, option_text
 
 ERRORS_IN_REPR = 3  # costs of errors that the repr names
+TIE = 1e-12  # expected costs that differ by less, relative to the largest error cost, are equal
 
 
 class Rules:
@@ -822,11 +823,14 @@ def unavoidable(costs: NDArray[np.float64], y: NDArray[np.int64]) -> NDArray[np.
     return costs.min(axis=0)[y]
 
 
-def cheapest_answers(shares: NDArray[np.float64], answer_costs: NDArray[np.float64]) -> NDArray[np.int64]:
+def cheapest_answers(
+    shares: NDArray[np.floating], answer_costs: NDArray[np.float64], allowed: NDArray[np.bool_] | None = None
+) -> NDArray[np.int64]:
     """The answer of least expected cost for class probabilities (n_samples, n_classes), int64 (n_samples,).
 
     ``answer_costs`` (n_answers, n_classes) are those of ``Rules``: error costs, and a row for the answer that refers.
-    Ties go to the first answer, so to a class.
+    Ties go to the first answer, so to a class; what differs by less than rounding errors is a tie. ``allowed``
+    (n_samples, n_answers) are the answers to choose from, all by default.
 
     References
     ----------
@@ -838,4 +842,8 @@ def cheapest_answers(shares: NDArray[np.float64], answer_costs: NDArray[np.float
     >>> cheapest_answers(np.array([[0.8, 0.2]]), np.array([[0.0, 10.0], [1.0, 0.0]]))
     array([1])
     """
-    return (shares @ answer_costs.T).argmin(axis=1)
+    expected = shares @ answer_costs.T
+    if allowed is not None:
+        expected = np.where(allowed, expected, np.inf)
+    lowest = expected.min(axis=1, keepdims=True)
+    return (expected <= lowest + TIE * np.abs(answer_costs).max()).argmax(axis=1)

@@ -108,3 +108,9 @@ def test_weights_weigh_the_quantiles():
 def test_a_value_that_is_neither_number_nor_text_is_refused():
     with pytest.raises(TypeError, match="must be a string or a number, got dict in column 0 of X"):
         Booleanizer().fit(np.array([[{}, 1], [2, 3]], dtype=object))
+
+
+@pytest.mark.parametrize("nominal", [[False, False, True], np.array([False, False, True]), [1.7], [-1], ["x9"]])
+def test_nominal_columns_are_named_by_index_or_name_alone(nominal):
+    with pytest.raises(ValueError, match="nominal must name columns of X, by index below 3 or by name, got"):
+        Booleanizer(nominal=nominal).fit(np.arange(12.0).reshape(4, 3))

@@ -48,6 +48,13 @@ def test_costs_guide_growth_and_pruning_but_not_the_probabilities():
         np.testing.assert_allclose(model.leaf_shares_[leaf], share)
 
 
+@pytest.mark.parametrize("n_settings", [1, 2, 3])
+def test_few_settings_begin_with_the_root_and_end_with_the_full_tree(n_settings):
+    grid = CARTClassifier(random_state=0).sparsity_grid(X, Y, n_settings)
+    assert len(grid) == n_settings
+    assert [g["ccp_alpha"] for g in grid if g["ccp_alpha"] in (0.0, 1.0)] == [1.0, 0.0][:n_settings]
+
+
 def test_a_small_pure_leaf_is_not_certain():
     model = CARTClassifier(error_costs=[[0, 1], [1, 0]]).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     proba = model.predict_proba([[0.0], [3.0]])

@@ -254,6 +254,8 @@ def test_sparsity_grid_goes_from_no_feature_to_all(cancer):
     assert len(grid) == 12
     assert sizes[0] == 0 < sizes[1]
     assert sizes[-1] == max(sizes) >= 10
+    priced = clone(QUICK).set_params(mu=5.0)  # which goes before mu_rel
+    assert [m.selected_features_.size for m in priced.path(X, y)] == sizes
     assert not hasattr(QUICK, "classes_")
     with pytest.raises(ValueError, match="at least two classes"):
         QUICK.sparsity_grid(X, np.zeros(len(y)))

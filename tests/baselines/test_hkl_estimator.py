@@ -98,6 +98,30 @@ def test_sparsity_grid_goes_from_no_feature_to_many():
     assert 0 < counts[1] < counts[2]
 
 
+def two_of_six(n=200):
+    """Columns of 0 and 1, of which a noisy disjunction of the first two is the class."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((n, 6)) < 0.5) * 1.0
+    return X, (X[:, 0] + X[:, 1] > 0) ^ (rng.random(n) < 0.1)
+
+
+@pytest.mark.parametrize("price", [0.5, 20.0])
+def test_the_sparsity_grid_begins_with_no_feature_at_any_prior(price):
+    X, y = two_of_six()
+    counts = [m.get_support().sum() for m in DisjunctionClassifier(prior=np.full(6, price)).path(X, y)]
+    assert counts[0] == 0 < counts[2] <= counts[-1]
+
+
+def test_rows_of_weight_0_do_not_decide_what_is_a_copy():
+    X, y = two_of_six()
+    weight = np.where(np.arange(len(X)) < 5, 0.0, 1.0)
+    X = np.column_stack([X, np.where(weight > 0, X[:, 0], 1 - X[:, 0])])
+    weighted = DisjunctionClassifier(5.0).fit(X, y, sample_weight=weight)
+    without = DisjunctionClassifier(5.0).fit(X[5:], y[5:])
+    assert weighted.selected_features_.tolist() == without.selected_features_.tolist()
+    assert without.get_support()[[0, 6]].tolist() == [True, False]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

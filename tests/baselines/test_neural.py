@@ -221,6 +221,9 @@ def test_rows_are_held_out_of_each_class_and_none_of_a_class_of_one():
     fitted_rows, held = split_rows(y, 3, 0)
     assert sorted([*fitted_rows, *held]) == list(range(60))
     assert np.bincount(y[held], minlength=3).tolist() in ([10, 1, 0], [10, 2, 0])
+    for n in range(50, 55):  # one of each class of two rows, whatever is before it
+        y = np.repeat([0, 1], [n, 2])
+        assert (y[split_rows(y, 2, 0)[1]] == 1).sum() == 1
     assert all(rows.tolist() == [0, 1] for rows in split_rows(np.array([0, 1]), 2, 0))
 
 

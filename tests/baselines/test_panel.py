@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import fsgym
 from baselines import CARTClassifier, PanelClassifier, StoppingClassifier, forward_selection
 from baselines.ridge_logistic import fit_ridge_logistic, ridge_proba
-from baselines.subset_models import class_folds
+from baselines.subset_models import class_folds, stratified_part
 from fsgym.rules import Rules
 from support.fixed_orders import CELLS, ERROR_COSTS, joint_shares, known_table, plain_forward_selection
 from support.rcpi_twin import VARIANTS
@@ -85,6 +85,36 @@ def test_folds_are_even_within_each_class():
     for k in range(3):
         assert np.ptp(np.bincount(fold[y == k], minlength=5)) <= 1
     assert class_folds(np.array([0, 1, 1]), 2, 5, 0).max() == 1
+
+
+@BOTH
+@pytest.mark.parametrize("n_rare", [1, 2, 8])
+def test_a_class_of_few_rows_is_in_the_sample_of_a_large_table(cls, n_rare):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12_000, 2))
+    y = (X[:, 0] > 0).astype(int)
+    y[:n_rare], X[:n_rare, 1] = 2, X[:n_rare, 1] + 20
+    error_costs = 1.0 - np.eye(3)
+    error_costs[:2, 2] = 5e4
+    model = cls(0.001, error_costs=error_costs, random_state=0).fit(X, y)
+    assert model.features_used(X)[:n_rare, 1].all()
+    assert (model.predict(X)[:n_rare] == 2).all()
+
+
+@BOTH
+def test_one_of_two_classes_has_a_single_row(cls):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12_000, 2)), np.zeros(12_000, int)
+    y[0], X[0] = 1, 3.0
+    assert np.isfinite(cls(0.001, random_state=0).fit(X, y).validated_losses_).all()
+
+
+def test_a_part_of_the_rows_has_a_share_of_each_class_and_the_least_number():
+    y = np.repeat([0, 1, 2], [5000, 40, 3])
+    for seed in range(3):
+        part = stratified_part(y, 3, 10, 8, seed)
+        assert np.bincount(y[part]).tolist() == [500, 8, 3]
+        assert np.bincount(y[stratified_part(y, 3, 10, 1, seed)]).tolist() == [500, 4, 1]
 
 
 @pytest.mark.parametrize(("lam", "unequal"), [(0.004, True), (0.02, False)])

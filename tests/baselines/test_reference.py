@@ -9,7 +9,16 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 
-from baselines import ConstantClassifier, EverythingClassifier, ForestSelectionClassifier, HSICLassoClassifier
+from baselines import (
+    CARTClassifier,
+    CEGBClassifier,
+    CEGBRegressor,
+    ConstantClassifier,
+    EverythingClassifier,
+    ForestSelectionClassifier,
+    HSICLassoClassifier,
+    PanelClassifier,
+)
 from baselines.mrmr import MRMRClassifier
 from fsgym.methods import METHODS, REFERENCES, find_method, load_class
 from support.fixed_orders import CELLS, ERROR_COSTS, joint_shares, known_table
@@ -34,6 +43,16 @@ def test_the_constant_answer_has_the_least_cost_on_the_training_rows():
         assert set(model.predict(X).tolist()) == {best}
         np.testing.assert_allclose(model.predict_proba(X), np.tile([0.7, 0.3], (len(X), 1)), atol=2e-3)
         assert not model.features_used(X).any()
+
+
+def test_of_classes_that_are_equally_large_the_first_is_answered():
+    """Summed in floating point, the cost of the last answer is lower by a rounding error."""
+    y = np.repeat(np.arange(4), (1, 2, 3, 3))
+    X, all_errors_alike = np.zeros((len(y), 1)), 1 - np.eye(4)
+    for scale in (1e-6, 1.0, 1e6):
+        costs = scale * all_errors_alike
+        for model in (ConstantClassifier(error_costs=costs), CARTClassifier(1.0, error_costs=costs)):
+            assert model.fit(X, y).predict(X[:1]).tolist() == [2]
 
 
 @CLASSIFIERS
@@ -105,3 +124,19 @@ def test_every_baseline_has_scores():
         if str(method.estimator).startswith("baselines"):
             model = load_class(method)(**method.preset)
             assert hasattr(model, "predict_proba") or hasattr(model, "decision_function"), name
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_groups_are_named_and_list_names_of_columns(named):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    names = X.columns.tolist() if named else ["x0", "x1", "x2", "x3"]
+    groups, costs = {"both": names[:2], "rest": names[2:]}, {"both": 2.0, "rest": 1.0}
+    for model in (
+        EverythingClassifier(groups=groups, prerequisites={"rest": ["both"]}, random_state=0),
+        CEGBClassifier(groups=groups, costs=costs, n_estimators=3, random_state=0),
+        CEGBRegressor(groups=groups, costs=costs, n_estimators=3, random_state=0),
+        PanelClassifier(groups=groups, costs=costs, random_state=0),
+    ):
+        model.fit(X if named else X.to_numpy(), y)
+        rules = model._rules if isinstance(model, CEGBRegressor) else model.rules_
+        assert (rules.names, rules.groups) == (("both", "rest"), ((0, 1), (2, 3)))

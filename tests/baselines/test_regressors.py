@@ -51,12 +51,24 @@ def test_predictions_follow_the_unit_of_the_target():
         assert (other.features_used(X) == one.features_used(X)).mean() > 0.99
 
 
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_no_row_pays_for_a_column_and_its_copy(name):
+    options = {"lam": 0.0} if name == "cegb" else {}
+    for seed in range(3):
+        used = REGRESSORS[name](random_state=seed, **options).fit(np.hstack([X, X]), Y).features_used(np.hstack([X, X]))
+        assert used.any()
+        assert not (used[:, :4] & used[:, 4:]).any()
+
+
 def test_the_grid_leads_from_nothing_to_the_whole_tree():
     grid = CARTRegressor(random_state=0).sparsity_grid(X, Y)
     used = [CARTRegressor(random_state=0, **g).fit(X, Y).features_used(X).sum(axis=1).mean() for g in grid]
     assert used[0] == 0
     assert used == sorted(used)
     assert used[-1] > 1
+    for n_settings in (1, 2, 3):
+        few = CARTRegressor(random_state=0).sparsity_grid(X, Y, n_settings)
+        assert (len(few), few[0]) == (n_settings, {"ccp_alpha": 1.0})
 
 
 @pytest.mark.parametrize("name", [n for n, m in METHODS.items() if m.regressor])

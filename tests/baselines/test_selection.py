@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.optimize import minimize, nnls
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
@@ -19,6 +21,7 @@ from baselines import (
     GroupLassoClassifier,
     HSICLassoClassifier,
     L1LogisticClassifier,
+    LassoPathClassifier,
     MRMRClassifier,
 )
 from baselines.hsic_lasso import class_kernel, feature_kernels, normalised_kernels
@@ -282,3 +285,25 @@ def test_group_lasso_takes_groups_whole_and_agrees_with_a_smooth_solver():
 def test_group_lasso_warns_if_it_did_not_converge():
     with pytest.warns(ConvergenceWarning, match="duality gap"):
         GroupLassoClassifier(1e-3, max_iter=1).fit(*TABLES["binary"])
+
+
+@pytest.mark.parametrize("unit", [1e-14, 1.0, 1e8])
+def test_whether_the_lasso_has_a_signal_does_not_depend_on_the_unit(unit):
+    X = unit * np.array(list(product([0.0, 1.0], repeat=4)) * 3)
+    model = LassoPathClassifier(scaling=None).fit(X, X[:, 0] > 0)
+    assert model.get_support().tolist() == [True, False, False, False]
+    noise = unit * np.tile(np.random.default_rng(0).normal(size=(40, 1)), (2, 1))  # the same in both classes
+    nothing = LassoPathClassifier(0.0, scaling=None).fit(noise, np.repeat([0, 1], 40))
+    assert not nothing.get_support().any()
+    assert nothing.alpha_max_ == 0
+
+
+@pytest.mark.parametrize("n_selected", [0, 2])
+def test_options_that_do_not_fit_are_refused_whatever_is_selected(n_selected):
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.repeat([0, 1], 20)
+    both = MRMRClassifier(n_selected, classifier=LogisticRegression(), class_weight="balanced")
+    assert hasattr(both, "predict_proba")
+    with pytest.raises(ValueError, match="class_weight must be None where a classifier is given"):
+        both.fit(X, y)
+    with pytest.raises(ValueError, match="n_jobs must be None or a whole number"):
+        ForestSelectionClassifier(n_selected, n_jobs=0).fit(X, y)

@@ -402,3 +402,13 @@ def test_fit_restores_the_number_of_threads():
     with ThreadPoolExecutor(3) as pool:
         assert len([*pool.map(lambda _: fitted(X6, P6, Y6), range(3))]) == 3
     assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+@pytest.mark.parametrize("as_table", [np.asarray, sp.csr_array])
+def test_a_constant_column_has_no_weight(as_table):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.normal(size=60), np.full(60, 3.0), np.zeros(60)])
+        y = X[:, 0] + 0.3 * rng.normal(size=60) > 0
+        for more in ({}, {"X_privileged": rng.normal(size=(60, 2))}):
+            assert not SVMPlusClassifier().fit(as_table(X), y, **more).get_support()[1:].any()

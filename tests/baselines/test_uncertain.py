@@ -362,3 +362,9 @@ def test_any_finite_table_can_be_fitted(data):
     corrupted = np.where(used, X, -1.7e308)
     np.testing.assert_array_equal(model.predict(corrupted), answers)
     np.testing.assert_array_equal(model.features_used(corrupted), used)
+
+
+def test_without_penalties_the_grid_has_equal_ones():
+    grid = UncertainHIKClassifier(s=2, lam1=0.0, lam2=0.0, random_state=0).sparsity_grid(*WINE)
+    assert len(grid) == 12
+    assert all(setting["lam1"] == setting["lam2"] > 0 for setting in grid)
