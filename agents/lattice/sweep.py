@@ -33,7 +33,7 @@ class StateFeatures(NamedTuple):
     design: NDArray[np.float64]
     penalty: NDArray[np.float64]  # (n_columns,), the ridge
     folds: list[NDArray[np.int64]]  # list of int64 arrays, the rows of each fold
-    floor: float  # the lowest error cost; the column of the expected one is without it, so that it decides nothing
+    floor: float = 0.0  # the lowest error cost, which the column of the expected one leaves out: it decides nothing
 
     def fit(self, advantage: NDArray, weight: NDArray, available: NDArray) -> NDArray[np.float64]:
         """Coefficients from all rows, float64 (n_columns, n_children), for an expected error cost with the lowest one.

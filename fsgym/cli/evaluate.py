@@ -22,7 +22,6 @@ from fsgym.metrics import (
     PROBABILITY_FIGURES,
     short_number,
 )
-from fsgym.rules.rules import unavoidable
 from fsgym.text.messages import listing, one_line, visible_json
 
 if TYPE_CHECKING:
@@ -270,6 +269,8 @@ def print_reliability(result: Evaluation) -> None:
 
 def headline_sentence(result: Evaluation) -> str:
     """The figures to decide by in words; if they are costs, with that of 1,000 cases and that of acquiring nothing."""
+    from fsgym.rules.rules import unavoidable
+
     text, rules = result.headline_text(), result.rules
     if "loss" not in result.headline:
         return text

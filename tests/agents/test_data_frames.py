@@ -87,7 +87,7 @@ def test_missing_values_in_one_of_the_tables_only(table):
     np.testing.assert_array_equal(answers[1:5], model.predict(complete)[1:5])
     assert not model.features_used(gappy)[::5].any()
     back = quick().fit(gappy, y)
-    assert [c.kind for c in back.columns_] == ["number", "category", "category", "number"]
+    assert [c.kind for c in back.columns_] == ["number", "category", "bool", "number"]
     np.testing.assert_array_equal(back.predict(complete)[1:5], back.predict(gappy)[1:5])
 
 
