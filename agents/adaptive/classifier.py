@@ -391,7 +391,7 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
             if task.dataset.case_costs is not None:
                 yield _learner_by_case(task, learners, stack)
                 return
-            features = telling_features(task.dataset)
+            features = telling_features(task.dataset, task.weight)
             if not len(features) or self.related is not None:
                 yield ChoosingLearner(task, learners, stack)
                 return

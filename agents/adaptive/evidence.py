@@ -19,15 +19,18 @@ from fsgym.rules import Rules
 from fsgym.session.step import Advice
 
 LEVEL = 0.05  # of the test for all columns together
-MIN_ROWS = 5  # with the value and without it, from which a column is tested; by hand: few rows make the test too bold
+# Effective rows with the value and without it, from which a column is tested; by hand: few rows make the test too bold.
+MIN_ROWS = 5
 INDICATORS = "what is missing"  # the acquisition of the indicators; no user sees it
 
 
-def telling_features(dataset: Dataset) -> NDArray[np.int64]:
+def telling_features(dataset: Dataset, weight: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
     """The first feature of each column for which it goes with the class whether its value is missing, ascending.
 
     A chi-squared test of each column, at a level divided by their number; of columns that are missing in the same rows
-    the first. With missingness at random, all of it finds a column in one of twenty tables.
+    the first. With missingness at random, all of it finds a column in one of twenty tables. ``weight`` are those of the
+    rows, None for equal ones; they are scaled to add up to the effective number of rows, so that the statistic keeps
+    its distribution (Rao and Scott, 1981). The rows of a group (``Dataset.row_groups``) count together as one.
 
     Examples
     --------
@@ -41,20 +44,27 @@ def telling_features(dataset: Dataset) -> NDArray[np.int64]:
     """
     firsts = np.array([features[0] for features in dataset.columns.features], np.int64)
     missing = np.isnan(dataset.X[:, firsts])
-    n_missing = missing.sum(axis=0)
-    tested = np.flatnonzero((n_missing >= MIN_ROWS) & (n_missing <= len(missing) - MIN_ROWS))
+    weight = _scaled_to_effective(np.ones(dataset.n_samples) if weight is None else weight, dataset.row_groups)
+    n_missing = weight @ missing
+    tested = np.flatnonzero((n_missing >= MIN_ROWS) & (n_missing <= weight.sum() - MIN_ROWS))
     if not len(tested):
         return firsts[:0]
     patterns = np.unique(missing[:, tested], axis=1, return_index=True)[1]
     tested = tested[np.sort(patterns)]
-    counts = np.bincount(dataset.y, minlength=dataset.n_classes)
+    counts = np.bincount(dataset.y, weight, dataset.n_classes)
     found = []
     for k in tested.tolist():
-        without = np.bincount(dataset.y[missing[:, k]], minlength=dataset.n_classes)
-        table = np.stack([without, counts - without])[:, counts > 0]
+        sides = missing[:, k], ~missing[:, k]
+        table = np.stack([np.bincount(dataset.y, weight * side, dataset.n_classes) for side in sides])[:, counts > 0]
         if table.shape[1] > 1 and chi2_contingency(table).pvalue < LEVEL / len(tested):
             found.append(firsts[k])
     return np.sort(np.array(found, np.int64))
+
+
+def _scaled_to_effective(weight: NDArray[np.float64], row_groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    """Weights that add up to Kish's effective number, of groups where there are any, as if their rows were all equal."""
+    of_units = weight if row_groups is None else np.bincount(row_groups, weight)
+    return weight * (of_units.sum() / (of_units @ of_units))
 
 
 def with_indicators(X: NDArray[np.float32], missing: NDArray[np.bool_]) -> NDArray[np.float32]:

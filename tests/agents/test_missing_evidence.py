@@ -53,6 +53,28 @@ def test_columns_are_found_where_missing_values_go_with_the_class():
     assert 0 <= sum(found) <= 9  # three are expected, at 5 %
 
 
+def test_rows_of_a_group_count_as_one_row():
+    def found(n_rows, seed, share_of_sick):
+        rng = np.random.default_rng(seed)
+        sick = np.repeat(rng.permutation(60) % 2, n_rows)
+        missing = np.repeat(rng.random(60), n_rows) < np.where(sick == 1, share_of_sick, 0.3)
+        X = np.where(missing, np.nan, 0.0)[:, None].astype(np.float32)
+        return len(telling_features(Dataset(X, sick, row_groups=np.repeat(np.arange(60), n_rows))))
+
+    assert sum(found(10, seed, 0.3) for seed in range(60)) <= 9  # three are expected, at 5 %; 28 if each row counts
+    assert sum(found(10, seed, 0.9) for seed in range(10)) == 10
+    assert [found(10, seed, 0.6) for seed in range(20)] == [found(1, seed, 0.6) for seed in range(20)]
+
+
+def test_rows_of_hardly_any_weight_are_no_evidence():
+    X, y = cases(400, 3, telling=False)
+    weight = np.where(np.arange(400) % 2, 1.0, 1e-6)
+    X.loc[(weight < 1) & (y == "sick"), "scan"] = np.nan
+    model = AdaptiveClassifier(lam=0.03, learner="mixture", random_state=0)
+    assert model.fit(X, y, sample_weight=weight).evidence_ == ()
+    assert model.fit(X, y).evidence_ == ("scan",)
+
+
 OTHERS = [pytest.param(learner, marks=pytest.mark.slow) for learner in ("mixture", "auto")]
 
 
