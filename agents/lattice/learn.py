@@ -190,9 +190,9 @@ def _limit(lattice: Lattice, history: list[dict[str, float]]) -> str | None:
 
 def limit_warning(result: TrainingResult, effort: float) -> str:
     """The sentence for a user whose lattice was limited."""
-    larger = f"effort={4 * effort:g}"
+    larger = f"LatticeClassifier(effort={4 * effort:g})"  # others that train a lattice have no such parameter
     return (
         f"at lam={result.policy.lattice.rules.lam:g} the lattice reached its limit of {result.limited_by} while its "
         "loss was still falling: a larger effort, such as "
-        f"{f'LatticeClassifier({larger}) in Python' if is_command() else larger}, may find a better policy"
+        f"{larger}{' in Python' if is_command() else ''}, may find a better policy"
     )

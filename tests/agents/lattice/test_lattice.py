@@ -319,6 +319,6 @@ def _pairs(n, pairs):
 def test_the_warning_of_a_limit_says_what_can_be_done_where_it_is_read():
     policy = SimpleNamespace(lattice=SimpleNamespace(rules=SimpleNamespace(lam=1.0)))
     result: Any = SimpleNamespace(policy=policy, limited_by="subsets")
-    assert "a larger effort, such as effort=4, may" in limit_warning(result, 1.0)
+    assert "a larger effort, such as LatticeClassifier(effort=4), may" in limit_warning(result, 1.0)
     with as_command(flags=["--agent"]):  # none of which is the effort
         assert "a larger effort, such as LatticeClassifier(effort=4) in Python, may" in limit_warning(result, 1.0)
