@@ -62,7 +62,7 @@ def telling_features(dataset: Dataset, weight: NDArray[np.float64] | None = None
 
 
 def _scaled_to_effective(weight: NDArray[np.float64], row_groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Weights that add up to Kish's effective number, of groups where there are any, as if their rows were all equal."""
+    """Weights that add up to Kish's effective number, of groups where there are any, as if their rows were equal."""
     of_units = weight if row_groups is None else np.bincount(row_groups, weight)
     return weight * (of_units.sum() / (of_units @ of_units))
 

@@ -33,6 +33,13 @@ LEARNERS: dict[str, type[BaseTradeoffClassifier]] = {
 }
 
 
+def learner_of(policy: Policy) -> str:
+    """The name of the learner whose policy this is."""
+    if isinstance(policy, ChosenPolicy):
+        return policy.learner
+    return next(name for name, kind in LEARNERS.items() if kind.policy_class.kind == policy.kind)
+
+
 @dataclass(frozen=True, eq=False)
 class ChosenPolicy(Policy):
     """The policy of the learner that was chosen.
@@ -67,8 +74,7 @@ class ChosenPolicy(Policy):
 
     def at_prices(self, costs: NDArray[np.float64]) -> ChosenPolicy:
         policy = self.policy.at_prices(costs)
-        learner = next(name for name, kind in LEARNERS.items() if kind.policy_class.kind == policy.kind)
-        return replace(self, learner=learner, policy=policy, rules=policy.rules)
+        return replace(self, learner=learner_of(policy), policy=policy, rules=policy.rules)
 
     @property
     def telling(self) -> NDArray[np.int64]:
