@@ -6,6 +6,8 @@ import json
 import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
+from copy import copy
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,6 +21,7 @@ from agents.lattice.sweep import standard_error
 from agents.policy import Policy
 from agents.tradeoff import TrainingTask, UsageTarget
 from fsgym import Dataset, Rules, evaluate
+from tests.fsgym.cli.test_cli import call
 
 
 class Fixed(Policy):
@@ -248,6 +251,14 @@ def test_the_report_says_what_was_tried_and_what_simple_policies_would_cost(fitt
             assert word in text
         assert "as good as lattice within noise: x0" in text
         assert "left after its training" in text
+
+
+def test_describe_says_at_which_lambda_the_learners_were_compared(fitted, tmp_path, capsys):
+    model = copy(fitted[0])
+    model.policy_ = replace(model.policy_, report=model.report_._replace(compared_at=0.02))
+    model.save(tmp_path / "model.safetensors")
+    printed = call(capsys, "describe", tmp_path / "model.safetensors")[1]
+    assert "Expected loss per case at lambda 0.02, which is not its own: 0." in " ".join(printed.split())
 
 
 def load_report(model):
