@@ -52,6 +52,7 @@ class UsageTarget(NamedTuple):
 
     quantity: str  # "cost" or "features"
     limit: float
+    uncounted: float = 0.0  # of the usage of each row, besides the limit
 
 
 def check_target(target_cost: Any, target_features: Any) -> UsageTarget | None:
@@ -96,7 +97,7 @@ def find_price(target: UsageTarget, rules: Rules, learn_at: Callable[[float], Re
     n_beyond = 0  # values of lam tried above a jump
     for _ in range(MAX_PRICES_TRIED):
         result = learn_at(lam)
-        usage = result.usage()[target.quantity]
+        usage = result.usage()[target.quantity] - target.uncounted
         if usage <= target.limit:
             if not n_beyond:
                 above = lam

@@ -44,6 +44,8 @@ OPTIMISM_OF_FIRST = 0.5
 MIN_ROWS_OF_NETWORK = 500
 FEW_STEPS, ROWS_OF_FEW_STEPS = 1_000, 5_000
 
+OF_LEARNERS = ("history_", "limited_by_", "training_loss_")  # fitted attributes that only some learners have
+
 MakeLearner = Callable[[TrainingTask], Any]  # a context manager that yields a ``Learner``
 
 
@@ -58,9 +60,6 @@ class ChosenResult(NamedTuple):
     def usage(self) -> dict[str, float]:
         """As that of the result."""
         return self.result.usage()
-
-
-OF_LEARNERS = ("history_", "limited_by_", "training_loss_")  # attributes that a learner sets
 
 
 class ChoosingLearner(Learner):
@@ -85,27 +84,42 @@ class ChoosingLearner(Learner):
         self.task, self.learners, self.stack, self.left = task, learners, stack, left
         self.seed = int(task.rng.integers(2**31))
         self._entered: dict[str, Learner] = {}
+        self._seconds: dict[str, float] = {}  # of training, by learner
 
     def learn_at(self, rules: Rules) -> ChosenResult:
         """Train the learners at the prices of these rules, and choose one."""
-        return self._choose(rules, {})
+        self._seconds.clear()
+        return self._with_seconds(self._choose(rules, {}))
 
     def learn_for(self, target: UsageTarget, rules_at: Callable[[float], Rules]) -> ChosenResult:
         """As ``learn_at``; the learners are compared at the ``lam`` that the first one needs for the target."""
+        self._seconds.clear()
         first = next(iter(self.learners))
-        lam, result = self._search(first, target, rules_at)
-        chosen = self._choose(rules_at(lam), {first: result})
+        compared_at, result = self._search(first, target, rules_at)
+        chosen = self._choose(rules_at(compared_at), {first: result})
         if chosen.learner != first:
             lam, result = self._search(chosen.learner, target, rules_at)
-            chosen = chosen._replace(result=result, rules=rules_at(lam))
-        return chosen
+            report = chosen.report if lam == compared_at else chosen.report._replace(compared_at=compared_at)
+            chosen = chosen._replace(result=result, rules=rules_at(lam), report=report)
+        return self._with_seconds(chosen)
+
+    def _with_seconds(self, chosen: ChosenResult) -> ChosenResult:
+        """The same; the report says how long all training of each learner took since ``learn_at`` or ``learn_for``."""
+        trials = tuple(t._replace(seconds=self._seconds.get(t.learner)) for t in chosen.report.trials)
+        return chosen._replace(report=chosen.report._replace(trials=trials))
+
+    def _train(self, name: str, rules: Rules) -> Any:
+        begun = time.perf_counter()
+        result = self._learner(name).learn_at(rules)
+        self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - begun
+        return result
 
     def _search(self, name: str, target: UsageTarget, rules_at: Callable[[float], Rules]) -> tuple[float, Any]:
         """The ``lam`` that a learner needs for the target, and what its training there results in."""
         results: dict[float, Any] = {}
 
         def learn_at(lam: float) -> Any:
-            results[lam] = self._learner(name).learn_at(rules_at(lam))
+            results[lam] = self._train(name, rules_at(lam))
             return results[lam]
 
         found = find_price(target, rules_at(0.0), learn_at)
@@ -119,14 +133,13 @@ class ChoosingLearner(Learner):
                 left = f"not trained: under {MIN_ROWS_OF_NETWORK} training rows"
                 trials.append(LearnerTrial(name, np.nan, 0.0, 0.0, None, left=left))
                 continue
-            begun = time.perf_counter()
             if name not in results:
-                results[name] = self._learner(name).learn_at(rules)
+                results[name] = self._train(name, rules)
             loss, error = self._mean(results[name].row_losses(), rules)
             difference = (0.0, 0.0)
             if name != first:
                 difference = self._difference(results[name].row_losses(), results[first].row_losses(), rules)
-            trials.append(LearnerTrial(name, loss, *difference, time.perf_counter() - begun, error))
+            trials.append(LearnerTrial(name, loss, *difference, None, error))
         chosen, reason = first, f"learner={first!r} was given"
         if len(self.learners) > 1:
             chosen, reason = _choose_learner(trials, first)
@@ -174,11 +187,13 @@ class ChoosingLearner(Learner):
         return mean - other_mean, float(np.hypot(error, other_error))
 
     def finish(self, model: Any, result: ChosenResult) -> ChosenPolicy:
-        """The policy; sets ``report_`` and the attributes of the chosen learner, instead of those of an earlier fit."""
+        """The policy; sets ``report_`` and the attributes of the chosen learner, and drops those of others."""
         begun = time.perf_counter()
         for name in OF_LEARNERS:
-            vars(model).pop(name, None)
+            model.__dict__.pop(name, None)
         policy = self._learner(result.learner).finish(model, result.result)
+        if hasattr(model, "limited_by_"):  # trained at several prices, the last of them need not be one with a limit
+            model.limited_by_ = result.report.limited_by
         report = result.report._replace(seconds=time.perf_counter() - begun)
         model.report_ = report
         return ChosenPolicy(result.learner, policy, report, policy.rules)
@@ -225,12 +240,12 @@ class InformedLearner(Learner):
     def learn_for(self, target: UsageTarget, rules_at: Callable[[float], Rules]) -> InformedResult:
         """As ``learn_at``, at the ``lam`` that cases need of which it is known what is missing."""
         n = len(self.features)
-        counted = target._replace(limit=target.limit + n) if target.quantity == "features" else target
+        counted = target._replace(uncounted=n) if target.quantity == "features" else target
         informed = self.informed.learn_for(counted, lambda lam: rules_with_indicators(rules_at(lam), n))
         return InformedResult(informed, self.silent.learn_at(rules_at(informed.rules.lam)), n)
 
     def finish(self, model: Any, result: InformedResult) -> ChosenPolicy:
-        """The policy; ``report_`` is that of cases of which it is known what is missing."""
+        """The policy; the attributes of a learner are those of cases of which it is known what is missing."""
         silent = self.silent.finish(model, result.silent)
         informed = self.informed.finish(model, result.informed)
         names = self.silent.task.dataset.columns
@@ -249,11 +264,10 @@ def _choose_learner(trials: list[LearnerTrial], first: str) -> tuple[str, str]:
     if best.difference >= optimism:
         losses = f"its loss is {of_first.loss:.4f} {where}, and that of {best.learner} {best.loss:.4f}"
         return first, f"{first} is taken: {losses}"
-    lower = "lower" if best.difference < 0 else "higher"
-    by = f"{lower} than that of {first} by {abs(best.difference):.4f} (standard error {best.standard_error:.4f})"
-    if best.difference == 0:
-        by = f"that of {first}"
-    if best.difference < 0:
+    by = f"{abs(best.difference):.4f}"
+    lower = "as high as" if float(by) == 0 else "lower than" if best.difference < 0 else "higher than"
+    by = f"{lower} that of {first}{f' by {by}' if float(by) else ''} (standard error {best.standard_error:.4f})"
+    if lower == "lower than":
         return best.learner, f"{best.learner} is taken: its loss is {by} {where}"
     flattered = f"the loss of {first} looks about {optimism:.4f} too low there, as it chose its subsets by these rows"
     return best.learner, f"{best.learner} is taken: its loss is {by} {where}, but {flattered}"
@@ -325,7 +339,9 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
 
     Attributes
     ----------
-    learner_ : str, the learner of ``policy_``, with evidence that for cases of which it is not known what is missing
+    learner_ : str
+        The learner of the policy that answers; with ``evidence_`` that of the policy for cases of which nothing is
+        said, as ``report_`` is of the others.
     report_ : LearnerReport
         Which learner was chosen and why, what was tried, and how long it took.
     evidence_ : tuple of str
@@ -411,8 +427,8 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
 
     @property
     def learner_(self) -> str:
-        policy = self.without_promise().policy_
-        return policy.learner if isinstance(policy, ChosenPolicy) else learner_of(policy)
+        """The learner of the policy that answers, see the class."""
+        return learner_of(self.without_promise().policy_)
 
     def _restore(self, policy: ChosenPolicy, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)

@@ -34,8 +34,10 @@ LEARNERS: dict[str, type[BaseTradeoffClassifier]] = {
 
 
 def learner_of(policy: Policy) -> str:
-    """The learner that makes policies of this kind; without one the kind."""
-    return next((name for name, agent in LEARNERS.items() if agent.policy_class.kind == policy.kind), policy.kind)
+    """The name of the learner whose policy this is."""
+    if isinstance(policy, ChosenPolicy):
+        return policy.learner
+    return next(name for name, kind in LEARNERS.items() if kind.policy_class.kind == policy.kind)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,9 @@ class LearnerTrial(NamedTuple):
     loss : float, realised mean loss; NaN where the learner was not trained
     difference, standard_error : float
         Of the loss and that of the first learner on the same rows; 0 for the first learner.
-    seconds : float, of its training, on the wall clock; None for a loaded model
+    seconds : float
+        Of its training, on the wall clock, with that for a target; None where it was not trained, and for a loaded
+        model. With prices by case, the lattice trains the mixture, too, which then counts as the lattice's.
     error : float, standard error of the loss; NaN in model files of before version 0.3
     left : str, when the learner was left and why; empty for the one that was chosen
     """
@@ -79,6 +81,9 @@ class LearnerReport(NamedTuple):
     evidence : tuple of str
         Columns for which it goes with the class whether their value is missing. The losses are those of cases of which
         this is known from the start, as of a row of a table.
+    compared_at : float or None
+        The ``lam`` of all losses where it is not that of the model: with a target, the one that the first learner needs
+        for it, where another one is chosen.
 
     Notes
     -----
@@ -103,6 +108,7 @@ class LearnerReport(NamedTuple):
     references: tuple[ReferencePoint, ...] = ()
     limited_by: str | None = None
     evidence: tuple[str, ...] = ()
+    compared_at: float | None = None
 
     def __str__(self) -> str:
         lines = [self.reason]
@@ -124,6 +130,9 @@ class LearnerReport(NamedTuple):
             remark += [", ".join(p.acquisitions)] if p.acquisitions else []
             compared = f"{p.difference:+.4f} ± {p.standard_error:.4f}"
             rows.append((p.name, f"{p.loss:.4f} ± {p.error:.4f}", compared, "", ": ".join(remark)))
+        if self.compared_at is not None:
+            remark = f"losses at {self.compared_at:g}, which {self.trials[0].learner} needs for the target"
+            rows.append(("lambda", "", "", "", remark))
         if self.limited_by is not None:
             remark = f"{self.limited_by} of the lattice; LatticeClassifier with a larger effort may help"
             rows.append(("limit", "", "", "", remark))
@@ -149,6 +158,8 @@ class LearnerReport(NamedTuple):
         """Plain JSON, for model files; without the seconds, so that a seed fixes every byte of a file."""
         entry = {**self._asdict(), "trials": [_trial_as_json(trial) for trial in self.trials]}
         del entry["seconds"], entry["evidence"]
+        if self.compared_at is None:
+            del entry["compared_at"]
         if self.evidence:
             entry["evidence"] = list(self.evidence)
         if not self.references and self.limited_by is None:  # as before version 0.3, so that digests stay
@@ -170,7 +181,8 @@ class LearnerReport(NamedTuple):
         names += [name for point in references for name in point.acquisitions] + [limited_by or "", *evidence]
         if not all(isinstance(name, str) for name in names):
             raise ValueError("the report of a model must name its learners")
-        return cls(learner, reason, n_held_out, trials, None, references, limited_by, evidence)
+        compared_at = None if "compared_at" not in entry else _finite(entry["compared_at"])
+        return cls(learner, reason, n_held_out, trials, None, references, limited_by, evidence, compared_at)
 
 
 def _trial_as_json(trial: LearnerTrial) -> list[Any]:

@@ -137,7 +137,8 @@ def _expectations(model: Any) -> list[str]:
         if trial.learner == report.learner and trial.loss == trial.loss:
             error = "" if trial.error != trial.error else f" (standard error {trial.error:.2g})"
             how = "on the training rows out of fold, which is somewhat too low"
-            sentences.append(f"Expected loss per case: {trial.loss:.4g}{error}, {how}.")
+            at = "" if report.compared_at is None else f" at lambda {report.compared_at:g}, which is not its own"
+            sentences.append(f"Expected loss per case{at}: {trial.loss:.4g}{error}, {how}.")
     sentences.append(held_out_text(model, is_told=True))
     calibrated = model.policy_.is_tempered
     sentences.append(

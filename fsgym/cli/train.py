@@ -99,8 +99,9 @@ def train(
 
     A Parquet or .npz file of more than 50 million values is read in blocks, for the default agent.
 
-    With --json, one object: model, agent, learner (the one that adaptive chose, otherwise null), data, part, lam,
-    evidence (columns for which it tells something that a value is missing), seconds, and the evaluations training,
+    With --json, one object: model, agent, learner (the one that adaptive chose, with evidence for cases of which
+    nothing is said; otherwise null), data, part, lam, evidence (columns for which it tells something that a value is
+    missing), seconds, and the evaluations training,
     held_out (null with --split all) and held_out_asked (of the same rows where nothing is said of what is missing;
     null without evidence), each with the keys that evaluate --json has in evaluation; of a numeric target also
     references. What a first run compiles is not in seconds, but in compiling.

@@ -161,7 +161,7 @@ def _data_and_rules(
         data = _load_scaled(dataset, part) if is_file else _load_named(dataset, part, os.environ.get("FSGYM_DATA"))
     if block is not None:
         if options.get("groups") is not None:
-            raise ValueError("block and groups both say what is acquired together; leave one out")
+            raise ValueError("block and groups both say what is acquired together; leave one out, or pass block=None")
         if data.image_shape is None:
             raise ValueError(f"block needs images, but {data.name!r} has no image_shape; use groups instead")
         options = {**options, "groups": blocks(data.image_shape, block)}

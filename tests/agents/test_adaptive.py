@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
+from collections import Counter
 from contextlib import ExitStack, contextmanager
+from copy import copy
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,6 +21,7 @@ from agents.lattice.sweep import standard_error
 from agents.policy import Policy
 from agents.tradeoff import TrainingTask, UsageTarget
 from fsgym import Dataset, Rules, evaluate
+from tests.fsgym.cli.test_cli import call
 
 
 class Fixed(Policy):
@@ -91,6 +96,24 @@ def test_the_loss_of_the_first_learner_counts_as_half_a_standard_error_higher():
         assert report.learner == chosen
         assert report.reason.startswith(f"{chosen} is taken: its loss is ")
         assert ("higher than that of lattice by" in report.reason) == (chosen == "mixture")
+
+
+def test_equal_losses_are_said_to_be_equal():
+    report = choose(400, {"lattice": learner(True), "mixture": learner(True)}).report
+    assert report.learner == "mixture"
+    assert report.reason.startswith("mixture is taken: its loss is as high as that of lattice (standard error 0.0025)")
+    assert "the loss of lattice looks about" in report.reason
+
+
+def test_another_fit_leaves_no_attributes_of_the_former_learner(fitted):
+    data = fitted[1]
+    model = AdaptiveClassifier(lam=0.05, learner="lattice", random_state=0).fit(data)
+    assert model.history_
+    model.set_params(learner="mixture").fit(data)
+    assert not hasattr(model, "history_")
+    assert not hasattr(model, "limited_by_")
+    assert model.training_loss_ is not None
+    assert not hasattr(model.set_params(learner="lattice").fit(data), "training_loss_")
 
 
 def test_the_network_is_tried_from_five_hundred_rows_on():
@@ -183,6 +206,7 @@ def test_a_target_is_searched_with_the_learner_that_is_better_where_the_first_on
         def make(task):
             def learn_at(rules):
                 searched.append((name, rules.lam))
+                time.sleep(0.005)
                 usage, losses = {"features": factor / rules.lam, "cost": 0.0}, np.full(400, loss)
                 return SimpleNamespace(rules=rules, usage=lambda: usage, row_losses=lambda: losses)
 
@@ -194,12 +218,22 @@ def test_a_target_is_searched_with_the_learner_that_is_better_where_the_first_on
     with ExitStack() as stack:
         choosing = ChoosingLearner(task_of(400), learners, stack)
         chosen = choosing.learn_for(UsageTarget("features", 1.0), lambda lam: Rules(3, 2, lam=lam))
+    n_trained = Counter(name for name, _ in searched)
     assert chosen.learner == chosen.report.learner == "mixture"
     assert chosen.usage()["features"] == pytest.approx(1, rel=0.04)
     assert chosen.usage()["features"] <= 1
     compared_at = searched[[name for name, _ in searched].index("mixture") - 1][1]
     assert compared_at == pytest.approx(0.01, rel=0.04)  # the price of the lattice
     assert chosen.rules.lam == pytest.approx(0.02, rel=0.04)
+    assert chosen.report.compared_at == compared_at
+    again = LearnerReport.from_json(json.loads(json.dumps(chosen.report.as_json())))
+    assert again.compared_at == compared_at
+    needed = f"losses at {compared_at:g}, which lattice needs for the target"
+    assert needed in str(again)
+    assert needed in again._repr_html_()
+    assert choose(400, learners).report.compared_at is None
+    for trial in chosen.report.trials:  # all that was trained for the target counts
+        assert trial.seconds >= 0.005 * n_trained[trial.learner]
 
 
 def test_the_report_says_what_was_tried_and_what_simple_policies_would_cost(fitted):
@@ -227,6 +261,14 @@ def test_the_reference_of_nothing_is_without_what_is_free_and_the_panel_names_it
     nothing, _, panel = report.references
     assert nothing.loss == pytest.approx(np.bincount(data.y).min() / len(data.y))
     assert (panel.loss, panel.acquisitions) == (0.0, ("x0",))
+
+
+def test_describe_says_at_which_lambda_the_learners_were_compared(fitted, tmp_path, capsys):
+    model = copy(fitted[0])
+    model.policy_ = replace(model.policy_, report=model.report_._replace(compared_at=0.02))
+    model.save(tmp_path / "model.safetensors")
+    printed = call(capsys, "describe", tmp_path / "model.safetensors")[1]
+    assert "Expected loss per case at lambda 0.02, which is not its own: 0." in " ".join(printed.split())
 
 
 def load_report(model):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,9 @@ from sklearn.base import clone
 import fsgym
 from agents import RCPI, AdaptiveClassifier, DatumWiseClassifier, LatticeClassifier, MixtureClassifier
 from agents.adaptive.case_prices import CasePricedPolicy, frequent_vectors
+from agents.adaptive.classifier import _learner_by_case
 from agents.calibration import read_policy
+from agents.tradeoff import TrainingTask
 from fsgym import Dataset, Rules, exact
 from fsgym.comparison.cell import fit_on
 from fsgym.comparison.compared import MEAN_PRICES, compared_methods
@@ -52,6 +56,40 @@ def models() -> dict[str, Any]:
         "mixture": MixtureClassifier(lam=0.03, random_state=0).fit(data),
         "lattice": AdaptiveClassifier(lam=0.03, learner="lattice", random_state=0).fit(data),
     }
+
+
+def test_the_learner_is_that_of_the_policy_at_the_prices(models):
+    model, frequent = models["lattice"], two_equal_features(600, 0).case_costs
+    assert frequent is not None
+    assert (model.learner_, model.at_prices(frequent[0]).learner_) == ("lattice", "lattice")
+    assert model.at_prices([3, 2, 1, 1]).learner_ == "mixture"
+
+
+def test_a_limit_at_one_of_several_vectors_of_prices_is_one_of_the_model():
+    """It was that of the vector that was trained last."""
+
+    @contextmanager
+    def make(task):
+        limits = iter(["subsets", None])
+
+        def learn_at(rules):
+            usage, losses = {"features": 1.0, "cost": 1.0}, np.zeros(task.dataset.n_samples)
+            made = {"rules": rules, "usage": lambda: usage, "row_losses": lambda: losses}
+            return SimpleNamespace(**made, limited_by=next(limits, None))
+
+        def finish(model, result):
+            model.limited_by_ = result.limited_by
+            return SimpleNamespace(rules=result.rules)
+
+        yield SimpleNamespace(learn_at=learn_at, finish=finish)
+
+    data, model = two_equal_features(100, 0), SimpleNamespace()
+    rules = Rules.for_dataset(data, lam=0.01)
+    task = TrainingTask(data, None, rules, np.random.default_rng(0))
+    with ExitStack() as stack:
+        choosing = _learner_by_case(task, {"lattice": make}, stack)
+        choosing.finish(model, choosing.learn_at(rules))
+    assert model.limited_by_ == model.report_.limited_by == "subsets"
 
 
 def share_of_cheaper(model: Any, data: Dataset) -> float:

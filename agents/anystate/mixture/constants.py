@@ -14,6 +14,7 @@ MAX_ABS_Z = 6.0  # standard deviations at which numbers are clipped; by hand, ag
 CLIP_QUANTILES = (0.02, 0.98)  # of a number, for its mean and standard deviation; by hand
 CLIP_MARGIN = 1.0  # distances of these quantiles by which values may lie outside; by hand
 N_KNOTS = 65  # most values at which the normal score of a number is computed; by hand
+MIN_SHARE_OF_KNOT = 1e-9  # of the weight, which a value must have: the score of an end might be infinite; by hand
 MIN_KNOTS = 3
 MIN_SCALE = 1e-12  # standard deviations up to this count as constant
 INDICATED = 0.5  # an indicator above this is on

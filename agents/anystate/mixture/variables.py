@@ -202,7 +202,8 @@ def _normal_scores(x: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple
     """At most ``N_KNOTS`` distinct values and their normal scores; none where the values are almost all the same."""
     values, place = np.unique(x, return_inverse=True)
     counts = np.bincount(place, weight)
-    values, counts = values[counts > 0], counts[counts > 0]
+    counted = counts > const.MIN_SHARE_OF_KNOT * counts.sum()
+    values, counts = values[counted], counts[counted]
     if len(values) < const.MIN_KNOTS:
         return np.empty(0), np.empty(0)
     middle = (np.cumsum(counts) - counts / 2) / counts.sum()  # shares of rows below, with half of the ties

@@ -12,7 +12,7 @@ from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import TrainingDesign, _Prior, _Rows, fit_mixture
 from agents.anystate.mixture.fitting import fit_mixtures
 from agents.anystate.mixture.tuning import Exponents, _losses, draw_known, fit_exponents, masked, most_telling, tune
-from agents.anystate.mixture.variables import fit_variables, with_normal_scores
+from agents.anystate.mixture.variables import Variables, fit_variables, with_normal_scores
 from fsgym import Dataset
 
 
@@ -183,6 +183,20 @@ def test_normal_scores_are_chosen_for_skewed_numbers_and_are_those_of_the_ranks(
     weighted = with_normal_scores(variables, dataset, weight.astype(float))
     repeated = with_normal_scores(variables, dataset.rows(np.repeat(np.arange(400), weight)), None)
     assert weighted.encode(dataset.X) == pytest.approx(repeated.encode(dataset.X), abs=0.05)
+
+
+def test_rows_of_hardly_any_weight_have_finite_normal_scores_that_ascend():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    dataset = Dataset(np.exp(1.5 * rng.normal(y[:, None], 1, (400, 3))).astype(np.float32), y)
+    variables = fit_variables(dataset, None)
+    weight = np.ones(400)
+    for column in dataset.X.T:
+        weight[np.argsort(column)[[0, 1, 200, -2, -1]]] = 1e-18  # the two at either end, and one in the middle
+    scored = with_normal_scores(variables, dataset, weight)
+    again = Variables.from_arrays(scored.to_arrays(), 3)  # which refuses others
+    without = with_normal_scores(variables, dataset.rows(weight == 1), None)
+    assert again.encode(dataset.X) == pytest.approx(without.encode(dataset.X))
 
 
 def test_exponents_make_copies_of_a_variable_count_once():
