@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from agents.adaptive.case_prices import MIN_SHARE, CasePricedLearner, RememberingLearner, frequent_vectors
 from agents.adaptive.evidence import (
+    INDICATORS,
     InformedPolicy,
     dataset_with_indicators,
     rules_with_indicators,
@@ -165,7 +166,8 @@ class ChoosingLearner(Learner):
             found = result.references() if hasattr(result, "references") else {}
             for name, (losses, acquisitions) in found.items():
                 figures = (*self._mean(losses, rules), *self._difference(losses, own, rules))
-                names = tuple(rules.names[j] for j in acquisitions) if name == "best fixed panel" else ()
+                names = [rules.names[j] for j in acquisitions] if name == "best fixed panel" else []
+                names = tuple(n for n in names if n != INDICATORS)
                 points.append(ReferencePoint(name, *figures, names))
         return tuple(points)
 

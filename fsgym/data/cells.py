@@ -44,12 +44,16 @@ def as_wide_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False) -
         )
     if isinstance(cells.dtype, pd.CategoricalDtype):
         cells = cells.astype(object)
+    if pd.api.types.is_bool_dtype(cells.dtype) and not odd_is_missing:
+        cells = cells.astype(object)
     if not pd.api.types.is_numeric_dtype(cells.dtype) and not cells.isna().all():
         texts = cells.astype(object).where(cells.notna(), None).map(stripped).astype(object)
         present = texts.notna() & ~texts.isin(MISSING_WORDS)
-        times = texts.map(lambda cell: isinstance(cell, TIMES))  # pandas would turn them into nanoseconds
-        numbers: Any = pd.to_numeric(texts.where(present & ~times), errors="coerce")
-        odd = present & (numbers.isna() | times)
+        others = texts.map(lambda cell: isinstance(cell, TIMES))  # pandas would turn them into nanoseconds
+        if not odd_is_missing:  # nor are truth values numbers in a training
+            others |= texts.map(lambda cell: isinstance(cell, bool | np.bool_))
+        numbers: Any = pd.to_numeric(texts.where(present & ~others), errors="coerce")
+        odd = present & (numbers.isna() | others)
         if odd.any() and not odd_is_missing:
             first = cells[odd].iloc[0]
             limit = str(first).strip().startswith(("<", ">", "≤", "≥"))

@@ -186,6 +186,12 @@ def drop_features(dataset: Dataset, drop: Collection[str]) -> Dataset:
         if name not in dataset.feature_names and name not in dataset.acquisition_names:
             unknown = explain_unknown(f"feature of {dataset.name!r}", name, dataset.feature_names)
             raise ValueError(f"{option_text('drop')}: {unknown}")
+    for column in dataset.columns:
+        level = next((name for name in drop if name in column.feature_names and name != column.name), None)
+        if level is not None and len(column.feature_names) > 1:
+            raise ValueError(
+                f"{option_text('drop')} must name whole columns, got {level!r}, a level of {column.name!r}; name that"
+            )
     acquired = zip(dataset.acquisition_names, groups, strict=True)
     of_columns = zip(dataset.columns.names, dataset.columns.features, strict=True)
     dropped = {j for name, g in (*acquired, *of_columns) if name in drop for j in g}

@@ -168,9 +168,12 @@ def _prices_from_rows(rows: list[list[str]], path: Path, known: set[str]) -> dic
     return prices
 
 
+NO_HEADINGS = ("nan", "inf", "infinity", "free", "gratis", "none", "unknown")  # but a price that is damaged or absent
+
+
 def _is_heading(row: list[str], known: Collection[str]) -> bool:
     """Whether the first line has words above names and prices, and not a price, nor a damaged or absent one."""
     name, price = row
     if name in known or re.search(r"\d", price) or re.fullmatch(r"[-+.,\s]*", price):
         return False
-    return price.strip() not in MISSING_WORDS and price.strip().lower().lstrip("+-") not in ("nan", "inf", "infinity")
+    return price.strip() not in MISSING_WORDS and price.strip().lower().lstrip("+-") not in NO_HEADINGS

@@ -67,6 +67,13 @@ def test_rows_of_a_group_count_as_one_row():
     assert [found(10, seed, 0.6) for seed in range(20)] == [found(1, seed, 0.6) for seed in range(20)]
 
 
+def test_no_panel_names_the_indicators():
+    report = AdaptiveClassifier(lam=0.003, learner="lattice", random_state=0).fit(*cases(400, 3)).report_
+    panel = next(point for point in report.references if point.name == "best fixed panel")
+    assert report.evidence == ("scan",)
+    assert panel.acquisitions == ("blood", "pulse")
+
+
 def test_rows_of_hardly_any_weight_are_no_evidence():
     X, y = cases(400, 3, telling=False)
     weight = np.where(np.arange(400) % 2, 1.0, 1e-6)

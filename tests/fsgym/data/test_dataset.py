@@ -369,3 +369,10 @@ def test_replacements_that_do_not_fit_are_one_sentence(changes, kind, match):
 def test_a_masked_value_is_missing():
     X = np.ma.masked_array([[1, 2], [3, -999]], mask=[[False, False], [False, True]])
     np.testing.assert_array_equal(Dataset(X, [0, 1]).X, [[1, 2], [3, np.nan]])
+
+
+@pytest.mark.parametrize("cells", [[True, False], pd.array([True, None], "boolean"), np.array([True, 2.5], object)])
+def test_truth_values_are_no_numbers(cells):
+    columns = Columns.of_numbers(["x"])
+    with pytest.raises(ValueError, match=r"the column 'x' must hold numbers, got True in \d cell"):
+        columns.encode(pd.DataFrame({"x": cells}))

@@ -296,3 +296,9 @@ def test_rows_that_differ_in_what_is_left_out_are_equal(repeated):
     assert describe(repeated, "outcome").attrs["repeated_rows"] == ""
     said = describe(repeated, "outcome", drop=["fee"]).attrs["repeated_rows"]
     assert said.startswith("7 of 57 rows are equal to an earlier row in all features and in the class; ")
+
+
+def test_a_level_is_no_column_that_can_be_dropped():
+    frame = pd.DataFrame({"ward": ["er", "gp", "icu", "er"], "age": [1.5, 2, 3, 4], "target": [0, 1, 0, 1]})
+    with pytest.raises(ValueError, match="drop must name whole columns, got 'ward=er', a level of 'ward'; name that"):
+        describe(load_dataset(frame), drop=["ward=er"])

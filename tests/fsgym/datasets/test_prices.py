@@ -120,3 +120,10 @@ def test_prices_of_the_folder():
     refused(ValueError, r"no price for 'FTI' \(null\)", "thyroid_ann", data_dir=FOLDER, call=load_costs)
     thyroid = load_dataset("thyroid_ann", data_dir=FOLDER, drop=["FTI"])
     assert len(load_costs("thyroid_ann", thyroid, data_dir=FOLDER)) == 20
+
+
+@pytest.mark.parametrize("word", ["free", "unknown"])
+def test_a_word_for_a_price_is_no_heading(tmp_path, word):
+    (tmp_path / "p.csv").write_text(f"age,{word}\nglucose,17\n")
+    with pytest.raises(ValueError, match=f"a number of at least 0 as the price of 'age', got '{word}'"):
+        load_costs(tmp_path / "p.csv")
