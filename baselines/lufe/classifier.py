@@ -50,7 +50,7 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
         solution.
     scaling : {"range", None}, default="range"
         "range" scales the range of each feature over the training rows to a width of 2: to [-1, 1] if the table is
-        dense and the slacks have an intercept. None keeps the values, for example for text with rows of norm 1.
+        dense and the slacks have an intercept. None keeps the widths, for example for text with rows of norm 1.
     selector_step : float in (0, 1), default=0.1
         Share of the remaining features that each round of "rfe" drops.
     selector_C : float, default=1.0

@@ -92,20 +92,18 @@ class LUFeMixin(SVMPlusModel, SettingsPathMixin, ClassifierMixin):
         return int(n_wanted)
 
     def _fit_scaling(self, X: Any) -> Scaling:
-        """Return the map of each feature's range to a width of 2, or the identity with ``scaling=None``.
+        """Return the map of each feature's range to a width of 2, or of scale 1 with ``scaling=None``.
 
-        Values are shifted to [-1, 1] only if the slacks have an intercept, which absorbs the shift, and the table is
-        dense.
+        Values are shifted, to [-1, 1] or to a mean of 0, only if the slacks have an intercept, which absorbs the shift,
+        and the table is dense.
         """
         p: Any = self
-        n_features = X.shape[1]
+        shifts, n_features = p.fit_intercept_unselected and not sp.issparse(X), X.shape[1]
         if p.scaling is None:
-            return Scaling(np.zeros(n_features), np.ones(n_features))
+            return Scaling(X.mean(axis=0) if shifts else np.zeros(n_features), np.ones(n_features))
         low_high = np.stack(min_max_axis(X, axis=0)) if sp.issparse(X) else X
         scaling = Scaling.fit(clip_extremes(low_high))
-        if sp.issparse(X) or not p.fit_intercept_unselected:
-            return Scaling(np.zeros(n_features), scaling.scale)
-        return scaling
+        return scaling if shifts else Scaling(np.zeros(n_features), scaling.scale)
 
     def _order(self, X: Any, codes: NDArray[np.int64], scaling: Scaling) -> NDArray[np.int64]:
         p: Any = self
@@ -155,8 +153,10 @@ class LUFeMixin(SVMPlusModel, SettingsPathMixin, ClassifierMixin):
         check_is_fitted(self, "support_")
         return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
 
-    def _input_columns(self, X: Any) -> Any:
-        return scale_columns(self._validate_table(X), self.scaling_, np.flatnonzero(self.support_))
+    def _terms(self, X: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
+        p: Any = self
+        table = self._validate_table(X)
+        return scale_columns(table, self.scaling_, np.flatnonzero(self.support_)), p.coef_, p.intercept_
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "support_")

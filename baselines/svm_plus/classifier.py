@@ -13,7 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from baselines.base import class_codes, signed_targets, validate_data
 from baselines.svm_plus.model import SVMPlusModel, slack_weight, solve_each
-from baselines.svm_plus.problem import SampleTable, SVMPlusProblem, SVMPlusSolution, solve_svm, solve_svm_plus, to_dense
+from baselines.svm_plus.problem import (
+    SampleTable,
+    SVMPlusProblem,
+    SVMPlusSolution,
+    centred,
+    solve_svm,
+    solve_svm_plus,
+    to_dense,
+)
 from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 
 
@@ -59,6 +67,8 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (1 or n_classes,), float64
         b. It is not unique if no sample lies exactly on its margin. Where there is no signal, the mean of the targets
         of +1 and -1.
+    center_ : ndarray of shape (n_features,), float64
+        Means of the columns of a dense ``X``, which the intercepts absorb; 0 for a sparse one.
     has_signal_ : ndarray of shape (1 or n_classes,), bool
         Whether w differs from 0: whether the objective is below that of every w = 0 by more than the duality gap.
     coef_privileged_ : ndarray of shape (1 or n_classes, n_privileged), float64
@@ -132,14 +142,15 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
 
         ``X_privileged`` (n_samples, n_privileged) are the features that are available in training only; None fits a
         plain SVM. Tables hold finite numbers, dense or CSR; a sparse table is never made dense as a whole. This method
-        does not scale: give rows a norm of about 1, or scale columns to [-1, 1]. Raises ValueError for a parameter out
+        does not scale: give rows a norm of about 1, or columns a width of 2. Raises ValueError for a parameter out
         of range, for invalid tables, for fewer than two classes, and if no solution exists (only with
         ``fit_intercept_privileged=False``).
         """
         table, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         classes, codes = class_codes(labels)
         targets, C = signed_targets(codes), slack_weight(self.lam2, self.objective_scale)
-        samples, tol, max_iter = SampleTable(table), self.tol, self.max_iter
+        tol, max_iter, center_privileged = self.tol, self.max_iter, np.zeros(0)
+        samples, self.center_ = centred(table)
         if X_privileged is None:
             solutions = solve_each(targets, lambda y: solve_svm(samples, y, C, tol=tol, max_iter=max_iter))
         else:
@@ -147,7 +158,10 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
                 X_privileged, accept_sparse="csr", dtype=np.float64, input_name="X_privileged"
             )
             check_consistent_length(table, privileged_table)
-            privileged, intercept = SampleTable(privileged_table), self.fit_intercept_privileged
+            intercept, privileged = self.fit_intercept_privileged, SampleTable(privileged_table)
+            center_privileged = np.zeros(privileged_table.shape[1])
+            if intercept:
+                privileged, center_privileged = centred(privileged_table)
 
             def solve(y: NDArray[np.float64]) -> SVMPlusSolution:
                 problem = SVMPlusProblem(samples, privileged, y, self.lam1, C, intercept)
@@ -158,7 +172,14 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
         self._store_solutions(solutions, targets, "privileged")
         lowest, highest = (to_dense(v).ravel() for v in (table.min(axis=0), table.max(axis=0)))
         self.coef_[:, lowest == highest] = 0.0  # of constant columns they are 0 but for rounding errors
+        self.intercept_ -= self.coef_ @ self.center_
+        self.intercept_privileged_ -= self.coef_privileged_ @ center_privileged
         return self
+
+    def _terms(self, X: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
+        columns = self._validate_table(X)
+        columns = columns - self.center_ if self.center_.any() else columns
+        return columns, self.coef_, self.intercept_ + self.coef_ @ self.center_
 
     def _validate_table(self, X: Any) -> Any:
         check_is_fitted(self, "coef_")

@@ -28,9 +28,9 @@ class SVMPlusModel(DecisionMixin, ColumnSelectorMixin):
     has_signal_: NDArray[np.bool_]
     class_shares_: NDArray[np.float64]
 
-    def _input_columns(self, X: Any) -> Any:
-        """Return the validated and scaled columns that the coefficients refer to."""
-        return self._validate_table(X)
+    def _terms(self, X: Any) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
+        """Return the validated columns of ``X``, their coefficients, and the intercepts, of which scores are sums."""
+        raise NotImplementedError
 
     def _store_solutions(
         self, solutions: list[SVMPlusSolution], targets: NDArray[np.float64], training_only: str
@@ -65,7 +65,7 @@ class SVMPlusModel(DecisionMixin, ColumnSelectorMixin):
         cancel, so that the score says nothing of the row, it is settled in favour of the largest class.
         """
         with one_blas_thread():
-            scores = settled_scores(self._input_columns(X), self.coef_, self.intercept_, self.class_shares_)
+            scores = settled_scores(*self._terms(X), self.class_shares_)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
 

@@ -107,6 +107,15 @@ def to_dense(X: Any) -> FloatMatrix:
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
+def centred(X: Any) -> tuple[SampleTable, FloatVector]:
+    """A dense table less the means of its columns, which an intercept absorbs, and the means; a sparse one as it is."""
+    table = SampleTable(X)
+    if sp.issparse(X):
+        return table, np.zeros(X.shape[1])
+    center = X.mean(axis=0)
+    return SampleTable(X - center), center
+
+
 class SVMPlusProblem(NamedTuple):
     """SVM+ with targets ``y`` (+1 and -1) on ``table``, with slacks that are linear in ``privileged``."""
 

@@ -257,7 +257,7 @@ def both_solvers_agree(X: np.ndarray, y: np.ndarray, n_selected: int) -> bool:
         assert models[0].has_signal_.tolist() == models[1].has_signal_.tolist()
         doubtful = np.zeros(len(X), dtype=bool)
         for model, own in zip(models, answers, strict=True):
-            Z, w, b = model._input_columns(X), model.coef_[0], model.intercept_[0]
+            Z, (w,), (b,) = model._terms(X)
             size = np.abs(Z @ w + b) / (np.abs(Z) @ np.abs(w) + abs(b) + 1e-300)
             doubtful |= (size > 0.1 * CANCELLED) & (size < 10 * CANCELLED)
             assert np.mean(own == y) >= majority
