@@ -66,7 +66,7 @@ class LinearWalk:
     def go_on(
         self, rows: NDArray[np.int64], j: int, numbers: NDArray[np.float64], brought: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        scaled = self.scalings[j].apply(numbers.astype(np.float32))
+        scaled = self.scalings[j].apply(numbers.astype(np.float32, order="C"))  # as the compiled code reads it
         return self._advance(rows, j, scaled.clip(-self.most, self.most), brought)
 
     def _advance(
@@ -93,7 +93,7 @@ def _advance_linear(t, state, rows, j, news, linear, arrays, actions):
                 values[e, t.member[t.member_first[j] + m]] = scaled[k, m]
             if brought[k]:
                 add_acquisition(t, j, values, e, linear, mdp.FIRST, scores[e : e + 1])
-        elif linear.empty_answer >= 0 and np.sum(state.legal[e, :J]) == 0:
+        if linear.empty_answer >= 0 and state.n_taken[e] == 0 and np.sum(state.legal[e, :J]) == 0:
             actions[k] = J + linear.empty_answer
             continue
         for a in range(state.legal.shape[1]):

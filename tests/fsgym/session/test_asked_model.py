@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from fsgym import Rules
+from agents.rcpi.policy import LinearPolicy
+from fsgym import Rules, Scaling
 from fsgym.chart.stored import measured_chart
 from fsgym.data.columns import Column, Columns
 from fsgym.session import Advice, Session
@@ -13,8 +15,8 @@ from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.asked_cases import ask_cases
 from fsgym.session.case import step_of
 from fsgym.session.on_demand import RowBatch, run_source
-from fsgym.session.walk import ActingWalk, WalkOrder
-from support.asked_models import asked_model
+from fsgym.session.walk import ActingWalk, WalkOrder, started_state
+from support.asked_models import ASKED_AGENTS, asked_model
 from support.browsing import Visitor
 
 PULSE, SCAN, AGE = 0, 1, 2
@@ -123,3 +125,29 @@ def test_a_model_whose_acquisitions_cut_columns_has_no_such_attribute():
     assert not hasattr(Cut(), "acquisitions_")  # as dir() of scikit-learn asks
     with pytest.raises(ValueError, match="must reveal whole columns"):
         _ = Cut().acquisitions_
+
+
+@pytest.mark.parametrize("agent", ["linear", "lattice", "mixture", "any_network", "dqn"])
+def test_rows_are_asked_as_they_are_classified_also_where_an_acquisition_has_several_features(agent):
+    rng = np.random.default_rng(0)
+    ward, pulse = rng.integers(0, 3, 200), rng.normal(size=200)
+    X = pd.DataFrame({"ward": np.array(list("abc"))[ward], "pulse": pulse, "noise": rng.normal(size=200)})
+    y = ((ward == 1) ^ (pulse > 0.5)).astype(int)
+    model = ASKED_AGENTS[agent](lam=0.01).fit(X, y)
+    asked, done = ask_cases(model, model._features(X)), model.trajectories(X)
+    np.testing.assert_array_equal(asked.answers, done.answers)
+    np.testing.assert_array_equal(asked.asked, done.order[:, : asked.n_steps])
+
+
+@pytest.mark.parametrize("empty", [0, 1])
+def test_a_linear_policy_answers_alike_where_nothing_can_be_obtained(empty):
+    weights, scores = np.zeros((1, 2, 3), np.float32), np.array([5, 0, 1], np.float32)  # the second answer scores more
+    rules = Rules(1, 2)
+    policy = LinearPolicy(weights, scores, Scaling(np.zeros(1), np.ones(1)), rules, False, empty)
+    walk = policy.walk(started_state(rules, np.ones((1, 1), bool)))
+    assert walk.begin().tolist() == [0]
+    after = walk.go_on(np.array([0]), 0, np.full((1, 1), np.nan), np.array([False]))
+    nothing = np.zeros((1, 1), bool)
+    assert (
+        after == policy.actions(nothing, np.zeros((1, 1), np.float32), np.array([[False, True, True]])) == [1 + empty]
+    )
