@@ -53,6 +53,7 @@ class UsageTarget(NamedTuple):
     quantity: str  # "cost" or "features"
     limit: float
     uncounted: float = 0.0  # of the usage of each row, besides the limit
+    cheapest: float | None = None  # the lowest price above 0, where prices are by case; None: that of the rules
 
 
 def check_target(target_cost: Any, target_features: Any) -> UsageTarget | None:
@@ -89,13 +90,14 @@ def find_price(target: UsageTarget, rules: Rules, learn_at: Callable[[float], Re
     ValueError
         If acquisitions that cost nothing already exceed the target.
     """
-    low, high = _price_range(rules)
+    low, high = _price_range(rules, target.cheapest)
     lam, usage = _initial_price(target, rules, low, high), 0.0
     best: tuple[float, Result] | None = None
     below: float | None = None  # the largest lam whose policy is known to exceed the target
     above: float | None = None  # the smallest lam whose policy is known not to exceed it
     n_beyond = 0  # values of lam tried above a jump
-    for _ in range(MAX_PRICES_TRIED):
+    for k in range(MAX_PRICES_TRIED):
+        lam = high if best is None and k == MAX_PRICES_TRIED - 1 else lam
         result = learn_at(lam)
         usage = result.usage()[target.quantity] - target.uncounted
         if usage <= target.limit:
@@ -132,11 +134,11 @@ def _next_price(below: float | None, above: float | None, lam: float, low: float
     return float(np.sqrt(below * above))
 
 
-def _price_range(rules: Rules) -> tuple[float, float]:
+def _price_range(rules: Rules, cheapest: float | None) -> tuple[float, float]:
     """The lowest ``lam`` to try, at which all features together cost a thousandth of an error; and the highest one, at
-    which each feature costs at least an error.
+    which each feature costs at least an error, in every case.
     """
-    prices = rules.lowest_costs
+    prices = rules.lowest_costs if cheapest is None else np.array([cheapest])
     error = largest_regret(rules)
     total = float(rules.highest_costs.sum())
     if total == 0 or error == 0:
@@ -360,6 +362,9 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         tells_nothing = uninformative_acquisitions(weighted_rows.X, any_rules)
         tells_nothing[list(any_rules.always_known)] = False
         skipped, rng = np.flatnonzero(tells_nothing), generator_of(self.random_state)
+        if target is not None and weighted_rows.case_costs is not None:
+            prices = weighted_rows.case_costs
+            target = target._replace(cheapest=float(prices[prices > 0].min(initial=prices.max())))
         task = TrainingTask(
             weighted_rows,
             weight,

@@ -335,7 +335,11 @@ class Rules:
         >>> Rules(3, 2, costs=[1, 2, 4], costs_by_case=True).at_prices([1, 2, 8]).costs.tolist()
         [1.0, 2.0, 8.0]
         """
-        return self.replace(costs=self.costs if costs is None else costs)
+        given: dict[str, Any] = self._given() | {"costs": self.costs if costs is None else costs}
+        rules = type(self)(self.n_features, self.n_classes, **self._not_options(), **given)
+        if self.costs_by_case:  # afterwards, since a case whose prices are all beyond the budget is answered at once
+            rules.costs_by_case, rules.tables = False, rules.tables._replace(by_case=False)
+        return rules
 
     def with_bins(self, bins: Bins) -> Self:
         """The same rules for a numeric target in these bins, whose errors they cost."""

@@ -583,3 +583,25 @@ def test_rules_of_permuted_columns_are_those_of_the_names_also_where_groups_keep
     model = LatticeClassifier(lam=0.02, random_state=0).fit(data)
     losses = [fsgym.evaluate(model, each, rules=Rules.for_dataset(each, lam=0.02)).loss for each in (data, other)]
     assert losses[0] == losses[1]
+
+
+def test_a_case_whose_prices_are_all_beyond_the_budget_is_answered_at_once():
+    data = two_equal_features(300, 0)
+    data = data.replace(case_costs=np.where(np.arange(300)[:, None] % 2, 9.0, data.case_costs))
+    joint = exact.naive_bayes(2)
+    for make in (MixtureClassifier, partial(AdaptiveClassifier, learner="lattice")):
+        model = make(lam=0.03, budget_cost=1.5, random_state=0).fit(data)
+        used = model.trajectories(data).acquired.any(axis=1)
+        assert used[::2].any()
+        assert not used[1::2].any()
+    rules = Rules(2, 2, lam=0.1, budget_cost=1, costs_by_case=True)
+    prices = [(0.5, [1.0, 1.0]), (0.5, [5.0, 5.0])]
+    halves = [exact.optimum(joint, Rules(2, 2, lam=0.1, budget_cost=1)), exact.optimum(joint, Rules(2, 2, budget=0))]
+    assert exact.optimum(joint, rules, case_costs=prices) == pytest.approx(np.mean(halves))
+
+
+def test_a_target_is_met_where_most_cases_are_cheap():
+    data = two_equal_features(400, 0)
+    data = data.replace(case_costs=np.where(np.arange(400)[:, None] % 2, 2.0, 0.01) * np.ones((1, 4)))
+    model = MixtureClassifier(target_features=0.3, random_state=0).fit(data)
+    assert model.expected_n_features_ <= 0.3

@@ -50,6 +50,12 @@ def test_a_target_that_no_price_reaches_ends_at_the_lowest_price():
     assert find_price(UsageTarget("features", 5), Rules(6, 2), learn_at).lam < 1e-3
 
 
+def test_the_last_price_is_the_highest_where_the_target_is_far_above_the_others():
+    learn_at, tried = staircase((1e8, 2.0), (1e12, 0.0))
+    assert find_price(UsageTarget("features", 1), Rules(2, 2, costs=[1, 1e-9]), learn_at).usage()["features"] == 0
+    assert len(tried) == 14
+
+
 def test_a_target_below_what_is_free_is_refused():
     learn_at, _ = staircase((0.1, 4.0), (1.0, 2.0))
     with pytest.raises(ValueError, match=r"target_features=1 cannot be met.* 2 on average"):
