@@ -263,9 +263,7 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         dataset = self._training_data(X, y)
         rules = self._rules(dataset)
         self._arrange(dataset, rules)
-        arranged = self.arrangement_.dataset(dataset)
-        self._see_rows(arranged)
-        return arranged, self.arrangement_.rules(rules)
+        return self.arrangement_.dataset(dataset), self.arrangement_.rules(rules)
 
     def _arrange(self, dataset: Dataset, rules: Rules) -> None:
         """Set everything that follows from the training data before the policy is trained."""
@@ -836,11 +834,11 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
 
     @property
     def training_summary_(self) -> TrainingSummary | None:
-        """Counts of the rows of the training; None for a model from a file without them."""
+        """Counts of the rows of the training, as answered before ``calibrate``; None of a file without them."""
         check_is_fitted(self, "policy_")
         if self._training_summary is None and self._chart_rows is not None:
             X, y, prices = self._chart_rows
-            done = self._played(self.policy_, X, prices if self.rules_.costs_by_case else None)
+            done = self._played(self.without_promise().policy_, X, prices if self.rules_.costs_by_case else None)
             acquired = self.columns_.of_features(done.acquired)
             self._training_summary = TrainingSummary.of(
                 self.columns_, X, y, done.answers, acquired, self.rules_.n_classes, self._n_answers

@@ -204,8 +204,10 @@ def estimate_loss(
         return (X.rows(rows), None) if isinstance(X, Dataset) else (select_rows(X, rows), select_rows(y, rows))
 
     n = len(y)  # type: ignore[arg-type]
-    parts = list(_folds(X.X if isinstance(X, Dataset) else X, y, cv, groups))
-    if not (isinstance(X, Dataset) and X.bins is not None):  # a bin may have no rows in training
+    has_bins = isinstance(X, Dataset) and X.bins is not None
+    alike = _strata(X.y, 5 if cv is None else int(cv)) if has_bins and (cv is None or is_integer(cv)) else y
+    parts = list(_folds(X.X if isinstance(X, Dataset) else X, alike, cv, groups))
+    if not has_bins:  # a bin may have no rows in training
         for train, test in parts:
             _check_classes(y, train, test, groups is not None)
     folds = Parallel(n_jobs=n_jobs, max_nbytes=None)(  # no data in shared files, which a kill would leave
@@ -244,6 +246,19 @@ def _mean_accuracy(folds: Sequence[Evaluation]) -> float:
     if not answered:
         return np.nan
     return float(np.average([f.accuracy for f in answered], weights=[f.answered.sum() for f in answered]))
+
+
+def _strata(codes: NDArray[np.int64], least: int) -> NDArray[np.int64]:
+    """Bins (n_samples,) that are joined with the next ones until there are at least so many rows, as numbers from 0."""
+    strata, joined, rows = [], 0, 0
+    for count in np.bincount(codes):
+        strata.append(joined)
+        rows += int(count)
+        if rows >= least:
+            joined, rows = joined + 1, 0
+    if rows and joined:  # the last ones are too few
+        strata = np.minimum(strata, joined - 1)
+    return np.asarray(strata)[codes]
 
 
 def _check_classes(y: Any, train: NDArray, test: NDArray, grouped: bool) -> None:

@@ -150,13 +150,14 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
         raise ValueError(f"{path} is damaged: its header is not a JSON object")
     if _needs_newer(header) and found != NEWER_FORMAT:
         raise ValueError(
-            f"{path} is damaged: a file with a promise, bins, refer_cost or prices by case must be {NEWER_FORMAT}"
+            f"{path} is damaged: a file with a promise, bins, refer_cost, known columns or prices by case must be "
+            f"{NEWER_FORMAT}"
         )
     return arrays, header
 
 
 def _needs_newer(header: Mapping[str, Any]) -> bool:
-    """Whether a model acts by what 0.2.0 does not know: a promise, bins, ``refer_cost``, or prices by case."""
+    """Whether a model acts by what 0.2.0 lacks: a promise, bins, ``refer_cost``, known columns, prices by case."""
     try:
         rules = json.loads(header.get("rules", "{}"))
     except (ValueError, TypeError, RecursionError):  # such rules are refused where they are read

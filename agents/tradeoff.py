@@ -401,6 +401,9 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
 
     def _restore(self, policy: Any, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)
+        features = np.isin(self.rules_.acquisition_of_features, self.rules_.always_known)
+        columns = np.flatnonzero(self.columns_.of_features(features[None])[0]).tolist()
+        self.known = [self.columns_.names[k] if labels.named else k for k in columns] or None
         self.lam_ = policy.rules.lam
         self.expected_cost_ = labels.expected.get("cost")
         self.expected_n_features_ = labels.expected.get("n_features")

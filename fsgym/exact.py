@@ -135,8 +135,6 @@ def expected_loss(policy: Any, joint: NDArray[np.float64], rules: Rules, case_co
     data = Dataset(np.repeat(rows, n_classes, axis=0), labels, classes=range(n_classes), groups=groups)
     if case_costs is None:
         return _expected_on(policy, joint, data, rules)
-    if not rules.costs_by_case:
-        raise ValueError("the rules must have prices by case where case_costs are given: Rules(costs_by_case=True)")
     total = 0.0
     for share, costs in _check_shares(case_costs, rules):
         priced = data.replace(case_costs=np.tile(costs, (len(labels), 1)))
@@ -273,6 +271,8 @@ def _check_shares(case_costs: CaseCosts, rules: Rules) -> list[tuple[float, NDAr
             f"case_costs must be pairs of a share and prices, such as [(0.7, [1, 1]), (0.3, [5, 1])], got "
             f"{brief(case_costs)}"
         ) from None
+    if not rules.costs_by_case:
+        raise ValueError("the rules must have prices by case where case_costs are given: Rules(costs_by_case=True)")
     shares = [share for share, _ in pairs]
     if not (shares and all(share >= 0 for share in shares) and abs(sum(shares) - 1.0) <= 1e-6):  # also for NaN
         raise ValueError(f"the shares of case_costs must be 0 or more, with sum 1, got {brief(shares)}")

@@ -53,6 +53,13 @@ class FittedQ(RCPI):
         own = {"n_iterations": 20, "acquisitions": "linear", "states": "uniform"}
         super().__init__(env, alpha=0.0, start="uniform", **{**own, **options})
 
+    @classmethod
+    def published(cls, env: Any, **options: Any) -> Any:
+        """TypeError: the paper has no fitted Q iteration."""
+        raise TypeError(
+            "FittedQ has no published form, as Dulac-Arnold et al. leave it to future work; use FittedQ(env)"
+        )
+
     def _returns(
         self,
         states: States,

@@ -95,12 +95,13 @@ def check_range(value: Any, name: str, low: float, high: float, whole: bool = Fa
 
 
 def weighted_means(result: Evaluation, weight: NDArray[np.float64] | None) -> dict[str, float]:
-    """Weighted means over the rows of an evaluation: loss, accuracy, n_acquisitions."""
+    """Weighted means over the rows of an evaluation: loss, n_acquisitions, and accuracy of those that are answered."""
     if weight is None:
         return {name: getattr(result, name) for name in ("loss", "accuracy", "n_acquisitions")}
     n_acquisitions = (result.trajectories.order >= 0).sum(axis=1)  # type: ignore[union-attr]
-    by_row = {"loss": result.losses, "accuracy": result.answers == result.dataset.y, "n_acquisitions": n_acquisitions}
-    return {name: float(weight @ values / weight.sum()) for name, values in by_row.items()}
+    by_row = {"loss": (result.losses, weight), "n_acquisitions": (n_acquisitions, weight)}
+    by_row["accuracy"] = result.answers == result.dataset.y, weight * result.answered
+    return {name: float(w @ values / w.sum()) if w.any() else np.nan for name, (values, w) in by_row.items()}
 
 
 @contextmanager

@@ -208,7 +208,7 @@ def held_out_states(
 def worth_of_a_nat(y: NDArray[np.int64], weight: NDArray[np.float64], rules: Rules) -> float:
     """Mean cost of the best constant answer divided by the entropy of the classes, both of weighted rows."""
     shares = np.bincount(y, weight, minlength=rules.n_classes) / weight.sum()
-    regret = regrets(rules.error_costs)
+    regret = regrets(rules.answer_costs)
     entropy = -float(shares @ np.log(np.where(shares > 0, shares, 1.0)))
     return float((regret @ shares).min()) / entropy
 

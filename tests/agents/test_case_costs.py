@@ -567,6 +567,12 @@ def test_shares_that_are_none_are_refused(case_costs):
     assert one_sentence(caught.value)
 
 
+def test_shares_of_prices_are_for_rules_with_prices_by_case():
+    with pytest.raises(ValueError, match="the rules must have prices by case where case_costs are given") as caught:
+        exact.optimum(exact.parity(5), Rules(5, 2), [(1.0, [1] * 5)])
+    assert one_sentence(caught.value)
+
+
 def test_shares_of_prices_by_name():
     joint, rules = exact.naive_bayes(5), Rules(5, 2, lam=0.05, costs_by_case=True)
     named = [(1.0, {f"x{j}": j for j in range(5)})]

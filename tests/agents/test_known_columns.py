@@ -134,3 +134,18 @@ def test_a_known_column_that_is_missing_leaves_no_room_under_relations_and_in_ch
     chart = type(model).load(tmp_path / "model").chart(max_boxes=50)
     with_answer = [{*box.known, box.question} - {"age"} for box in chart.boxes]
     assert max(map(len, with_answer)) == 2
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_loaded_model_has_the_known_columns_as_a_parameter(named, tmp_path):
+    data = table()
+    given = ["sign"] if named else [0]
+    X = pd.DataFrame(data.X, columns=NAMES) if named else data.X
+    model = MixtureClassifier(lam=1e-3, known=given, budget=1, random_state=0).fit(X, data.y)
+    model.save(tmp_path / "model")
+    loaded = MixtureClassifier.load(tmp_path / "model")
+    assert loaded.known == given
+    loaded.set_params(random_state=0).fit(X, data.y)
+    np.testing.assert_array_equal(loaded.trajectories(X).order, model.trajectories(X).order)
+    MixtureClassifier(lam=1.0, random_state=0).fit(X, data.y).save(tmp_path / "other")
+    assert MixtureClassifier.load(tmp_path / "other").known is None

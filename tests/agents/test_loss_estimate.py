@@ -6,7 +6,8 @@ import pytest
 from sklearn import metrics as reference
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from agents import LatticeClassifier
+from agents import LatticeClassifier, MixtureClassifier
+from agents.loss_estimate import _strata
 from fsgym import Dataset, Evaluation
 from fsgym.metrics import mean_interval
 from support.majority import MajorityClassifier
@@ -126,3 +127,12 @@ def test_numbers_of_which_each_bin_is_in_one_group():
     estimate = LatticeClassifier(lam=0.01, random_state=0).estimate_loss(data, cv=2)
     assert estimate.loss > 0.5  # a number that no training row has, some bins away
     assert np.isfinite(estimate.losses).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_bins_of_fewer_rows_than_folds_are_joined():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    estimate = MixtureClassifier(lam=0.1, random_state=0).estimate_loss(Dataset(X, X[:, 0], bins=16))
+    assert sorted(np.concatenate(estimate.rows)) == list(range(60))
+    assert [len(rows) for rows in estimate.rows] == [12] * 5
+    assert _strata(np.array([0, 1, 1, 2, 2, 2, 4, 5]), 3).tolist() == [0, 0, 0, 1, 1, 1, 1, 1]

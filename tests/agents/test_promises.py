@@ -496,3 +496,17 @@ def test_what_a_lattice_remembers_of_rows_changes_nothing(lattice, rows, n_slots
     assert all(np.array_equal(ours, theirs) for ours, theirs in zip(few, record, strict=True))
     certain = lattice.calibrate(min_confidence=0.93).trajectories(rows[0][:80])
     assert np.array_equal(certain.probabilities, record.probabilities[record.first[:-1] + certain.lengths])
+
+
+def test_the_summary_of_the_training_is_of_the_answers_before_the_promise():
+    X, y = cases(300, 3)
+
+    def trained():
+        return MixtureClassifier(lam=0.04, random_state=0).fit(*cases(500, 0))
+
+    first, second = trained(), trained()
+    before = first.training_summary_.to_json()
+    first.calibrate(X, y, target_error=0.1)
+    second.calibrate(X, y, target_error=0.1)
+    assert first.training_summary_.to_json() == second.training_summary_.to_json() == before
+    assert second.without_promise().training_summary_.to_json() == before

@@ -17,6 +17,7 @@ from agents.lattice.learn import learn
 from agents.lattice.subset_classifier import fit_logistic
 from agents.lattice.training_data import prepare_data
 from agents.parallel import run_serially
+from agents.rcpi.rcpi import weighted_means
 from agents.rcpi.sampling import sample_states
 from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules, evaluate
 from fsgym.data.weights import cumulative_shares
@@ -316,3 +317,12 @@ def test_extreme_weights_are_neither_lost_nor_infinite():
     for name in ("lattice", "rcpi"):
         model = clone(AGENTS[name]).fit(X, y, sample_weight=10.0 ** np.linspace(-300, 300, 160))
         assert set(model.predict(X)) <= {0, 1}
+
+
+def test_the_accuracy_of_training_is_that_of_the_answered_rows():
+    X, y = two_steps(60)
+    rules = Rules(X.shape[1], 2, refer_cost=0.1)
+    referred = evaluate(lambda rows, action_masks: [rules.n_actions - 1] * len(rows), Dataset(X, y), rules=rules)
+    assert np.isnan(weighted_means(referred, None)["accuracy"])
+    assert np.isnan(weighted_means(referred, np.ones(60))["accuracy"])
+    assert weighted_means(referred, np.ones(60))["loss"] == pytest.approx(0.1)

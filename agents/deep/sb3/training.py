@@ -163,6 +163,9 @@ def trained(
         raise ValueError(f"total_timesteps must be a whole number, 1 or more, got {brief(steps)}")
     if isinstance(arguments.options, Mapping) and "policy_kwargs" in arguments.options:
         raise ValueError("options must not contain policy_kwargs, since hidden defines the network; use hidden")
+    begin = find_settings(algorithm).options.get("learning_starts", 0)
+    if begin > int(steps) // 10 and isinstance(arguments.options or {}, Mapping):  # most steps are to learn by
+        arguments = arguments._replace(options={"learning_starts": int(steps) // 10, **(arguments.options or {})})
     with training_context():
         model = make_model(algorithm, env, **arguments._asdict())
         model.learn(int(steps), progress_bar=progress_bar)

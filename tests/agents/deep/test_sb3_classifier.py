@@ -343,3 +343,11 @@ command("compare", "wine", "--methods", "cart,dqn")
     assert len(lines) == 8
     for line in lines:
         assert line.endswith('sb3_contrib: in the clone, pip install -c constraints.txt -e ".[rl]"')
+
+
+def test_a_short_training_of_dqn_learns_by_most_of_its_steps():
+    X, y = one_informative_feature()
+    answers = [
+        SB3Classifier(algorithm="dqn", total_timesteps=1500, num_envs=8, random_state=0).fit(X, z) for z in (y, 1 - y)
+    ]
+    assert any((a != b).any() for a, b in zip(*(m.policy_.arrays.values() for m in answers), strict=True))

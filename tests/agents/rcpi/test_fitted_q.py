@@ -68,3 +68,5 @@ def test_options_of_rollouts_are_refused():
     with pytest.raises(TypeError, match="FittedQ makes no rollouts and has no alpha, n_rollouts; leave it out"):
         FittedQ(env, alpha=0.5, n_rollouts=2)
     assert issubclass(FittedQ, RCPI)
+    with pytest.raises(TypeError, match=r"FittedQ has no published form, .*; use FittedQ\(env\)"):
+        FittedQ.published(env)
