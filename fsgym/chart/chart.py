@@ -92,9 +92,10 @@ class Chart:
     @property
     def headline(self) -> str:
         """What the chart shows and how far it is the policy, in sentences."""
-        shown = said("chart_boxes", n=len(self.boxes))
-        if len(self.boxes) < self.n_boxes_in_all:
-            shown = said("chart_first", n=len(self.boxes), all=self.n_boxes_in_all)
+        n, n_in_all = len(self.boxes), self.n_boxes_in_all
+        shown = _boxes_in_words(n)
+        if n < n_in_all:
+            shown = said("chart_first_one", all=n_in_all) if n == 1 else said("chart_first", n=n, all=n_in_all)
         if self.n_boxes_in_all >= MAX_BOXES:
             shown = said("chart_most", shown=shown)
         if self._first_answer is not None:
@@ -146,7 +147,7 @@ class Chart:
         codes, rows = np.array([way.code for way in ways]), np.array([way.n for way in ways])
         costs = rules.answer_costs[:, codes] @ rows / rows.sum()
         nothing = float(costs.min())
-        boxes = said("chart_one_box") if n_boxes == 1 else said("chart_boxes", n=n_boxes)
+        boxes = _boxes_in_words(n_boxes)
         if self.loss <= nothing:
             saved = nothing - self.policy_loss
             if self.fidelity >= HIGH_FIDELITY or self.loss - self.policy_loss <= MOST_LOST * saved:
@@ -237,3 +238,7 @@ class Chart:
 
 def _answer_text(answer: Any) -> Any:
     return None if answer is None else str(answer)
+
+
+def _boxes_in_words(n: int) -> str:
+    return said("chart_one_box") if n == 1 else said("chart_boxes", n=n)

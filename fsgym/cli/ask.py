@@ -301,11 +301,14 @@ def _serve(session: Session, unfinished: dict[str, Any] | None, file: SessionFil
         say(text)
     dialog = JsonDialog(session, file)
     first = {} if unfinished is None else {"unfinished": unfinished}
+    begun = session.to_json()
     print(json.dumps(dialog.step() | first), flush=True)
-    for line in iter(sys.stdin.readline, ""):
-        print(json.dumps(dialog.reply(line)), flush=True)
-    if saved:
-        file.write(dialog.session)
+    try:
+        for line in iter(sys.stdin.readline, ""):
+            print(json.dumps(dialog.reply(line)), flush=True)
+    finally:  # after Ctrl-C, too
+        if saved:
+            file.write(dialog.session, unfinished if dialog.session.to_json() == begun else None)
 
 
 class JsonDialog:

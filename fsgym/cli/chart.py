@@ -38,6 +38,7 @@ def chart(
         ),
     ] = None,
     target: options.TargetOption = None,
+    case_price: options.CasePriceOption = None,
     max_boxes: Annotated[
         int,
         typer.Option(
@@ -66,7 +67,7 @@ def chart(
         check_data(data, data_dir)
     from fsgym.cli.model_data import ModelData
 
-    opened = ModelData.open(model, {"target": target, **signs})
+    opened = ModelData.open(model, {"target": target, **signs}, case_price)
     rows = None if data is None else _unseen_rows(opened, data, data_dir)
     drawn = opened.classifier.chart(rows, max_boxes=max_boxes)
     writers = {".svg": drawn.to_svg, ".md": drawn.to_markdown, ".json": drawn.to_json}

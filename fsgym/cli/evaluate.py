@@ -22,7 +22,8 @@ from fsgym.metrics import (
     PROBABILITY_FIGURES,
     short_number,
 )
-from fsgym.text.messages import listing, one_line, visible_json
+from fsgym.text.messages import listing, one_line, option_text, visible_json
+from fsgym.text.sentences import parted
 
 if TYPE_CHECKING:
     from fsgym.datasets.folder import LoadedDataset
@@ -32,6 +33,7 @@ JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object with all figures, and nothing else, on standard output.")
 ]
 SHOWN_FIGURES = (*FIGURE_LABELS, "loss_low", "loss_high", *PROBABILITY_FIGURES)
+LIMITS_OF_LOSS = tuple(ALL_LABELS[name] for name in ("loss_low", "loss_high"))
 CALIBRATED_ON = "These are the rows that it was calibrated on: others are needed to check it."
 CLASSES_PRINTED = 8  # of more than two, with recall and precision; --json has all
 LABEL_WIDTH, CELL_WIDTH = 28, 10
@@ -174,7 +176,7 @@ def part_in_words(loaded: LoadedDataset, split: str, row_groups: str | None) -> 
 
     whole = loaded.dataset
     if split == "all":
-        return f"all {whole.n_samples} rows of {whole.name}"
+        return f"all {whole.n_samples} rows of {whole.name}" if whole.n_samples > 1 else f"the row of {whole.name}"
     together = "" if whole.row_groups is None else ", row groups kept together"
     n_rows = len(part_index(loaded, split, row_groups))
     return f"{n_rows} of {whole.n_samples} rows of {whole.name} ({split} part{together})"
@@ -199,7 +201,7 @@ def print_rules(model: Any, target: str) -> None:
     limit = model.get_params().get(target)
     if limit is not None:
         show(
-            f"{target} {limit:g}: found lambda {rules.lam:.4g}, at which {model.expected_n_features_:.2f} "
+            f"{option_text(target)} {limit:g}: found lambda {rules.lam:.4g}, at which {model.expected_n_features_:.2f} "
             f"features and a price of {model.expected_cost_:.4g} are expected on average (cross-fitted)"
         )
 
@@ -233,14 +235,14 @@ def print_evaluations(
     for label, values, rows in _lines([*results.values()]):
         if any(value == value for value in values):
             lines.append((label, _cells(values), f"   {of_rows(*rows)}" if rows else ""))
-        else:
+        elif label not in LIMITS_OF_LOSS:  # which lack a second row, and no class
             undefined.append(label)
     width = max(CELL_WIDTH, *(len(cell) + 2 for _, cells, _ in lines for cell in cells))
     for label, cells, behind in lines:
         show(f"  {label:<{LABEL_WIDTH}}" + "".join(f"{cell:>{width}}" for cell in cells) + behind)
     if last.predicted is None:
         show(f"  What the rows were answered{f' ({title})' if len(results) > 1 else ''}:")
-        for line in last.confusion_in_words(max(2, CLASSES_PRINTED)):
+        for line in last.confusion_in_words(CLASSES_PRINTED):
             show(f"    {line}")
         print_reliability(last)
     rules = last.rules
@@ -249,9 +251,9 @@ def print_evaluations(
         show(f"  The loss / lambda is {per_case}: the same cost in the unit of the prices, not in that of the errors")
     absent = [str(c) for k, c in enumerate(last.dataset.class_labels) if k not in last.dataset.y]
     if absent and undefined and len(results) == 1 and last.probabilities is not None:
-        show(f"  Not defined for these rows: {', '.join(undefined)}; none is of class {listing(absent, 3)}")
+        show(f"  Not defined for these rows: {parted(undefined)}; none is of class {listing(absent, 3)}")
     n_classes = last.dataset.n_classes
-    if n_classes > max(2, CLASSES_PRINTED) and last.predicted is None:
+    if n_classes > CLASSES_PRINTED and last.predicted is None:
         show(f"  Recall and precision of the other {n_classes - CLASSES_PRINTED} classes: --json")
 
 

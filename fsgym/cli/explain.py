@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from fsgym.cli import options
 from fsgym.cli.mistakes import (
@@ -46,6 +45,7 @@ def explain(
     no_result: options.NoResultOption = None,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,
+    case_price: options.CasePriceOption = None,
     data_dir: options.DataDirOption = None,
     **signs: Any,
 ) -> None:
@@ -67,7 +67,7 @@ def explain(
     from fsgym.cli.predict import columns_not_acquired
     from fsgym.session.held_out import terminal_speech
 
-    opened = ModelData.open(model, {"numeric": numeric, **signs}).with_no_result(no_result)
+    opened = ModelData.open(model, {"numeric": numeric, **signs}, case_price).with_no_result(no_result)
     with options.warnings_printed(), no_result_proposed(next_step, no_result):
         table, loaded = opened.read(data, data_dir)
         if next_step:
@@ -77,6 +77,7 @@ def explain(
             allowed = f"from 0 to {len(rows) - 1}" if len(rows) else "that of a row, and there are none"
             raise ValueError(f"--row must be {allowed}, got {brief(row)}")
         values = known_values(rows.iloc[[row]], opened.columns)
+        prices = opened.prices_of(rows.iloc[[row]], table.iloc[[row]], data)
         trained = row in _training_rows(opened, data, table, loaded, missing_columns)
     screen = Screen()
     screen.show(f"Row {row} of {data}", "bold")
@@ -97,10 +98,9 @@ def explain(
             lost = {} if opened.no_result is None else opened.no_result.cells
             says_nothing = [name for name in rows if rows[name].notna().iloc[row] and values[str(name)] is None]
             says_nothing += [name for name, found in lost.items() if found[row]]
-            priced = opened.with_prices(rows.iloc[[row]], table.iloc[[row]], data)
-            paragraphs = next_in_words(classifier, values, says_nothing, getattr(priced, "case_costs", None))
+            paragraphs = next_in_words(classifier, values, says_nothing, prices)
         else:
-            paragraphs = path_in_words(classifier, values)
+            paragraphs = path_in_words(classifier, values, prices)
     for text in paragraphs:
         screen.show(text.lstrip(), indent=len(text) - len(text.lstrip()))
 
@@ -127,7 +127,7 @@ def known_values(row: pd.DataFrame, columns: Columns) -> dict[str, Any]:
 
 
 def next_in_words(
-    model: Any, values: dict[str, Any], unavailable: Sequence[str], case_costs: NDArray[np.float64] | None
+    model: Any, values: dict[str, Any], unavailable: Sequence[str], prices: dict[str, float] | None = None
 ) -> list[str]:
     """What to acquire next of a case, or its answer, and why.
 
@@ -136,10 +136,9 @@ def next_in_words(
     model : fitted classifier
     values : dict column -> value, None where it is not known yet
     unavailable : names of columns that cannot be obtained
-    case_costs : float64 (1, n_acquisitions), the prices of this case, or None
+    prices : dict acquisition -> price of this case, or None for those of the model
     """
     known = {name: value for name, value in values.items() if value is not None}
-    prices = None if case_costs is None else dict(zip(model.rules_.names, case_costs[0].tolist(), strict=True))
     session = model.session(known, unavailable, accept=True, prices=prices)
     question, answers = session.next(), "Refer to" if session.step.refers else "Answer:"
     decided = f"{answers} {session.step.answer}."
@@ -148,18 +147,19 @@ def next_in_words(
     return [f"Known: {', '.join(known) or 'nothing'}.", f"{decided} {session.why()}"]
 
 
-def path_in_words(model: Any, values: dict[str, Any]) -> list[str]:
+def path_in_words(model: Any, values: dict[str, Any], prices: dict[str, float] | None = None) -> list[str]:
     """The path of a case: why each acquisition is made, and below it, indented, its values; at the end the answer.
 
     Parameters
     ----------
     model : fitted classifier
     values : dict column -> value, None where the case has none
+    prices : as in ``next_in_words``
     """
     from fsgym.session.words import entry_text, price_and_paid
 
     missing = [name for name, value in values.items() if value is None]
-    session, evidence = model.session(missing=missing), getattr(model, "evidence_", ())
+    session, evidence = model.session(missing=missing, prices=prices), getattr(model, "evidence_", ())
     paragraphs = [f"{'Missing' if evidence else 'Unavailable'}: {', '.join(missing)}."] if missing else []
     if evidence:
         paragraphs.append(f"The model knows from the start whether there is a value of {', '.join(evidence)}.")

@@ -231,6 +231,11 @@ class ModelData:
         any_label = (self.classifier.classes_ if self.classifier.bins_ is None else self.classifier.bins_.values)[:1]
         return self.priced(self.classifier.labelled_dataset(rows, np.repeat(any_label, len(rows))), table, data)
 
+    def prices_of(self, row: pd.DataFrame, table: pd.DataFrame, data: str) -> dict[str, float] | None:
+        """The prices of one row by acquisition; None without columns of prices."""
+        costs = getattr(self.with_prices(row, table, data), "case_costs", None)
+        return None if costs is None else dict(zip(self.classifier.rules_.names, costs[0].tolist(), strict=True))
+
     @property
     def prices_in_words(self) -> str:
         """Which prices each row has, for a model with prices by case."""

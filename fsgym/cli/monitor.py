@@ -15,6 +15,8 @@ from fsgym.cli.terminal import show
 from fsgym.text.messages import did_you_mean, listing, one_line
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fsgym.data.training_summary import Comparison, TrainingSummary
 
 DIFFERS = 3  # exit status
@@ -58,8 +60,8 @@ def monitor(
     With --json, one object: model, data, rows, differs, comparison (rows, columns, tests, errors_tested, and
     differences: column, "" for the classes and the errors, kinds, p_value, n_rows, factor, text), answers (by label:
     share, share_in_training), promise (a list, empty without labels: risk, n, loss, p_value, power, grouped, refers,
-    is_broken, by and group, which name the part of the rows that is tested), and remark: why errors or parts are not
-    tested, and whether rows were used in training.
+    is_broken, by and group, which name the part of the rows that is tested), and remark: why errors, parts or the
+    promise are not tested, and whether rows were used in training.
 
     Example: fsgym monitor model.safetensors new.csv --target died
     """
@@ -98,10 +100,17 @@ def monitor(
             remarks.append(CALIBRATED_ON)
         parts = None
         if by in table.columns:  # of calibrated rows none is empty
-            parts = [NO_PART if value != value or value is None else str(value) for value in table[by]]
+            parts = _parts_of(table[by], promise)
         watched = promise.watch(answers, codes, classifier.rules_.answer_costs, groups, parts)
         if promise.by:
             remarks += _parts_not_tested(promise, parts, table.columns)
+    if promise is not None and promise.risks and not promise.promises:
+        remarks.insert(0, promise.sentences()[0])
+    elif promise is not None and promise.risks and not watched:
+        reason = "that needs --target" if codes is None else "none of these rows counts"
+        if promise.grouped and codes is not None and groups is None:
+            reason = "it is of means over groups of rows, and these have no groups"
+        remarks.insert(0, f"The promise is not tested: {reason}.")
     differs = bool(compared.differences) or any(risk.is_broken for risk in watched)
     shares = _shares(classifier, summary, answers)
     if as_json:
@@ -116,17 +125,21 @@ def monitor(
         of_target = "classes" if classifier.bins_ is None else "numbers"
         _print_comparison(compared, data, summary, {"classes": of_target, "errors": "errors"})
         _print_answers(shares)
-        if promise is not None and promise.risks and not promise.promises:
-            show(promise.sentences()[0])
-        elif promise is not None and promise.risks and not watched:
-            reason = "that needs --target" if codes is None else "none of these rows counts"
-            if promise.grouped and codes is not None and groups is None:
-                reason = "it is of means over groups of rows, and these have no groups"
-            show(f"The promise is not tested: {reason}.")
         for remark in remarks:
             show(remark)
     if differs:
         raise typer.Exit(DIFFERS)
+
+
+def _parts_of(cells: pd.Series, promise: Any) -> list[str]:
+    """Which value of the column of a promise each row has: one of the promise, or another one."""
+    from fsgym.data.cells import find_level, level_places, level_texts
+
+    places, parts = level_places(promise.parts), []
+    for text in level_texts(cells):
+        place = None if text is None else find_level(text, places)
+        parts.append(NO_PART if text is None else text if place is None else promise.parts[place])
+    return parts
 
 
 def _parts_not_tested(promise: Any, parts: list[str] | None, columns: Iterable[str]) -> list[str]:
@@ -139,12 +152,15 @@ def _parts_not_tested(promise: Any, parts: list[str] | None, columns: Iterable[s
     if not new:
         return []
     n_rows = sum(part in new for part in parts)
-    rows = "1 row" if n_rows == 1 else f"{n_rows:,} rows"
-    return [f"Nothing is promised for {promise.by} {listing(new, 5)}, which the calibration lacked ({rows})."]
+    return [f"Nothing is promised for {promise.by} {listing(new, 5)}, which the calibration lacked ({_rows(n_rows)})."]
+
+
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n:,} rows"
 
 
 def _print_comparison(compared: Comparison, data: str, summary: TrainingSummary, names: Mapping[str, str]) -> None:
-    counts = f"{compared.n_rows:,} rows of {data}, {summary.n_rows:,} of the training; {compared.n_columns} columns"
+    counts = f"{_rows(compared.n_rows)} of {data}, {summary.n_rows:,} of the training; {compared.n_columns} columns"
     if not compared.differences:
         show(f"No difference is found ({counts}, {compared.n_tests} tests).")
         return

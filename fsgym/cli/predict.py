@@ -254,7 +254,7 @@ class Writer:
     def __init__(self, classifier: Any, copied: Sequence[str]) -> None:
         from fsgym.session.case import labels_of
 
-        self.classifier = classifier
+        self.classifier, self.copied = classifier, list(copied)
         self.n_rows, self.n_special = 0, 0  # written so far, and those that are referred to a person
         self.classes = [str(c) for c in labels_of(classifier, classifier.rules_)[0]]
         self.has_probabilities = hasattr(classifier, "predict_proba")
@@ -316,24 +316,25 @@ class Writer:
     def write_jsonl(self, file: IO[str], parts: Parts) -> None:
         """Write all rows, one JSON object per line."""
         for i, kept, found in self._records(parts):
-            line = {"row": i, **{name: _plain(v) for name, v in kept.items()}, **found}
+            line = {"row": i, **dict(zip(self.copied, map(_copied, kept), strict=True)), **found}
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     def _lines(self, parts: Parts, plain: Callable[[Any], Any] | None = None) -> Iterator[tuple[list, list]]:
         """What a table has of each row: its number and the copied cells, made ``plain``; the values of ``names``."""
-        plain = plain or _plain
+        plain = plain or _copied
         for i, kept, found in self._records(parts):
             yield [i, *("" if (v := plain(value)) is None else v for value in kept)], self._values(found)
 
-    def _records(self, parts: Parts) -> Iterator[tuple[int, pd.Series, dict[str, Any]]]:
+    def _records(self, parts: Parts) -> Iterator[tuple[int, list[Any], dict[str, Any]]]:
         """Of each row its number, the copied cells, and what is found, as JSON values."""
         for rows, copied in parts:
             table: Any = rows
+            cells = [copied[name].array for name in self.copied]  # a row of a table would be of one type
             for first in range(0, len(copied), ROWS_PER_CALL):
                 part = np.arange(first, min(first + ROWS_PER_CALL, len(copied)))
                 chosen = table.iloc[part] if hasattr(table, "iloc") else table.rows(part)
                 for i, found in enumerate(self._found(chosen), first):
-                    yield self.n_rows, copied.iloc[i], found
+                    yield self.n_rows, [column[i] for column in cells], found
                     self.n_rows += 1
 
     def _by_class(self, shares: NDArray[np.float64]) -> dict[str, float]:
@@ -407,7 +408,7 @@ class NextWriter(Writer):
         asked = steps.question[np.isin(steps.question, rules.always_known)].tolist()
         self.known_asked.update(rules.names[j] for j in asked)
         for i, j in enumerate(steps.question.tolist()):
-            record = {"next": None if j < 0 else rules.names[j], "price": _number(steps.price[i])}
+            record = {"next": None if j < 0 else rules.names[j], "price": None if j < 0 else float(steps.price[i])}
             record["answer"] = _plain(labels[steps.answers[i]])
             if self.has_probabilities and steps.probabilities is not None:
                 record["probabilities"] = self._by_class(steps.probabilities[i])
@@ -441,8 +442,8 @@ def _in_sheet(value: Any) -> Any:
     """
     if isinstance(value, datetime.time) and value.tzinfo is None:
         return value
-    if value != value or not isinstance(value, datetime.date) or value.year < FIRST_YEAR_OF_SHEETS:
-        return _plain(value)
+    if not isinstance(value, datetime.date) or value != value or value.year < FIRST_YEAR_OF_SHEETS:
+        return _copied(value)
     if not isinstance(value, datetime.datetime):
         return value
     if value.tzinfo is not None:  # which no sheet has
@@ -451,9 +452,23 @@ def _in_sheet(value: Any) -> Any:
     return moment.date() if moment.time() == datetime.time() else moment
 
 
+def _copied(value: Any) -> Any:
+    """A cell of the table as a JSON value: a number as it is written there, None where it is missing.
+
+    >>> [_copied(v) for v in (np.float32(3.3), 2.0, np.nan, np.inf, 9007199254740993)]
+    [3.3, 2, None, 'inf', 9007199254740993]
+    """
+    if not isinstance(value, float | np.floating):
+        return _plain(value)
+    number = float(str(value))  # the digits of a float32, and not those of the nearest float64
+    if np.isinf(number):  # which JSON has not
+        return str(number)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else _plain(number)
+
+
 def _plain(value: Any) -> Any:
     """A cell or label as a JSON value; None where it is missing."""
     value = value.item() if hasattr(value, "item") else value
-    if value is None or value != value:
+    if value is None or (value == value) is not True:  # NaN, NaT and NA
         return None
     return value if isinstance(value, bool | int | float | str) else str(value)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from fsgym.cli import mistakes, options
@@ -182,11 +183,14 @@ def train(
     rows_of = "Classify rows" if model.bins_ is None else "Predict numbers"
     for command, purpose in (("evaluate", "Evaluate it"), ("predict", rows_of)):
         show(f"{purpose}: {shlex.join(['fsgym', command, str(output), data, *place])}")
-    evidence, asks_none = getattr(model, "evidence_", ()), results["training"].n_acquisitions == 0
+    evidence, known, asked = getattr(model, "evidence_", ()), model.rules_.always_known, results["training"]
+    orders = [] if asked.trajectories is None else asked.trajectories.order  # None of a table in blocks
+    asks_none = asked.n_acquisitions == 0 or (bool(known) and len(orders) > 0 and np.isin(orders, [-1, *known]).all())
     if asks_none and not evidence:
         forbidding = [option_text(*option) for option in model.rules_.options_that_forbid_all().items()]
         why = f"{listing(forbidding)} forbids all acquisitions" if forbidding else "at these prices no acquisition pays"
-        show(f"The model acquires nothing: {why}, and every case gets the same answer.")
+        gets = "is answered by what is known of it" if known else "gets the same answer"
+        show(f"The model acquires nothing{' else' * bool(known)}: {why}, and every case {gets}.")
     else:
         if asks_none:
             show(

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.data.cells import level_text
 from fsgym.data.checks import is_frame
 from fsgym.data.row_groups import encode_row_groups
 from fsgym.envs.trajectories import price_orders
@@ -356,7 +357,7 @@ def calibration_rows(y: NDArray[np.int64], X: Any, by: Any, groups: Any) -> Cali
     labels = np.asarray(labels, dtype=object)
     parts = encode_row_groups(labels, len(y), "by")
     firsts = np.unique(parts, return_index=True)[1]
-    return CalibrationRows(y, codes, parts, [str(label) for label in labels[firsts]], what)
+    return CalibrationRows(y, codes, parts, [level_text(v) for v in labels[firsts]], what)
 
 
 def has_rows(wanted: Wanted, X: Any, y: Any, by: Any, groups: Any) -> bool:
@@ -364,6 +365,11 @@ def has_rows(wanted: Wanted, X: Any, y: Any, by: Any, groups: Any) -> bool:
     if X is None and (wanted.risks or y is not None or by is not None or groups is not None):
         raise ValueError(
             f"calibrate needs X, the rows to calibrate on; only {option_text('min_confidence')} does without"
+        )
+    if by is not None and not wanted.risks:
+        raise ValueError(
+            f"{option_text('by')} is for what is promised, and {option_text('min_confidence')} alone promises nothing; "
+            "leave it out, or give a target"
         )
     return X is not None
 

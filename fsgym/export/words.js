@@ -19,6 +19,7 @@ const FsgymWords = (() => {
     FACTORS: [10, 60, 100, 1000, 3600], // between two units
     MOST_FACTORS: 2, // that are said: where more fit, none is likely
     LEVELS_AS_BUTTONS: 10, // of a column that has no more; those of others are suggested as text
+    NO_NOUN: "yes|no|true|false|y|n|ja|nein|none|some|any|all|nothing|keine?|alle|[-+.,\\d].*", // classes, in any case
   };
   const { ALTERNATIVES_SHOWN, RUNNERS_UP, TIE, FACTORS, MOST_FACTORS } = FACTS;
   const LISTED = 12; // values in a message
@@ -105,7 +106,7 @@ const FsgymWords = (() => {
 
   // A class in a sentence in which it counts as a thing; one that is no noun in quotes, with the target if known.
   function className(text) {
-    if (!/^(yes|no|true|false|y|n|ja|nein|[-+.,\d].*)$/i.test(text)) return text;
+    if (!new RegExp(`^(${FACTS.NO_NOUN})$`, "i").test(text)) return text;
     return speech.target ? `'${speech.target}: ${text}'` : `'${text}'`;
   }
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 VALUES_SHOWN = 3  # of the columns of one acquisition
 RANGES_NAMED = 12  # of a numeric target; by hand
-# Classes; by hand
-NO_NOUN = re.compile(r"(yes|no|true|false|y|n|ja|nein|none|some|any|all|nothing|keine?|alle|[-+.,\d].*)", re.IGNORECASE)
+# Classes, in any case; by hand
+NO_NOUN = r"yes|no|true|false|y|n|ja|nein|none|some|any|all|nothing|keine?|alle|[-+.,\d].*"
 
 
 def values_text(name: str, values: Sequence[tuple[str, str]], most: int = VALUES_SHOWN) -> str:
@@ -161,7 +161,7 @@ def class_name(label: Any) -> str:
     "'appendicitis: yes'"
     """
     text = str(label)
-    if not NO_NOUN.fullmatch(text):
+    if not re.fullmatch(NO_NOUN, text, re.IGNORECASE):
         return text
     return f"'{spoken().target}: {text}'" if spoken().target else f"'{text}'"
 

@@ -152,3 +152,26 @@ def test_a_program_asks_through_a_pipe(case_model, tmp_path):
     model = load_classifier(case_model)
     row = {"crp": [50], "wbc": [7], "ward": ["gp"], "age": [50], "smoker": [False]}
     assert step["answer"] == model.predict(pd.DataFrame(row))[0]
+
+
+class Interrupted(io.StringIO):
+    def readline(self, *size):
+        line = super().readline(*size)
+        if not line:
+            raise KeyboardInterrupt
+        return line
+
+
+@pytest.mark.parametrize("sent", ['{"known": {"age": 50}}', '{"why": true}'])
+def test_a_session_is_saved_after_ctrl_c_and_with_an_acquisition_that_is_not_finished(
+    case_model, dialog, capsys, monkeypatch, tmp_path, sent
+):
+    plain = json.loads(dialog.session.to_json())
+    plain["unfinished"] = {"name": "blood", "values": {"crp": 50}, "accept": False}
+    (tmp_path / "case.json").write_text(json.dumps(plain))
+    monkeypatch.setattr("sys.stdin", Interrupted(f"{sent}\n"))
+    code = call(capsys, "ask", case_model, "--json", "--resume", "case.json", "--save", "case.json")[0]
+    saved = json.loads((tmp_path / "case.json").read_text())
+    assert code == 130
+    assert ("age" in json.dumps(saved)) == ("known" in sent)
+    assert (saved.get("unfinished") == plain["unfinished"]) == ("why" in sent)

@@ -165,6 +165,21 @@ def test_columns_of_arrays_may_be_prices(tmp_path, capsys):
         assert "Each row has its own prices: a in the column price" in printed + error
 
 
+def test_explain_follows_the_prices_of_the_row(priced, capsys):
+    assert train(capsys, priced, *PRICED)[0] == 0
+    answers = call(capsys, "predict", priced / "model", priced / "new.csv")[1].splitlines()[1:]
+    for row in range(12):
+        acquired, paid = answers[row].split(",")[-2:]
+        out = " ".join(call(capsys, "explain", priced / "model", priced / "new.csv", "--row", row)[1].split())
+        assert f"paid {float(paid):g} for {len(acquired.split(';'))} acquisition" in out
+    renamed = pd.read_csv(priced / "new.csv").rename(columns={"price_scan": "euros"})
+    renamed.to_csv(priced / "other.csv", index=False)
+    named = ("--case-price", "scan=euros,panel=price_panel")
+    for command in ("explain", "chart"):
+        assert call(capsys, command, priced / "model", priced / "other.csv")[0] == 2
+        assert call(capsys, command, priced / "model", priced / "other.csv", *named)[0] == 0
+
+
 def test_another_column_of_prices_and_none(priced, capsys):
     train(capsys, priced, *PRICED)
     table_of(300, 1).rename(columns={"price_scan": "p"}).to_csv(priced / "other.csv", index=False)

@@ -99,6 +99,7 @@ def test_parts_of_the_rows(files, capsys, tmp_path):
         (["--target-recall", "yse=0.9"], "fsgym: --target-recall: unknown class 'yse'; did you mean 'yes'?"),
         ([], "give a target: --target-error, --target-recall, --target-error-cost, --max-referred or --min-confidence"),
         (["--max-referred", "0.1"], "--max-referred needs a model that may refer cases, got one without --refer-cost"),
+        (["--min-confidence", "0.6", "--by", "site"], "--by is for what is promised, and --min-confidence alone"),
         (["--target-error", "0.1", "--confidence", "90"], "fsgym: --confidence must be above 0 and below 1, got 90"),
     ],
 )

@@ -221,3 +221,30 @@ def test_an_emptied_column_says_what_empty_cells_count_as(files, capsys, tmp_pat
     assert counts in call(capsys, "evaluate", model, later, "--target", "ill")[2]
     assert counts not in call(capsys, "predict", model, later, "--next")[2]
     assert counts not in call(capsys, "monitor", model, same)[1]
+
+
+def test_a_room_is_the_same_where_another_cell_of_its_column_is_empty(files, capsys, tmp_path):
+    table, labels = cases(900, 1)
+    certain, room = load_classifier(files[0]), pd.Series(np.arange(900) % 2 + 1, name="room")
+    certain.calibrate(table, labels, target_error=0.25, confidence=0.8, by=room)
+    certain.save(tmp_path / "by_room")
+    table, labels = cases(300, 5)
+    new = table.assign(ill=certain.predict(table), room=(np.arange(300) % 2 + 1).astype(float))
+    new.loc[0, "room"] = np.nan
+    for name, column in (("floats.csv", new["room"]), ("nullable.parquet", new["room"].astype("Int64"))):
+        path = tmp_path / name
+        stored = new.assign(room=column)
+        stored.to_csv(path, index=False) if path.suffix == ".csv" else stored.to_parquet(path)
+        code, out, error = call(capsys, "monitor", tmp_path / "by_room", path, "--target", "ill", "--json")
+        assert code == 0, error
+        found = json.loads(out)
+        assert [(risk["group"], risk["n"]) for risk in found["promise"]] == [("1", 149), ("2", 150)]
+        assert "Nothing is promised for room (empty), which the calibration lacked (1 row)." in found["remark"]
+
+
+def test_the_json_says_why_a_promise_is_not_tested(files, capsys, tmp_path):
+    certain = load_classifier(files[0])
+    certain.calibrate(*cases(900, 1), target_error=0.25).save(tmp_path / "certain")
+    found = json.loads(call(capsys, "monitor", tmp_path / "certain", files[1], "--json")[1])
+    assert found["promise"] == []
+    assert "The promise is not tested: that needs --target." in found["remark"]

@@ -486,7 +486,7 @@ def test_a_target_reports_the_lambda_and_the_mean_that_it_reached(capsys, folder
     code, output, error = call(capsys, *arguments)
     assert (code, other_lines(error)) == (0, [])
     model = LatticeClassifier.load("t.fsgym")
-    line = next(line for line in output.splitlines() if line.startswith("target_features 2: "))
+    line = next(line for line in output.splitlines() if line.startswith("--target-features 2: "))
     assert f"found lambda {model.rules_.lam:.4g}" in line
     assert f"{model.expected_n_features_:.2f} features and a price of {model.expected_cost_:.4g}" in line
     assert model.expected_n_features_ <= 2
@@ -561,3 +561,47 @@ def test_next_says_that_a_budget_begins_anew(tmp_path, capsys):
     said = "filled cells do not count for it"
     assert said in call(capsys, "predict", tmp_path / "model", tmp_path / "list.csv", "--next")[2]
     assert said not in call(capsys, "predict", tmp_path / "model", tmp_path / "list.csv")[2]
+
+
+def test_copied_cells_are_those_of_the_file(capsys, folder):
+    table = (
+        patients()
+        .head(4)
+        .assign(
+            big=[2**53 + 1, 5, 6, 7],
+            w=np.array([3.3, 1, np.inf, np.nan], np.float32),
+            k=pd.array([1, None, 3, 4], "Int64"),
+        )
+    )
+    table.to_parquet("typed.parquet")
+    table.assign(k=table["k"].astype(float)).to_excel("typed.xlsx", index=False)
+    code, out, error = call(capsys, "predict", MODEL, "typed.parquet", "--keep", "big,w,k")
+    assert code == 0, error
+    assert [line.split(",")[1:4] for line in out.splitlines()[1:]] == [
+        ["9007199254740993", "3.3", "1"], ["5", "1", ""], ["6", "inf", "3"], ["7", "", "4"]
+    ]  # fmt: skip
+    out = call(capsys, "predict", MODEL, "typed.xlsx", "--keep", "k")[1]
+    assert [line.split(",")[1] for line in out.splitlines()[1:]] == ["1", "", "3", "4"]
+    assert call(capsys, "predict", MODEL, "typed.parquet", "--keep", "w", "-o", "typed.jsonl")[0] == 0
+    lines = (folder / "typed.jsonl").read_text().splitlines()
+    read = [json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is no JSON")) for line in lines]
+    assert [line["w"] for line in read] == [3.3, 1, "inf", None]
+
+
+def test_a_price_of_next_has_its_digits(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).normal(size=(80, 2)).round(3)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(target=(X[:, 0] > 0).astype(int))
+    model = LatticeClassifier(lam=1e-8, costs={"a": 1234567.25, "b": 1234567.25}, random_state=0)
+    model.fit(frame[["a", "b"]], frame["target"]).save("model")
+    pd.DataFrame({"a": [np.nan], "b": [np.nan]}).to_csv("new.csv", index=False)
+    line = call(capsys, "predict", "model", "new.csv", "--next")[1].splitlines()[1]
+    assert line.split(",")[2] == "1234567.25"
+
+
+def test_train_says_that_nothing_else_pays_where_columns_are_known(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    patients()[["age", "crp", "wbc", "died"]].to_csv("t.csv", index=False)
+    given = ("--target", "died", "--agent", "mixture", "--known", "age", "--lam", "9", "-o", "model")
+    out = " ".join(call(capsys, "train", "t.csv", *given)[1].split())
+    assert "The model acquires nothing else: at these prices no acquisition pays" in out

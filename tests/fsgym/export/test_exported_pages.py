@@ -21,6 +21,7 @@ from fsgym.export.page import page_html
 from fsgym.session import reasons, values, words
 from fsgym.session.session import LONGEST_NOTE
 from fsgym.session.values import Refusal, check_value, value_of_text
+from fsgym.text import sentences
 from fsgym.text.sentences import class_name, cutoff_text, probability_text
 from fsgym.text.speech import Speech, cost_text, money_text, number_text, sentences_of, speaking
 from fsgym.web import entries
@@ -357,7 +358,13 @@ def test_a_phone_has_the_same_keys_as_on_pages_of_a_server(tmp_path):
 def test_facts_of_the_page_are_those_of_sessions_and_of_pages_of_a_server(tmp_path):
     (facts,) = said_by_page(tmp_path, "words.FACTS", [0])
     homes = {"FACTORS": training_summary, "MOST_FACTORS": values, "LEVELS_AS_BUTTONS": entries}
-    homes |= {"RUNNERS_UP": reasons, "TIE": reasons, "BELIEFS_SHOWN": words, "ALTERNATIVES_SHOWN": words}
+    homes |= {
+        "NO_NOUN": sentences,
+        "RUNNERS_UP": reasons,
+        "TIE": reasons,
+        "BELIEFS_SHOWN": words,
+        "ALTERNATIVES_SHOWN": words,
+    }
     shared = {name: getattr(home, name) for name, home in homes.items()}
     assert facts == shared | {"FACTORS": list(training_summary.FACTORS)}
     tags = parts_of(page_html(json.loads(clinic_model().policy_json()), "c"))[0].tags
