@@ -93,8 +93,8 @@ def benchmark(
     names = None if methods is None else tuple(comma_separated([methods]))
     slow = () if first_run is None else tuple(comma_separated([first_run]))
     own = load_own_methods(mine or ())
-    given = [f"--runs {runs}"] * (runs is not None) + [f"--methods {methods}"] * (methods is not None)
-    given += [f"--first-run {first_run}"] * (first_run is not None)
+    named = {"--runs": runs, "--methods": methods, "--first-run": first_run}
+    given = [f"{option} {shlex.quote(str(value))}" for option, value in named.items() if value is not None]
     given += ["--no-oracle"] * (not oracle)
     given += [f"--mine {shlex.quote(m)}" for m in mine or ()]
     from fsgym.comparison.planned import ExecutionOptions

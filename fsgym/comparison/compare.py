@@ -31,7 +31,7 @@ from fsgym.rules.rules import unavoidable
 from fsgym.runner.executors import check_backend
 from fsgym.runner.run import checked_progress
 from fsgym.support.writing import writable_folder, write_whole
-from fsgym.text.messages import brief, did_you_mean, explain_unknown, option_text, warn_caller
+from fsgym.text.messages import brief, did_you_mean, explain_unknown, is_command, option_text, warn_caller
 
 FIGURE_COLUMNS = (
     *Evaluation.FIGURES,
@@ -404,10 +404,8 @@ def compare_datasets(
         one = plan_comparison(dataset, _arguments_of_compare(methods, {**arguments, **own}), None)
         name = one.protocol.dataset.name
         if folder_name(name) in map(folder_name, planned):
-            raise ValueError(
-                f"each data set must have a name of its own, got {name!r} twice; give another one by "
-                "load_dataset(...).replace(name=...)"
-            )
+            remedy = "rename a file" if is_command() else "give another one by load_dataset(...).replace(name=...)"
+            raise ValueError(f"each data set must have a name of its own, got {name!r} twice; {remedy}")
         planned[name] = one
     if not planned:
         raise ValueError("datasets must have at least one data set, got none")
