@@ -263,7 +263,9 @@ class BaseAgentClassifier(ShownClassifier, ClassifierMixin, AskingAgent, BaseEst
         dataset = self._training_data(X, y)
         rules = self._rules(dataset)
         self._arrange(dataset, rules)
-        return self.arrangement_.dataset(dataset), self.arrangement_.rules(rules)
+        arranged = self.arrangement_.dataset(dataset)
+        self._see_rows(arranged)
+        return arranged, self.arrangement_.rules(rules)
 
     def _arrange(self, dataset: Dataset, rules: Rules) -> None:
         """Set everything that follows from the training data before the policy is trained."""

@@ -46,14 +46,14 @@ NEEDED_COLUMNS = ("split", "method", "setting", "params", "price", "admissible",
 
 def check_results(results: pd.DataFrame, needed: Sequence[str]) -> None:
     """ValueError where ``results`` are not those of one data set, or lack a column."""
+    from fsgym.comparison.summary import refuse_several
+
     missing = [c for c in dict.fromkeys((*needed, *NEEDED_COLUMNS)) if c not in results.columns]
     if missing:
         raise ValueError(
             f"results must be what fsgym.compare returned, or its results.csv; it has no column {missing[0]!r}"
         )
-    if "dataset" in results and results["dataset"].nunique() > 1:
-        names = results["dataset"].unique()
-        raise ValueError(f"results must hold one data set, got {listing(names, 4)}; select the rows of one of them")
+    refuse_several(results)
 
 
 def rows_of_methods(results: pd.DataFrame, x: str, methods: str | Sequence[str] | None) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
@@ -257,14 +258,19 @@ def run_planned(planned: Comparison, where: ExecutionOptions, command: str | Non
         "titles": {m.name: m.title for m in compared},
         "fixed": fixed_methods(compared),
         "headline": headline_figures(protocol.rules.error_costs, protocol.dataset.y),
+        "has_error_costs": not np.array_equal(protocol.rules.answer_costs, 1 - np.eye(protocol.rules.n_classes)),
+        "has_prices": protocol.rules.costs_by_case or bool((protocol.rules.highest_costs != 1).any()),
         "free": bool(free_acquisitions(protocol.rules)),
     }
     sentences = [*answer_in_words(rank_methods(results)), price_caution(results)]
     results.attrs["answer"] = " ".join(filter(None, sentences))
     if folder is not None:
         write_whole(folder / "results.csv", results.to_csv(index=False))
-        write_whole(folder / "losses.csv", summarise(results).losses.to_csv(index=False))
+        if not interrupted:
+            write_whole(folder / "losses.csv", summarise(results).losses.to_csv(index=False))
     if interrupted:
+        for name in ("losses.csv", "report.html") if folder is not None else ():  # of an earlier call
+            (folder / name).unlink(missing_ok=True)
         advice = "give a folder to store them"
         if folder is not None:
             advice = f"their rows are in {folder / 'results.csv'}; rerun the same command to resume"
@@ -313,11 +319,11 @@ def _load(dataset: Any, target: str | None, row_groups: ArrayLike | str | None) 
 def _check_within(within: Any) -> tuple[float, ...]:
     """The limits as a tuple; TypeError or ValueError if they are invalid."""
     try:
-        limits = tuple(v if isinstance(v, int) else float(v) for v in within)
+        limits = tuple(v if isinstance(v, int) else float(v) for v in (() if isinstance(within, str) else within))
     except (TypeError, ValueError):
         raise TypeError(f"within must be numbers of features, got {brief(within)}") from None
-    if not all(0 <= v < float("inf") for v in limits):
-        raise ValueError(f"within must be finite and not negative, got {brief(within)}")
+    if not limits or not all(0 <= v < float("inf") for v in limits):
+        raise ValueError(f"within must be numbers of features, finite and not negative, got {brief(within)}")
     return limits
 
 

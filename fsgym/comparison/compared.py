@@ -138,8 +138,18 @@ class ExpectedCostClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[cheapest_answers(self.predict_proba(X), np.asarray(self.error_costs, np.float64))]
 
     def features_used(self, X: NDArray) -> NDArray[np.bool_]:
-        """The features that the classifier uses, bool (n_samples, n_features)."""
-        return self.estimator_.features_used(X)
+        """The features that the classifier uses, bool (n_samples, n_features).
+
+        Raises ValueError where an answer by the costs depends on others, too, as ``EstimatorMethod.features_used``.
+        """
+        from fsgym.comparison.pipelines import refuse_other_columns
+
+        used, inner = self.estimator_.features_used(X), self.estimator_
+        while not hasattr(inner, "values_") and hasattr(inner, "estimator_"):  # wrapped for this comparison
+            inner = inner.estimator_
+        if hasattr(inner, "values_"):
+            refuse_other_columns(self.predict, X, used, inner.values_)
+        return used
 
 
 @dataclass(frozen=True)
@@ -189,6 +199,9 @@ def compared_methods(
     compared += tuple(_panel(name, listed, protocol) for name, listed in _named_panels(panels).items())
     if references:
         compared += tuple(_from_table(name, name, protocol) for name in REFERENCES if name not in methods)
+    for name in REFERENCES:
+        if isinstance(methods, Mapping) and not (name not in methods or methods[name] == name):
+            raise ValueError(f"{name!r} is the name of a reference point; give your method another one")
     twice = [name for name, count in Counter(m.name for m in compared).items() if count > 1]
     if twice:
         raise ValueError(f"each method needs a name of its own, got {twice[0]!r} twice; rename one of them")

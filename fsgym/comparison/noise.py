@@ -16,6 +16,7 @@ from fsgym.text.messages import brief
 MIN_PAIRS = 3  # pairs from which the spread of their differences is used
 MIN_DATASETS = 3
 SIGNIFICANCE = 0.05
+DIGITS_OF_BEST = 9  # losses that differ by less are equal
 
 
 def standard_error(values: ArrayLike) -> float:
@@ -48,7 +49,7 @@ def paired_t(differences: NDArray[np.float64], test_share: float = 0.0) -> Teste
     >>> round(low, 3), round(high, 3), verdict
     (-0.048, 0.448, 'noise')
     """
-    n = len(differences)
+    n, differences = len(differences), np.round(differences, DIGITS_OF_BEST)  # others are rounding errors
     mean = float(differences.mean()) if n else np.nan
     if n < MIN_PAIRS:
         return mean, np.nan, np.nan, np.nan, np.nan, "unknown"
@@ -247,7 +248,7 @@ def rank_test(losses: pd.DataFrame, level: float = SIGNIFICANCE) -> RankTest:
         raise ValueError(
             f"a rank test needs at least {MIN_DATASETS} data sets and 2 methods, got {n_datasets} and {n_methods}"
         )
-    values = losses.to_numpy(float).round(9)
+    values = losses.to_numpy(float).round(DIGITS_OF_BEST)
     if not np.isfinite(values).all():
         raise ValueError(f"losses must be finite, got {brief(values[~np.isfinite(values)][0])}; leave that method out")
     rounded = pd.DataFrame(values, losses.index, losses.columns)

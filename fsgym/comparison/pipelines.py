@@ -251,6 +251,19 @@ class ImputedMean(WrappedPredictions, ClassifierMixin, BaseEstimator):
 MAX_CHECKED_ROWS = 1000  # training rows whose values take the place of those that do not count as used
 
 
+def refuse_other_columns(
+    predict: Callable[[NDArray], NDArray], X: NDArray, used: NDArray[np.bool_], values: NDArray
+) -> None:
+    """ValueError where an answer to ``X`` changes as values that do not count as used are replaced by ``values``."""
+    others = values[np.arange(1, len(X) + 1) % len(values)]  # of another row, also on training rows
+    changed = predict(np.where(used, X, others)) != predict(X)
+    if changed.any():
+        raise ValueError(
+            f"answers must depend on the columns that count as used alone, but {changed.sum()} of {len(X)} changed "
+            "when the values of the other columns were replaced; say with used which columns the answers depend on"
+        )
+
+
 class EstimatorMethod(WrappedPredictions, ClassifierMixin, BaseEstimator):
     """A scikit-learn classifier or pipeline with ``features_used``; see ``as_method``.
 
@@ -302,13 +315,7 @@ class EstimatorMethod(WrappedPredictions, ClassifierMixin, BaseEstimator):
         if used.shape[-1] != X.shape[1] and self.columns is not None:  # of columns of the table
             used = used[..., Columns.from_json(self.columns).column_of]
         used = np.broadcast_to(used, X.shape)
-        others = self.values_[np.arange(1, len(X) + 1) % len(self.values_)]  # of another row, also on training rows
-        changed = self.predict(np.where(used, X, others)) != self.predict(X)
-        if changed.any():
-            raise ValueError(
-                f"answers must depend on the columns that count as used alone, but {changed.sum()} of {len(X)} changed "
-                "when the values of the other columns were replaced; say with used which columns the answers depend on"
-            )
+        refuse_other_columns(self.predict, X, used, self.values_)
         return used
 
     def _shown(self, X: NDArray) -> Any:

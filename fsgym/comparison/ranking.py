@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 
 from fsgym.comparison.compared import ComparedMethod
-from fsgym.comparison.noise import DIFFERENCE, MIN_DATASETS, RankTest, mean_ranks, rank_test
+from fsgym.comparison.noise import DIFFERENCE, DIGITS_OF_BEST, MIN_DATASETS, RankTest, mean_ranks, rank_test
 from fsgym.comparison.summary import (
-    DIGITS_OF_BEST,
     choices_at,
     counted_in,
     differences_from,
     lowest_of,
+    refuse_several,
     reported_lambdas,
     seen_in_words,
 )
@@ -156,6 +156,7 @@ def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | N
 
     ``lam`` is by default the lambda of the column ``price``, the first that is reported.
     """
+    refuse_several(results)
     succeeded = results[results["error"].isna()]
     if succeeded.empty:
         return None
@@ -170,7 +171,7 @@ def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | N
     best = lowest_of(eligible)
     if best is not None:
         differences = differences_from(best, eligible).drop(index=best.method)
-        verdicts = differences["verdict"].replace("lower", "noise").to_dict()  # by rounding errors
+        verdicts = differences["verdict"].to_dict()
         from_best = {str(name): tuple(row) for name, *row in differences[list(INTERVAL_OF_DIFFERENCE)].itertuples()}
     standings = [
         RankedMethod(
@@ -188,8 +189,8 @@ def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | N
         lam,
         tuple(sorted(standings, key=lambda s: (s.reference, not s.eligible, losses[s.method]))),
         counted,
-        not np.allclose(succeeded["error_cost"], 1 - succeeded["accuracy"]),
-        not np.allclose(succeeded["spent"], succeeded["n_acquisitions"]),
+        results.attrs.get("has_error_costs", not np.allclose(succeeded["error_cost"], 1 - succeeded["accuracy"])),
+        results.attrs.get("has_prices", not np.allclose(succeeded["spent"], succeeded["n_acquisitions"])),
         "auc" in results.attrs.get("headline", ()),
         int(results["split"].nunique()),
         bool(results.attrs.get("free")),

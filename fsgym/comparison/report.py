@@ -36,6 +36,7 @@ from fsgym.comparison.answer import (
 )
 from fsgym.comparison.examples import case_of, class_names, with_units
 from fsgym.comparison.figures import draw, method_styles, tradeoff, tradeoff_axes
+from fsgym.comparison.noise import DIGITS_OF_BEST
 from fsgym.comparison.planned import Comparison, Outcome
 from fsgym.comparison.protocol import TARGETS
 from fsgym.comparison.ranking import (
@@ -48,7 +49,7 @@ from fsgym.comparison.ranking import (
     rank_methods,
     titles_with_flags,
 )
-from fsgym.comparison.summary import DIGITS_OF_BEST, Summary, mean_text, settings_text, summarise, with_lam
+from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.data.dataset import Dataset
 from fsgym.data.targets import Bins
 from fsgym.evaluation.result import RELIABILITY_HEADING

@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.noise import MIN_PAIRS, paired_t, rank_table
+from fsgym.comparison.noise import DIGITS_OF_BEST, MIN_PAIRS, paired_t, rank_table
 from fsgym.comparison.protocol import PAPER_REPORTED, preferred_settings
 from fsgym.methods import REFERENCES
 from fsgym.metrics import FIGURE_LABELS
+from fsgym.support.checks import check_choice
 from fsgym.text.html import HtmlTable, html_block
+from fsgym.text.messages import listing
 
+COUNTED = ("n_features", "n_acquisitions")
 WITHIN = (1, 2, 3, 5, 10)  # mean numbers of features
 REPORTED_FIGURES = (
     "accuracy",
@@ -31,8 +34,6 @@ LOSS_FIGURES = [f"{name}{end}" for end in ("", "_std") for name in (*REPORTED_FI
 OPTIONAL_FIGURES = ("illegal", "auc", "log_loss", "brier", "calibration_error", "loss_low", "loss_high")
 DIFFERENCES = ["difference", "difference_low", "difference_high", "difference_p"]  # of ``rank_table``
 DIGITS = {"n_features": 1, "spent": 2}  # after the point; other figures have three
-
-DIGITS_OF_BEST = 9  # losses that differ by less are equal
 
 
 class Summary(NamedTuple):
@@ -121,13 +122,14 @@ def summarise(
     >>> fsgym.summarise(results, within=[3]).within[["method", "k"]].values.tolist()
     [['cart', 3]]
     """
-    counted = counted or counted_in(results)
+    refuse_several(results)
+    counted = counted_in(results) if counted is None else counted
+    check_choice(counted, "counted", *COUNTED)
     within = results.attrs.get("within", WITHIN) if within is None else within
     lam = reported_lambdas(results) if lam is None else lam
     succeeded = results[results["error"].isna()]
     limits, by_lam = [], []
-    ks = [within] if isinstance(within, int | float) else within
-    prices = [lam] if isinstance(lam, int | float) else lam
+    ks, prices = np.atleast_1d(within).tolist(), np.atleast_1d(lam).tolist()
     for name, rows in results.groupby("method", sort=False):
         allowed = rows[rows["error"].isna() & (rows["validation_admissible"] == 1.0)]
         for k in ks:
@@ -148,6 +150,13 @@ def summarise(
         )
     losses = [row for rows in zip(*by_lam, strict=True) for row in rows]  # method by method
     return Summary(means_over_splits(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
+
+
+def refuse_several(results: pd.DataFrame) -> None:
+    """ValueError where ``results`` are of several data sets."""
+    names = results["dataset"].unique() if "dataset" in results else ()
+    if len(names) > 1:
+        raise ValueError(f"results must hold one data set, got {listing(names, 4)}; select the rows of one of them")
 
 
 class Choice(NamedTuple):
@@ -216,7 +225,10 @@ def reported_lambdas(results: pd.DataFrame) -> tuple[float, ...]:
 
     Of results that were read again, all those of ``lambdas_of``, as a file does not say which were reported.
     """
-    return tuple(results.attrs.get("reported") or lambdas_of(results))
+    if reported := results.attrs.get("reported"):
+        return tuple(reported)
+    first = results["price"].dropna().unique()[:1].tolist() if "price" in results else []
+    return tuple(dict.fromkeys([*first, *lambdas_of(results)]))
 
 
 def lambdas_of(results: pd.DataFrame) -> tuple[float, ...]:
@@ -286,7 +298,7 @@ def mean_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, f
     """Means and standard deviations of the test figures, and of ``more``; NaN unless every split has a setting."""
     table = chosen[[*REPORTED_FIGURES, *more]].astype(float)
     table = table if len(table) >= n_splits else table[:0]
-    means, stds = table.mean(), table.std(ddof=0)
+    means, stds = table.mean(skipna=False), table.std(ddof=0, skipna=False)
     return {**means.to_dict(), **stds.add_suffix("_std").to_dict(), "splits": n_splits}
 
 

@@ -10,13 +10,16 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 import fsgym
 from baselines import CARTClassifier, PanelClassifier
 from fsgym import Dataset, Rules, compare, evaluate, summarise
 from fsgym.comparison import cell as cells
 from fsgym.comparison.compared import compared_methods
+from fsgym.comparison.noise import paired_t
 from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of, seed_of
+from fsgym.comparison.ranking import rank_methods
 from fsgym.methods import METHODS, find_method, load_class
 from fsgym.methods.registry import import_conflict
 from fsgym.metrics import PROBABILITY_FIGURES
@@ -489,3 +492,53 @@ def test_a_summary_takes_one_lambda_and_one_limit_as_compare_does():
     assert one.losses["lam"].tolist() == [0.05]
     pd.testing.assert_frame_equal(one.losses, listed.losses)
     pd.testing.assert_frame_equal(one.within, listed.within)
+
+
+def test_a_method_pays_for_what_its_answers_by_error_costs_depend_on():
+    """The likeliest class never changes here; the cheapest answer does, by a column that does not count as used."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    data = Dataset(X, (rng.random(600) < np.where(X[:, 1] > 0, 0.4, 0.03)).astype(int))
+    method = {"cheat": fsgym.as_method(DecisionTreeClassifier(max_depth=1), used=[0])}
+    asked = {"splits": 1, "lam": 0.05, "progress": False}
+    assert fsgym.compare(data, method, **asked)["error"].isna().all()
+    with pytest.warns(UserWarning, match="answers must depend on the columns that count as used alone"):
+        results = fsgym.compare(data, method, error_costs=[[0, 8], [1, 0]], references=False, **asked)
+    assert results["error"].notna().all()
+
+
+def test_the_name_of_a_reference_point_is_no_name_for_a_method():
+    with pytest.raises(ValueError, match="'constant' is the name of a reference point; give your method another one"):
+        fsgym.compare("wine", {"constant": DecisionTreeClassifier()}, splits=1, progress=False)
+
+
+def test_rounding_errors_are_no_difference():
+    assert paired_t(np.full(5, 0.1 + 0.2 - 0.3))[0] == 0
+    assert paired_t(np.full(5, 0.1 + 0.2 - 0.3))[-2:] == (1.0, "noise")
+
+
+def test_tables_of_several_data_sets_are_refused():
+    asked = {"splits": 1, "lam": 0.01, "references": False, "progress": False}
+    frame = fsgym.compare_datasets(["wine", "breast_cancer"], ["cart"], **asked).to_frame()
+    for summarised in (fsgym.summarise, rank_methods):
+        with pytest.raises(ValueError, match="results must hold one data set, got wine, breast_cancer; select the"):
+            summarised(frame)
+    one = frame[frame["dataset"] == "wine"]
+    assert fsgym.summarise(one, within=np.int64(3), lam=np.int64(1)).losses["lam"].tolist() == [1]
+    with pytest.raises(ValueError, match="counted must be"):
+        fsgym.summarise(one, counted="n_feature")
+
+
+@pytest.mark.parametrize("within", [(), "12"])
+def test_limits_that_are_none_are_refused_before_any_fit(within):
+    with pytest.raises(ValueError, match="within must be numbers of features"):
+        fsgym.compare("wine", ["cart"], splits=1, within=within, progress=False)
+
+
+def test_prices_and_costs_of_errors_are_those_of_the_rules_and_not_of_what_was_paid():
+    asked = {"splits": 1, "lam": 0.6, "references": False, "progress": False}
+    results = fsgym.compare("wine", ["constant"], costs=[1] * 12 + [7], **asked)
+    ranking = rank_methods(results)
+    assert ranking is not None
+    assert ranking.has_prices
+    assert not ranking.has_error_costs
