@@ -266,11 +266,12 @@ def run_planned(planned: Comparison, where: ExecutionOptions, command: str | Non
     results.attrs["answer"] = " ".join(filter(None, sentences))
     if folder is not None:
         write_whole(folder / "results.csv", results.to_csv(index=False))
-        if not interrupted:
+        if interrupted:
+            for name in ("losses.csv", "report.html"):  # of an earlier call
+                (folder / name).unlink(missing_ok=True)
+        else:
             write_whole(folder / "losses.csv", summarise(results).losses.to_csv(index=False))
     if interrupted:
-        for name in ("losses.csv", "report.html") if folder is not None else ():  # of an earlier call
-            (folder / name).unlink(missing_ok=True)
         advice = "give a folder to store them"
         if folder is not None:
             advice = f"their rows are in {folder / 'results.csv'}; rerun the same command to resume"
